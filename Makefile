@@ -1,0 +1,70 @@
+# Everything here needs Go and make. Only `race` also needs a C compiler, and
+# only `lint` downloads a tool, at the version pinned below.
+
+GO       ?= go
+FUZZTIME ?= 30s
+BENCHTIME ?= 1s
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS = -s -w -X main.version=$(VERSION)
+
+# Pure Go everywhere, so that what is tested is what is shipped.
+export CGO_ENABLED = 0
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test race lint fuzz bench dist generate clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## Build lcm and run its guided demonstration
+	bin/lcm demo
+
+build: ## Build bin/lcm, a static binary
+	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/lcm
+
+test: ## Vet and test everything
+	$(GO) vet ./...
+	$(GO) test ./...
+
+race: ## Test under the race detector (needs cgo and a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+lint: ## Check formatting, vet and staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
+		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | awk '/^Fuzz/'); do \
+			echo "fuzz $$pkg $$target for $(FUZZTIME)"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+bench: ## Measure scale, retention and the Go benchmarks
+	$(GO) run ./cmd/lcm bench scale
+	$(GO) run ./cmd/lcm bench retention
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./bench/...
+
+dist: ## Cross-compile for every platform into dist/, with checksums
+	@rm -rf dist && mkdir -p dist
+	@set -e; for platform in $(PLATFORMS); do \
+		os=$${platform%/*}; arch=$${platform#*/}; out=lcm-$(VERSION)-$$os-$$arch; \
+		if [ $$os = windows ]; then out=$$out.exe; fi; \
+		echo "build dist/$$out"; \
+		GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o dist/$$out ./cmd/lcm; \
+	done
+	@cd dist && if command -v sha256sum >/dev/null; then sha256sum lcm-*; else shasum -a 256 lcm-*; fi > SHA256SUMS
+	@cat dist/SHA256SUMS
+
+generate: ## Rewrite what is generated from code (docs/CONFIG.md)
+	$(GO) generate ./...
+
+clean: ## Remove what the other targets built
+	rm -rf bin dist
