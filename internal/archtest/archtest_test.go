@@ -1,0 +1,228 @@
+package archtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// module loads the module that this test belongs to.
+func module(t *testing.T) *Tree {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := Load(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func TestModule(t *testing.T) {
+	tree := module(t)
+	checks := []struct {
+		name  string
+		check func(*Tree) []string
+	}{
+		{"imports", func(t *Tree) []string { return CheckImports(t, Table) }},
+		{"length", CheckLength},
+		{"names", CheckNames},
+		{"docs", CheckDocs},
+		{"contexts", CheckContexts},
+	}
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			for _, sentence := range c.check(tree) {
+				t.Error(sentence)
+			}
+		})
+	}
+}
+
+func TestModuleIsThisOne(t *testing.T) {
+	tree := module(t)
+	if want := "github.com/lossless-context/lcm"; tree.Module != want {
+		t.Fatalf("loaded module %q, want %q", tree.Module, want)
+	}
+	for _, dir := range tree.packages() {
+		if dir == "internal/archtest" {
+			return
+		}
+	}
+	t.Fatalf("the tree does not hold this package: %v", tree.packages())
+}
+
+// A rule that names a package the table does not place would silently allow
+// or forbid nothing.
+func TestTableRefersToItself(t *testing.T) {
+	known := map[string]bool{}
+	for _, r := range Table {
+		if known[r.Package] {
+			t.Errorf("%s is in the table twice", r.Package)
+		}
+		known[r.Package] = true
+	}
+	for _, r := range Table {
+		for _, names := range [][]string{r.Only, r.Also, r.For} {
+			for _, name := range names {
+				if !known[name] {
+					t.Errorf("the rule of %s names %s, which the table does not hold", r.Package, name)
+				}
+			}
+		}
+	}
+}
+
+// tree parses a made-up module; the keys of files are paths.
+func tree(t *testing.T, files map[string]string) *Tree {
+	t.Helper()
+	fsys := fstest.MapFS{"go.mod": {Data: []byte("module example.com/m\n\ngo 1.26\n")}}
+	for name, src := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(src)}
+	}
+	loaded, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
+}
+
+func src(pkg string, imports ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n", pkg)
+	for _, dir := range imports {
+		fmt.Fprintf(&b, "import _ %q\n", strings.TrimSuffix("example.com/m/"+dir, "/"))
+	}
+	return b.String()
+}
+
+func TestCheckImports(t *testing.T) {
+	wrongWay := func(from, to int) string {
+		return fmt.Sprintf("points the wrong way: layer %d may import lower layers only, and this is layer %d", from, to)
+	}
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"down is fine", map[string]string{"ingest/a.go": src("ingest", "store", "llms"), "a.go": src("lcm", "compact", "agents")}, nil},
+		{"up", map[string]string{"store/a.go": src("store", "compact")},
+			[]string{"store/a.go imports compact: store " + wrongWay(2, 4)}},
+		{"sideways", map[string]string{"recall/a.go": src("recall", "assemble")},
+			[]string{"recall/a.go imports assemble: recall " + wrongWay(3, 3)}},
+		{"to the root", map[string]string{"compact/a.go": src("compact", "")},
+			[]string{"compact/a.go imports .: compact " + wrongWay(4, 5)}},
+		{"within a subtree", map[string]string{"hosts/claude/a.go": src("claude", "hosts")}, nil},
+		{"tests are free", map[string]string{"store/a_test.go": src("store", "store/sqlite")}, nil},
+		{"backend below the edge", map[string]string{"compact/a.go": src("compact", "store/sqlite")},
+			[]string{"compact/a.go imports store/sqlite: compact may not: only cmd/lcm/..., examples/..., bench/... may import it"}},
+		{"backend at the edge", map[string]string{"cmd/lcm/a.go": src("main", "store/sqlite", "sample", "bench")}, nil},
+		{"backend reaching out", map[string]string{"store/sqlite/a.go": src("sqlite", "ingest")},
+			[]string{"store/sqlite/a.go imports ingest: store/sqlite may import nothing of this module but store, llms, explore, index"}},
+		{"record knows the runtime", map[string]string{"delegation/a.go": src("delegation", "agents")},
+			[]string{"delegation/a.go imports agents: delegation may not: only ., hosts/..., mcpserver, cmd/lcm/..., examples/..., bench/... may import it"}},
+		{"runtime knows the record", map[string]string{"agents/a.go": src("agents", "store")},
+			[]string{"agents/a.go imports store: agents may import nothing of this module but core, llms, tools"}},
+		{"settings leak into the engine", map[string]string{"a.go": src("lcm", "config")},
+			[]string{"a.go imports config: . may not: only cmd/lcm/... may import it"}},
+		{"unknown package", map[string]string{"gizmo/a.go": src("gizmo")},
+			[]string{"gizmo: the package is not in the table of layers; add it to Table in internal/archtest/layers.go, at the lowest layer that fits"}},
+		{"not Go's business", map[string]string{"store/testdata/a.go": src("x", "compact"), "_old/a.go": src("x"), ".x/a.go": src("x"), "tool/go.mod": "module t\n", "tool/a.go": src("x")}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, CheckImports(tree(t, tt.files), Table)); diff != "" {
+				t.Errorf("CheckImports (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCheckLength(t *testing.T) {
+	long := "package a\n" + strings.Repeat("//\n", MaxLines)
+	got := CheckLength(tree(t, map[string]string{
+		"a/a.go":      "package a\n" + strings.Repeat("//\n", MaxLines-1),
+		"a/b.go":      long,
+		"a/b_test.go": long,
+		"a/b_gen.go":  long,
+	}))
+	want := []string{
+		"a/b.go has 501 lines, more than 500: split it by what it is about",
+		"a/b_test.go has 501 lines, more than 500: split it by what it is about",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("CheckLength (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckNames(t *testing.T) {
+	got := CheckNames(tree(t, map[string]string{"a/util/a.go": "package util", "b/b.go": "package misc", "c/c.go": "package c"}))
+	want := []string{
+		"a/util: name the package after what it is about",
+		"b/b.go is of package misc: name the package after what it is about",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("CheckNames (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckDocs(t *testing.T) {
+	got := CheckDocs(tree(t, map[string]string{
+		"good/good.go":        "// Package good is.\npackage good",
+		"bare/bare.go":        "package bare",
+		"odd/odd.go":          "// This package is odd.\npackage odd",
+		"cmd/x/main.go":       "// X does things.\npackage main",
+		"elsewhere/doc.go":    "// Package elsewhere is.\npackage elsewhere",
+		"elsewhere/rest.go":   "package elsewhere",
+		"proof/proof_test.go": "// Package proof_test has only tests.\npackage proof_test",
+	}))
+	want := []string{
+		"bare has no package comment: say what it is for, what it promises and what it leaves to others",
+		`odd: its package comment must begin with "Package odd "`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("CheckDocs (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckContexts(t *testing.T) {
+	use := func(pkg, spec, name, fn string) string {
+		return fmt.Sprintf("package %s\nimport %s\nvar c = %s.%s()\n", pkg, spec, name, fn)
+	}
+	got := CheckContexts(tree(t, map[string]string{
+		"store/a.go":      use("store", `"context"`, "context", "Background"),
+		"store/b.go":      use("store", `ctx "context"`, "ctx", "TODO"),
+		"store/c_test.go": use("store", `"context"`, "context", "Background"),
+		"store/d.go":      use("store", `"example.com/context"`, "context", "Background"),
+		"core/a.go":       use("core", `"context"`, "context", "Background"),
+		"cmd/lcm/a.go":    use("main", `"context"`, "context", "Background"),
+	}))
+	want := []string{
+		"store/a.go uses context.Background: take a context from the caller",
+		"store/b.go uses context.TODO: take a context from the caller",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("CheckContexts (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	for name, fsys := range map[string]fstest.MapFS{
+		"no go.mod": {},
+		"no module": {"go.mod": {Data: []byte("go 1.26\n")}},
+		"not Go":    {"go.mod": {Data: []byte("module m\n")}, "a.go": {Data: []byte("hello")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Load(fsys); err == nil {
+				t.Error("Load succeeded, want an error")
+			}
+		})
+	}
+}
