@@ -1,0 +1,69 @@
+package core
+
+// EventKind says which fields of an Event are set.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventText       EventKind = "text"        // Text: a piece of the answer
+	EventReasoning  EventKind = "reasoning"   // Text: a piece of the model's reasoning
+	EventToolCall   EventKind = "tool_call"   // Call
+	EventToolResult EventKind = "tool_result" // Call (without arguments), Result
+	EventUsage      EventKind = "usage"       // Usage: of one model call
+	EventDone       EventKind = "done"        // Text: the whole final answer; Usage: of the whole stream
+	EventError      EventKind = "error"       // Err
+)
+
+// Event is one thing that happened while an agent answered.
+type Event struct {
+	Kind EventKind
+	// From names the sub-agents through which the event was relayed,
+	// outermost first. It is empty for the agent's own events.
+	From   []string
+	Text   string
+	Call   *Call
+	Result *Result
+	Usage  *Usage
+	Err    error
+}
+
+// Terminal reports whether the event ends a stream.
+func (e Event) Terminal() bool { return e.Kind == EventDone || e.Kind == EventError }
+
+// Relayed returns the event as it appears in the stream of an agent that
+// handed work to the sub-agent named name.
+func (e Event) Relayed(name string) Event {
+	from := make([]string, 0, len(e.From)+1)
+	e.From = append(append(from, name), e.From...)
+	return e
+}
+
+// Call is a model's request to run a tool.
+type Call struct {
+	ID   string
+	Name string
+	// Arguments is the JSON text as the model wrote it, valid or not.
+	Arguments string
+}
+
+// Usage is what model calls cost, in the provider's tokens. InputTokens
+// counts the whole prompt, cached parts included.
+type Usage struct {
+	InputTokens      int
+	OutputTokens     int
+	CacheReadTokens  int // the part of InputTokens served from the provider's cache
+	CacheWriteTokens int // the part of InputTokens written to it
+}
+
+// Add returns the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		InputTokens:      u.InputTokens + v.InputTokens,
+		OutputTokens:     u.OutputTokens + v.OutputTokens,
+		CacheReadTokens:  u.CacheReadTokens + v.CacheReadTokens,
+		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+	}
+}
+
+// Total is the tokens in and out together.
+func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }

@@ -1,0 +1,154 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+)
+
+// IResponseChStarter is a call that is prepared but does not run yet. Each
+// start runs it anew and returns a stream of its own.
+type IResponseChStarter interface {
+	// Start runs the call without a deadline of its own.
+	Start() *Stream
+	// StartContext runs the call until it ends or ctx does.
+	StartContext(ctx context.Context) *Stream
+}
+
+// StarterFunc is a body of work as a prepared call. It runs in a goroutine of
+// its own, reports what happens through emit, and returns the final answer or
+// an error. Its emit is safe for concurrent use and drops terminal events: the
+// stream writes the one that ends it from what the function returns.
+type StarterFunc func(ctx context.Context, emit func(Event)) (string, error)
+
+// Start implements [IResponseChStarter].
+func (f StarterFunc) Start() *Stream { return f.StartContext(context.Background()) }
+
+// StartContext implements [IResponseChStarter].
+func (f StarterFunc) StartContext(ctx context.Context) *Stream {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &Stream{cancel: cancel, grown: make(chan struct{})}
+	go s.run(ctx, f)
+	return s
+}
+
+// ErrStopped is the cause of the error that ends a stream after Stop.
+var ErrStopped = errors.New("stream was stopped by its reader")
+
+// Stream is the log of events of one running call. It ends in exactly one
+// event of kind EventDone or EventError. Any number of readers may range over
+// it at any time; each sees every event in order. The log is unbounded, so the
+// call never waits for a reader.
+type Stream struct {
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	events []Event
+	usage  Usage
+	ended  bool
+	grown  chan struct{} // closed and replaced whenever events grew
+}
+
+// run writes the log. A panic, or a runtime.Goexit, of the body ends the
+// stream with an error like any other failure: a reader must never wait for
+// an end that does not come.
+func (s *Stream) run(ctx context.Context, f StarterFunc) {
+	text, err := "", errors.New("the call ended without an answer")
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the call panicked: %v", p)
+		}
+		s.finish(text, err)
+		s.cancel(nil)
+	}()
+	text, err = f(ctx, s.emit)
+}
+
+func (s *Stream) emit(e Event) {
+	if e.Terminal() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return // a tool that outlived its deadline is still talking
+	}
+	if e.Kind == EventUsage && e.Usage != nil {
+		s.usage = s.usage.Add(*e.Usage)
+	}
+	s.appendLocked(e)
+}
+
+func (s *Stream) finish(text string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	usage := s.usage
+	last := Event{Kind: EventDone, Text: text, Usage: &usage}
+	if err != nil {
+		last = Event{Kind: EventError, Err: err, Usage: &usage}
+	}
+	s.ended = true
+	s.appendLocked(last)
+}
+
+func (s *Stream) appendLocked(e Event) {
+	s.events = append(s.events, e)
+	close(s.grown)
+	s.grown = make(chan struct{})
+}
+
+// Events returns the events from the first to the one that ends the stream,
+// waiting for those that have not happened yet. Leaving the loop early stops
+// the reading, not the call: see Stop.
+func (s *Stream) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for next := 0; ; next++ {
+			e := s.at(next)
+			if !yield(e) || e.Terminal() {
+				return
+			}
+		}
+	}
+}
+
+// at waits for the event with index i. Every stream ends, so the wait does.
+func (s *Stream) at(i int) Event {
+	for {
+		s.mu.Lock()
+		if i < len(s.events) {
+			e := s.events[i]
+			s.mu.Unlock()
+			return e
+		}
+		grown := s.grown
+		s.mu.Unlock()
+		<-grown
+	}
+}
+
+// Wait returns the event that ends the stream, once it has.
+func (s *Stream) Wait() Event {
+	var last Event
+	for e := range s.Events() {
+		last = e
+	}
+	return last
+}
+
+// Text waits for the end and returns the final answer, or the error that
+// ended the stream.
+func (s *Stream) Text() (string, error) {
+	last := s.Wait()
+	return last.Text, last.Err
+}
+
+// Stop cancels the call. The stream still ends in one event, an error in most
+// cases; Text waits for it.
+func (s *Stream) Stop() { s.cancel(ErrStopped) }
+
+// Fail returns a prepared call that ends in err as soon as it is started.
+func Fail(err error) IResponseChStarter {
+	return StarterFunc(func(context.Context, func(Event)) (string, error) { return "", err })
+}

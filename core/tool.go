@@ -1,0 +1,94 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+)
+
+// Tool is something a model can call.
+//
+// Implementations are safe for concurrent use: a model may call the same tool
+// several times in one turn, and agents run such calls in parallel.
+type Tool interface {
+	// GetName is the exact name by which a model calls the tool.
+	GetName() string
+	// Parameters is the JSON Schema of the arguments: an object schema.
+	Parameters() json.RawMessage
+	// Call runs the tool and returns what a model reads: the result's text,
+	// or "Error: …".
+	Call(ac AgentContext, args map[string]any) string
+	// Run runs the tool. An error is for the model to read and mend; the
+	// caller shows it as "Error: …".
+	Run(ctx context.Context, args map[string]any) (Result, error)
+}
+
+// Result is what a tool answers.
+type Result struct {
+	// Text is what the model reads. It is never decorated.
+	Text string
+	// Blobs are images or files that belong to the answer.
+	Blobs []Blob
+	// Data is the answer as a value, for callers that are programs (MCP's
+	// structured content). It is nil where the text is all there is.
+	Data any
+	// IsError says that Text reports a failure in the tool's own words.
+	IsError bool
+}
+
+// Blob is an image or a file in a tool's result: inline bytes, or a URL that
+// points at them.
+type Blob struct {
+	MIME string
+	Name string
+	URL  string
+	Data []byte
+}
+
+// TextResult returns a result of just text.
+func TextResult(text string) Result { return Result{Text: text} }
+
+// ErrorPrefix begins the text by which a failure reaches a model.
+const ErrorPrefix = "Error: "
+
+// ErrorResult returns the result that shows err to a model.
+func ErrorResult(err error) Result {
+	return Result{Text: ErrorPrefix + err.Error(), IsError: true}
+}
+
+// CallText is Call in terms of Run: it runs t with the context that ac
+// carries, and renders the result or the error as text. Tools written by hand
+// use it as the body of their Call method.
+func CallText(t Tool, ac AgentContext, args map[string]any) string {
+	result, err := t.Run(WithAgentContext(ac.Context(), ac), args)
+	if err != nil {
+		return ErrorResult(err).Text
+	}
+	return result.Text
+}
+
+// toolName is what the providers accept as the name of a function.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// CheckTool reports what would make t unusable for a model: a name that
+// providers refuse, or parameters that are not an object schema.
+func CheckTool(t Tool) error {
+	if t == nil {
+		return fmt.Errorf("tool is nil")
+	}
+	if err := checkToolName(t.GetName()); err != nil {
+		return err
+	}
+	if _, err := ParseSchema(t.Parameters()); err != nil {
+		return fmt.Errorf("tool %q: parameters: %w", t.GetName(), err)
+	}
+	return nil
+}
+
+func checkToolName(name string) error {
+	if !toolName.MatchString(name) {
+		return fmt.Errorf("tool name %q: use 1 to 64 letters, digits, '_' or '-', which is what model providers accept", name)
+	}
+	return nil
+}
