@@ -125,7 +125,7 @@ func TestCheckImports(t *testing.T) {
 			[]string{"compact/a.go imports store/sqlite: compact may not: only cmd/lcm/..., examples/..., bench/... may import it"}},
 		{"backend at the edge", map[string]string{"cmd/lcm/a.go": src("main", "store/sqlite", "sample", "bench")}, nil},
 		{"backend reaching out", map[string]string{"store/sqlite/a.go": src("sqlite", "ingest")},
-			[]string{"store/sqlite/a.go imports ingest: store/sqlite may import nothing of this module but store, llms, explore, index"}},
+			[]string{"store/sqlite/a.go imports ingest: store/sqlite may import nothing of this module but store, summary, llms, explore, index"}},
 		{"record knows the runtime", map[string]string{"delegation/a.go": src("delegation", "agents")},
 			[]string{"delegation/a.go imports agents: delegation may not: only ., hosts/..., mcpserver, cmd/lcm/..., examples/..., bench/... may import it"}},
 		{"runtime knows the record", map[string]string{"agents/a.go": src("agents", "store")},

@@ -56,10 +56,10 @@ var Table = []Rule{
 	// runtime: they meet in the root package.
 	{Package: "agents", Layer: 3, Only: []string{"core", "llms", "tools"},
 		For: append([]string{".", "hosts/...", "mcpserver"}, edge...)},
-	{Package: "store/storetest", Layer: 3, Only: []string{"core", "llms", "store"}, For: []string{}},
+	{Package: "store/storetest", Layer: 3, Only: []string{"core", "llms", "summary", "store"}, For: []string{}},
 
-	{Package: "store/sqlite", Layer: 4, Only: []string{"store", "llms", "explore", "index"}, For: edge},
-	{Package: "store/postgres", Layer: 4, Only: []string{"store", "llms", "explore", "index"}, For: edge},
+	{Package: "store/sqlite", Layer: 4, Only: []string{"store", "summary", "llms", "explore", "index"}, For: edge},
+	{Package: "store/postgres", Layer: 4, Only: []string{"store", "summary", "llms", "explore", "index"}, For: edge},
 
 	{Package: "compact", Layer: 4},
 	{Package: "delegation", Layer: 4},

@@ -1,0 +1,280 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Config is the settings with their values. See [Table] for what each means.
+type Config struct {
+	Storage    Storage
+	Ingest     Ingest
+	Context    Context
+	Compaction Compaction
+	Summary    Summary
+	Recall     Recall
+	Log        Log
+
+	// File is the path of the configuration file that was looked for.
+	File string
+
+	origin map[string]Source
+}
+
+// Storage is where and how the record is kept.
+type Storage struct {
+	DatabasePath string // never empty after Load
+	Synchronous  string
+	BusyTimeout  time.Duration
+}
+
+// Ingest is how messages become rows.
+type Ingest struct {
+	LargeFileTokenThreshold int
+	IgnoreSessionPatterns   []string
+}
+
+// Context is the size of the view and when it must shrink.
+type Context struct {
+	TokenBudget        int
+	SoftThreshold      float64
+	HardThreshold      float64
+	FreshTailCount     int
+	FreshTailMaxTokens int // 0 is half the budget
+	Tokenizer          string
+}
+
+// Compaction is the shape of the DAG of summaries and the bounds on the work.
+type Compaction struct {
+	LeafChunkTokens        int
+	LeafTargetTokens       int
+	CondensedTargetTokens  int
+	LeafMinFanout          int
+	CondensedMinFanout     int
+	CondensedMinFanoutHard int
+	SweepMaxDepth          int // -1 is any depth
+	MaxSweepIterations     int
+	SweepDeadline          time.Duration
+	UntilUnderDeadline     time.Duration
+}
+
+// Summary is who writes summaries and what that may cost.
+type Summary struct {
+	Model             string
+	Provider          string
+	MaxOverageFactor  float64
+	FallbackMaxTokens int
+	Timeout           time.Duration
+	CallWindow        time.Duration
+	MaxCallsPerWindow int
+	SpendBackoff      time.Duration
+	BreakerThreshold  int
+	BreakerCooldown   time.Duration
+}
+
+// Recall bounds questions about the record.
+type Recall struct {
+	ExpansionModel    string
+	MaxExpandTokens   int
+	DelegationTimeout time.Duration
+}
+
+// Log is what the program says about its own work.
+type Log struct {
+	Level  string
+	Format string
+}
+
+// Source says where a value came from.
+type Source string
+
+// The sources, from the weakest to the strongest.
+const (
+	FromDefault Source = "default"
+	FromFile    Source = "file"
+	FromEnv     Source = "environment"
+	FromFlag    Source = "flag"
+)
+
+// Options is the world that Load looks at. The zero Options is the real one.
+type Options struct {
+	// Flags are values given on the command line, by key.
+	Flags map[string]string
+	// Getenv is os.Getenv when nil. A variable that is set but empty counts
+	// as not set.
+	Getenv func(string) string
+	// ReadFile is os.ReadFile when nil. It must return an error that is
+	// fs.ErrNotExist for a file that does not exist.
+	ReadFile func(string) ([]byte, error)
+	// Home is the user's home directory, os.UserHomeDir when empty.
+	Home string
+}
+
+func (o Options) getenv(name string) string {
+	if o.Getenv == nil {
+		return os.Getenv(name)
+	}
+	return o.Getenv(name)
+}
+
+func (o Options) readFile(name string) ([]byte, error) {
+	if o.ReadFile == nil {
+		return os.ReadFile(name)
+	}
+	return o.ReadFile(name)
+}
+
+func (o Options) home() (string, error) {
+	if o.Home != "" {
+		return o.Home, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find the home directory (set HOME, or LCM_CONFIG and LCM_DATABASE_PATH): %w", err)
+	}
+	return home, nil
+}
+
+// Path returns the path of the configuration file, whether or not it exists.
+func (o Options) Path() (string, error) {
+	if file := o.getenv("LCM_CONFIG"); file != "" {
+		return o.expand(file)
+	}
+	return o.xdg("XDG_CONFIG_HOME", ".config", "config.toml")
+}
+
+// xdg returns the path of a file of lcm in an XDG base directory. The XDG
+// specification has relative base directories ignored.
+func (o Options) xdg(variable, fallback, file string) (string, error) {
+	base := o.getenv(variable)
+	if !filepath.IsAbs(base) {
+		home, err := o.home()
+		if err != nil {
+			return "", err
+		}
+		base = filepath.Join(home, filepath.FromSlash(fallback))
+	}
+	return filepath.Join(base, "lcm", file), nil
+}
+
+// expand replaces a leading "~/" by the home directory.
+func (o Options) expand(file string) (string, error) {
+	rest, ok := strings.CutPrefix(filepath.ToSlash(file), "~/")
+	if !ok {
+		return file, nil
+	}
+	home, err := o.home()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, filepath.FromSlash(rest)), nil
+}
+
+// Load reads every setting. It reports everything that is wrong at once, each
+// problem an [*Error].
+func Load(o Options) (*Config, error) {
+	path, err := o.Path()
+	if err != nil {
+		return nil, err
+	}
+	src, err := o.readFile(path)
+	if err != nil {
+		// A file that the user named must be there; the usual one need not.
+		if !errors.Is(err, fs.ErrNotExist) || o.getenv("LCM_CONFIG") != "" {
+			return nil, fmt.Errorf("read the configuration (create %s with `lcm config set`, or unset LCM_CONFIG to use the usual place): %w", path, err)
+		}
+		src = nil
+	}
+	file, err := parseFile(path, src)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{File: path, origin: make(map[string]Source, len(table))}
+	if err := c.fill(o, file); err != nil {
+		return nil, err
+	}
+	if err := c.agree(); err != nil {
+		return nil, err
+	}
+	return c, c.resolve(o)
+}
+
+// fill gives each setting the value of its strongest source.
+func (c *Config) fill(o Options, file *document) error {
+	var wrong []error
+	for key := range sorted(o.Flags) {
+		if _, ok := lookup(key); !ok {
+			wrong = append(wrong, unknown(&Error{Source: FromFlag, Key: key}))
+		}
+	}
+	for _, s := range table {
+		value, from, err := s.pick(o, file)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		s.set(c, value)
+		c.origin[s.Key] = from
+	}
+	return errors.Join(wrong...)
+}
+
+// pick returns the value of the strongest source that has one.
+func (s Setting) pick(o Options, file *document) (any, Source, error) {
+	where := &Error{Key: s.Key, Allowed: s.Allowed()}
+	var value any
+	var err error
+	if text, ok := o.Flags[s.Key]; ok {
+		where.Source = FromFlag
+		value, err = s.parse(text)
+	} else if text := o.getenv(s.Env); text != "" {
+		where.Source, where.Variable = FromEnv, s.Env
+		value, err = s.parse(text)
+	} else if raw, ok := file.values[s.Key]; ok {
+		where.Source, where.File, where.Line = FromFile, file.path, file.line(s.Key)
+		value, err = s.convert(raw)
+	} else {
+		where.Source = FromDefault
+		value, err = s.parse(s.Default)
+	}
+	if err != nil {
+		where.Problem = err.Error()
+		return nil, "", where
+	}
+	return value, where.Source, nil
+}
+
+// agree checks the settings that only make sense together.
+func (c *Config) agree() error {
+	var wrong []error
+	below := func(low, high string, ok bool) {
+		if !ok {
+			wrong = append(wrong, fmt.Errorf("%s (from the %s) must not exceed %s (from the %s): change one of them",
+				low, c.origin[low], high, c.origin[high]))
+		}
+	}
+	below("context.context_threshold", "context.hard_threshold", c.Context.SoftThreshold <= c.Context.HardThreshold)
+	below("compaction.leaf_target_tokens", "compaction.leaf_chunk_tokens", c.Compaction.LeafTargetTokens <= c.Compaction.LeafChunkTokens)
+	below("compaction.condensed_target_tokens", "compaction.leaf_chunk_tokens", c.Compaction.CondensedTargetTokens <= c.Compaction.LeafChunkTokens)
+	below("compaction.condensed_min_fanout_hard", "compaction.condensed_min_fanout", c.Compaction.CondensedMinFanoutHard <= c.Compaction.CondensedMinFanout)
+	return errors.Join(wrong...)
+}
+
+// resolve replaces values that stand for something by what they stand for.
+func (c *Config) resolve(o Options) (err error) {
+	if c.Storage.DatabasePath == "" {
+		c.Storage.DatabasePath, err = o.xdg("XDG_DATA_HOME", ".local/share", "lcm.db")
+	} else {
+		c.Storage.DatabasePath, err = o.expand(c.Storage.DatabasePath)
+	}
+	return err
+}
+
+// Origin says where the value of a key came from; it is empty for a key that
+// the table does not hold.
+func (c *Config) Origin(key string) Source { return c.origin[key] }

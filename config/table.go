@@ -1,0 +1,139 @@
+package config
+
+import "slices"
+
+// hour and day bound durations, in milliseconds.
+const (
+	hour = 60 * 60 * 1000
+	day  = 24 * hour
+)
+
+// Table returns every setting, grouped by section in the order in which they
+// are documented.
+func Table() []Setting { return slices.Clone(table) }
+
+var table = []Setting{
+	{Key: "storage.database_path", Env: "LCM_DATABASE_PATH", Kind: String,
+		Doc:   "The SQLite file that holds everything. Empty means `lcm/lcm.db` in the XDG data directory (`$XDG_DATA_HOME`, else `~/.local/share`). A leading `~/` is the home directory.",
+		field: func(c *Config) any { return &c.Storage.DatabasePath }},
+	{Key: "storage.synchronous", Env: "LCM_SYNCHRONOUS", Kind: String, Default: "full", Enum: []string{"full", "relaxed"},
+		Doc:   "`full` makes an acknowledged append survive a power cut; `relaxed` survives a crash of the program and is faster.",
+		field: func(c *Config) any { return &c.Storage.Synchronous }},
+	{Key: "storage.busy_timeout_ms", Env: "LCM_BUSY_TIMEOUT_MS", Kind: Duration, Default: "30000", Max: hour,
+		Doc:   "How long to wait for another process that is writing to the same database.",
+		field: func(c *Config) any { return &c.Storage.BusyTimeout }},
+
+	{Key: "ingest.large_file_token_threshold", Env: "LCM_LARGE_FILE_TOKEN_THRESHOLD", Kind: Int, Default: "25000", Min: 100,
+		Doc:   "Content of more tokens than this is stored as a payload, and a short reference takes its place in the view.",
+		field: func(c *Config) any { return &c.Ingest.LargeFileTokenThreshold }},
+	{Key: "ingest.ignore_session_patterns", Env: "LCM_IGNORE_SESSION_PATTERNS", Kind: Strings,
+		Doc:   "Sessions whose key matches one of these patterns are never stored; `*` stands for any characters.",
+		field: func(c *Config) any { return &c.Ingest.IgnoreSessionPatterns }},
+
+	{Key: "context.token_budget", Env: "LCM_TOKEN_BUDGET", Kind: Int, Default: "128000", Min: 1,
+		Doc:   "The size of the view that a model sees, where the caller does not give one.",
+		field: func(c *Config) any { return &c.Context.TokenBudget }},
+	{Key: "context.context_threshold", Env: "LCM_CONTEXT_THRESHOLD", Kind: Float, Default: "0.75", Min: 0.01, Max: 1,
+		Doc:   "The soft threshold, as a fraction of the budget. Above it older messages are folded in the background.",
+		field: func(c *Config) any { return &c.Context.SoftThreshold }},
+	{Key: "context.hard_threshold", Env: "LCM_HARD_THRESHOLD", Kind: Float, Default: "0.95", Min: 0.01, Max: 1,
+		Doc:   "The hard threshold, as a fraction of the budget. At it the call that asks for context waits for compaction.",
+		field: func(c *Config) any { return &c.Context.HardThreshold }},
+	{Key: "context.fresh_tail_count", Env: "LCM_FRESH_TAIL_COUNT", Kind: Int, Default: "64",
+		Doc:   "How many of the newest messages are never folded.",
+		field: func(c *Config) any { return &c.Context.FreshTailCount }},
+	{Key: "context.fresh_tail_max_tokens", Env: "LCM_FRESH_TAIL_MAX_TOKENS", Kind: Int, Default: "0",
+		Doc:   "The fresh tail ends early at this many tokens; 0 means half the budget.",
+		field: func(c *Config) any { return &c.Context.FreshTailMaxTokens }},
+	{Key: "context.tokenizer", Env: "LCM_TOKENIZER", Kind: String, Default: "estimate", Enum: []string{"estimate", "o200k", "cl100k"},
+		Doc:   "How tokens are counted: a fast estimate that knows CJK and emoji, or one of OpenAI's vocabularies.",
+		field: func(c *Config) any { return &c.Context.Tokenizer }},
+
+	{Key: "compaction.leaf_chunk_tokens", Env: "LCM_LEAF_CHUNK_TOKENS", Kind: Int, Default: "20000", Min: 1,
+		Doc:   "The most source tokens that one summary is made from.",
+		field: func(c *Config) any { return &c.Compaction.LeafChunkTokens }},
+	{Key: "compaction.leaf_target_tokens", Env: "LCM_LEAF_TARGET_TOKENS", Kind: Int, Default: "2400", Min: 1,
+		Doc:   "The length asked for in a summary of messages.",
+		field: func(c *Config) any { return &c.Compaction.LeafTargetTokens }},
+	{Key: "compaction.condensed_target_tokens", Env: "LCM_CONDENSED_TARGET_TOKENS", Kind: Int, Default: "2000", Min: 1,
+		Doc:   "The length asked for in a summary of summaries.",
+		field: func(c *Config) any { return &c.Compaction.CondensedTargetTokens }},
+	{Key: "compaction.leaf_min_fanout", Env: "LCM_LEAF_MIN_FANOUT", Kind: Int, Default: "8", Min: 2, Max: 1000,
+		Doc:   "How many summaries of messages it takes to make a condensed one.",
+		field: func(c *Config) any { return &c.Compaction.LeafMinFanout }},
+	{Key: "compaction.condensed_min_fanout", Env: "LCM_CONDENSED_MIN_FANOUT", Kind: Int, Default: "4", Min: 2, Max: 1000,
+		Doc:   "How many condensed summaries it takes to make the next depth.",
+		field: func(c *Config) any { return &c.Compaction.CondensedMinFanout }},
+	{Key: "compaction.condensed_min_fanout_hard", Env: "LCM_CONDENSED_MIN_FANOUT_HARD", Kind: Int, Default: "2", Min: 2, Max: 1000,
+		Doc:   "The fan-out that is enough under pressure.",
+		field: func(c *Config) any { return &c.Compaction.CondensedMinFanoutHard }},
+	{Key: "compaction.sweep_max_depth", Env: "LCM_SWEEP_MAX_DEPTH", Kind: Int, Default: "-1", Min: -1, Max: 100,
+		Doc:   "The greatest depth whose summaries are condensed further: 0 folds messages only, -1 is any depth.",
+		field: func(c *Config) any { return &c.Compaction.SweepMaxDepth }},
+	{Key: "compaction.max_sweep_iterations", Env: "LCM_MAX_SWEEP_ITERATIONS", Kind: Int, Default: "12", Min: 1, Max: 10000,
+		Doc:   "The most passes in one sweep.",
+		field: func(c *Config) any { return &c.Compaction.MaxSweepIterations }},
+	{Key: "compaction.sweep_deadline_ms", Env: "LCM_SWEEP_DEADLINE_MS", Kind: Duration, Default: "120000", Min: 1, Max: day,
+		Doc:   "The longest that one sweep may take.",
+		field: func(c *Config) any { return &c.Compaction.SweepDeadline }},
+	{Key: "compaction.compact_until_under_deadline_ms", Env: "LCM_COMPACT_UNTIL_UNDER_DEADLINE_MS", Kind: Duration, Default: "300000", Min: 1, Max: day,
+		Doc:   "The longest that compacting until the view fits may take.",
+		field: func(c *Config) any { return &c.Compaction.UntilUnderDeadline }},
+
+	{Key: "summary.model", Env: "LCM_SUMMARY_MODEL", Kind: String,
+		Doc:   "The model that writes summaries. Empty means none: the extractive summariser writes them.",
+		field: func(c *Config) any { return &c.Summary.Model }},
+	{Key: "summary.provider", Env: "LCM_SUMMARY_PROVIDER", Kind: String,
+		Doc:   "The provider of that model, such as `anthropic` or `openai`.",
+		field: func(c *Config) any { return &c.Summary.Provider }},
+	{Key: "summary.max_overage_factor", Env: "LCM_SUMMARY_MAX_OVERAGE_FACTOR", Kind: Float, Default: "3", Min: 1, Max: 100,
+		Doc:   "A summary longer than its target times this is cut.",
+		field: func(c *Config) any { return &c.Summary.MaxOverageFactor }},
+	{Key: "summary.fallback_max_tokens", Env: "LCM_FALLBACK_MAX_TOKENS", Kind: Int, Default: "512", Min: 64,
+		Doc:   "The length of the summary written when no other attempt was short enough.",
+		field: func(c *Config) any { return &c.Summary.FallbackMaxTokens }},
+	{Key: "summary.timeout_ms", Env: "LCM_SUMMARY_TIMEOUT_MS", Kind: Duration, Default: "60000", Min: 1, Max: hour,
+		Doc:   "The longest that one call of the summariser may take.",
+		field: func(c *Config) any { return &c.Summary.Timeout }},
+	{Key: "summary.call_window_ms", Env: "LCM_SUMMARY_CALL_WINDOW_MS", Kind: Duration, Default: "600000", Min: 1, Max: day,
+		Doc:   "The window in which calls of a model are counted.",
+		field: func(c *Config) any { return &c.Summary.CallWindow }},
+	{Key: "summary.max_calls_per_window", Env: "LCM_SUMMARY_MAX_CALLS_PER_WINDOW", Kind: Int, Default: "24", Min: 1,
+		Doc:   "The most calls of a model in one window.",
+		field: func(c *Config) any { return &c.Summary.MaxCallsPerWindow }},
+	{Key: "summary.spend_backoff_ms", Env: "LCM_SUMMARY_SPEND_BACKOFF_MS", Kind: Duration, Default: "1800000", Max: day,
+		Doc:   "How long no model is called after the window's calls were spent.",
+		field: func(c *Config) any { return &c.Summary.SpendBackoff }},
+	{Key: "summary.circuit_breaker_threshold", Env: "LCM_CIRCUIT_BREAKER_THRESHOLD", Kind: Int, Default: "5", Min: 1, Max: 1000,
+		Doc:   "How many authentication failures in a row stop calls of the model.",
+		field: func(c *Config) any { return &c.Summary.BreakerThreshold }},
+	{Key: "summary.circuit_breaker_cooldown_ms", Env: "LCM_CIRCUIT_BREAKER_COOLDOWN_MS", Kind: Duration, Default: "1800000", Max: day,
+		Doc:   "How long they stay stopped.",
+		field: func(c *Config) any { return &c.Summary.BreakerCooldown }},
+
+	{Key: "recall.expansion_model", Env: "LCM_EXPANSION_MODEL", Kind: String,
+		Doc:   "The model that answers questions about the record. Empty means none: answers are ranked verbatim passages.",
+		field: func(c *Config) any { return &c.Recall.ExpansionModel }},
+	{Key: "recall.max_expand_tokens", Env: "LCM_MAX_EXPAND_TOKENS", Kind: Int, Default: "40000", Min: 1,
+		Doc:   "The most tokens of source text that one question may open.",
+		field: func(c *Config) any { return &c.Recall.MaxExpandTokens }},
+	{Key: "recall.delegation_timeout_ms", Env: "LCM_DELEGATION_TIMEOUT_MS", Kind: Duration, Default: "120000", Min: 1, Max: hour,
+		Doc:   "The longest that one question may take.",
+		field: func(c *Config) any { return &c.Recall.DelegationTimeout }},
+
+	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
+		Doc:   "What is logged, on standard error.",
+		field: func(c *Config) any { return &c.Log.Level }},
+	{Key: "log.format", Env: "LCM_LOG_FORMAT", Kind: String, Default: "text", Enum: []string{"text", "json"},
+		Doc:   "How it is logged.",
+		field: func(c *Config) any { return &c.Log.Format }},
+}
+
+// lookup finds the setting of a key.
+func lookup(key string) (Setting, bool) {
+	i := slices.IndexFunc(table, func(s Setting) bool { return s.Key == key })
+	if i < 0 {
+		return Setting{}, false
+	}
+	return table[i], true
+}
