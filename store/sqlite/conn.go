@@ -1,0 +1,199 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// conn is a connection with its prepared statements. It belongs to one
+// goroutine at a time.
+type conn struct {
+	*sqlite3.Conn
+	stmts map[string]*sqlite3.Stmt
+}
+
+// openConn opens a connection with the settings that every connection shares.
+func openConn(ctx context.Context, path string, o Options) (*conn, error) {
+	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE | sqlite3.OPEN_URI
+	if o.ReadOnly {
+		flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI
+	}
+	c, err := sqlite3.OpenFlags(dsn(path, o), flags)
+	if err != nil {
+		return nil, err
+	}
+	db := &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}}
+	if err := db.configure(ctx, o); err != nil {
+		return nil, errors.Join(err, db.close())
+	}
+	return db, nil
+}
+
+func (c *conn) configure(ctx context.Context, o Options) error {
+	if err := c.BusyHandler(patience(o.BusyTimeout)); err != nil {
+		return err
+	}
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	for _, pragma := range []string{
+		"foreign_keys=ON",
+		"trusted_schema=OFF",
+		"temp_store=MEMORY",
+		fmt.Sprintf("cache_size=-%d", o.CacheKiB),
+	} {
+		if err := c.Exec("PRAGMA " + pragma); err != nil {
+			return fmt.Errorf("PRAGMA %s: %w", pragma, err)
+		}
+	}
+	return nil
+}
+
+// patience returns a busy handler that waits up to a limit for another
+// process to finish its transaction. SQLite's own handler sleeps longer and
+// longer, so that of sixteen writers the one that has waited longest is the
+// least likely to be served; short random sleeps keep the odds even.
+func patience(limit time.Duration) func(context.Context, int) bool {
+	var since time.Time
+	return func(ctx context.Context, count int) bool {
+		if count == 0 {
+			since = time.Now()
+		}
+		if time.Since(since) >= limit {
+			return false
+		}
+		t := time.NewTimer(200*time.Microsecond + rand.N(3*time.Millisecond))
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+			return false
+		case <-t.C:
+			return true
+		}
+	}
+}
+
+// stmt returns the prepared statement of some SQL, ready to be bound.
+func (c *conn) stmt(sql string) (*sqlite3.Stmt, error) {
+	if s, ok := c.stmts[sql]; ok {
+		return s, nil
+	}
+	s, tail, err := c.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", sql, err)
+	}
+	if tail != "" {
+		return nil, fmt.Errorf("prepare: %q follows the statement", tail)
+	}
+	c.stmts[sql] = s
+	return s, nil
+}
+
+// query binds args, calls row for each row, and resets the statement.
+func (c *conn) query(sql string, row func(*sqlite3.Stmt) error, args ...any) (err error) {
+	s, err := c.stmt(sql)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, s.Reset(), s.ClearBindings())
+	}()
+	if err := bind(s, args...); err != nil {
+		return err
+	}
+	for s.Step() {
+		if err := row(s); err != nil {
+			return err
+		}
+	}
+	// Reset repeats the error of Step, so it is not returned here as well.
+	return nil
+}
+
+// one is query for at most one row; found says whether there was one.
+func (c *conn) one(sql string, row func(*sqlite3.Stmt) error, args ...any) (found bool, err error) {
+	err = c.query(sql, func(s *sqlite3.Stmt) error {
+		if found {
+			return nil
+		}
+		found = true
+		return row(s)
+	}, args...)
+	return found, err
+}
+
+// exec runs a statement that returns no rows.
+func (c *conn) exec(sql string, args ...any) error {
+	return c.query(sql, func(*sqlite3.Stmt) error { return nil }, args...)
+}
+
+// bind binds Go values. A nil is NULL; so is a zero time.
+func bind(s *sqlite3.Stmt, args ...any) error {
+	for i, a := range args {
+		var err error
+		switch v := a.(type) {
+		case nil:
+			err = s.BindNull(i + 1)
+		case int:
+			err = s.BindInt64(i+1, int64(v))
+		case int64:
+			err = s.BindInt64(i+1, v)
+		case bool:
+			err = s.BindBool(i+1, v)
+		case string:
+			err = s.BindText(i+1, v)
+		case []byte:
+			err = s.BindBlob(i+1, v)
+		case time.Time:
+			if v.IsZero() {
+				err = s.BindNull(i + 1)
+			} else {
+				err = s.BindInt64(i+1, v.UnixMilli())
+			}
+		default:
+			err = fmt.Errorf("parameter %d has type %T, which is not stored", i+1, a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// null turns an empty value into NULL.
+func null[T comparable](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
+}
+
+// read runs fn in one read transaction, so that all its statements see the
+// same state.
+func (c *conn) read(fn func() error) (err error) {
+	if err := c.Exec("BEGIN"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Exec("ROLLBACK")) }()
+	return fn()
+}
+
+func (c *conn) close() error {
+	var errs []error
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.Close())...)
+}
+
+// millis reads a time column; NULL is the zero time.
+func millis(s *sqlite3.Stmt, col int) time.Time {
+	if s.ColumnType(col) == sqlite3.NULL {
+		return time.Time{}
+	}
+	return time.UnixMilli(s.ColumnInt64(col)).UTC()
+}

@@ -1,0 +1,65 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// explain adds what an operator can do to errors that come from outside the
+// program: the disk, the file, other processes.
+func explain(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *store.Problem
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, sqlite3.NOTADB):
+		hint = "the file is not an lcm database: choose another path, or restore it from a backup"
+	case errors.Is(err, sqlite3.CORRUPT):
+		hint = "the file is damaged: keep a copy of it, then restore a backup; `lcm verify` says what is still whole"
+	case errors.Is(err, sqlite3.FULL), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		hint = "the disk is full: free some space and repeat the command; nothing was half-written"
+	case errors.Is(err, store.ErrReadOnly), errors.Is(err, sqlite3.READONLY), errors.Is(err, syscall.EROFS):
+		err = asReadOnly(err)
+		hint = "make the file and its directory writable, or point LCM_DATABASE_PATH elsewhere"
+	case errors.Is(err, sqlite3.BUSY):
+		hint = "another process has held the database for longer than busy_timeout_ms: see what it is doing, then repeat the command"
+	case errors.Is(err, fs.ErrPermission):
+		hint = "the file or its directory does not let this user in: change its owner or mode, or point LCM_DATABASE_PATH elsewhere"
+	case errors.Is(err, sqlite3.CANTOPEN):
+		hint = "check that the path names a file, not a directory, and that its directory exists and is writable"
+	case errors.Is(err, sqlite3.IOERR):
+		hint = "the disk reported an error: check it, then run `lcm verify`"
+	default:
+		return err
+	}
+	return &store.Problem{Err: fmt.Errorf("database %s: %w", path, err), Hint: hint}
+}
+
+// asReadOnly lets callers recognise every read-only failure by one sentinel.
+func asReadOnly(err error) error {
+	if errors.Is(err, store.ErrReadOnly) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", store.ErrReadOnly, err)
+}
+
+// cancelled names the context's error where the driver only says that it was
+// interrupted.
+func cancelled(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && (errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.BUSY)) {
+		return ctx.Err()
+	}
+	return err
+}

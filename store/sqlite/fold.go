@@ -1,0 +1,289 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
+)
+
+// Fold implements [store.Writer]. Everything about the new summary but its
+// wording is computed here from what it replaces, so that it cannot disagree
+// with the record.
+func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, error) {
+	if len(n.Over) == 0 {
+		return store.Summary{}, errors.New("fold: there is nothing to fold")
+	}
+	if n.Body == "" {
+		return store.Summary{}, errors.New("fold: the summary has no text")
+	}
+	over, err := w.items(w.ID, n.Over[0].Pos, n.Over[len(n.Over)-1].Pos)
+	if err != nil {
+		return store.Summary{}, err
+	}
+	if !sameItems(over, n.Over) {
+		return store.Summary{}, fmt.Errorf("fold %s to %s: %w", n.Over[0].Node, n.Over[len(n.Over)-1].Node, store.ErrStale)
+	}
+	s, err := w.gather(over)
+	if err != nil {
+		return store.Summary{}, err
+	}
+	if s.ID, err = w.summaryID(over, n.Body); err != nil {
+		return store.Summary{}, err
+	}
+	s.Conversation = w.ID
+	s.CreatedAt = w.now
+	reword(&s, n.Wording)
+	num, err := w.insertSummary(s, over[0].Pos)
+	if err != nil {
+		return store.Summary{}, err
+	}
+	for i, it := range over {
+		err := w.exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?)`, num, i, null(int64(it.Message)), null(it.num))
+		if err != nil {
+			return store.Summary{}, err
+		}
+	}
+	return s, w.replace(over, viewItem{num: num, Item: store.Item{
+		Pos: over[0].Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth,
+	}})
+}
+
+func sameItems(have []viewItem, want []store.Item) bool {
+	return slices.EqualFunc(have, want, func(a viewItem, b store.Item) bool { return a.Pos == b.Pos && a.Node == b.Node })
+}
+
+// replace swaps a run of view items for one.
+func (w *writer) replace(over []viewItem, by viewItem) error {
+	err := w.exec(`DELETE FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
+	if err != nil {
+		return err
+	}
+	for _, it := range over {
+		w.ViewTokens -= it.Tokens
+	}
+	w.dirty = true
+	w.ViewItems += 1 - len(over)
+	w.ViewTokens += by.Tokens
+	w.Summaries++
+	if w.lastUser >= over[0].Pos && w.lastUser <= over[len(over)-1].Pos {
+		if err := w.findLastUser(); err != nil {
+			return err
+		}
+	}
+	return w.insertItem(w.ID, by)
+}
+
+// findLastUser looks the newest user message of the view up again after the
+// one that was known has left it.
+func (w *writer) findLastUser() error {
+	w.lastUser = 0
+	_, err := w.one(`SELECT pos FROM view WHERE conversation = ? AND role = 1 ORDER BY pos DESC LIMIT 1`,
+		func(s *sqlite3.Stmt) error { w.lastUser = s.ColumnInt64(0); return nil }, int64(w.ID))
+	return err
+}
+
+// gather adds up what a summary of the items covers.
+func (w *writer) gather(over []viewItem) (store.Summary, error) {
+	total := store.Summary{Kind: summary.Leaf}
+	seen := map[store.PayloadID]bool{}
+	for _, it := range over {
+		total.SourceTokens += it.Tokens
+		var part store.Summary
+		var err error
+		if it.IsSummary() {
+			if part, err = w.summaryByNum(it.num); err != nil {
+				return total, err
+			}
+			total.Kind = summary.Condensed
+			total.Depth = max(total.Depth, part.Depth+1)
+			total.Descendants += 1 + part.Descendants
+		} else if part, err = w.messageAsSource(it.Message); err != nil {
+			return total, err
+		}
+		total.Messages += part.Messages
+		total.MessageTokens += part.MessageTokens
+		if total.Earliest.IsZero() || part.Earliest.Before(total.Earliest) {
+			total.Earliest = part.Earliest
+		}
+		if part.Latest.After(total.Latest) {
+			total.Latest = part.Latest
+		}
+		for _, f := range part.Files {
+			if !seen[f] {
+				seen[f] = true
+				total.Files = append(total.Files, f)
+			}
+		}
+	}
+	return total, nil
+}
+
+// messageAsSource says what a message adds to a summary of it.
+func (c *conn) messageAsSource(id store.MessageID) (store.Summary, error) {
+	part := store.Summary{Messages: 1}
+	found, err := c.one(`SELECT tokens, ifnull(said, stored) FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
+		part.MessageTokens = s.ColumnInt64(0)
+		part.Earliest = millis(s, 1)
+		part.Latest = part.Earliest
+		return nil
+	}, int64(id))
+	if err != nil {
+		return part, err
+	}
+	if !found {
+		return part, store.Missing(id.String())
+	}
+	err = c.query(`SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE mp.message = ? ORDER BY p.num`,
+		func(s *sqlite3.Stmt) error {
+			part.Files = append(part.Files, store.PayloadID(s.ColumnText(0)))
+			return nil
+		}, int64(id))
+	return part, err
+}
+
+// summaryID derives an id from the conversation's key, from what the summary
+// covers and from what it says: the same fold gives the same id in every
+// database.
+func (w *writer) summaryID(over []viewItem, body string) (store.SummaryID, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %d\n", w.Key, w.Segment)
+	var n [8]byte
+	for _, it := range over {
+		binary.BigEndian.PutUint64(n[:], uint64(it.Pos))
+		h.Write(n[:])
+		h.Write([]byte(it.Summary))
+	}
+	h.Write([]byte(body))
+	id, err := w.freeID("sum_", hex.EncodeToString(h.Sum(nil)), `SELECT 1 FROM summaries WHERE id = ?`)
+	return store.SummaryID(id), err
+}
+
+func (w *writer) insertSummary(s store.Summary, pos int64) (int64, error) {
+	var files any
+	if len(s.Files) > 0 {
+		b, err := json.Marshal(s.Files)
+		if err != nil {
+			return 0, err
+		}
+		files = string(b)
+	}
+	err := w.exec(`
+		INSERT INTO summaries (id, conversation, kind, depth, pos, body, tokens, source_tokens, descendants, messages, message_tokens,
+		                       earliest, latest, files, level, method, model, tokens_in, tokens_out, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
+		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt)
+	return w.LastInsertRowID(), err
+}
+
+func reword(s *store.Summary, w store.Wording) {
+	s.Body, s.Tokens, s.Level, s.Method, s.Model, s.TokensIn, s.TokensOut = w.Body, w.Tokens, w.Level, w.Method, w.Model, w.TokensIn, w.TokensOut
+}
+
+// Reword implements [store.Writer].
+func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording) (store.Summary, error) {
+	if to.Body == "" {
+		return store.Summary{}, errors.New("reword: the summary has no text")
+	}
+	num, s, err := w.summaryByID(id)
+	if err != nil {
+		return s, err
+	}
+	if s.Conversation != w.ID {
+		return s, fmt.Errorf("%s belongs to conversation %d, not %d", id, s.Conversation, w.ID)
+	}
+	err = w.exec(`
+		INSERT INTO revisions (summary, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at)
+		SELECT num, revision, body, tokens, level, method, model, tokens_in, tokens_out, ? FROM summaries WHERE num = ?`, w.now, num)
+	if err != nil {
+		return s, err
+	}
+	err = w.exec(`
+		UPDATE summaries SET body = ?, tokens = ?, level = ?, method = ?, model = ?, tokens_in = ?, tokens_out = ?, revision = revision + 1
+		WHERE num = ?`, to.Body, to.Tokens, string(to.Level), to.Method, to.Model, to.TokensIn, to.TokensOut, num)
+	if err != nil {
+		return s, err
+	}
+	var inView bool
+	if _, err := w.one(`SELECT 1 FROM view v JOIN summaries s ON s.num = v.summary WHERE s.num = ? AND v.conversation = ? AND v.pos = s.pos`,
+		func(*sqlite3.Stmt) error { inView = true; return nil }, num, int64(w.ID)); err != nil {
+		return s, err
+	}
+	if inView {
+		w.dirty = true
+		w.ViewTokens += to.Tokens - s.Tokens
+		if err := w.exec(`UPDATE view SET tokens = ? WHERE conversation = ? AND summary = ?`, to.Tokens, int64(w.ID), num); err != nil {
+			return s, err
+		}
+	}
+	reword(&s, to)
+	s.Revision++
+	return s, nil
+}
+
+const summaryColumns = `
+	s.num, s.id, s.conversation, s.kind, s.depth, s.body, s.tokens, s.source_tokens, s.descendants, s.messages, s.message_tokens,
+	s.earliest, s.latest, s.files, s.level, s.method, s.model, s.tokens_in, s.tokens_out, s.created_at, s.revision, s.retired
+	FROM summaries s`
+
+func scanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
+	sum = store.Summary{
+		ID:            store.SummaryID(s.ColumnText(1)),
+		Conversation:  store.ConversationID(s.ColumnInt64(2)),
+		Kind:          summary.Kind(s.ColumnText(3)),
+		Depth:         s.ColumnInt(4),
+		Body:          s.ColumnText(5),
+		Tokens:        s.ColumnInt(6),
+		SourceTokens:  s.ColumnInt(7),
+		Descendants:   s.ColumnInt(8),
+		Messages:      s.ColumnInt(9),
+		MessageTokens: s.ColumnInt64(10),
+		Earliest:      time.UnixMilli(s.ColumnInt64(11)).UTC(),
+		Latest:        time.UnixMilli(s.ColumnInt64(12)).UTC(),
+		Level:         summary.Level(s.ColumnText(14)),
+		Method:        s.ColumnText(15),
+		Model:         s.ColumnText(16),
+		TokensIn:      s.ColumnInt(17),
+		TokensOut:     s.ColumnInt(18),
+		CreatedAt:     millis(s, 19),
+		Revision:      s.ColumnInt(20),
+		Retired:       s.ColumnBool(21),
+	}
+	if files := s.ColumnRawText(13); len(files) > 0 {
+		if err := json.Unmarshal(files, &sum.Files); err != nil {
+			return 0, sum, fmt.Errorf("%s: files: %w", sum.ID, err)
+		}
+	}
+	return s.ColumnInt64(0), sum, nil
+}
+
+func (c *conn) summaryWhere(cond, name string, arg any) (num int64, sum store.Summary, err error) {
+	found, err := c.one(`SELECT`+summaryColumns+` WHERE `+cond, func(s *sqlite3.Stmt) (err error) {
+		num, sum, err = scanSummary(s)
+		return err
+	}, arg)
+	if err == nil && !found {
+		err = store.Missing(name)
+	}
+	return num, sum, err
+}
+
+func (c *conn) summaryByID(id store.SummaryID) (int64, store.Summary, error) {
+	return c.summaryWhere("s.id = ?", string(id), string(id))
+}
+
+func (c *conn) summaryByNum(num int64) (store.Summary, error) {
+	_, s, err := c.summaryWhere("s.num = ?", fmt.Sprintf("summary number %d", num), num)
+	return s, err
+}

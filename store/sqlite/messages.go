@@ -1,0 +1,145 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+const messageColumns = `
+	m.id, m.conversation, m.seq, m.role, m.flags, m.stored, m.said, m.tokens, m.native, m.format, m.size, m.sha256, m.record, m.body
+	FROM messages m`
+
+func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
+	m := store.Message{
+		ID:           store.MessageID(s.ColumnInt64(0)),
+		Conversation: store.ConversationID(s.ColumnInt64(1)),
+		Seq:          s.ColumnInt64(2),
+		Flags:        store.Flag(s.ColumnInt64(4)),
+		Stored:       millis(s, 5),
+		Tokens:       s.ColumnInt(7),
+		Native:       s.ColumnText(8),
+		Size:         s.ColumnInt64(10),
+	}
+	copy(m.SHA256[:], s.ColumnRawBlob(11))
+	role := store.RoleOf(s.ColumnInt(3))
+	var err error
+	if s.ColumnType(13) != sqlite3.NULL {
+		m.Body, err = llms.Decode(llms.FormatLCM, role, s.ColumnBlob(13, nil))
+		m.Body.Raw = llms.Raw{} // the record is elsewhere: see Record
+	} else {
+		m.Body, err = llms.Decode(llms.Format(s.ColumnText(9)), role, s.ColumnBlob(12, nil))
+	}
+	if err != nil {
+		return m, fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
+	}
+	m.Body.Role = role
+	m.Body.ID = m.Native
+	if m.Body.Time = millis(s, 6); m.Body.Time.IsZero() {
+		m.Body.Time = m.Stored
+	}
+	return m, nil
+}
+
+// Messages implements [store.Reader].
+func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
+	return func(yield func(store.Message, error) bool) {
+		stopped := false
+		err := db.withReader(ctx, func(c *conn) error {
+			row := func(s *sqlite3.Stmt) error {
+				m, err := scanMessage(s)
+				if err != nil {
+					return err
+				}
+				if !yield(m, nil) {
+					stopped = true
+					return errStop
+				}
+				return nil
+			}
+			if q.IDs != nil {
+				return c.messagesByID(q.IDs, row)
+			}
+			return c.messageRange(q, row)
+		})
+		if err != nil && !stopped {
+			yield(store.Message{}, err)
+		}
+	}
+}
+
+// errStop ends an iteration whose consumer has had enough.
+var errStop = fmt.Errorf("stop")
+
+func (c *conn) messagesByID(ids []store.MessageID, row func(*sqlite3.Stmt) error) error {
+	return c.read(func() error {
+		for _, id := range ids {
+			found, err := c.one(`SELECT`+messageColumns+` WHERE m.id = ?`, row, int64(id))
+			if err != nil {
+				return err
+			}
+			if !found {
+				return store.Missing(id.String())
+			}
+		}
+		return nil
+	})
+}
+
+func (c *conn) messageRange(q store.MessageQuery, row func(*sqlite3.Stmt) error) error {
+	order, limit, before := "ASC", q.Limit, q.Before
+	if q.Newest {
+		order = "DESC"
+	}
+	if limit == 0 {
+		limit = -1
+	}
+	if before == 0 {
+		before = 1 << 62
+	}
+	return c.query(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.seq > ? AND m.seq < ? ORDER BY m.seq `+order+` LIMIT ?`,
+		row, int64(q.Conversation), q.After, before, limit)
+}
+
+// Record implements [store.Reader].
+func (db *DB) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
+	var record []byte
+	err := db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error {
+			found, err := c.one(`SELECT record, cuts FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) (err error) {
+				record, err = c.join(s.ColumnBlob(0, nil), s.ColumnText(1))
+				return err
+			}, int64(id))
+			if err == nil && !found {
+				err = store.Missing(id.String())
+			}
+			return err
+		})
+	})
+	return record, err
+}
+
+// join puts the payloads that were cut out of a record back into it.
+func (c *conn) join(record []byte, cuts string) ([]byte, error) {
+	if cuts == "" {
+		if record == nil {
+			record = []byte{}
+		}
+		return record, nil
+	}
+	var stored []store.Cut
+	if err := json.Unmarshal([]byte(cuts), &stored); err != nil {
+		return nil, fmt.Errorf("cuts: %w", err)
+	}
+	places := make([]llms.Cut, len(stored))
+	for i, cut := range stored {
+		places[i] = llms.Cut{At: cut.At, Style: cut.Style}
+	}
+	return llms.Join(record, places, func(i int) ([]byte, error) { return c.content(stored[i].Payload) })
+}

@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID marks a SQLite file as ours ("LCM1" in the file's header).
+const applicationID = 0x4c434d31
+
+// steps returns the migrations in order: step n brings a database from
+// version n to n+1.
+func steps() ([]string, error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var all []string
+	for _, name := range names {
+		sql, err := migrations.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, string(sql))
+	}
+	return all, nil
+}
+
+// version returns the schema version of the file and checks that it is ours;
+// an empty file has version 0.
+func (c *conn) version() (int, error) {
+	var version, app, tables int
+	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
+		if _, err := c.one("PRAGMA "+pragma, integer(to)); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := c.one("SELECT count(*) FROM sqlite_schema", integer(&tables)); err != nil {
+		return 0, err
+	}
+	if app != applicationID && (app != 0 || version != 0 || tables > 0) {
+		return 0, &store.Problem{
+			Err:  errors.New("the file is a SQLite database of another program"),
+			Hint: "point LCM_DATABASE_PATH at another file",
+		}
+	}
+	return version, nil
+}
+
+// checkSchema refuses a database from a newer version before anything else is
+// done to it.
+func (c *conn) checkSchema() error {
+	all, err := steps()
+	if err != nil {
+		return err
+	}
+	v, err := c.version()
+	if err != nil {
+		return err
+	}
+	if v > len(all) {
+		return &store.Problem{
+			Err:  fmt.Errorf("the database has schema version %d, this lcm knows versions up to %d", v, len(all)),
+			Hint: "upgrade lcm; the database was not touched",
+		}
+	}
+	return nil
+}
+
+// migrate brings the schema up to date, all steps in one transaction.
+func (c *conn) migrate() (err error) {
+	all, err := steps()
+	if err != nil {
+		return err
+	}
+	if v, err := c.version(); err != nil || v == len(all) {
+		return err
+	}
+	tx, err := c.BeginImmediate()
+	if err != nil {
+		return err
+	}
+	defer tx.End(&err)
+	v, err := c.version() // another process may have been faster
+	if err != nil {
+		return err
+	}
+	for ; v < len(all); v++ {
+		if err := c.Exec(all[v]); err != nil {
+			return fmt.Errorf("migrate to schema version %d: %w", v+1, err)
+		}
+	}
+	for _, pragma := range []string{
+		fmt.Sprintf("PRAGMA user_version=%d", len(all)),
+		fmt.Sprintf("PRAGMA application_id=%d", applicationID),
+	} {
+		if err := c.Exec(pragma); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func integer(to *int) func(*sqlite3.Stmt) error {
+	return func(s *sqlite3.Stmt) error { *to = s.ColumnInt(0); return nil }
+}
+
+func text(to *string) func(*sqlite3.Stmt) error {
+	return func(s *sqlite3.Stmt) error { *to = s.ColumnText(0); return nil }
+}

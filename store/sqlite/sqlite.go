@@ -1,0 +1,290 @@
+// Package sqlite is the embedded store: one SQLite file that holds the
+// messages, the summaries and the payloads of every conversation, so that one
+// backup holds everything.
+//
+// Several processes may use the file at once. Writes are short transactions in
+// WAL mode that wait for each other up to [Options.BusyTimeout]; reads never
+// wait. An acknowledged write has been synced to the disk unless
+// [Options.Relaxed] asks otherwise.
+//
+// The driver is pure Go, and its file system layer can be wrapped in Go
+// (Options.VFS), which is how faults are injected in tests.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// Options says how a database is opened. The zero value is a good default.
+type Options struct {
+	// BusyTimeout is how long a write waits for other processes (30 s).
+	BusyTimeout time.Duration
+	// Relaxed acknowledges writes before they are safe from a power cut. They
+	// are safe from a crash of the process all the same.
+	Relaxed bool
+	// ReadOnly opens an existing database without ever writing to it.
+	ReadOnly bool
+	// CacheKiB is the page cache of each connection in KiB (16,384).
+	CacheKiB int
+	// Clock is what time it is (time.Now).
+	Clock func() time.Time
+	// VFS names a registered file system layer of the driver to use in place
+	// of the operating system's.
+	VFS string
+}
+
+// DB is a [store.Store] in a SQLite file.
+type DB struct {
+	path string
+	opts Options
+
+	// write holds the one connection that writes. Taking it is ctx-aware,
+	// which a mutex is not.
+	write chan *conn
+
+	mu     sync.Mutex
+	idle   []*conn // connections that read
+	closed bool
+	out    sync.WaitGroup // connections that are in use
+}
+
+var _ store.Store = (*DB)(nil)
+
+// maxIdle is how many reading connections are kept when nobody needs them.
+const maxIdle = 4
+
+// Open opens the database at path and brings its schema up to date. A file
+// that does not exist is made, readable by its owner only, and so is its
+// directory.
+func Open(ctx context.Context, path string, o Options) (*DB, error) {
+	if path == "" {
+		return nil, &store.Problem{Err: errors.New("no database path was given"), Hint: "set LCM_DATABASE_PATH or database_path"}
+	}
+	if o.BusyTimeout == 0 {
+		o.BusyTimeout = 30 * time.Second
+	}
+	if o.CacheKiB == 0 {
+		o.CacheKiB = 16 << 10
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if err := prepare(path, o); err != nil {
+		return nil, explain(path, err)
+	}
+	c, err := openConn(ctx, path, o)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	db := &DB{path: path, opts: o, write: make(chan *conn, 1)}
+	if err := c.begin(ctx, o); err != nil {
+		return nil, explain(path, errors.Join(err, c.close()))
+	}
+	db.write <- c
+	db.private()
+	return db, nil
+}
+
+// Path returns the file that the database is in.
+func (db *DB) Path() string { return db.path }
+
+// prepare makes the file and its directory, both private, before the driver
+// would make them with the process's umask.
+func prepare(path string, o Options) error {
+	if o.ReadOnly || o.VFS != "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, os.ErrPermission) {
+		if f, rerr := os.Open(path); rerr == nil {
+			return errors.Join(store.ErrReadOnly, f.Close())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// private takes the rights of others off the files that SQLite keeps beside
+// the database. They come and go with the connections, so this is best effort
+// on top of the private directory.
+func (db *DB) private() {
+	if db.opts.VFS != "" || db.opts.ReadOnly {
+		return
+	}
+	info, err := os.Stat(db.path)
+	if err != nil {
+		return
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		_ = os.Chmod(db.path+suffix, info.Mode().Perm())
+	}
+}
+
+func dsn(path string, o Options) string {
+	q := url.Values{}
+	if o.VFS != "" {
+		q.Set("vfs", o.VFS)
+	} else if !o.ReadOnly {
+		q.Set("modeof", path)
+	}
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
+	return u.String()
+}
+
+// begin sets a fresh connection up as the writer: journal, durability, schema.
+func (c *conn) begin(ctx context.Context, o Options) error {
+	if o.ReadOnly {
+		return c.checkSchema()
+	}
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	if err := c.checkSchema(); err != nil {
+		return err
+	}
+	var mode string
+	if _, err := c.one("PRAGMA journal_mode=WAL", text(&mode)); err != nil {
+		return err
+	}
+	if !strings.EqualFold(mode, "wal") {
+		return fmt.Errorf("the file system does not allow a write-ahead log (journal mode is %s)", mode)
+	}
+	if err := c.sync(o.Relaxed); err != nil {
+		return err
+	}
+	if err := c.Exec("PRAGMA journal_size_limit=67108864"); err != nil {
+		return err
+	}
+	return c.migrate()
+}
+
+func (c *conn) sync(relaxed bool) error {
+	if relaxed {
+		return c.Exec("PRAGMA synchronous=NORMAL")
+	}
+	return c.Exec("PRAGMA synchronous=FULL")
+}
+
+// Relax implements [store.Relaxer]. Leaving the relaxed mode syncs what was
+// acknowledged in it.
+func (db *DB) Relax(ctx context.Context, relaxed bool) error {
+	return db.withWriter(ctx, func(c *conn) error {
+		if err := c.sync(relaxed); err != nil {
+			return err
+		}
+		if relaxed {
+			return nil
+		}
+		return c.Exec("PRAGMA wal_checkpoint(PASSIVE)")
+	})
+}
+
+// withWriter lends the writing connection to fn.
+func (db *DB) withWriter(ctx context.Context, fn func(*conn) error) error {
+	if db.opts.ReadOnly {
+		return explain(db.path, store.ErrReadOnly)
+	}
+	if err := db.enter(); err != nil {
+		return err
+	}
+	defer db.out.Done()
+	var c *conn
+	select {
+	case c = <-db.write:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting to write: %w", ctx.Err())
+	}
+	defer func() { db.write <- c }()
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	return explain(db.path, cancelled(ctx, fn(c)))
+}
+
+// withReader lends a reading connection to fn.
+func (db *DB) withReader(ctx context.Context, fn func(*conn) error) error {
+	if err := db.enter(); err != nil {
+		return err
+	}
+	defer db.out.Done()
+	c, err := db.reader(ctx)
+	if err != nil {
+		return explain(db.path, cancelled(ctx, err))
+	}
+	defer db.release(c)
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	return explain(db.path, cancelled(ctx, fn(c)))
+}
+
+// enter registers a call, so that Close can wait for it.
+func (db *DB) enter() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.closed {
+		return errors.New("the store is closed")
+	}
+	db.out.Add(1)
+	return nil
+}
+
+// reader returns an idle connection or opens another: a caller that reads
+// while it iterates must never wait for itself.
+func (db *DB) reader(ctx context.Context) (*conn, error) {
+	db.mu.Lock()
+	if n := len(db.idle); n > 0 {
+		c := db.idle[n-1]
+		db.idle = db.idle[:n-1]
+		db.mu.Unlock()
+		return c, nil
+	}
+	db.mu.Unlock()
+	c, err := openConn(ctx, db.path, db.opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Exec("PRAGMA query_only=ON"); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (db *DB) release(c *conn) {
+	db.mu.Lock()
+	if !db.closed && len(db.idle) < maxIdle {
+		db.idle = append(db.idle, c)
+		db.mu.Unlock()
+		return
+	}
+	db.mu.Unlock()
+	_ = c.close() // a reader has nothing to lose
+}
+
+// Close waits for the calls that are under way and closes the file.
+func (db *DB) Close() error {
+	db.mu.Lock()
+	if db.closed {
+		db.mu.Unlock()
+		return nil
+	}
+	db.closed = true
+	idle := db.idle
+	db.idle = nil
+	db.mu.Unlock()
+	db.out.Wait()
+	var errs []error
+	for _, c := range idle {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(append(errs, (<-db.write).close())...)
+}

@@ -1,0 +1,318 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// Verify implements [store.Checker]. It reads everything once, in one
+// transaction, and trusts nothing that it can compute.
+func (db *DB) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
+	v := verifier{Verification: store.Verification{Conversation: id}}
+	err := db.withReader(ctx, func(c *conn) error {
+		return c.read(func() (err error) {
+			v.conn = c
+			if v.row, err = c.conversation(id); err != nil {
+				return err
+			}
+			if err := v.messages(); err != nil {
+				return err
+			}
+			if err := v.coverage(); err != nil {
+				return err
+			}
+			return v.summaries()
+		})
+	})
+	v.digest()
+	return v.Verification, err
+}
+
+type verifier struct {
+	*conn
+	row
+	store.Verification
+	own     map[store.MessageID]int // how often each of its messages was reached
+	hidden  map[store.MessageID]bool
+	nodes   map[int64]int // how often each summary was reached
+	foreign []foreign
+	head    [sha256.Size]byte
+}
+
+// foreign is a message of another conversation in a fork's view.
+type foreign struct {
+	pos    int64
+	sha256 []byte
+}
+
+func (v *verifier) fault(code string, node fmt.Stringer, format string, args ...any) {
+	v.Faults = append(v.Faults, store.Fault{Code: code, Node: node.String(), Detail: fmt.Sprintf(format, args...)})
+}
+
+type name string
+
+func (n name) String() string { return string(n) }
+
+func (v *verifier) conversationName() name {
+	return name(fmt.Sprintf("conversation %d", v.row.ID))
+}
+
+// messages proves that every record is what arrived, and the chain over them.
+func (v *verifier) messages() error {
+	v.own = make(map[store.MessageID]int, v.row.Messages)
+	v.hidden = map[store.MessageID]bool{}
+	v.head = store.Genesis
+	var tokens int64
+	err := v.query(`
+		SELECT id, seq, role, flags, ifnull(said, stored), tokens, native, format, size, sha256, chain, record, cuts
+		FROM messages WHERE conversation = ? ORDER BY seq`, func(s *sqlite3.Stmt) error {
+		tokens += s.ColumnInt64(5)
+		return v.message(s)
+	}, int64(v.row.ID))
+	if err != nil {
+		return err
+	}
+	if v.head != v.Head {
+		v.fault("head", v.conversationName(), "the chain does not end in the link that the conversation has")
+	}
+	for what, pair := range map[string][2]int64{
+		"messages": {v.row.Messages, v.Verification.Messages}, "tokens": {v.Tokens, tokens}, "bytes": {v.row.Bytes, v.Verification.Bytes},
+	} {
+		if pair[0] != pair[1] {
+			v.fault("totals", v.conversationName(), "it says it has %d %s, there are %d", pair[0], what, pair[1])
+		}
+	}
+	slices.SortStableFunc(v.Faults, func(a, b store.Fault) int { return cmp.Compare(a.Code, b.Code) })
+	return nil
+}
+
+func (v *verifier) message(s *sqlite3.Stmt) error {
+	id := store.MessageID(s.ColumnInt64(0))
+	v.Verification.Messages++
+	v.own[id] = 0
+	if store.Flag(s.ColumnInt64(3))&store.FlagHidden != 0 {
+		v.hidden[id] = true
+	}
+	if seq := s.ColumnInt64(1); seq != v.Verification.Messages {
+		v.fault("sequence", id, "it has place %d where %d was due: a message is missing or doubled", seq, v.Verification.Messages)
+		v.Verification.Messages = seq
+	}
+	n := store.NewMessage{
+		Role: store.RoleOf(s.ColumnInt(2)), Flags: store.Flag(s.ColumnInt64(3)), Native: s.ColumnText(6),
+		Format: llms.Format(s.ColumnText(7)), Size: s.ColumnInt64(8),
+	}
+	said := s.ColumnInt64(4)
+	copy(n.SHA256[:], s.ColumnRawBlob(9))
+	chain := s.ColumnBlob(10, nil)
+	record, err := v.join(s.ColumnBlob(11, nil), s.ColumnText(12))
+	switch {
+	case err != nil && fatal(err):
+		return err
+	case err != nil:
+		v.fault("record", id, "its record cannot be put together: %v", err)
+	case int64(len(record)) != n.Size:
+		v.fault("record", id, "its record has %d bytes, %d arrived", len(record), n.Size)
+	case sha256.Sum256(record) != n.SHA256:
+		v.fault("record", id, "its record does not match the SHA-256 taken when it arrived")
+	}
+	v.Verification.Bytes += n.Size
+	v.head = store.Link(v.head, n, said)
+	if !bytes.Equal(v.head[:], chain) {
+		v.fault("chain", id, "its link does not follow from the one before: its metadata or an earlier message was changed")
+		copy(v.head[:], chain) // go on from here, so that one break is one fault
+	}
+	return nil
+}
+
+// fatal tells an error of the database from one of a single record.
+func fatal(err error) bool {
+	return !errors.Is(err, store.ErrNotFound) && (errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.IOERR) ||
+		errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.NOTADB))
+}
+
+// coverage proves that the view and the kept branches lead to every message
+// exactly once.
+func (v *verifier) coverage() error {
+	v.nodes = map[int64]int{}
+	items, err := v.items(v.row.ID, -1<<62, 1<<62)
+	if err != nil {
+		return err
+	}
+	tokens := 0
+	for _, it := range items {
+		tokens += it.Tokens
+		if err := v.reach(it.Node, it.num, nil); err != nil {
+			return err
+		}
+	}
+	if len(items) != v.ViewItems || tokens != v.ViewTokens {
+		v.fault("view-totals", v.conversationName(), "it says its view has %d items and %d tokens, there are %d and %d",
+			v.ViewItems, v.ViewTokens, len(items), tokens)
+	}
+	var kept []edge
+	err = v.query(`
+		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
+		WHERE b.conversation = ? ORDER BY b.id, bi.pos`, func(s *sqlite3.Stmt) error {
+		kept = append(kept, edge{num: s.ColumnInt64(1), Node: store.Node{
+			Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2)),
+		}})
+		return nil
+	}, int64(v.row.ID))
+	if err != nil {
+		return err
+	}
+	for _, e := range kept {
+		if err := v.reach(e.Node, e.num, nil); err != nil {
+			return err
+		}
+	}
+	v.checkOwn()
+	v.checkInherited()
+	return nil
+}
+
+// reach marks everything below a node. path holds the summaries above it, so
+// that a cycle is found instead of followed.
+func (v *verifier) reach(n store.Node, num int64, path []int64) error {
+	if !n.IsSummary() && num == 0 {
+		if _, own := v.own[n.Message]; own {
+			v.own[n.Message]++
+			return nil
+		}
+		return v.reachForeign(n.Message)
+	}
+	if slices.Contains(path, num) {
+		v.fault("cycle", n, "it is a source of itself")
+		return nil
+	}
+	if v.nodes[num]++; v.nodes[num] > 1 {
+		v.fault("doubly-covered", n, "the view leads to it %d times", v.nodes[num])
+		return nil
+	}
+	sources, err := v.edges(num)
+	if err != nil {
+		return err
+	}
+	if len(sources) == 0 {
+		v.fault("no-sources", n, "it has no sources")
+	}
+	path = append(path, num)
+	for _, e := range sources {
+		if err := v.reach(e.Node, e.num, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) reachForeign(id store.MessageID) error {
+	found, err := v.one(`
+		SELECT m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+		func(s *sqlite3.Stmt) error {
+			v.foreign = append(v.foreign, foreign{pos: s.ColumnInt64(0), sha256: s.ColumnBlob(1, nil)})
+			return nil
+		}, int64(id))
+	if err == nil && !found {
+		v.fault("missing", id, "the view or a summary leads to it, but it is not there")
+	}
+	return err
+}
+
+func (v *verifier) checkOwn() {
+	ids := make([]store.MessageID, 0, len(v.own))
+	for id := range v.own {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		switch n := v.own[id]; {
+		case v.hidden[id] && n > 0:
+			v.fault("doubly-covered", id, "it should not be in the view, but the view leads to it")
+		case n == 0 && !v.hidden[id]:
+			v.fault("uncovered", id, "neither the view nor a kept branch leads to it")
+		case n > 1:
+			v.fault("doubly-covered", id, "the view leads to it %d times", n)
+		}
+	}
+}
+
+// checkInherited proves that a fork still leads to the messages it started
+// with, each once.
+func (v *verifier) checkInherited() {
+	slices.SortFunc(v.foreign, func(a, b foreign) int { return cmp.Compare(a.pos, b.pos) })
+	h := sha256.New()
+	for _, f := range v.foreign {
+		h.Write(f.sha256)
+	}
+	switch {
+	case v.inherited == nil && len(v.foreign) > 0:
+		v.fault("foreign", v.conversationName(), "its view leads to %d messages of other conversations", len(v.foreign))
+	case v.inherited != nil && !bytes.Equal(h.Sum(nil), v.inherited):
+		v.fault("inherited", v.conversationName(), "its view does not lead to the messages it inherited when it was forked")
+	}
+}
+
+// summaries checks what each summary says of itself against its sources.
+func (v *verifier) summaries() error {
+	type node struct {
+		num int64
+		store.Summary
+	}
+	var all []node
+	err := v.query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
+		num, sum, err := scanSummary(s)
+		all = append(all, node{num, sum})
+		return err
+	}, int64(v.row.ID))
+	if err != nil {
+		return err
+	}
+	v.Verification.Summaries = int64(len(all))
+	if v.row.Summaries != int64(len(all)) {
+		v.fault("totals", v.conversationName(), "it says it has %d summaries, there are %d", v.row.Summaries, len(all))
+	}
+	for _, n := range all {
+		if v.nodes[n.num] == 0 && !n.Retired {
+			v.fault("orphan", name(n.ID), "neither the view nor a kept branch leads to it")
+		}
+		sources, err := v.edges(n.num)
+		if err != nil {
+			return err
+		}
+		depth, messages := 0, 0
+		for _, e := range sources {
+			if !e.IsSummary() {
+				messages++
+				continue
+			}
+			s, err := v.summaryByNum(e.num)
+			if err != nil {
+				return err
+			}
+			depth, messages = max(depth, s.Depth+1), messages+s.Messages
+		}
+		if n.Depth != depth || n.Messages != messages {
+			v.fault("summary", name(n.ID), "it says depth %d over %d messages, its sources say %d over %d", n.Depth, n.Messages, depth, messages)
+		}
+	}
+	return nil
+}
+
+// digest names the messages of the conversation, whatever database they are
+// in.
+func (v *verifier) digest() {
+	h := sha256.New()
+	fmt.Fprintf(h, "lcm digest 1\n%q %d %d\n", v.Key, v.Segment, v.Verification.Messages)
+	h.Write(v.head[:])
+	copy(v.Digest[:], h.Sum(nil))
+}

@@ -1,0 +1,177 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// viewItem is an item with the number of its summary, which is how rows refer
+// to it.
+type viewItem struct {
+	store.Item
+	num int64 // of the summary, else 0
+}
+
+const itemColumns = `
+	v.pos, v.message, v.summary, s.id, v.tokens, v.role, v.depth, v.stub, v.links
+	FROM view v LEFT JOIN summaries s ON s.num = v.summary`
+
+func scanItem(s *sqlite3.Stmt) (viewItem, error) {
+	it := viewItem{num: s.ColumnInt64(2)}
+	it.Pos = s.ColumnInt64(0)
+	it.Message = store.MessageID(s.ColumnInt64(1))
+	if it.num != 0 {
+		it.Summary = store.SummaryID(s.ColumnText(3))
+	}
+	it.Tokens = s.ColumnInt(4)
+	it.Role = store.RoleOf(s.ColumnInt(5))
+	it.Depth = s.ColumnInt(6)
+	it.Stub = s.ColumnBool(7)
+	if links := s.ColumnRawText(8); len(links) > 0 {
+		var l [2][]string
+		if err := json.Unmarshal(links, &l); err != nil {
+			return it, fmt.Errorf("view item %s: links: %w", it.Node, err)
+		}
+		it.Calls, it.Results = l[0], l[1]
+	}
+	return it, nil
+}
+
+// linksOf encodes the tool calls that a message makes and answers.
+func linksOf(calls, results []string) (any, error) {
+	if len(calls) == 0 && len(results) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal([2][]string{calls, results})
+	return string(b), err
+}
+
+// items reads the view between two positions, both included.
+func (c *conn) items(id store.ConversationID, from, to int64) ([]viewItem, error) {
+	var found []viewItem
+	err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`,
+		func(s *sqlite3.Stmt) error {
+			it, err := scanItem(s)
+			found = append(found, it)
+			return err
+		}, int64(id), from, to)
+	return found, err
+}
+
+func (c *conn) insertItem(id store.ConversationID, it viewItem) error {
+	links, err := linksOf(it.Calls, it.Results)
+	if err != nil {
+		return err
+	}
+	return c.exec(`
+		INSERT INTO view (conversation, pos, message, summary, tokens, role, depth, stub, links) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		int64(id), it.Pos, null(int64(it.Message)), null(it.num), it.Tokens, int(store.RoleCode(it.Role)), it.Depth, it.Stub, links)
+}
+
+// View implements [store.Reader].
+func (db *DB) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
+	var v store.View
+	err := db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error {
+			r, err := c.conversation(id)
+			if err != nil {
+				return err
+			}
+			v = store.View{Conversation: id, Count: r.ViewItems, Tokens: r.ViewTokens, LastUser: r.lastUser}
+			return c.window(&v, w)
+		})
+	})
+	return v, err
+}
+
+// window fills v with the items that w asks for. It costs as much as those
+// items, not as the whole view.
+func (c *conn) window(v *store.View, w store.Window) error {
+	if w == (store.Window{}) || (w.NewestTokens == 0 && w.Oldest+w.Newest >= v.Count) {
+		items, err := c.items(v.Conversation, 0, 1<<62)
+		v.Items = plain(items)
+		v.Gap = len(v.Items)
+		return err
+	}
+	newest, err := c.newest(v.Conversation, w)
+	if err != nil {
+		return err
+	}
+	var oldest []store.Item
+	if w.Oldest > 0 {
+		end := int64(1) << 62
+		if len(newest) > 0 {
+			end = newest[0].Pos - 1
+		}
+		err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
+			func(s *sqlite3.Stmt) error {
+				it, err := scanItem(s)
+				oldest = append(oldest, it.Item)
+				return err
+			}, int64(v.Conversation), end, w.Oldest)
+		if err != nil {
+			return err
+		}
+	}
+	v.Items = append(oldest, newest...)
+	v.Gap = len(oldest)
+	v.Skipped = v.Count - len(v.Items)
+	return nil
+}
+
+func (c *conn) newest(id store.ConversationID, w store.Window) ([]store.Item, error) {
+	limit := w.Newest
+	if limit == 0 && w.NewestTokens > 0 {
+		limit = -1
+	}
+	var newest []store.Item
+	tokens := 0
+	s, err := c.stmt(`SELECT` + itemColumns + ` WHERE v.conversation = ? ORDER BY v.pos DESC LIMIT ?`)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Reset()
+	if err := bind(s, int64(id), limit); err != nil {
+		return nil, err
+	}
+	for s.Step() {
+		it, err := scanItem(s)
+		if err != nil {
+			return nil, err
+		}
+		newest = append(newest, it.Item)
+		if tokens += it.Tokens; w.NewestTokens > 0 && tokens >= w.NewestTokens {
+			break
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	slices.Reverse(newest)
+	return newest, nil
+}
+
+func plain(items []viewItem) []store.Item {
+	out := make([]store.Item, len(items))
+	for i, it := range items {
+		out[i] = it.Item
+	}
+	return out
+}
+
+// position returns where a message stands, or stood, in views.
+func (c *conn) position(id store.MessageID) (int64, error) {
+	var pos int64
+	found, err := c.one(`SELECT m.seq + c.base FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+		func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, int64(id))
+	if err == nil && !found {
+		err = store.Missing(id.String())
+	}
+	return pos, err
+}
