@@ -1,0 +1,358 @@
+package llms
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// RoleError reports a role that is not one of those a shape has.
+type RoleError struct {
+	Role    string
+	Allowed []string
+}
+
+func (e *RoleError) Error() string {
+	allowed := strings.Join(e.Allowed, ", ")
+	if e.Role == "" {
+		return "llms: the message has no role: it must be one of " + allowed
+	}
+	return fmt.Sprintf("llms: unknown role %q: it must be one of %s", e.Role, allowed)
+}
+
+var (
+	lcmRoles    = []string{"user", "assistant", "system", "tool"}
+	openAIRoles = []string{"user", "assistant", "system", "developer", "tool", "function"}
+)
+
+// Decode reads one record of the shape f. In the JSON shapes the role is in
+// the record and the argument is ignored; a FormatText record is the text
+// itself and role says whose it is.
+//
+// The message keeps record as Raw.Bytes, without a copy: the caller must not
+// change it afterwards. ID comes from a top-level "uuid" or "id" and Time from
+// "timestamp", "created_at" or "time" (RFC 3339, or Unix seconds or
+// milliseconds) if the record has them. Blocks that the shape does not define
+// become PartOther; only a record that is not JSON, has no known role or has
+// content of an impossible type is an error.
+func Decode(f Format, role Role, record []byte) (Message, error) {
+	var m Message
+	var err error
+	switch f {
+	case FormatText:
+		if !role.Valid() {
+			return Message{}, &RoleError{string(role), lcmRoles}
+		}
+		m = Text(role, string(record))
+	case FormatLCM, FormatAnthropic, FormatOpenAI:
+		if err := check(record); err != nil {
+			return Message{}, err
+		}
+		m, err = decodeJSON(f, readEnvelope(record))
+	default:
+		err = unknownFormat(f)
+	}
+	if err != nil {
+		return Message{}, err
+	}
+	if record == nil {
+		record = []byte{} // nil would say that there is no record
+	}
+	m.Raw = Raw{Format: f, Bytes: record}
+	return m, nil
+}
+
+func decodeJSON(f Format, env envelope) (Message, error) {
+	switch f {
+	case FormatAnthropic:
+		return decodeAnthropic(env)
+	case FormatOpenAI:
+		return decodeOpenAI(env)
+	}
+	return decodeLCM(env)
+}
+
+func unknownFormat(f Format) error {
+	return fmt.Errorf("llms: unknown format %q: it must be one of %s, %s, %s, %s", string(f), FormatText, FormatLCM, FormatAnthropic, FormatOpenAI)
+}
+
+// Encode writes m as one record of the shape f. A message that was read in
+// that shape gives its original bytes back. Otherwise what the shape can
+// carry is written: see EncodeAll for what changes on the way. A message that
+// needs several records in the shape f is an error here, and so is FormatText
+// for a message that is more than one plain text.
+//
+// FormatLCM carries everything but Raw: decoding it gives a message that is
+// Equal to m, and equal messages give equal bytes. Its one limit is Meta,
+// whose values must be such that encoding/json can write them.
+func Encode(f Format, m Message) ([]byte, error) {
+	if m.Raw.Format == f && m.Raw.Bytes != nil {
+		return m.Raw.Bytes, nil
+	}
+	switch f {
+	case FormatText:
+		return encodeText(m)
+	case FormatLCM:
+		return encodeLCM(m)
+	case FormatAnthropic, FormatOpenAI:
+	default:
+		return nil, unknownFormat(f)
+	}
+	records, err := EncodeAll(f, []Message{m})
+	if err != nil {
+		return nil, err
+	}
+	if len(records) != 1 {
+		return nil, fmt.Errorf("llms: this message takes %d records in the %s shape: write it with EncodeAll", len(records), f)
+	}
+	return records[0], nil
+}
+
+var errNotText = errors.New("llms: only a message of one plain text part, without metadata, can be written as text: write it as lcm")
+
+func encodeText(m Message) ([]byte, error) {
+	if len(m.Parts) != 1 || len(m.Meta) > 0 {
+		return nil, errNotText
+	}
+	p := m.Parts[0]
+	if p.Kind != PartText || p.Signature != "" || p.Call != nil || p.Result != nil || p.Blob != nil || p.Ref != nil || len(p.Extra) > 0 {
+		return nil, errNotText
+	}
+	return []byte(p.Text), nil
+}
+
+// EncodeAll writes a conversation in a JSON shape. A message that was read in
+// that shape gives its original bytes; the others are translated:
+//
+//   - To OpenAI, each tool result becomes a tool message of its own, before
+//     what else its message says. Content that only user messages may carry
+//     is described in text elsewhere. OpenAI has no mark for a failed call.
+//   - To Anthropic, consecutive tool messages become one user message of
+//     tool_result blocks. System messages are written with role "system",
+//     which this package reads back but the Messages API does not take: its
+//     callers use SplitSystem first. Reasoning without a signature is left
+//     out, since the API refuses it, and arguments that are not a JSON object
+//     are wrapped in one, as {"raw_arguments": "…"}.
+//   - A Ref is written as the line that stands for it, Extra and PartOther
+//     only in the shape they came from.
+//
+// FormatText is not a JSON shape and is an error.
+func EncodeAll(f Format, ms []Message) ([]json.RawMessage, error) {
+	var records []json.RawMessage
+	for i := 0; i < len(ms); i++ {
+		m := ms[i]
+		if m.Raw.Format == f && m.Raw.Bytes != nil && f != FormatText {
+			records = append(records, m.Raw.Bytes)
+			continue
+		}
+		if !m.Role.Valid() {
+			return nil, fmt.Errorf("message %d: %w", i, &RoleError{string(m.Role), lcmRoles})
+		}
+		switch f {
+		case FormatLCM:
+			record, err := encodeLCM(m)
+			if err != nil {
+				return nil, fmt.Errorf("message %d: %w", i, err)
+			}
+			records = append(records, record)
+		case FormatAnthropic:
+			run := []Message{m}
+			for m.Role == RoleTool && i+1 < len(ms) && ms[i+1].Role == RoleTool && (ms[i+1].Raw.Format != f || ms[i+1].Raw.Bytes == nil) {
+				i++
+				run = append(run, ms[i])
+			}
+			records = append(records, encodeAnthropic(run))
+		case FormatOpenAI:
+			records = appendOpenAI(records, m)
+		case FormatText:
+			return nil, errors.New("llms: text is not a JSON shape: write messages one by one with Encode")
+		default:
+			return nil, unknownFormat(f)
+		}
+	}
+	return records, nil
+}
+
+// SplitSystem takes the system messages out of a conversation, for APIs that
+// want their text apart. The texts are joined by blank lines.
+func SplitSystem(ms []Message) (system string, rest []Message) {
+	var texts []string
+	for _, m := range ms {
+		if m.Role != RoleSystem {
+			rest = append(rest, m)
+		} else if s := m.Render(); s != "" {
+			texts = append(texts, s)
+		}
+	}
+	return strings.Join(texts, "\n\n"), rest
+}
+
+// Detect says which JSON shape a record is in. A message that could be of
+// either provider, such as {"role": "user", "content": "text"}, counts as
+// OpenAI's; it reads the same in both. A role that no shape has is a
+// *RoleError, a record that is not JSON a *SyntaxError.
+func Detect(record []byte) (Format, error) {
+	if err := check(record); err != nil {
+		return "", err
+	}
+	env := readEnvelope(record)
+	if env.kind != '{' {
+		return "", errNotObject
+	}
+	if len(env.parts) > 0 {
+		return FormatLCM, knownRole(env.role, lcmRoles)
+	}
+	if err := knownRole(env.role, openAIRoles); err != nil {
+		return "", err
+	}
+	switch {
+	case env.openAIOnly || env.role == "tool" || env.role == "developer" || env.role == "function":
+		return FormatOpenAI, nil
+	case env.anthropicOnly:
+		return FormatAnthropic, nil
+	case len(env.content) == 0 || env.content[0] != '"' && env.content[0] != '[' && env.content[0] != 'n':
+		return "", fmt.Errorf("llms: a message of role %q needs content: a string or an array of blocks", env.role)
+	}
+	for block := range elements(env.content) {
+		switch typ := unquote(member(block, "type")); typ {
+		case "text":
+			if member(block, "cache_control") != nil || member(block, "citations") != nil {
+				return FormatAnthropic, nil
+			}
+		case "image_url", "input_audio", "file", "refusal", "input_text", "output_text":
+			return FormatOpenAI, nil
+		default:
+			return FormatAnthropic, nil
+		}
+	}
+	return FormatOpenAI, nil
+}
+
+var errNotObject = errors.New("llms: a message record is a JSON object")
+
+func knownRole(role string, allowed []string) error {
+	for _, a := range allowed {
+		if role == a {
+			return nil
+		}
+	}
+	return &RoleError{role, allowed}
+}
+
+// envelope holds the top-level members of a record, as far as any shape knows
+// them.
+type envelope struct {
+	kind    byte // the record's first byte
+	role    string
+	content []byte
+	id      string
+	time    time.Time
+
+	parts, meta, version []byte // lcm
+
+	calls, call               []byte // openai: tool_calls, function_call
+	callID, name, refusal     []byte
+	reasoning                 []byte
+	openAIOnly, anthropicOnly bool
+}
+
+// readEnvelope sorts the members of a checked record.
+func readEnvelope(record []byte) (env envelope) {
+	env.kind = record[space(record, 0)]
+	var id, uuid []byte
+	for key, val := range members(record) {
+		switch string(plainKey(key)) {
+		case "role":
+			env.role = unquote(val)
+		case "content":
+			env.content = val
+		case "id":
+			id = val
+		case "uuid":
+			uuid = val
+		case "timestamp", "created_at", "time":
+			if t := readTime(val); !t.IsZero() {
+				env.time = t
+			}
+		case "parts":
+			env.parts = val
+		case "meta":
+			env.meta = val
+		case "lcm":
+			env.version = val
+		case "tool_calls":
+			env.calls, env.openAIOnly = val, true
+		case "function_call":
+			env.call, env.openAIOnly = val, true
+		case "tool_call_id":
+			env.callID, env.openAIOnly = val, true
+		case "refusal":
+			env.refusal, env.openAIOnly = val, true
+		case "reasoning_content", "reasoning":
+			env.reasoning, env.openAIOnly = val, true
+		case "name":
+			env.name = val
+		case "stop_reason", "stop_sequence":
+			env.anthropicOnly = true
+		}
+	}
+	// A record's uuid is its own; beside one, an id tends to be that of the
+	// response, which several records share.
+	if env.id = readID(uuid); env.id == "" {
+		env.id = readID(id)
+	}
+	return env
+}
+
+// readID accepts strings, plain or in the lcm spelling, and numbers.
+func readID(val []byte) string {
+	if len(val) == 0 {
+		return ""
+	}
+	switch c := val[0]; {
+	case c == '"':
+		return unquote(val)
+	case c == '-' || '0' <= c && c <= '9':
+		return string(val)
+	case c == '{':
+		s, _ := readString(val)
+		return s
+	}
+	return ""
+}
+
+// readTime reads RFC 3339, or a Unix time in seconds or finer units, told
+// apart by size. What is neither gives the zero time: the record keeps it.
+func readTime(val []byte) time.Time {
+	s := string(val)
+	switch {
+	case val[0] == '"':
+		s = unquote(val)
+		if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+			return t
+		}
+	case val[0] == '{':
+		return readFarTime(val)
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		switch {
+		case n < 1e11 && n > -1e11:
+			return time.Unix(n, 0).UTC()
+		case n < 1e14 && n > -1e14:
+			return time.UnixMilli(n).UTC()
+		case n < 1e17 && n > -1e17:
+			return time.UnixMicro(n).UTC()
+		}
+		return time.Unix(0, n).UTC()
+	}
+	if x, err := strconv.ParseFloat(s, 64); err == nil && x > -1e14 && x < 1e14 {
+		if x < 1e11 && x > -1e11 {
+			x *= 1e3
+		}
+		return time.UnixMicro(int64(x * 1e3)).UTC()
+	}
+	return time.Time{}
+}

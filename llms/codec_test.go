@@ -1,0 +1,349 @@
+package llms
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// want compares a decoded message with an expected one, leaving Raw to the
+// caller.
+func want(t *testing.T, got, want Message) {
+	t.Helper()
+	got.Raw = Raw{}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("message differs (-want +got):\n%s", diff)
+	}
+}
+
+func decode(t *testing.T, f Format, record string) Message {
+	t.Helper()
+	m, err := Decode(f, "", []byte(record))
+	if err != nil {
+		t.Fatalf("Decode(%s): %v", record, err)
+	}
+	if m.Raw.Format != f || string(m.Raw.Bytes) != record {
+		t.Errorf("Raw = %s %q, want the record", m.Raw.Format, m.Raw.Bytes)
+	}
+	if err := m.Validate(); err != nil {
+		t.Errorf("decoded message is not valid: %v", err)
+	}
+	return m
+}
+
+func textPart(s string) Part { return Part{Kind: PartText, Text: s} }
+
+var png = []byte("\x89PNG\r\n\x1a\n")
+
+const pngBase64 = "iVBORw0KGgo="
+
+func TestDecodeAnthropic(t *testing.T) {
+	tests := []struct {
+		name, record string
+		want         Message
+	}{
+		{"string content", `{"role":"user","content":"Hi\u00e9\n\ud83d\ude00"}`, User("Hié\n😀")},
+		{"keys in any order and spelling", "{ \"content\" : [ {\"text\":\"a\", \"t\\u0079pe\":\"text\"} ] ,\n\"r\\u006fle\":\"assistant\"}", Assistant("a")},
+		{"the last of two keys wins", `{"role":"user","role":"assistant","content":"a","content":"b"}`, Assistant("b")},
+		{"thinking, text and calls", `{"id":"msg_01","type":"message","role":"assistant","content":[
+			{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"redacted_thinking","data":"ZGF0"},
+			{"type":"text","text":"Looking.","citations":null},
+			{"type":"tool_use","id":"toolu_1","name":"grep","input":{"q": "x\n",  "n":1.0}}]}`,
+			Message{ID: "msg_01", Role: RoleAssistant, Parts: []Part{
+				{Kind: PartReasoning, Text: "hm", Signature: "c2ln"},
+				{Kind: PartReasoning, Signature: "ZGF0", Extra: json.RawMessage(`{"type":"redacted_thinking"}`)},
+				{Kind: PartText, Text: "Looking.", Extra: json.RawMessage(`{"citations":null}`)},
+				{Kind: PartToolCall, Call: &ToolCall{ID: "toolu_1", Name: "grep", Arguments: `{"q": "x\n",  "n":1.0}`}},
+			}}},
+		{"only tool results: role tool", `{"role":"user","content":[
+			{"type":"tool_result","tool_use_id":"a","content":"out"},
+			{"type":"tool_result","tool_use_id":"b","is_error":true,"content":[{"type":"text","text":"no"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pngBase64 + `"}}]},
+			{"type":"tool_result","tool_use_id":"c","cache_control":{"type":"ephemeral"}}]}`,
+			Message{Role: RoleTool, Parts: []Part{
+				{Kind: PartToolResult, Result: &ToolResult{CallID: "a", Output: []Part{textPart("out")}}},
+				{Kind: PartToolResult, Result: &ToolResult{CallID: "b", IsError: true, Output: []Part{textPart("no"), {Kind: PartBlob, Blob: &Blob{MIME: "image/png", Data: png}}}}},
+				{Kind: PartToolResult, Result: &ToolResult{CallID: "c"}, Extra: json.RawMessage(`{"cache_control":{"type":"ephemeral"}}`)},
+			}}},
+		{"results with text stay with the user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":""},{"type":"text","text":"go on"}]}`,
+			Message{Role: RoleUser, Parts: []Part{
+				{Kind: PartToolResult, Result: &ToolResult{CallID: "a", Output: []Part{textPart("")}}}, textPart("go on")}}},
+		{"blobs", `{"role":"user","content":[
+			{"type":"image","source":{"type":"url","url":"https://x/y.png"}},
+			{"type":"image","source":{"type":"file","file_id":"f1"}},
+			{"type":"document","title":"T","source":{"type":"text","media_type":"text/plain","data":"body"},"context":"c"}]}`,
+			Message{Role: RoleUser, Parts: []Part{
+				{Kind: PartBlob, Blob: &Blob{MIME: "image/*", URL: "https://x/y.png"}},
+				{Kind: PartBlob, Blob: &Blob{MIME: "image/*"}, Extra: json.RawMessage(`{"source":{"type":"file","file_id":"f1"}}`)},
+				{Kind: PartBlob, Blob: &Blob{MIME: "text/plain", Name: "T", Data: []byte("body")}, Extra: json.RawMessage(`{"context":"c"}`)},
+			}}},
+		{"foreign and broken blocks are kept whole", `{"role":"assistant","content":[{"type":"server_tool_use","id":"s"},{"type":"text","text":7},"bare",{"type":"image","source":{"type":"base64","data":"!"}}]}`,
+			Message{Role: RoleAssistant, Parts: []Part{
+				{Kind: PartOther, Extra: json.RawMessage(`{"type":"server_tool_use","id":"s"}`)},
+				{Kind: PartOther, Extra: json.RawMessage(`{"type":"text","text":7}`)},
+				{Kind: PartOther, Extra: json.RawMessage(`"bare"`)},
+				{Kind: PartOther, Extra: json.RawMessage(`{"type":"image","source":{"type":"base64","data":"!"}}`)},
+			}}},
+		{"id and time of a transcript", `{"uuid":"u-1","id":"msg_2","timestamp":"2026-01-02T03:04:05.678Z","role":"user","content":"x"}`,
+			Message{ID: "u-1", Time: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Role: RoleUser, Parts: []Part{textPart("x")}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { want(t, decode(t, FormatAnthropic, tt.record), tt.want) })
+	}
+}
+
+func TestDecodeOpenAI(t *testing.T) {
+	call := func(id, name, args string) Part {
+		return Part{Kind: PartToolCall, Call: &ToolCall{ID: id, Name: name, Arguments: args}}
+	}
+	legacy := call("", "g", "{}")
+	legacy.Extra = json.RawMessage(`{"type":"function_call"}`)
+	custom := call("c3", "sql", "select 1")
+	custom.Extra = json.RawMessage(`{"type":"custom"}`)
+	tests := []struct {
+		name, record string
+		want         Message
+	}{
+		{"developer is system", `{"role":"developer","content":"Be brief."}`, System("Be brief.")},
+		{"empty content", `{"role":"user","content":""}`, User("")},
+		{"calls, one with broken arguments", `{"role":"assistant","content":"","reasoning_content":"hm","tool_calls":[
+			{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},
+			{"id":"c2","type":"function","function":{"name":"f","arguments":"{\"a\":"}},
+			{"id":"c3","type":"custom","custom":{"name":"sql","input":"select 1"}}]}`,
+			Message{Role: RoleAssistant, Parts: []Part{{Kind: PartReasoning, Text: "hm"}, call("c1", "f", `{"a":1}`), call("c2", "f", `{"a":`), custom}}},
+		{"function_call of old", `{"role":"assistant","content":null,"function_call":{"name":"g","arguments":"{}"}}`,
+			Message{Role: RoleAssistant, Parts: []Part{legacy}}},
+		{"tool", `{"role":"tool","tool_call_id":"c1","content":"out","created_at":1767323045}`,
+			Message{Time: time.Unix(1767323045, 0).UTC(), Role: RoleTool, Parts: []Part{{Kind: PartToolResult, Result: &ToolResult{CallID: "c1", Output: []Part{textPart("out")}}}}}},
+		{"refusal", `{"role":"assistant","content":null,"refusal":"No."}`,
+			Message{Role: RoleAssistant, Parts: []Part{{Kind: PartText, Text: "No.", Extra: json.RawMessage(`{"type":"refusal"}`)}}}},
+		{"parts", `{"role":"user","id":7,"time":1767323045123,"content":[{"type":"text","text":"see"},
+			{"type":"image_url","image_url":{"url":"data:image/png;base64,` + pngBase64 + `","detail":"low"}},
+			{"type":"input_audio","input_audio":{"data":"` + pngBase64 + `","format":"wav"}},
+			{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,` + pngBase64 + `"}},
+			{"type":"file","file":{"file_id":"f"}},{"type":"video_url","video_url":{}}]}`,
+			Message{ID: "7", Time: time.UnixMilli(1767323045123).UTC(), Role: RoleUser, Parts: []Part{textPart("see"),
+				{Kind: PartBlob, Blob: &Blob{MIME: "image/png", Data: png}, Extra: json.RawMessage(`{"image_url":{"detail":"low"}}`)},
+				{Kind: PartBlob, Blob: &Blob{MIME: "audio/wav", Data: png}},
+				{Kind: PartBlob, Blob: &Blob{MIME: "application/pdf", Name: "a.pdf", Data: png}},
+				{Kind: PartBlob, Blob: &Blob{MIME: "application/octet-stream"}, Extra: json.RawMessage(`{"file":{"file_id":"f"}}`)},
+				{Kind: PartOther, Extra: json.RawMessage(`{"type":"video_url","video_url":{}}`)},
+			}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { want(t, decode(t, FormatOpenAI, tt.record), tt.want) })
+	}
+}
+
+// What is decoded and written again in the same shape without the original
+// bytes must decode to the same message: nothing of a block is lost.
+func TestSameShapeWithoutRaw(t *testing.T) {
+	records := map[Format][]string{
+		FormatAnthropic: {
+			`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"redacted_thinking","data":"d"},{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"tool_use","id":"t","name":"n","input":{"a":[1]}},{"type":"web_search_tool_result","content":[]}]}`,
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pngBase64 + `"}},{"type":"search_result","x":1}]}]}`,
+			`{"role":"user","content":[{"type":"image","source":{"type":"url","url":"u"}},{"type":"document","source":{"type":"file","file_id":"f"},"title":"T"},{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"}}]}`,
+			`{"role":"system","content":"S"}`,
+		},
+		FormatOpenAI: {
+			`{"role":"assistant","content":"x","reasoning_content":"r","tool_calls":[{"id":"c","index":0,"type":"function","function":{"name":"f","arguments":"{"}},{"id":"d","type":"custom","custom":{"name":"s","input":"i"}},{"id":"e","type":"odd","function":{"name":"f","arguments":"","strict":true}}]}`,
+			`{"role":"assistant","content":[{"type":"refusal","refusal":"No"}],"function_call":{"name":"g","arguments":"{}"}}`,
+			`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + pngBase64 + `","detail":"low"}},{"type":"image_url","image_url":{"url":"http://x"}},{"type":"file","file":{"file_id":"f"}},{"type":"input_audio","input_audio":{"data":"` + pngBase64 + `","format":"mp3"}},{"type":"video_url","video_url":{"url":"v"}},{"type":"input_text","text":"t"}]}`,
+			`{"role":"tool","tool_call_id":"c","name":"f","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`,
+		},
+	}
+	for f, list := range records {
+		for _, record := range list {
+			m := decode(t, f, record)
+			m.Raw.Bytes = nil
+			out, err := Encode(f, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !json.Valid(out) {
+				t.Fatalf("not JSON: %s", out)
+			}
+			again := decode(t, f, string(out))
+			m.Raw = Raw{}
+			want(t, again, m)
+		}
+	}
+}
+
+func TestEncodeSameShapeGivesTheBytesBack(t *testing.T) {
+	for _, tt := range []struct {
+		f      Format
+		record string
+	}{
+		{FormatText, "a\x00\xff\r\n"}, {FormatText, ""},
+		{FormatAnthropic, "{\"content\":  \"\\u0041\\/\",\"odd\":[ ] ,\"role\":\"user\"}\r\n"},
+		{FormatOpenAI, `{"role":"user","content":[],"name":"x"}`},
+	} {
+		m, err := Decode(tt.f, RoleUser, []byte(tt.record))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := Encode(tt.f, m)
+		if err != nil || string(out) != tt.record {
+			t.Errorf("Encode = %q, %v; want %q", out, err, tt.record)
+		}
+	}
+}
+
+func TestEncodeAcrossShapes(t *testing.T) {
+	anthropic := []string{
+		`{"role":"user","content":"find it"}`,
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"ok"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}},{"type":"tool_use","id":"b","name":"g","input":{}}]}`,
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"},{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"2"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pngBase64 + `"}}],"is_error":true},{"type":"text","text":"and?","cache_control":{}}]}`,
+	}
+	openai := []string{
+		`{"role":"user","content":"find it"}`,
+		`{"role":"assistant","reasoning_content":"hm","content":"ok","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]}`,
+		`{"role":"tool","tool_call_id":"a","content":"1"}`,
+		`{"role":"tool","tool_call_id":"b","content":[{"type":"text","text":"2"},{"type":"text","text":"[image/png 8 B]"}]}`,
+		`{"role":"user","content":"and?"}`,
+	}
+	check := func(from, to Format, in, out []string) {
+		t.Helper()
+		var ms []Message
+		for _, r := range in {
+			ms = append(ms, decode(t, from, r))
+		}
+		records, err := EncodeAll(to, ms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range records {
+			got = append(got, string(r))
+		}
+		if diff := cmp.Diff(out, got); diff != "" {
+			t.Errorf("%s to %s (-want +got):\n%s", from, to, diff)
+		}
+	}
+	check(FormatAnthropic, FormatOpenAI, anthropic, openai)
+	check(FormatOpenAI, FormatAnthropic, append([]string{`{"role":"system","content":"S"}`}, openai...), []string{
+		`{"role":"system","content":"S"}`,
+		anthropic[0],
+		`{"role":"assistant","content":[{"type":"text","text":"ok"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}},{"type":"tool_use","id":"b","name":"g","input":{}}]}`,
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"},{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"2"},{"type":"text","text":"[image/png 8 B]"}]}]}`,
+		`{"role":"user","content":"and?"}`,
+	})
+	check(FormatOpenAI, FormatAnthropic,
+		[]string{`{"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x"}},{"id":"b","function":{"name":"f","arguments":""}}]}`},
+		[]string{`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"raw_arguments":"{\"x"}},{"type":"tool_use","id":"b","name":"f","input":{}}]}`})
+}
+
+func TestEncodeRefs(t *testing.T) {
+	ref := &Ref{ID: "file_0123456789abcdef", Name: "log.txt", MIME: "text/plain", Bytes: 9, Tokens: 3, Note: "a log"}
+	line := `[file_0123456789abcdef | log.txt | text/plain | 9 bytes | 3 tokens] a log`
+	m := Message{Role: RoleTool, Parts: []Part{{Kind: PartToolResult, Result: &ToolResult{CallID: "a", Output: []Part{{Kind: PartText, Ref: ref}}}}}}
+	for f, want := range map[Format]string{
+		FormatOpenAI:    `{"role":"tool","tool_call_id":"a","content":"` + line + `"}`,
+		FormatAnthropic: `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"` + line + `"}]}`,
+	} {
+		if got, err := Encode(f, m); err != nil || string(got) != want {
+			t.Errorf("Encode(%s) = %s, %v\nwant %s", f, got, err, want)
+		}
+	}
+}
+
+func TestSplitSystem(t *testing.T) {
+	system, rest := SplitSystem([]Message{System("a"), User("hi"), System("b")})
+	if system != "a\n\nb" || len(rest) != 1 || rest[0].Role != RoleUser {
+		t.Errorf("SplitSystem = %q, %v", system, rest)
+	}
+}
+
+func TestDetect(t *testing.T) {
+	for record, want := range map[string]Format{
+		`{"role":"user","content":"x"}`:                                             FormatOpenAI,
+		`{"role":"developer","content":"x"}`:                                        FormatOpenAI,
+		`{"role":"assistant","content":null,"tool_calls":[]}`:                       FormatOpenAI,
+		`{"role":"user","content":[{"type":"image_url"}]}`:                          FormatOpenAI,
+		`{"role":"tool","tool_call_id":"x","content":"x"}`:                          FormatOpenAI,
+		`{"role":"user","content":[{"type":"tool_result"}]}`:                        FormatAnthropic,
+		`{"role":"assistant","content":[{"type":"text"},{"type":"tool_use"}]}`:      FormatAnthropic,
+		`{"role":"assistant","stop_reason":"end_turn","content":[]}`:                FormatAnthropic,
+		`{"role":"user","content":[{"type":"text","text":"x","cache_control":{}}]}`: FormatAnthropic,
+		`{"lcm":1,"role":"user","parts":[]}`:                                        FormatLCM,
+	} {
+		if got, err := Detect([]byte(record)); got != want || err != nil {
+			t.Errorf("Detect(%s) = %q, %v; want %s", record, got, err, want)
+		}
+	}
+}
+
+func TestUnknownRoleNamesWhatIsAllowed(t *testing.T) {
+	for _, f := range []Format{FormatText, FormatLCM, FormatAnthropic, FormatOpenAI, ""} {
+		record := []byte(`{"role":"robot","content":"x","parts":[]}`)
+		var err error
+		if f == "" {
+			_, err = Detect(record)
+		} else {
+			_, err = Decode(f, "robot", record)
+		}
+		var role *RoleError
+		if !errors.As(err, &role) || role.Role != "robot" || !strings.Contains(err.Error(), "user, assistant, system") {
+			t.Errorf("%s: error %v", f, err)
+		}
+	}
+	if _, err := Detect([]byte(`{"content":"x"}`)); err == nil || !strings.Contains(err.Error(), "no role") {
+		t.Errorf("no role: %v", err)
+	}
+}
+
+func TestBadRecords(t *testing.T) {
+	deep := strings.Repeat("[", maxNesting+1) + strings.Repeat("]", maxNesting+1)
+	for _, record := range []string{"", " ", "{", "[]", "7", `{"role":"user"`, `{"role":"user","content":"a`, `{"role":"user","content":7}`, `{"role":"user","content":"a"} x`,
+		`{"role":"user","content":"` + "\n" + `"}`, `{"role":"user","content":"\x"}`, `{"role":"user","content":"\u12"}`, `{"role":"user","content":01}`, `{"role":"user",}`, `{"a":[1,]}`, `{"a":-}`, `{"a":1.}`, `{"a":1e}`, `{"role":"user","content":tru}`, deep} {
+		for _, f := range []Format{FormatLCM, FormatAnthropic, FormatOpenAI} {
+			if _, err := Decode(f, RoleUser, []byte(record)); err == nil {
+				t.Errorf("Decode(%s, %.40q) gave no error", f, record)
+			}
+		}
+	}
+	if _, err := Decode("yaml", RoleUser, []byte("{}")); err == nil {
+		t.Error("an unknown format gave no error")
+	}
+}
+
+func TestNestedResultsStopAtTheLimit(t *testing.T) {
+	n := 3 * maxDepth
+	record := `{"role":"user","content":` + strings.Repeat(`[{"type":"tool_result","tool_use_id":"a","content":`, n) + `"x"` + strings.Repeat(`}]`, n) + `}`
+	m := decode(t, FormatAnthropic, record)
+	if !strings.Contains(m.SearchText(), "x") {
+		t.Error("what lies below the limit is not searchable")
+	}
+	m.Raw.Bytes = nil
+	if _, err := Encode(FormatLCM, m); err != nil {
+		t.Errorf("a decoded message cannot be encoded: %v", err)
+	}
+	loop := &ToolResult{}
+	loop.Output = []Part{{Kind: PartToolResult, Result: loop}}
+	m = Message{Role: RoleTool, Parts: loop.Output}
+	if _, err := Encode(FormatLCM, m); err == nil {
+		t.Error("an endless message was encoded")
+	}
+	_, _ = m.Render(), m.SearchText()
+	if m.Validate() == nil || Equal(m, m) {
+		t.Error("an endless message passes for a good one")
+	}
+}
+
+func TestEncodeText(t *testing.T) {
+	if got, err := Encode(FormatText, User("x")); err != nil || !bytes.Equal(got, []byte("x")) {
+		t.Errorf("Encode = %q, %v", got, err)
+	}
+	withMeta := User("x")
+	withMeta.Meta = map[string]any{"a": 1}
+	for _, m := range []Message{withMeta, {Role: RoleUser}, Result("a", "b", "c", false)} {
+		if _, err := Encode(FormatText, m); err == nil {
+			t.Errorf("%v was written as text", m)
+		}
+	}
+}

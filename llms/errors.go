@@ -1,0 +1,183 @@
+package llms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Class says what kind of failure a model call ended in, and so what can be
+// done about it.
+type Class string
+
+// The classes.
+const (
+	// ClassAuth: the key is missing, wrong or not allowed to do this. Nothing
+	// helps but another key.
+	ClassAuth Class = "auth"
+	// ClassQuota: the account has used up a limit, of rate or of money. Wait
+	// (RetryAfter, where the provider says so) or pay.
+	ClassQuota Class = "quota"
+	// ClassContextLength: the prompt is too long for the model. Shorten it.
+	ClassContextLength Class = "context_length"
+	// ClassTransient: the provider or the network failed. Try again.
+	ClassTransient Class = "transient"
+	// ClassInvalid: the provider refuses the request as it is: an unknown
+	// model, a malformed tool. Mend it.
+	ClassInvalid Class = "invalid"
+	// ClassCanceled: the caller gave up, or its deadline passed.
+	ClassCanceled Class = "canceled"
+)
+
+// Error is a failed model call. Its text carries no key.
+type Error struct {
+	Class    Class
+	Provider string
+	Status   int // of HTTP, 0 without one
+	Message  string
+	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
+	RetryAfter time.Duration
+
+	// cause is ErrIdle or the error of a context, never the SDK's own: that
+	// holds the request, and with it the key.
+	cause error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: ", e.Provider)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, "HTTP %d: ", e.Status)
+	}
+	b.WriteString(e.Message)
+	if hint := e.hint(); hint != "" {
+		fmt.Fprintf(&b, " (%s)", hint)
+	}
+	return b.String()
+}
+
+func (e *Error) hint() string {
+	switch e.Class {
+	case ClassAuth:
+		return "check the API key"
+	case ClassQuota:
+		if e.RetryAfter > 0 {
+			return fmt.Sprintf("the provider asks to wait %v", e.RetryAfter)
+		}
+		return "a limit of the account is reached"
+	case ClassContextLength:
+		return "the prompt is too long for the model"
+	case ClassTransient:
+		return "try again"
+	}
+	return ""
+}
+
+// Unwrap returns the error of the context that ended the call, if one did.
+func (e *Error) Unwrap() error { return e.cause }
+
+// ClassOf returns the class of a failed model call, or "" if err is none.
+func ClassOf(err error) Class {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Class
+	}
+	return ""
+}
+
+// Canceled returns the error of a call that ended with its context.
+func Canceled(ctx context.Context, provider string) *Error {
+	return &Error{Class: ClassCanceled, Provider: provider, Message: "the call was given up: " + context.Cause(ctx).Error(),
+		cause: errors.Join(ctx.Err(), context.Cause(ctx))}
+}
+
+// Truncated returns the error of a stream that stopped without an end: the
+// context's, if that is why, else a transient one.
+func Truncated(ctx context.Context, provider string) *Error {
+	if ctx.Err() != nil {
+		return Canceled(ctx, provider)
+	}
+	return &Error{Class: ClassTransient, Provider: provider, Message: "the answer broke off before its end"}
+}
+
+// Failure describes a failed call to Classify: what a provider's SDK could
+// tell about it.
+type Failure struct {
+	Provider string
+	Status   int    // of HTTP, 0 where there was no answer
+	Code     string // the provider's own name for the failure
+	Message  string
+	Header   http.Header // of the answer, for Retry-After
+	Secrets  []string    // texts that must not appear in the error
+}
+
+// Classify turns what a provider said into an Error.
+func Classify(f Failure) *Error {
+	e := &Error{Provider: f.Provider, Status: f.Status, RetryAfter: retryAfter(f.Header)}
+	e.Message = Redact(strings.Join(strings.Fields(f.Message), " "), f.Secrets...)
+	if e.Message == "" {
+		e.Message = "the provider gave no reason"
+	}
+	e.Class = classOf(f)
+	return e
+}
+
+func classOf(f Failure) Class {
+	text := strings.ToLower(f.Code + " " + f.Message)
+	says := func(phrases ...string) bool {
+		for _, phrase := range phrases {
+			if strings.Contains(text, phrase) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case says("context_length_exceeded", "prompt is too long", "maximum context length", "context window", "request_too_large"),
+		f.Status == http.StatusRequestEntityTooLarge:
+		return ClassContextLength
+	case f.Status == http.StatusUnauthorized, f.Status == http.StatusForbidden,
+		says("authentication_error", "permission_error", "invalid_api_key"):
+		return ClassAuth
+	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusPaymentRequired,
+		says("insufficient_quota", "rate_limit", "billing_error", "credit balance"):
+		return ClassQuota
+	case f.Status == http.StatusRequestTimeout, f.Status == http.StatusConflict, f.Status >= 500,
+		says("overloaded_error", "api_error", "server_error", "timeout_error"):
+		return ClassTransient
+	case f.Status >= 400, says("invalid_request_error", "not_found_error"):
+		return ClassInvalid
+	}
+	return ClassTransient // no answer at all: the network
+}
+
+// retryAfter reads how long a provider asks to wait.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := time.ParseDuration(h.Get("Retry-After-Ms") + "ms"); err == nil && ms > 0 {
+		return ms
+	}
+	if s, err := time.ParseDuration(h.Get("Retry-After") + "s"); err == nil && s > 0 {
+		return s
+	}
+	return 0
+}
+
+// keyLike matches what the providers' keys look like, also a part of one: an
+// error page may quote it, and the key may not be the one this program sent.
+var keyLike = regexp.MustCompile(`\b(?:sk|key|xai|gsk|pplx)[-_][A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+[A-Za-z0-9_\-.~+/=]{8,}`)
+
+// Redact removes the given secrets, and everything that looks like an API key,
+// from a text.
+func Redact(text string, secrets ...string) string {
+	const hidden = "[redacted]"
+	for _, secret := range secrets {
+		if len(secret) >= 4 { // a shorter one would shred the text, and is no secret
+			text = strings.ReplaceAll(text, secret, hidden)
+		}
+	}
+	return keyLike.ReplaceAllString(text, hidden)
+}

@@ -1,0 +1,191 @@
+package llms
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Role says who speaks in a message.
+type Role string
+
+// The four roles. Provider roles that do not appear here map onto one of
+// them: OpenAI's "developer" is a system message.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleSystem    Role = "system"
+	RoleTool      Role = "tool"
+)
+
+// Valid reports whether r is one of the four roles.
+func (r Role) Valid() bool {
+	switch r {
+	case RoleUser, RoleAssistant, RoleSystem, RoleTool:
+		return true
+	}
+	return false
+}
+
+// PartKind says which fields of a Part are set.
+type PartKind string
+
+// The kinds of part.
+const (
+	PartText       PartKind = "text"        // Text
+	PartReasoning  PartKind = "reasoning"   // Text, Signature
+	PartToolCall   PartKind = "tool_call"   // Call
+	PartToolResult PartKind = "tool_result" // Result
+	PartBlob       PartKind = "blob"        // Blob
+	// PartOther is a provider's block of a type that has no kind here; Extra
+	// holds the whole block.
+	PartOther PartKind = "other"
+)
+
+// Part is one piece of a message. Kind says which of the other fields carry
+// it. A part whose content was externalised has Ref set and its content
+// fields empty.
+type Part struct {
+	Kind      PartKind
+	Text      string
+	Signature string // a provider's opaque proof of a reasoning part
+	Call      *ToolCall
+	Result    *ToolResult
+	Blob      *Blob
+	Ref       *Ref
+	// Extra holds the fields of the provider's block that have no place of
+	// their own, as a JSON object, so that they survive a round trip through
+	// the same shape.
+	Extra json.RawMessage
+}
+
+// ToolCall is a model's request to run a tool.
+type ToolCall struct {
+	ID   string
+	Name string
+	// Arguments is the JSON text of the arguments as the model wrote it; it
+	// may be invalid JSON, since models do that.
+	Arguments string
+}
+
+// ToolResult answers a ToolCall. Output holds text and blob parts.
+type ToolResult struct {
+	CallID  string
+	Name    string // the tool's name where the shape carries it
+	Output  []Part
+	IsError bool
+}
+
+// Blob is an image or a file: inline bytes, or a URL that points at them.
+type Blob struct {
+	MIME string
+	Name string
+	URL  string
+	Data []byte
+}
+
+// Ref stands where content was moved out of the conversation into a payload.
+type Ref struct {
+	ID     string // file_ and 16 hex digits
+	Name   string
+	MIME   string
+	Bytes  int64
+	Tokens int    // what the content would cost if it were shown
+	Note   string // the exploration summary shown in its place
+}
+
+// Message is one entry of a conversation.
+type Message struct {
+	// ID is the caller's own id for the message (a transcript record's uuid,
+	// a provider's response id), empty when it has none.
+	ID string
+	// Time is when the message was said; zero when the caller does not know.
+	Time  time.Time
+	Role  Role
+	Parts []Part
+	// Meta is arbitrary metadata, kept with the message and never shown to a
+	// model.
+	Meta map[string]any
+	// Raw is the record the message was read from. A message made in Go has
+	// none.
+	Raw Raw
+}
+
+// Raw is a record as it arrived, and the shape it is in.
+//
+// Encode trusts it: whoever changes the parts of a message that has one sets
+// Bytes to nil. Format may stay, and says whose fields the Extra of the parts
+// are.
+type Raw struct {
+	Format Format
+	Bytes  []byte
+}
+
+// Text returns a message with one text part.
+func Text(role Role, text string) Message {
+	return Message{Role: role, Parts: []Part{{Kind: PartText, Text: text}}}
+}
+
+// User returns a user message with one text part.
+func User(text string) Message { return Text(RoleUser, text) }
+
+// Assistant returns an assistant message with one text part.
+func Assistant(text string) Message { return Text(RoleAssistant, text) }
+
+// System returns a system message with one text part.
+func System(text string) Message { return Text(RoleSystem, text) }
+
+// Calls returns an assistant message that calls tools, after text if there is
+// any.
+func Calls(text string, calls ...ToolCall) Message {
+	m := Message{Role: RoleAssistant}
+	if text != "" {
+		m.Parts = append(m.Parts, Part{Kind: PartText, Text: text})
+	}
+	for _, c := range calls {
+		m.Parts = append(m.Parts, Part{Kind: PartToolCall, Call: &c})
+	}
+	return m
+}
+
+// Result returns a tool message that answers the call callID with text.
+func Result(callID, name, output string, isError bool) Message {
+	return Message{Role: RoleTool, Parts: []Part{{Kind: PartToolResult, Result: &ToolResult{
+		CallID: callID, Name: name, IsError: isError,
+		Output: []Part{{Kind: PartText, Text: output}},
+	}}}}
+}
+
+// PlainText returns the text parts of the message joined by blank lines:
+// what was said, without reasoning, tool traffic and blobs.
+func (m Message) PlainText() string {
+	var said []string
+	for _, p := range m.Parts {
+		if p.Kind == PartText && p.Text != "" {
+			said = append(said, p.Text)
+		}
+	}
+	return strings.Join(said, "\n\n")
+}
+
+// ToolCalls returns the tool calls of the message in order.
+func (m Message) ToolCalls() []ToolCall {
+	var calls []ToolCall
+	for _, p := range m.Parts {
+		if p.Kind == PartToolCall && p.Call != nil {
+			calls = append(calls, *p.Call)
+		}
+	}
+	return calls
+}
+
+// ToolResults returns the tool results of the message in order.
+func (m Message) ToolResults() []ToolResult {
+	var results []ToolResult
+	for _, p := range m.Parts {
+		if p.Kind == PartToolResult && p.Result != nil {
+			results = append(results, *p.Result)
+		}
+	}
+	return results
+}

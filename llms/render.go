@@ -1,0 +1,217 @@
+package llms
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// SearchText returns everything in the message that can be searched for, in
+// reading order, a line or more for each: text, reasoning, the names and
+// arguments of tool calls as the model wrote them, tool output, the names of
+// blobs and their content where it is text, the names of refs, and blocks of
+// unknown types as JSON. What a ref stands for is searched where it is kept.
+func (m Message) SearchText() string {
+	if len(m.Parts) == 1 && m.Parts[0].Kind == PartText && m.Parts[0].Ref == nil {
+		return m.Parts[0].Text
+	}
+	var w lines
+	w.search(m.Parts, 0)
+	return w.String()
+}
+
+// lines joins what is written to it by newlines.
+type lines struct {
+	strings.Builder
+	inline bool // the next piece continues the line
+}
+
+func (w *lines) add(s string) {
+	if s == "" {
+		return
+	}
+	if w.Len() > 0 && !w.inline {
+		w.WriteByte('\n')
+	}
+	w.inline = false
+	w.WriteString(s)
+}
+
+func (w *lines) search(parts []Part, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	for _, p := range parts {
+		w.add(p.Text)
+		if p.Call != nil {
+			w.add(p.Call.Name)
+			w.add(p.Call.Arguments)
+		}
+		if p.Result != nil {
+			w.add(p.Result.Name)
+			w.search(p.Result.Output, depth+1)
+		}
+		if p.Blob != nil {
+			w.add(p.Blob.Name)
+			w.add(p.Blob.URL)
+			w.add(p.Blob.text())
+		}
+		if p.Ref != nil {
+			w.add(p.Ref.Name)
+		}
+		if p.Kind == PartOther {
+			w.add(string(p.Extra))
+		}
+	}
+}
+
+// text returns the content of a blob that is text.
+func (b *Blob) text() string {
+	if strings.HasPrefix(b.MIME, "text/") && utf8.Valid(b.Data) {
+		return string(b.Data)
+	}
+	return ""
+}
+
+// Render returns the message as people and summarisers read it in a
+// transcript: text as it is, "[reasoning] …", "→ name(arguments)" for a call,
+// "← name: output" or "← error: output" for a result, "[image/png photo.png
+// 12 kB]" for a blob, and for a Ref its line.
+func (m Message) Render() string {
+	if len(m.Parts) == 1 {
+		return m.Parts[0].shown()
+	}
+	var w lines
+	for _, p := range m.Parts {
+		w.render(p, 0)
+	}
+	return w.String()
+}
+
+// shown returns one part as Render writes it.
+func (p Part) shown() string {
+	if p.Kind == PartText && p.Ref == nil {
+		return p.Text
+	}
+	var w lines
+	w.render(p, 0)
+	return w.String()
+}
+
+func (w *lines) render(p Part, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	switch {
+	case p.Kind == PartToolCall && p.Call != nil:
+		w.add("→ ")
+		w.WriteString(p.Call.Name)
+		w.WriteByte('(')
+		w.WriteString(p.Call.Arguments)
+		if p.Ref != nil {
+			w.WriteString(p.Ref.line())
+		}
+		w.WriteByte(')')
+	case p.Kind == PartToolResult && p.Result != nil:
+		w.renderResult(p, depth)
+	case p.Ref != nil:
+		w.add(p.Ref.line())
+	case p.Kind == PartReasoning:
+		if p.Text != "" {
+			w.add("[reasoning] ")
+			w.WriteString(p.Text)
+		}
+	case p.Kind == PartBlob && p.Blob != nil:
+		w.add(p.Blob.line())
+		w.add(p.Blob.text())
+	case p.Kind == PartOther:
+		w.add("[")
+		w.WriteString(otherType(p))
+		w.WriteString("] ")
+		w.Write(p.Extra)
+	default:
+		w.add(p.Text)
+	}
+}
+
+// otherType names the type of a block that has no kind of its own.
+func otherType(p Part) string {
+	if check(p.Extra) == nil {
+		if typ := unquote(member(p.Extra, "type")); typ != "" {
+			return typ
+		}
+	}
+	return string(PartOther)
+}
+
+func (w *lines) renderResult(p Part, depth int) {
+	w.add("← ")
+	switch {
+	case p.Result.IsError:
+		w.WriteString("error: ")
+	case p.Result.Name != "":
+		w.WriteString(p.Result.Name)
+		w.WriteString(": ")
+	}
+	w.inline = true
+	if p.Ref != nil {
+		w.add(p.Ref.line())
+	}
+	for _, o := range p.Result.Output {
+		w.render(o, depth+1)
+	}
+	w.inline = false
+}
+
+// line is what stands for a blob in a transcript.
+func (b *Blob) line() string {
+	s := "[" + b.MIME
+	if b.MIME == "" {
+		s = "[file"
+	}
+	if b.Name != "" {
+		s += " " + b.Name
+	}
+	switch {
+	case len(b.Data) > 0:
+		s += " " + size(len(b.Data))
+	case b.URL != "":
+		s += " " + b.URL
+	}
+	return s + "]"
+}
+
+// size writes a number of bytes for people.
+func size(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n) + " B"
+	case n < 1000*1000:
+		return strconv.Itoa((n+500)/1000) + " kB"
+	}
+	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + " MB"
+}
+
+// line is what a model is shown in place of the content:
+// "[file_… | name | mime | N bytes | N tokens] note".
+func (r *Ref) line() string {
+	var b strings.Builder
+	b.WriteByte('[')
+	b.WriteString(r.ID)
+	for _, s := range [...]string{r.Name, r.MIME} {
+		if s != "" {
+			b.WriteString(" | ")
+			b.WriteString(s)
+		}
+	}
+	b.WriteString(" | ")
+	b.WriteString(strconv.FormatInt(r.Bytes, 10))
+	b.WriteString(" bytes | ")
+	b.WriteString(strconv.Itoa(r.Tokens))
+	b.WriteString(" tokens]")
+	if r.Note != "" {
+		b.WriteByte(' ')
+		b.WriteString(r.Note)
+	}
+	return b.String()
+}
