@@ -1,0 +1,107 @@
+package summary
+
+import "strings"
+
+// A summary re-enters a prompt, so text that reads like an instruction to the
+// model must not ride along in it. Some phrases are never wanted; others are
+// everyday words when a person says them ("you are now on branch main") and
+// are only held against text that nobody in the conversation said: tool
+// output, code and quotations.
+//
+// Matching works on small letters with runs of spaces folded, phrase by
+// phrase: predictable, linear, and easy to extend.
+
+// isDirective reports whether a sentence, given as it stands and in small
+// letters, reads like an instruction to the model. Untrusted text is held to
+// the stricter list.
+func isDirective(sentence, low string, untrusted bool) bool {
+	if hasMarkup(sentence) {
+		return true
+	}
+	low = foldSpaces(low)
+	for _, verb := range overrideVerbs {
+		for rest := low; ; {
+			i := strings.Index(rest, verb)
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len(verb):]
+			if mentionsOrders(rest) {
+				return true
+			}
+		}
+	}
+	if containsAny(low, alwaysDirective) {
+		return true
+	}
+	return untrusted && containsAny(low, untrustedDirective)
+}
+
+// mentionsOrders reports whether, within a few words, it is the model's own
+// orders that are to be overridden.
+func mentionsOrders(rest string) bool {
+	if len(rest) > 60 {
+		rest = rest[:60]
+	}
+	return containsAny(rest, overrideWhat) && containsAny(rest, overrideWhose)
+}
+
+// hasMarkup reports tags that open or close a role, a summary or a chat
+// template's turn.
+func hasMarkup(s string) bool {
+	for i := strings.IndexByte(s, '<'); i >= 0; {
+		rest := s[i+1:]
+		if strings.HasPrefix(rest, "|") {
+			if j := strings.Index(rest, "|>"); j > 0 && j < 40 {
+				return true
+			}
+		}
+		rest = strings.TrimLeft(rest, "/ ")
+		for _, tag := range roleTags {
+			if len(rest) >= len(tag) && strings.EqualFold(rest[:len(tag)], tag) &&
+				(len(rest) == len(tag) || !isWordByte(rest[len(tag)])) {
+				return true
+			}
+		}
+		next := strings.IndexByte(s[i+1:], '<')
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	return containsAny(s, templateMarks)
+}
+
+func containsAny(s string, phrases []string) bool {
+	for _, p := range phrases {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func foldSpaces(s string) string {
+	if !strings.Contains(s, "  ") && !strings.ContainsAny(s, "\t\n\u00a0") {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+var (
+	overrideVerbs = []string{"ignore", "disregard", "forget", "override", "bypass", "do not follow", "don't follow", "stop following",
+		"ignoriere", "ignorez", "ignora", "игнорируй", "забудь", "忽略", "无视", "無視"}
+	overrideWhat = []string{"instruction", "prompt", "rule", "direction", "guideline", "everything above", "all of the above",
+		"anweisung", "consigne", "instruccion", "инструкц", "указани", "指令", "指示", "提示", "规则"}
+	overrideWhose = []string{"previous", "prior", "above", "earlier", "preceding", "your ", "all ", "any ", "system", "these",
+		"vorherige", "bisherige", "alle", "précédent", "toutes", "anterior", "все", "предыдущ", "之前", "以前", "上面", "所有", "前の", "これまで"}
+	alwaysDirective = []string{"you are dan", "do anything now", "developer mode enabled", "jailbreak mode",
+		"reveal your system prompt", "print your system prompt", "new system prompt:"}
+	untrustedDirective = []string{"you are now", "you must now", "from now on you", "from now on, you", "act as if you", "pretend to be",
+		"pretend you are", "new instructions:", "new instruction:", "system prompt", "important instruction", "attention ai", "attention assistant", "dear ai",
+		"as an ai", "note to the assistant", "note to ai", "the assistant must", "the assistant should", "do not tell the user",
+		"don't tell the user", "without telling the user", "do not mention this", "end of summary", "end of context",
+		"begin new task", "your new task", "your new goal", "system:", "assistant:", "human:", "你现在是", "从现在起你", "あなたは今", "ты теперь", "теперь ты"}
+	roleTags      = []string{"system", "assistant", "user", "human", "summary", "instructions", "instruction", "tool_result", "function_calls", "invoke", "context", "prompt", "lcm"}
+	templateMarks = []string{"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "### System", "### Instruction", "###Instruction", "[SYSTEM]", "[system]("}
+)

@@ -1,0 +1,241 @@
+package summary
+
+import (
+	"math"
+	"sort"
+	"strings"
+	"unicode"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// HasFooter reports whether the last line of text begins with Footer.
+func HasFooter(text string) bool {
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	last := text[strings.LastIndexByte(text, '\n')+1:]
+	return strings.HasPrefix(last, Footer) && len(last) > len(Footer)
+}
+
+// EnsureFooter returns text with a last line that begins with Footer. A text
+// that has one is returned as it is but for space at its end; a last line
+// that only differs in case or emphasis is put right; otherwise the footer
+// names what the sources of r are about and text does not mention.
+func EnsureFooter(text string, r Request) string {
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	if HasFooter(text) {
+		return text
+	}
+	at := strings.LastIndexByte(text, '\n') + 1
+	if rest, ok := cutFooter(text[at:]); ok && rest != "" {
+		return text[:at] + Footer + rest
+	}
+	if text != "" {
+		text += "\n"
+	}
+	m, f, _ := analyse(r.Sources, counter(r))
+	covered := make([]uint8, len(f.kind))
+	w := wordScanner{text: text}
+	for w.next() {
+		if id, ok := f.has(stemFeature, w.key); ok {
+			covered[id] = 1
+		}
+	}
+	terms := droppedTerms(m, f, covered, func(u int) bool { return strings.Contains(text, m.text(u)) })
+	return text + renderFooter(m, terms, max(minFooter, r.Target/10), counter(r).Count)
+}
+
+// cutFooter returns what follows the words of the footer on a line, however
+// they are written.
+func cutFooter(line string) (string, bool) {
+	trimmed := strings.TrimLeft(line, "*_#-> ")
+	words := strings.TrimRight(Footer, ": ")
+	if len(trimmed) < len(words) || !strings.EqualFold(trimmed[:len(words)], words) {
+		return "", false
+	}
+	return strings.Trim(trimmed[len(words):], "*_: "), true
+}
+
+// minFooter is the least that the footer may cost, in tokens.
+const minFooter = 24
+
+// term is a candidate for the footer: one to three neighbouring content words
+// of dropped units, named as they first stand there.
+type term struct {
+	text     string
+	stems    [3]int32
+	n        int
+	tf       int
+	prior    int64
+	from, to int64
+	score    int64
+	order    int
+}
+
+// gram is a word that the terms under construction may extend.
+type gram struct {
+	start, end int
+	id         int32
+}
+
+// droppedTerms ranks what the units that were not kept are about, leaving out
+// what the kept ones cover.
+func droppedTerms(m *material, f *features, covered []uint8, kept func(u int) bool) []term {
+	t := termTable{index: map[uint64]int{}}
+	for u := range m.units {
+		if m.units[u].origin >= fromCode || kept(u) {
+			continue
+		}
+		t.unit(m, f, covered, u)
+	}
+	for i := range t.terms {
+		e := &t.terms[i]
+		sum := int64(0)
+		for _, id := range e.stems[:e.n] {
+			if covered[id] == 0 {
+				sum += f.weight[id]
+			}
+		}
+		// Longer terms say more, but only up to a point; what is repeated and
+		// not kept is what the reader will miss.
+		e.score = sum * e.prior / 1024 * fixed(math.Log(1+float64(e.tf))) / fixed(math.Sqrt(float64(e.n)))
+	}
+	sort.Slice(t.terms, func(i, j int) bool {
+		if t.terms[i].score != t.terms[j].score {
+			return t.terms[i].score > t.terms[j].score
+		}
+		return t.terms[i].order < t.terms[j].order
+	})
+	return t.terms
+}
+
+type termTable struct {
+	index map[uint64]int
+	terms []term
+}
+
+// unit adds the terms of unit u.
+func (t *termTable) unit(m *material, f *features, covered []uint8, u int) {
+	unit := &m.units[u]
+	text := m.text(u)
+	seq := m.docs[unit.doc].seq
+	var run []gram // neighbouring content words, at most the last three
+	w := wordScanner{text: text}
+	for w.next() {
+		id, ok := f.has(stemFeature, w.key)
+		if w.stop || !ok {
+			run = run[:0]
+			continue
+		}
+		if len(run) > 0 && !adjacent(text, run[len(run)-1].end, w.start) {
+			run = run[:0]
+		}
+		if len(run) == 3 {
+			copy(run, run[1:])
+			run = run[:2]
+		}
+		run = append(run, gram{w.start, w.end, id})
+		for n := 1; n <= len(run); n++ {
+			t.add(text, run[len(run)-n:], covered, seq, unit.prior)
+		}
+	}
+}
+
+// adjacent reports whether nothing but one space or hyphen lies between two
+// words, or the words are overlapping pairs of characters.
+func adjacent(text string, end, start int) bool {
+	return start <= end || start == end+1 && (text[end] == ' ' || text[end] == '-')
+}
+
+func (t *termTable) add(text string, run []gram, covered []uint8, seq, prior int64) {
+	key, open := uint64(fnvOffset), false
+	for _, g := range run {
+		key = hashPair(key, uint64(g.id))
+		open = open || covered[g.id] == 0
+	}
+	if !open {
+		return
+	}
+	i, ok := t.index[key]
+	if !ok {
+		i = len(t.terms)
+		t.index[key] = i
+		e := term{text: text[run[0].start:run[len(run)-1].end], n: len(run), from: seq, to: seq, order: i}
+		for j, g := range run {
+			e.stems[j] = g.id
+		}
+		t.terms = append(t.terms, e)
+	}
+	e := &t.terms[i]
+	e.tf++
+	e.from, e.to = min(e.from, seq), max(e.to, seq)
+	e.prior = max(e.prior, prior)
+}
+
+// renderFooter lists terms, each with the messages it occurs in, within
+// budget tokens; with none to list it names the whole range.
+func renderFooter(m *material, terms []term, budget int, count func(string) int) string {
+	named := map[int32]bool{}
+	line := Footer
+	for i, listed := 0, 0; i < len(terms) && i < 400 && listed < 24; i++ {
+		e := &terms[i]
+		if repeats(e, named) {
+			continue
+		}
+		item := e.text + " (" + seqRange(e.from, e.to) + ")"
+		if listed > 0 {
+			item = ", " + item
+		}
+		if count(line+item) > budget {
+			continue
+		}
+		for _, id := range e.stems[:e.n] {
+			named[id] = true
+		}
+		line += item
+		listed++
+	}
+	if line != Footer {
+		return line
+	}
+	whole := Footer + "the exact wording of " + m.seqs()
+	if count(whole) <= budget {
+		return whole
+	}
+	return Footer + m.seqs()
+}
+
+// repeats reports whether a term shares a word with one that is listed.
+func repeats(e *term, named map[int32]bool) bool {
+	for _, id := range e.stems[:e.n] {
+		if named[id] {
+			return true
+		}
+	}
+	return false
+}
+
+// text is unit u, verbatim.
+func (m *material) text(u int) string {
+	unit := &m.units[u]
+	return m.docs[unit.doc].text[unit.start:unit.end]
+}
+
+// seqs is the range of messages that the material covers.
+func (m *material) seqs() string {
+	if len(m.docs) == 0 {
+		return "nothing"
+	}
+	from, to := m.docs[0].seq, m.docs[0].seq
+	for i := range m.docs {
+		from, to = min(from, m.docs[i].seq), max(to, m.docs[i].seq)
+	}
+	return seqRange(from, to)
+}
+
+// counter is the counter of a request, or the default.
+func counter(r Request) llms.Counter {
+	if r.Counter == nil {
+		return llms.Estimate
+	}
+	return r.Counter
+}

@@ -1,0 +1,122 @@
+package summary
+
+import (
+	"container/heap"
+	"context"
+)
+
+// secondCover divides what a feature is worth the second time it is said; a
+// third time is worth nothing.
+const secondCover = 4
+
+// selection chooses units by weighted coverage: each step takes the unit that
+// says the most not yet said, for its length. Gains only ever shrink, so a
+// unit whose gain is re-evaluated and still tops the heap is the best one
+// (Minoux's lazy greedy), and few units are re-evaluated at all.
+type selection struct {
+	m       *material
+	f       *features
+	covered []uint8
+	heap    gainHeap
+	skipped []candidate // did not fit when their turn came
+	taken   []int       // in the order they were chosen
+	chosen  []bool
+}
+
+type candidate struct {
+	unit int
+	gain int64
+}
+
+func newSelection(m *material, f *features) *selection {
+	s := &selection{m: m, f: f, covered: make([]uint8, len(f.kind)), chosen: make([]bool, len(m.units))}
+	s.heap = make(gainHeap, 0, len(m.units))
+	for u := range m.units {
+		s.heap = append(s.heap, candidate{u, s.gain(u)})
+	}
+	heap.Init(&s.heap)
+	return s
+}
+
+// gain is what unit u would add, for its cost.
+func (s *selection) gain(u int) int64 {
+	unit := &s.m.units[u]
+	sum := int64(0)
+	for _, id := range s.f.arena[unit.lo:unit.hi] {
+		switch s.covered[id] {
+		case 0:
+			sum += s.f.weight[id]
+		case 1:
+			sum += s.f.weight[id] / secondCover
+		}
+	}
+	return sum * unit.prior / unit.drag
+}
+
+// fill takes units while they fit in budget, priced by price, and returns
+// what is left of it.
+func (s *selection) fill(ctx context.Context, budget int, price func(u int) int) (int, error) {
+	s.heap = append(s.heap, s.skipped...)
+	s.skipped = s.skipped[:0]
+	heap.Init(&s.heap)
+	for steps := 0; len(s.heap) > 0 && budget > 0; steps++ {
+		if steps%256 == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		top := s.heap[0]
+		if now := s.gain(top.unit); now < top.gain {
+			s.heap[0].gain = now
+			heap.Fix(&s.heap, 0)
+			continue
+		}
+		heap.Pop(&s.heap)
+		if top.gain <= 0 {
+			continue
+		}
+		cost := price(top.unit)
+		if cost > budget {
+			s.skipped = append(s.skipped, top)
+			continue
+		}
+		budget -= cost
+		s.take(top.unit)
+	}
+	return budget, nil
+}
+
+func (s *selection) take(u int) {
+	s.taken = append(s.taken, u)
+	s.chosen[u] = true
+	unit := &s.m.units[u]
+	for _, id := range s.f.arena[unit.lo:unit.hi] {
+		if s.covered[id] < 2 {
+			s.covered[id]++
+		}
+	}
+}
+
+// drop gives back the unit taken last: the one with the lowest gain.
+func (s *selection) drop() {
+	u := s.taken[len(s.taken)-1]
+	s.taken = s.taken[:len(s.taken)-1]
+	s.chosen[u] = false
+}
+
+// gainHeap orders candidates by gain, then by place in the source.
+type gainHeap []candidate
+
+func (h gainHeap) Len() int { return len(h) }
+func (h gainHeap) Less(i, j int) bool {
+	if h[i].gain != h[j].gain {
+		return h[i].gain > h[j].gain
+	}
+	return h[i].unit < h[j].unit
+}
+func (h gainHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *gainHeap) Push(x any)   { *h = append(*h, x.(candidate)) }
+func (h *gainHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

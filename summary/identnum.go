@@ -1,0 +1,299 @@
+package summary
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// numeric classifies a chunk that begins with a digit, # or $: a date, a
+// version, a hash, or a number.
+func (s *identScanner) numeric(lo, hi int) bool {
+	c := s.text[lo:hi]
+	switch {
+	case isISODate(c), isClock(c), isSlashDate(c):
+		return s.accept(ClassDate, lo, s.withClock(lo, hi))
+	case isHash(c):
+		return s.accept(ClassHash, lo, hi)
+	case strings.Count(c, ".") >= 2 && isVersionTail(c):
+		return s.accept(ClassVersion, lo, hi)
+	case isPath(c) && strings.IndexFunc(c, func(r rune) bool { return r == '/' || r == '.' }) > 0 && !isDigits(c[:1]+strings.Trim(c, "0123456789./")):
+		return s.accept(ClassPath, lo, hi)
+	case strings.IndexByte(c, '_') > 0 && !isDigits(strings.ReplaceAll(c, "_", "")):
+		return s.accept(ClassSymbol, lo, hi)
+	}
+	if end, ok := s.cjkDate(hi, c); ok {
+		return s.accept(ClassDate, lo, end)
+	}
+	if end, ok := s.dayMonth(lo, hi); ok {
+		return s.accept(ClassDate, lo, end)
+	}
+	if end, ok := s.number(lo, hi); ok {
+		return s.accept(ClassNumber, lo, end)
+	}
+	// A chunk such as 3/4 or 12-x: what follows the separator may be more.
+	for i := lo + 1; i < hi-1; i++ {
+		if s.text[i] == '/' || s.text[i] == '-' || s.text[i] == '+' {
+			s.rest(i+1, hi)
+			break
+		}
+	}
+	return false
+}
+
+// number reports where the number at lo ends if it is worth remembering:
+// three digits, a fraction, thousands, a unit, a currency, or an issue's #.
+func (s *identScanner) number(lo, hi int) (int, bool) {
+	c := s.text[lo:hi]
+	sign := 0
+	if c[0] == '#' || c[0] == '$' {
+		sign = 1
+	}
+	i, digits := sign, 0
+	for i < len(c) && (isDigit(c[i]) || i > sign && strings.IndexByte(".,_", c[i]) >= 0 && i+1 < len(c) && isDigit(c[i+1])) {
+		if isDigit(c[i]) {
+			digits++
+		}
+		i++
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	separated := digits < i-sign
+	switch rest := c[i:]; {
+	case rest == "":
+		if end, ok := s.unitAfter(hi); ok {
+			return end, true
+		}
+		return hi, sign == 1 || separated || digits >= 3
+	case rest[0] == '-' && isDigits(rest[1:]):
+		if end, ok := s.unitAfter(hi); ok {
+			return end, true
+		}
+		return hi, digits >= 3 || len(rest) > 3
+	case knownUnit[rest] || knownUnit[strings.ToLower(rest)]:
+		return hi, true
+	case isOrdinal(rest):
+		return 0, false
+	case rest[0] == 'x' && c[0] == '0' && len(rest) > 1 && allHex(rest[1:]):
+		return hi, true
+	case isAlnumOnly(rest) && len(c) >= 3:
+		return hi, true // 2h30m, 4xx, 1080p
+	}
+	return 0, false
+}
+
+// unitAfter reports where a unit that follows a number at end ends.
+func (s *identScanner) unitAfter(end int) (int, bool) {
+	text := s.text
+	for _, unit := range cjkUnits {
+		if strings.HasPrefix(text[end:], unit) {
+			return end + len(unit), true
+		}
+	}
+	if end >= len(text) || text[end] != ' ' {
+		return 0, false
+	}
+	i := end + 1
+	for i < len(text) && (isAlpha(text[i]) || text[i] == '%' || text[i] == '/' && i > end+1) {
+		i++
+	}
+	for i > end+1 && text[i-1] == '/' {
+		i--
+	}
+	unit := text[end+1 : i]
+	if unit == "" || i < len(text) && (isWordByte(text[i]) || text[i] >= utf8.RuneSelf && !spacelessAt(text, i)) {
+		return 0, false
+	}
+	if knownUnit[unit] || unitWord[unit] {
+		return i, true
+	}
+	return 0, false
+}
+
+func spacelessAt(text string, i int) bool {
+	r, _ := utf8.DecodeRuneInString(text[i:])
+	return spaceless(r) || r >= 0x3000 && r < 0x3040 || r >= 0xff00 && r < 0xffef || r >= 0x2000 && r < 0x2070
+}
+
+func isOrdinal(suffix string) bool {
+	switch suffix {
+	case "st", "nd", "rd", "th":
+		return true
+	}
+	return false
+}
+
+func isAlnumOnly(c string) bool {
+	for i := 0; i < len(c); i++ {
+		if !isAlnum(c[i]) {
+			return false
+		}
+	}
+	return c != ""
+}
+
+// isISODate reports 2026-03-01 with an optional time after T.
+func isISODate(c string) bool {
+	if len(c) < 10 || !isDigits(c[:4]) || c[4] != '-' || !isDigits(c[5:7]) || c[7] != '-' || !isDigits(c[8:10]) {
+		return false
+	}
+	return len(c) == 10 || (c[10] == 'T' && len(c) >= 16 && isClockPrefix(c[11:]))
+}
+
+// isClock reports 9:30, 09:30, 09:30:15.123 and 09:30Z.
+func isClock(c string) bool {
+	if len(c) == 4 && isDigit(c[0]) && c[1] == ':' {
+		return isDigits(c[2:])
+	}
+	return isClockPrefix(c)
+}
+
+func isClockPrefix(c string) bool {
+	if len(c) < 5 || !isDigits(c[:2]) || c[2] != ':' || !isDigits(c[3:5]) || c[:2] > "24" || c[3:5] > "59" {
+		return false
+	}
+	for i := 5; i < len(c); i++ {
+		if !isDigit(c[i]) && strings.IndexByte(":.,Z+-", c[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isSlashDate reports 03/01/2026 and 2026/03/01.
+func isSlashDate(c string) bool {
+	parts := strings.Split(c, "/")
+	if len(parts) != 3 {
+		return false
+	}
+	for _, p := range parts {
+		if !isDigits(p) || len(p) > 4 {
+			return false
+		}
+	}
+	return len(parts[0]) == 4 || len(parts[2]) == 4
+}
+
+// withClock extends a date by a time of day that follows it.
+func (s *identScanner) withClock(lo, hi int) int {
+	text := s.text
+	if hi-lo != 10 || hi >= len(text) || text[hi] != ' ' {
+		return hi
+	}
+	end := hi + 1
+	for end < len(text) && (isDigit(text[end]) || strings.IndexByte(":.Z", text[end]) >= 0) {
+		end++
+	}
+	for end > hi+1 && (text[end-1] == '.' || text[end-1] == ':') {
+		end--
+	}
+	if end-hi-1 >= 5 && isClockPrefix(text[hi+1:end]) {
+		return end
+	}
+	return hi
+}
+
+// cjkDate takes 2026年3月1日 and its parts.
+func (s *identScanner) cjkDate(hi int, c string) (int, bool) {
+	if !isDigits(c) {
+		return 0, false
+	}
+	end, marks := hi, 0
+	for {
+		n := cjkDateMark(s.text[end:])
+		if n == 0 {
+			break
+		}
+		marks++
+		end += n
+		digits := end
+		for digits < len(s.text) && isDigit(s.text[digits]) {
+			digits++
+		}
+		if digits == end || cjkDateMark(s.text[digits:]) == 0 {
+			break
+		}
+		end = digits
+	}
+	return end, marks > 0 && (marks > 1 || len(c) == 4)
+}
+
+func cjkDateMark(t string) int {
+	for _, m := range []string{"年", "月", "日", "号", "년", "월", "일"} {
+		if strings.HasPrefix(t, m) {
+			return len(m)
+		}
+	}
+	return 0
+}
+
+// dayMonth takes 15 November and 15 November 2026.
+func (s *identScanner) dayMonth(lo, hi int) (int, bool) {
+	day := s.text[lo:hi]
+	if n := len(day); n > 2 && isOrdinal(day[n-2:]) {
+		day = day[:n-2]
+	}
+	if !isDigits(day) || len(day) > 2 || hi >= len(s.text) || s.text[hi] != ' ' {
+		return 0, false
+	}
+	end := hi + 1
+	for end < len(s.text) && isAlpha(s.text[end]) {
+		end++
+	}
+	if !isMonth(s.text[hi+1 : end]) {
+		return 0, false
+	}
+	return s.yearAfter(end), true
+}
+
+// month takes November 15, November 15, 2026 and November 2026.
+func (s *identScanner) month(lo, hi int) bool {
+	text := s.text
+	if hi >= len(text) || text[hi] != ' ' {
+		return false
+	}
+	end := hi + 1
+	for end < len(text) && isDigit(text[end]) {
+		end++
+	}
+	n := end - hi - 1
+	if n == 0 || n == 3 || n > 4 || end < len(text) && text[end] == ':' {
+		return false
+	}
+	if end+2 <= len(text) && isOrdinal(text[end:end+2]) {
+		end += 2
+	}
+	if end < len(text) && isWordByte(text[end]) {
+		return false
+	}
+	if n <= 2 {
+		end = s.yearAfter(end)
+	}
+	return s.accept(ClassDate, lo, end)
+}
+
+// yearAfter extends a date that ends at end by the year that follows it.
+func (s *identScanner) yearAfter(end int) int {
+	t := strings.TrimPrefix(s.text[end:], ",")
+	if len(t) >= 5 && t[0] == ' ' && isDigits(t[1:5]) && (t[1] == '1' || t[1] == '2') && (len(t) == 5 || !isWordByte(t[5])) {
+		return len(s.text) - len(t) + 5
+	}
+	return end
+}
+
+func isMonth(c string) bool { return monthName[c] }
+
+var (
+	monthName = stringSet(`January February March April May June July August September October November December
+		Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec`)
+	// knownUnit may follow a number with or without a space.
+	knownUnit = stringSet(`ns us µs ms s sec secs min mins h hr hrs d B kB KB MB GB TB PB KiB MiB GiB TiB kb mb gb tb
+		k K M G T % x Hz kHz MHz GHz px em rem pt pp mm cm m km kg g mg W kW V A °C C F USD EUR GBP bps kbps Mbps Gbps
+		rps qps fps tps MB/s GB/s KB/s kB/s MiB/s GiB/s msg/s req/s ops/s`)
+	// unitWord follows a number only after a space.
+	unitWord = stringSet(`seconds second minutes minute hours hour days day weeks week months month years year
+		milliseconds microseconds nanoseconds bytes bits kilobytes megabytes gigabytes tokens token messages rows lines
+		requests retries connections workers threads cores percent points users files items times dollars euros
+		tests calls entries records nodes shards replicas partitions`)
+	cjkUnits = []string{"毫秒", "微秒", "秒", "分钟", "小时", "天", "元", "万", "亿", "个月", "ミリ秒", "時間", "分", "円", "밀리초", "초", "분", "시간", "원"}
+)

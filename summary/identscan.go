@@ -1,0 +1,188 @@
+package summary
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// identScanner walks a text once and stops at each identifier. It works on
+// chunks: maximal runs of the bytes that identifiers are made of. Most chunks
+// are plain words, which are told from the flags gathered on the way.
+type identScanner struct {
+	text string
+	pos  int
+
+	class      Class
+	start, end int
+
+	// Parts of the current chunk still to be classified, as [lo, hi).
+	lo, hi int
+}
+
+// maxIdentifier bounds the length of an identifier in bytes. Longer runs are
+// data (base64, minified code), and the bound keeps the scan linear.
+const maxIdentifier = 240
+
+// Flags gathered over a chunk.
+const (
+	flagDigit = 1 << iota
+	flagSlash
+	flagDot
+	flagUnder
+	flagColon
+	flagHump  // a capital after a small letter, or two capitals and more
+	flagDash  // a dash
+	flagSigil // @ # $ %
+)
+
+// next moves to the next identifier and reports whether there is one.
+func (s *identScanner) next() bool {
+	for {
+		if s.lo < s.hi {
+			lo, hi := s.lo, s.hi
+			s.lo = s.hi
+			if s.classify(lo, hi) {
+				return true
+			}
+			continue
+		}
+		lo, hi, flags, ok := s.chunk()
+		if !ok {
+			return false
+		}
+		if hi-lo > maxIdentifier || flags == 0 && !s.wordOfInterest(lo, hi) {
+			continue
+		}
+		s.lo, s.hi = lo, hi
+	}
+}
+
+// chunk returns the next run of identifier bytes.
+func (s *identScanner) chunk() (lo, hi, flags int, ok bool) {
+	text := s.text
+	i := s.pos
+	for i < len(text) {
+		b := text[i]
+		if b < utf8.RuneSelf {
+			if chunkByte[b] {
+				break
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if chunkRune(r, n) {
+			break
+		}
+		i += n
+	}
+	if i >= len(text) {
+		s.pos = i
+		return 0, 0, 0, false
+	}
+	lo = i
+	for i < len(text) {
+		b := text[i]
+		if b < utf8.RuneSelf {
+			if !chunkByte[b] {
+				break
+			}
+			if b == ',' && !(i > lo && isDigit(text[i-1]) && i+1 < len(text) && isDigit(text[i+1])) {
+				break
+			}
+			flags |= chunkFlag(text, lo, i)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if !chunkRune(r, n) {
+			break
+		}
+		i += n
+	}
+	if i == lo { // a lone comma
+		s.pos = lo + 1
+		return lo, lo, 0, true
+	}
+	s.pos = i
+	return lo, i, flags, true
+}
+
+// chunkFlag says what byte i adds to what is known of the chunk at lo.
+func chunkFlag(text string, lo, i int) int {
+	b := text[i]
+	switch {
+	case isLower(b):
+		return 0
+	case isUpper(b):
+		if i > lo && isAlpha(text[i-1]) {
+			return flagHump
+		}
+		return 0
+	case isDigit(b):
+		return flagDigit
+	}
+	switch b {
+	case '/':
+		return flagSlash
+	case '.':
+		return flagDot
+	case '_':
+		return flagUnder
+	case ':':
+		return flagColon
+	case '-':
+		return flagDash
+	case '@', '#', '$', '%':
+		return flagSigil
+	}
+	return 0
+}
+
+// chunkByte holds the ASCII bytes that chunks are made of.
+var chunkByte = func() (set [utf8.RuneSelf]bool) {
+	for b := range set {
+		set[b] = isAlnum(byte(b)) || strings.IndexByte("_-./:@#$%+~,", byte(b)) >= 0
+	}
+	return set
+}()
+
+// chunkRune reports whether a rune beyond ASCII may be part of a chunk.
+// Scripts without spaces end one: in 在main.go里 the path stands alone.
+func chunkRune(r rune, n int) bool {
+	if r == utf8.RuneError && n <= 1 {
+		return false
+	}
+	return unicode.IsLetter(r) && !spaceless(r)
+}
+
+// wordOfInterest reports whether a chunk of letters only may begin an
+// identifier: the name of a month, or the name of a call.
+func (s *identScanner) wordOfInterest(lo, hi int) bool {
+	if strings.HasPrefix(s.text[hi:], "()") {
+		return true
+	}
+	return isUpper(s.text[lo]) && hi-lo >= 3 && hi-lo <= 9 && isMonth(s.text[lo:hi])
+}
+
+// accept records an identifier and reports whether it is of a length that
+// anyone would remember.
+func (s *identScanner) accept(c Class, lo, hi int) bool {
+	if hi > s.pos {
+		s.pos = hi
+	}
+	if hi-lo > maxIdentifier {
+		return false
+	}
+	s.class, s.start, s.end = c, lo, hi
+	if s.hi < hi {
+		s.lo, s.hi = hi, hi
+	}
+	return true
+}
+
+// rest leaves [lo, hi) of the chunk for the next round.
+func (s *identScanner) rest(lo, hi int) {
+	s.lo, s.hi = lo, hi
+}
