@@ -102,29 +102,39 @@ func (s *Stream) appendLocked(e Event) {
 // Events returns the events from the first to the one that ends the stream,
 // waiting for those that have not happened yet. Leaving the loop early stops
 // the reading, not the call: see Stop.
-func (s *Stream) Events() iter.Seq[Event] {
+func (s *Stream) Events() iter.Seq[Event] { return s.until(nil) }
+
+// EventsContext is Events for a reader that may have to leave: the loop ends
+// with ctx too, and then without the event that ends the stream.
+func (s *Stream) EventsContext(ctx context.Context) iter.Seq[Event] { return s.until(ctx.Done()) }
+
+func (s *Stream) until(done <-chan struct{}) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for next := 0; ; next++ {
-			e := s.at(next)
-			if !yield(e) || e.Terminal() {
+			e, ok := s.at(next, done)
+			if !ok || !yield(e) || e.Terminal() {
 				return
 			}
 		}
 	}
 }
 
-// at waits for the event with index i. Every stream ends, so the wait does.
-func (s *Stream) at(i int) Event {
+// at waits for the event with index i, or for done.
+func (s *Stream) at(i int, done <-chan struct{}) (Event, bool) {
 	for {
 		s.mu.Lock()
 		if i < len(s.events) {
 			e := s.events[i]
 			s.mu.Unlock()
-			return e
+			return e, true
 		}
 		grown := s.grown
 		s.mu.Unlock()
-		<-grown
+		select {
+		case <-grown:
+		case <-done:
+			return Event{}, false
+		}
 	}
 }
 

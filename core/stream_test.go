@@ -119,6 +119,29 @@ func TestStopCancelsTheCall(t *testing.T) {
 	}
 }
 
+func TestAReaderCanLeaveWithItsContext(t *testing.T) {
+	stream := core.StarterFunc(func(ctx context.Context, emit func(core.Event)) (string, error) {
+		emit(core.Event{Kind: core.EventText, Text: "first"})
+		<-ctx.Done()
+		return "", ctx.Err()
+	}).Start()
+	defer stream.Wait()
+	defer stream.Stop()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	seen := 0
+	for e := range stream.EventsContext(ctx) {
+		if e.Terminal() {
+			t.Error("the call ended with its reader")
+		}
+		seen++
+		leave()
+	}
+	if seen != 1 {
+		t.Errorf("saw %d events", seen)
+	}
+}
+
 func TestEventsAfterTheEndAreDropped(t *testing.T) {
 	var late func(core.Event)
 	stream := core.StarterFunc(func(_ context.Context, emit func(core.Event)) (string, error) {
