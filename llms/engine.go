@@ -1,0 +1,176 @@
+package llms
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/lossless-context/lcm/core"
+)
+
+// Tool is what a model can call. It is the same type as [core.Tool].
+type Tool = core.Tool
+
+// Usage is what a model call cost. It is the same type as [core.Usage].
+type Usage = core.Usage
+
+// Engine is the model port: one call of a language model, streamed.
+//
+// Stream runs the call while its result is ranged over, and yields events in
+// the order in which they happen. A call that succeeds ends with one EventEnd;
+// one that fails yields an error, which is an [*Error], as the last pair.
+// Leaving the loop early cancels the call. Engines are safe for concurrent
+// use, retry what can be retried before the first event, and never put a key
+// into an event or an error.
+type Engine interface {
+	// Name says which provider and model answer, such as
+	// "anthropic/claude-sonnet-4-5".
+	Name() string
+	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
+}
+
+// Request is one call of a model.
+type Request struct {
+	// Model overrides the engine's own model.
+	Model string
+	// System is the system prompt. Messages of role system are appended to it
+	// where a provider takes no others.
+	System   string
+	Messages []Message
+	Tools    []ToolSpec
+	// MaxTokens limits the answer; 0 leaves it to the engine.
+	MaxTokens int
+	// Temperature is the provider's default when nil.
+	Temperature *float64
+	// Stop ends the answer at the first of these texts.
+	Stop []string
+}
+
+// ToolSpec is a tool as a model is told about it.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // a JSON Schema of type object
+}
+
+// Spec returns what a model is told about t: its name, its basic description
+// and its parameters.
+func Spec(t Tool) ToolSpec {
+	return ToolSpec{Name: t.GetName(), Description: core.BasicDescription(t), Parameters: t.Parameters()}
+}
+
+// EventKind says which fields of an Event are set.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventText      EventKind = "text"      // Text: a piece of the answer
+	EventReasoning EventKind = "reasoning" // Text: a piece of the reasoning; Signature or Extra: its end
+	EventToolCall  EventKind = "tool_call" // Call, complete
+	EventEnd       EventKind = "end"       // Stop, Usage, ID, Model
+)
+
+// Event is one thing that a model said.
+type Event struct {
+	Kind EventKind
+	Text string
+	// Signature ends a reasoning part that the provider signed.
+	Signature string
+	// Extra ends a reasoning part that has fields of the provider's own.
+	Extra json.RawMessage
+	Call  *ToolCall
+	Stop  StopReason
+	Usage Usage
+	ID    string // the provider's id of the answer
+	Model string // the model that answered, as the provider names it
+}
+
+// StopReason says why a model stopped.
+type StopReason string
+
+// The reasons. Providers' own reasons map onto these.
+const (
+	StopEnd       StopReason = "end"        // it had said everything
+	StopToolCalls StopReason = "tool_calls" // it waits for tool results
+	StopLength    StopReason = "length"     // it ran into MaxTokens
+	StopSequence  StopReason = "stop"       // it wrote one of Request.Stop
+	StopRefusal   StopReason = "refusal"    // the provider would not let it answer
+)
+
+// Response is a whole answer.
+type Response struct {
+	Message Message
+	Stop    StopReason
+	Usage   Usage
+	Model   string
+}
+
+// Collector builds a Response from events.
+type Collector struct {
+	response Response
+	sealed   bool // the last reasoning part is complete
+	ended    bool
+}
+
+// Add takes the next event of a stream.
+func (c *Collector) Add(e Event) {
+	switch e.Kind {
+	case EventText:
+		c.grow(PartText).Text += e.Text
+	case EventReasoning:
+		p := c.grow(PartReasoning)
+		p.Text += e.Text
+		p.Signature += e.Signature
+		if len(e.Extra) > 0 {
+			p.Extra = e.Extra
+		}
+		c.sealed = e.Signature != "" || len(e.Extra) > 0
+	case EventToolCall:
+		if e.Call != nil {
+			call := *e.Call
+			c.response.Message.Parts = append(c.response.Message.Parts, Part{Kind: PartToolCall, Call: &call})
+		}
+	case EventEnd:
+		c.ended = true
+		c.response.Stop, c.response.Usage, c.response.Model = e.Stop, e.Usage, e.Model
+		c.response.Message.ID = e.ID
+	}
+}
+
+// grow returns the part that a delta of the given kind belongs to.
+func (c *Collector) grow(kind PartKind) *Part {
+	parts := &c.response.Message.Parts
+	n := len(*parts)
+	if n == 0 || (*parts)[n-1].Kind != kind || kind == PartReasoning && c.sealed {
+		*parts = append(*parts, Part{Kind: kind})
+		c.sealed = false
+		n++
+	}
+	return &(*parts)[n-1]
+}
+
+// Ended reports whether the stream has come to its EventEnd.
+func (c *Collector) Ended() bool { return c.ended }
+
+// Response returns what was collected so far.
+func (c *Collector) Response() Response {
+	r := c.response
+	r.Message.Role = RoleAssistant
+	return r
+}
+
+// Complete runs a call to its end and returns the whole answer. With an
+// error, the answer holds what had been said until then.
+func Complete(ctx context.Context, e Engine, r Request) (Response, error) {
+	var c Collector
+	for event, err := range e.Stream(ctx, r) {
+		if err != nil {
+			return c.Response(), err
+		}
+		c.Add(event)
+	}
+	if !c.Ended() {
+		return c.Response(), Truncated(ctx, e.Name())
+	}
+	return c.Response(), nil
+}
