@@ -1,0 +1,193 @@
+package assemble
+
+import (
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// maxReach is how many items after its call a result still counts as its
+// answer. Hosts write a result within a few messages; one that comes much
+// later must not hold everything between together for good.
+const maxReach = 512
+
+// gapReach is how many items next to the skipped part of a view may belong to
+// a pair whose other half was skipped.
+const gapReach = 64
+
+// Cuts says where a view may be parted: cuts[i] reports whether it may be
+// parted before item i, and the last of the len(v.Items)+1 is true. A cut is
+// illegal if a tool call lies before it and the result that answers it after
+// it. A result answers the newest call of its id that has no result yet. A
+// call that was never answered forbids nothing, except next to a gap, where
+// the answer may be among the skipped items.
+func Cuts(v store.View) []bool {
+	depth := make([]int, len(v.Items)+2) // how many pairs begin less end at an index
+	gap := len(v.Items)
+	if v.Skipped > 0 {
+		gap = v.Gap
+	}
+	open := pairUp(v.Items[:gap], 0, depth, nil)
+	if gap < len(v.Items) {
+		for _, from := range open {
+			if gap-from <= gapReach {
+				hold(depth, from+1, gap)
+			}
+		}
+		pairUp(v.Items[gap:], gap, depth, func(i int) {
+			if i-gap < gapReach {
+				hold(depth, gap, i+1)
+			}
+		})
+	}
+	cuts := make([]bool, len(v.Items)+1)
+	held := 0
+	for i := range cuts {
+		held += depth[i]
+		cuts[i] = held == 0
+	}
+	return cuts
+}
+
+// hold forbids the cuts before items from to to-1.
+func hold(depth []int, from, to int) {
+	depth[from]++
+	depth[to]--
+}
+
+// pairUp holds the pairs of a run of items together, whose first has the
+// index base. It returns where calls are left open, and tells orphan where a
+// result has no call.
+func pairUp(items []store.Item, base int, depth []int, orphan func(i int)) map[string]int {
+	open := map[string]int{}
+	for i, it := range items {
+		for _, id := range it.Results {
+			from, found := open[id]
+			switch {
+			case found:
+				delete(open, id)
+				if base+i-from <= maxReach {
+					hold(depth, from+1, base+i+1)
+				}
+			case orphan != nil:
+				orphan(base + i)
+			}
+		}
+		for _, id := range it.Calls {
+			open[id] = base + i
+		}
+	}
+	return open
+}
+
+// Policy says how much of a view is fresh.
+type Policy struct {
+	// FreshTail is how many of the newest messages are never folded, 64 if it
+	// is not set.
+	FreshTail int
+	// FreshTailTokens ends the tail too: 0 stands for half the budget.
+	FreshTailTokens int
+}
+
+// defaultFreshTail is the FreshTail of a Policy that does not set it.
+const defaultFreshTail = 64
+
+// Tail returns the index of the first item of the fresh tail: the newest
+// messages up to FreshTail of them or FreshTailTokens, whichever ends first,
+// from a legal cut on. The newest round is always part of it. If the newest
+// user message lies before the tail, the tail leaves room for it, because both
+// must be shown.
+func Tail(v store.View, p Policy, budget int) int {
+	return tail(v, Cuts(v), p, budget)
+}
+
+func tail(v store.View, cuts []bool, p Policy, budget int) int {
+	count, limit := p.FreshTail, p.FreshTailTokens
+	if count <= 0 {
+		count = defaultFreshTail
+	}
+	if limit <= 0 {
+		limit = budget / 2
+	}
+	// An eighth of the budget is left for what came before.
+	room := budget - budget/8
+	start := tailWithin(v, cuts, count, min(limit, room))
+	if pin := Pinned(v); pin >= 0 && pin < start {
+		start = tailWithin(v, cuts, count, min(limit, room-v.Items[pin].Tokens))
+	}
+	return min(start, newestRound(v, cuts))
+}
+
+// tailWithin walks back from the newest item while count and limit allow, and
+// then forward to a legal cut.
+func tailWithin(v store.View, cuts []bool, count, limit int) int {
+	i := len(v.Items)
+	for i > oldest(v) && count > 0 && !v.Items[i-1].IsSummary() && v.Items[i-1].Tokens <= limit {
+		i--
+		count--
+		limit -= v.Items[i].Tokens
+	}
+	for !cuts[i] {
+		i++
+	}
+	return i
+}
+
+// newestRound returns where the newest round begins: at the newest user
+// message, or at the assistant message whose calls were made last.
+func newestRound(v store.View, cuts []bool) int {
+	from := oldest(v)
+	i := len(v.Items) - 1
+	for i > from && !v.Items[i].IsSummary() && !startsRound(v.Items[i]) {
+		i--
+	}
+	if i < from {
+		return len(v.Items)
+	}
+	if !startsRound(v.Items[i]) {
+		i = len(v.Items) - 1
+	}
+	// One reply may be recorded as several messages, a call in each, whose
+	// results are still to come.
+	for i > from && len(v.Items[i].Calls) > 0 && v.Items[i-1].Role == llms.RoleAssistant {
+		i--
+	}
+	for i > from && !cuts[i] {
+		i--
+	}
+	return i
+}
+
+func startsRound(it store.Item) bool {
+	return isUser(it) || len(it.Calls) > 0
+}
+
+// isUser reports whether a user spoke. Anthropic's shape gives tool results
+// the user's role too.
+func isUser(it store.Item) bool {
+	return !it.IsSummary() && it.Role == llms.RoleUser && len(it.Results) == 0
+}
+
+// Pinned returns the index of the newest user message, which is always shown
+// verbatim, or -1 if the items do not hold it.
+func Pinned(v store.View) int {
+	for i := len(v.Items) - 1; i >= 0; i-- {
+		it := v.Items[i]
+		if !isUser(it) || (v.LastUser != 0 && it.Pos > v.LastUser) {
+			continue
+		}
+		if v.Skipped > 0 && i < v.Gap && it.Pos != v.LastUser {
+			return -1 // a newer one is among the skipped items
+		}
+		return i
+	}
+	return -1
+}
+
+// oldest returns the index of the oldest item that joins the newest one
+// without a gap.
+func oldest(v store.View) int {
+	if v.Skipped > 0 {
+		return v.Gap
+	}
+	return 0
+}
