@@ -53,6 +53,8 @@ var (
 	ErrConflict = errors.New("the state has changed since it was read")
 	// ErrArchived says that a conversation no longer takes messages.
 	ErrArchived = errors.New("the conversation is archived")
+	// ErrOffBranch says that a message is not on the active branch.
+	ErrOffBranch = errors.New("not on the active branch")
 	// ErrReadOnly says that the store was opened, or can only be opened, for
 	// reading.
 	ErrReadOnly = errors.New("the store is read-only")

@@ -103,8 +103,9 @@ type Message struct {
 	Seq          int64 // 1-based place in its conversation
 	Native       string
 	Flags        Flag
-	Tokens       int   // as shown in the view
-	Size         int64 // bytes of the original record
+	Format       llms.Format // of the original record
+	Tokens       int         // as shown in the view
+	Size         int64       // bytes of the original record
 	SHA256       [sha256.Size]byte
 	// Stored is when the message was stored; Body.Time is when it was said.
 	Stored time.Time
@@ -132,11 +133,16 @@ type NewMessage struct {
 	SHA256 [sha256.Size]byte
 	// Body is set only where decoding Record does not give it back.
 	Body *llms.Message
+	// Payloads are what Body refers to.
+	Payloads []PayloadID
 	// Calls and Results are the ids of the tool calls that the message makes
 	// and answers.
 	Calls   []string
 	Results []string
 }
+
+// Verbatim is the style of a cut whose payload is the record itself.
+const Verbatim llms.Style = 1 << 7
 
 // Cut says where in a record externalised content belongs, and how it was
 // written there.
@@ -150,7 +156,9 @@ type Cut struct {
 type Appended struct {
 	ID      MessageID
 	Seq     int64
-	Existed bool // it was there already, and was not stored again
+	Existed bool // its native id was there already; nothing was stored
+	// SHA256 is that of the record that is stored under the id.
+	SHA256 [sha256.Size]byte
 }
 
 // Item is one entry of a view: a message or a summary.
@@ -195,14 +203,16 @@ type View struct {
 	LastUser int64
 }
 
-// MessageQuery selects messages: by id, or a range of a conversation.
+// MessageQuery selects messages: by id, by native id, or a range of a
+// conversation.
 type MessageQuery struct {
-	IDs          []MessageID // these, in this order
+	IDs          []MessageID // these, in this order; one that is absent is an error
 	Conversation ConversationID
-	After        int64 // Seq greater than this
-	Before       int64 // Seq less than this, 0 for no bound
-	Newest       bool  // newest first
-	Limit        int   // 0 for all
+	Natives      []string // those of Conversation with these native ids; absent ones are left out
+	After        int64    // Seq greater than this
+	Before       int64    // Seq less than this, 0 for no bound
+	Newest       bool     // newest first
+	Limit        int      // 0 for all
 }
 
 // Summary is a node of the DAG.

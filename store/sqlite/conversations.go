@@ -225,6 +225,7 @@ func (c *conn) inherit(id store.ConversationID, origin row, at store.MessageID, 
 	if items, err = c.unfoldTo(items, at, pos); err != nil {
 		return err
 	}
+	items, _ = split(items, pos)
 	var tokens, lastUser int64
 	for _, it := range items {
 		if err := c.insertItem(id, it); err != nil {

@@ -25,6 +25,7 @@ func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 		Stored:       millis(s, 5),
 		Tokens:       s.ColumnInt(7),
 		Native:       s.ColumnText(8),
+		Format:       llms.Format(s.ColumnText(9)),
 		Size:         s.ColumnInt64(10),
 	}
 	copy(m.SHA256[:], s.ColumnRawBlob(11))
@@ -34,7 +35,7 @@ func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 		m.Body, err = llms.Decode(llms.FormatLCM, role, s.ColumnBlob(13, nil))
 		m.Body.Raw = llms.Raw{} // the record is elsewhere: see Record
 	} else {
-		m.Body, err = llms.Decode(llms.Format(s.ColumnText(9)), role, s.ColumnBlob(12, nil))
+		m.Body, err = llms.Decode(m.Format, role, s.ColumnBlob(12, nil))
 	}
 	if err != nil {
 		return m, fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
@@ -66,6 +67,9 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 			if q.IDs != nil {
 				return c.messagesByID(q.IDs, row)
 			}
+			if q.Natives != nil {
+				return c.messagesByNative(q.Conversation, q.Natives, row)
+			}
 			return c.messageRange(q, row)
 		})
 		if err != nil && !stopped {
@@ -86,6 +90,17 @@ func (c *conn) messagesByID(ids []store.MessageID, row func(*sqlite3.Stmt) error
 			}
 			if !found {
 				return store.Missing(id.String())
+			}
+		}
+		return nil
+	})
+}
+
+func (c *conn) messagesByNative(id store.ConversationID, natives []string, row func(*sqlite3.Stmt) error) error {
+	return c.read(func() error {
+		for _, native := range natives {
+			if _, err := c.one(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.native = ?`, row, int64(id), native); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -136,6 +151,9 @@ func (c *conn) join(record []byte, cuts string) ([]byte, error) {
 	var stored []store.Cut
 	if err := json.Unmarshal([]byte(cuts), &stored); err != nil {
 		return nil, fmt.Errorf("cuts: %w", err)
+	}
+	if len(stored) == 1 && stored[0].Style == store.Verbatim {
+		return c.content(stored[0].Payload)
 	}
 	places := make([]llms.Cut, len(stored))
 	for i, cut := range stored {

@@ -63,7 +63,7 @@ func (c *conn) unfoldTo(items []viewItem, to store.MessageID, pos int64) ([]view
 		case i >= 0 && items[i].Message == to:
 			return items, nil
 		case i < 0 || !items[i].IsSummary():
-			return nil, fmt.Errorf("%s is not on the active branch of this conversation", to)
+			return nil, fmt.Errorf("%s: %w", to, store.ErrOffBranch)
 		}
 		sources, err := c.sourceItems(items[i].num)
 		if err != nil {

@@ -94,7 +94,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	w.Tokens += int64(m.Tokens)
 	w.Bytes += m.Size
 	if m.Flags&store.FlagHidden != 0 {
-		return store.Appended{ID: id, Seq: seq}, nil
+		return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
 	}
 	it := viewItem{Item: store.Item{
 		Pos: w.base + seq, Node: store.Node{Message: id}, Tokens: m.Tokens, Role: m.Role,
@@ -108,7 +108,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if m.Role == llms.RoleUser {
 		w.lastUser = it.Pos
 	}
-	return store.Appended{ID: id, Seq: seq}, nil
+	return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
 }
 
 // insertMessage returns 0 if the conversation has the native id already. The
@@ -167,8 +167,9 @@ func encodeBody(m llms.Message) ([]byte, error) {
 
 func (w *writer) existing(native string) (store.Appended, error) {
 	a := store.Appended{Existed: true}
-	found, err := w.one(`SELECT id, seq FROM messages WHERE conversation = ? AND native = ?`, func(s *sqlite3.Stmt) error {
+	found, err := w.one(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, func(s *sqlite3.Stmt) error {
 		a.ID, a.Seq = store.MessageID(s.ColumnInt64(0)), s.ColumnInt64(1)
+		copy(a.SHA256[:], s.ColumnRawBlob(2))
 		return nil
 	}, int64(w.ID), native)
 	if err == nil && !found {
@@ -177,12 +178,12 @@ func (w *writer) existing(native string) (store.Appended, error) {
 	return a, err
 }
 
-// attach links a message to the payloads that were cut out of it.
+// attach links a message to its payloads.
 func (w *writer) attach(id store.MessageID, m *store.NewMessage) error {
-	for _, cut := range m.Cuts {
+	for _, p := range m.Payloads {
 		err := w.exec(`
 			INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`,
-			int64(id), string(cut.Payload))
+			int64(id), string(p))
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,40 @@
+package ingest
+
+import (
+	"strings"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// ContextTag opens the blocks that lcm puts into an agent's context.
+const ContextTag = "<lcm-context"
+
+// echo flags what lcm itself said: a message that holds nothing but results
+// of its own tools, or a block of context that it injected.
+func echo(m llms.Message) store.Flag {
+	if len(m.Parts) == 0 {
+		return 0
+	}
+	for _, p := range m.Parts {
+		ours := p.Kind == llms.PartText && strings.HasPrefix(strings.TrimSpace(p.Text), ContextTag) ||
+			p.Result != nil && IsOwnTool(p.Result.Name)
+		if !ours {
+			return 0
+		}
+	}
+	return store.FlagEcho
+}
+
+// IsOwnTool reports whether a tool is one of lcm's, under its own name or the
+// one that a host gives to tools of an MCP server.
+func IsOwnTool(name string) bool {
+	if i := strings.LastIndex(name, "__"); i >= 0 {
+		name = name[i+2:]
+	}
+	switch name {
+	case "lcm_grep", "lcm_describe", "lcm_expand", "lcm_expand_query":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+// Package ingest turns messages into rows: it settles what each message is
+// (identity), what of it is too large for a conversation (payloads) and what
+// it costs (tokens), and stores it.
+//
+// Ingest is idempotent. A message that carries the caller's own id is stored
+// once per conversation however often it is given. A history without ids is
+// matched against what is stored by its longest run of equal messages; see
+// [Ingester.Sync]. Where two messages may or may not be the same, both are
+// kept and the second is flagged: nothing is dropped to be tidy.
+//
+// The original record is hashed before anything else happens to it, and can
+// be had back byte for byte whatever was moved out of it.
+//
+// Messages are prepared before the transaction begins and written in one, so
+// that a batch costs one sync of the disk and other writers wait little.
+package ingest
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// DefaultThreshold is the size in tokens above which content leaves the
+// conversation.
+const DefaultThreshold = 25_000
+
+// Store is what ingest needs of a store.
+type Store interface {
+	store.Reader
+	Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error
+}
+
+// Ingester stores messages.
+type Ingester struct {
+	store     Store
+	counter   llms.Counter
+	threshold int
+}
+
+// New returns an Ingester that counts with counter and moves content of more
+// than threshold tokens into payloads. A nil counter estimates; a threshold of
+// 0 is DefaultThreshold.
+func New(s Store, counter llms.Counter, threshold int) (*Ingester, error) {
+	if s == nil {
+		return nil, errors.New("ingest: no store was given")
+	}
+	if counter == nil {
+		counter = llms.Estimate
+	}
+	if threshold == 0 {
+		threshold = DefaultThreshold
+	}
+	if threshold < minThreshold {
+		return nil, fmt.Errorf("ingest: a threshold of %d tokens would externalise ordinary messages: use at least %d", threshold, minThreshold)
+	}
+	return &Ingester{store: s, counter: counter, threshold: threshold}, nil
+}
+
+// minThreshold keeps a reference from being larger than what it stands for.
+const minThreshold = 500
+
+// Input is a message with what only its source knows about it.
+type Input struct {
+	llms.Message
+	Flags store.Flag
+}
+
+// Append stores messages at the end of a conversation, in one transaction. A
+// message whose id is there already with the same record is not stored again;
+// one whose id is there with another record is stored as well, flagged as a
+// possible duplicate.
+func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...Input) ([]store.Appended, error) {
+	ready, err := in.prepareAll(ctx, ms)
+	if err != nil {
+		return nil, err
+	}
+	var done []store.Appended
+	err = in.store.Update(ctx, id, func(w store.Writer) error {
+		done, err = write(ctx, w, ready)
+		return err
+	})
+	return done, err
+}
+
+// Messages wraps plain messages as inputs.
+func Messages(ms ...llms.Message) []Input {
+	all := make([]Input, len(ms))
+	for i, m := range ms {
+		all[i] = Input{Message: m}
+	}
+	return all
+}
+
+// prepareAll does what needs no transaction.
+func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, error) {
+	ready := make([]prepared, 0, len(ms))
+	for i, m := range ms {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, err := in.prepare(m)
+		if err != nil {
+			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
+		}
+		ready = append(ready, p)
+	}
+	return ready, nil
+}
+
+// write stores prepared messages in the transaction of w.
+func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appended, error) {
+	rows := make([]store.NewMessage, len(ready))
+	for i := range ready {
+		p := &ready[i]
+		for n, payload := range p.payloads {
+			id, err := w.PutPayload(ctx, payload)
+			if err != nil {
+				return nil, err
+			}
+			if expected := p.row.Payloads[n]; id != expected {
+				p.rename(expected, id)
+			}
+		}
+		rows[i] = p.row
+	}
+	done, err := w.Append(ctx, rows...)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range done {
+		if !a.Existed || a.SHA256 == rows[i].SHA256 {
+			continue
+		}
+		// The same id with other content: an edit in place, or ids that are
+		// not unique. Its own hash makes the second id just as stable.
+		again := rows[i]
+		again.Native += "~" + hex.EncodeToString(again.SHA256[:4])
+		again.Flags |= store.FlagDuplicate
+		second, err := w.Append(ctx, again)
+		if err != nil {
+			return nil, err
+		}
+		done[i] = second[0]
+	}
+	return done, nil
+}

@@ -1,0 +1,68 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// prepared is a message ready to be written: its row and the payloads that
+// must be there before it.
+type prepared struct {
+	row      store.NewMessage
+	payloads []store.NewPayload
+}
+
+// prepare hashes the record of a message and decides what of it leaves the
+// conversation.
+func (in *Ingester) prepare(m Input) (prepared, error) {
+	if err := m.Validate(); err != nil {
+		return prepared{}, err
+	}
+	native, said := m.ID, m.Time
+	format, record, derivable, err := recordOf(m.Message)
+	if err != nil {
+		return prepared{}, err
+	}
+	row := store.NewMessage{
+		Native: native, Role: m.Role, Said: said, Flags: m.Flags | echo(m.Message),
+		Format: format, Record: record, Size: int64(len(record)), SHA256: sha256.Sum256(record),
+	}
+	row.Calls, row.Results = store.Links(m.Message)
+	p := prepared{row: row}
+	body := m.Message
+	if in.oversize(body) {
+		ex := in.externalise(body, format, record)
+		body, p.payloads = ex.body, ex.payloads
+		p.row.Record, p.row.Cuts, p.row.Payloads = ex.template, ex.cuts, ex.ids
+		derivable = derivable && len(ex.ids) == 0
+	}
+	if !derivable {
+		p.row.Body = &body
+	}
+	p.row.Tokens = llms.CountMessage(in.counter, body)
+	return p, nil
+}
+
+// recordOf returns the record of a message: the one it arrived as, or for a
+// message made in Go the plainest that holds it. derivable says whether the
+// message can be read back from the record alone.
+func recordOf(m llms.Message) (f llms.Format, record []byte, derivable bool, err error) {
+	m.ID, m.Time = "", time.Time{}
+	if m.Raw.Bytes != nil {
+		again, err := llms.Decode(m.Raw.Format, m.Role, m.Raw.Bytes)
+		again.ID, again.Time = "", time.Time{}
+		return m.Raw.Format, m.Raw.Bytes, err == nil && llms.Equal(m, again), nil
+	}
+	if record, err := llms.Encode(llms.FormatText, m); err == nil {
+		return llms.FormatText, record, true, nil
+	}
+	record, err = llms.Encode(llms.FormatLCM, m)
+	if err != nil {
+		return "", nil, false, fmt.Errorf("the message cannot be written down: %w", err)
+	}
+	return llms.FormatLCM, record, true, nil
+}
