@@ -1,0 +1,92 @@
+package llms
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+)
+
+// seeds are records of every shape, and some that are none.
+var seeds = []string{
+	`{"role":"user","content":"hi\u00e9\ud83d\ude00"}`,
+	`{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"a","name":"n","input":{"a":[1,-2.5e3,true,null]}}]}`,
+	`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}],"is_error":true}]}`,
+	`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{"}}],"refusal":null,"reasoning_content":"r"}`,
+	`{"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"x"}],"timestamp":1767323045.5,"id":7}`,
+	`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}},{"type":"file","file":{"file_id":"f"}}]}`,
+	`{"lcm":1,"role":"user","id":"i","time":"2026-01-02T03:04:05Z","parts":[{"kind":"text","text":{"encoding":"base64","data":"/w=="}},{"kind":"blob","blob":{"mime":"m","data":"aGk="},"ref":{"id":"file_0","bytes":1,"tokens":2},"extra":{"a":1}}],"meta":{"k":{"encoding":"object","data":{"encoding":"x"}}}}`,
+	"{\"role\":\"user\",\"content\":\"\xff\\ud800\"}", `[[[[{"a":`, `{"role":"user","content":"\`, "", "null",
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		if got, want := check(record) == nil, json.Valid(record); got != want {
+			t.Fatalf("valid = %v, encoding/json says %v", got, want)
+		}
+		_, _ = Detect(record)
+		for _, shape := range []Format{FormatText, FormatLCM, FormatAnthropic, FormatOpenAI} {
+			m, err := Decode(shape, RoleUser, record)
+			if err != nil {
+				continue
+			}
+			same, err := Encode(shape, m)
+			if err != nil || !bytes.Equal(same, record) {
+				t.Fatalf("%s: the same shape gives %q, %v", shape, same, err)
+			}
+			_, _ = m.Render(), m.SearchText()
+			if CountMessage(Estimate, m) < messageOverhead {
+				t.Fatal("a message that costs nothing")
+			}
+			for _, other := range []Format{FormatLCM, FormatAnthropic, FormatOpenAI} {
+				encodeAnew(t, m, other)
+			}
+		}
+	})
+}
+
+// encodeAnew writes m without help from its record, which must give JSON that
+// reads back.
+func encodeAnew(t *testing.T, m Message, f Format) {
+	t.Helper()
+	m.Raw.Bytes = nil
+	records, err := EncodeAll(f, []Message{m})
+	if err != nil {
+		t.Fatalf("EncodeAll(%s): %v", f, err)
+	}
+	for _, r := range records {
+		back, err := Decode(f, "", r)
+		if err != nil {
+			t.Fatalf("%s reads back with %v: %s", f, err, r)
+		}
+		if f == FormatLCM && !Equal(m, back) {
+			t.Fatalf("lcm lost something:\n%#v\n%#v", m, back)
+		}
+	}
+}
+
+func FuzzRoundTrip(f *testing.F) {
+	f.Add("id", "text\xff", "sig", "{}", []byte{0}, `{"a":1}`, int64(1), int64(2))
+	f.Fuzz(func(t *testing.T, id, text, sig, args string, data []byte, extra string, sec, nsec int64) {
+		m := Message{ID: id, Role: RoleTool, Meta: map[string]any{text: args, "list": []any{sig}}, Parts: []Part{
+			{Kind: PartReasoning, Text: text, Signature: sig, Extra: json.RawMessage(extra)},
+			{Kind: PartToolCall, Call: &ToolCall{ID: id, Name: text, Arguments: args}},
+			{Kind: PartToolResult, Result: &ToolResult{CallID: id, Output: []Part{{Kind: PartBlob, Blob: &Blob{Name: text, Data: data}, Ref: &Ref{Note: args, Bytes: sec, Tokens: int(nsec)}}}}},
+		}}
+		m.Time = time.Unix(sec%1e15, nsec%1e9)
+		encodeAnew(t, m, FormatLCM)
+	})
+}
+
+func FuzzCarve(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s), 1)
+	}
+	f.Add([]byte(`["data:;base64,aGk=","aB1+\/aB1","\u003c<","\u001B\/\u00e9é"]`), 0)
+	f.Fuzz(func(t *testing.T, record []byte, min int) {
+		carveAndJoin(t, record, min)
+	})
+}
