@@ -1,0 +1,270 @@
+package index
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"sync"
+)
+
+// found is a document that matches, with the score of its best passage.
+type found struct {
+	share int
+	doc   uint32
+	id    int64
+	score float64
+	row   docRow
+}
+
+// compare orders by score, then newest first, so that results never depend on
+// the order of work.
+func (f found) compare(g found) int {
+	if c := cmp.Compare(g.score, f.score); c != 0 {
+		return c
+	}
+	return cmp.Compare(g.id, f.id)
+}
+
+// best keeps the n best of what it is given, the worst on top.
+type best struct {
+	n    int
+	byID bool // the newest are the best
+	list []found
+}
+
+func (h *best) Len() int           { return len(h.list) }
+func (h *best) Less(i, j int) bool { return h.compare(h.list[i], h.list[j]) > 0 }
+func (h *best) Swap(i, j int)      { h.list[i], h.list[j] = h.list[j], h.list[i] }
+func (h *best) Push(x any)         { h.list = append(h.list, x.(found)) }
+func (h *best) Pop() any {
+	last := h.list[len(h.list)-1]
+	h.list = h.list[:len(h.list)-1]
+	return last
+}
+
+func (h *best) compare(f, g found) int {
+	if h.byID {
+		return cmp.Compare(g.id, f.id)
+	}
+	return f.compare(g)
+}
+
+// wants reports whether a score could enter; it spares reading a row.
+func (h *best) wants(score float64) bool {
+	return h.byID || len(h.list) < h.n || score >= h.list[0].score
+}
+
+func (h *best) offer(f found) {
+	if len(h.list) < h.n {
+		heap.Push(h, f)
+	} else if h.compare(f, h.list[0]) < 0 {
+		h.list[0] = f
+		heap.Fix(h, 0)
+	}
+}
+
+func (h *best) sorted() []found {
+	slices.SortFunc(h.list, h.compare)
+	return h.list
+}
+
+// sums are the scores and the matched terms of every passage of a segment.
+type sums struct {
+	score   []float32
+	mask    []uint64
+	touched []uint32
+}
+
+var sumsPool = sync.Pool{New: func() any { return new(sums) }}
+
+func newSums(passages uint32) *sums {
+	s := sumsPool.Get().(*sums)
+	if cap(s.score) < int(passages) {
+		s.score, s.mask = make([]float32, passages), make([]uint64, passages)
+	}
+	s.score, s.mask = s.score[:passages], s.mask[:passages]
+	return s
+}
+
+// release clears what was touched and returns the sums to the pool.
+func (s *sums) release() {
+	for _, p := range s.touched {
+		s.score[p], s.mask[p] = 0, 0
+	}
+	s.touched = s.touched[:0]
+	sumsPool.Put(s)
+}
+
+// order puts the touched passages in order: by sorting a few, by walking the
+// ranges when there are many.
+func (s *sums) order(ranges []passageRange) {
+	if slices.IsSorted(s.touched) {
+		return
+	}
+	total := 0
+	for _, r := range ranges {
+		total += r.len()
+	}
+	if len(s.touched) < total/16 {
+		slices.Sort(s.touched)
+		return
+	}
+	s.touched = s.touched[:0]
+	for _, r := range ranges {
+		for p := r.from; p < r.to; p++ {
+			if s.mask[p] != 0 {
+				s.touched = append(s.touched, p)
+			}
+		}
+	}
+}
+
+// accumulate adds the postings of the chosen terms in one share.
+func (p *phase) accumulate(n int, chosen []int, s *sums) error {
+	sh := p.shares[n]
+	norms := p.norms()
+	lengths := lengthColumn{r: sh.r}
+	var scratch []posting
+	for _, i := range chosen {
+		t := p.query.terms[i]
+		weight := float32(p.stats.idf[i] * (k1 + 1))
+		if t.not || t.silent {
+			weight = 0
+		}
+		bit := uint64(1) << i
+		for _, e := range p.lists[i].entries[n] {
+			for _, within := range sh.ranges {
+				var err error
+				if scratch, err = sh.r.postingsIn(scratch[:0], e, within); err != nil {
+					return err
+				}
+				for _, post := range scratch {
+					length, err := lengths.at(post.passage)
+					if err != nil {
+						return err
+					}
+					if s.mask[post.passage] == 0 {
+						s.touched = append(s.touched, post.passage)
+					}
+					s.mask[post.passage] |= bit
+					tf := float32(post.count)
+					s.score[post.passage] += weight * tf / (tf + norms[length])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// norms is BM25's length term for every length of a passage.
+func (p *phase) norms() *[256]float32 {
+	var t [256]float32
+	average := p.stats.average()
+	for i := range t {
+		t[i] = float32(k1 * (1 - b + b*float64(i)/average))
+	}
+	return &t
+}
+
+// lengthColumn reads the lengths of passages section by section.
+type lengthColumn struct {
+	r     *reader
+	first uint32
+	bytes []byte
+}
+
+func (c *lengthColumn) at(p uint32) (uint8, error) {
+	if i := int(p) - int(c.first); i >= 0 && i < len(c.bytes) {
+		return c.bytes[i], nil
+	}
+	c.first = p / sectionBytes * sectionBytes
+	size := min(sectionBytes, c.r.seg.streams[streamLengths].size-int64(c.first))
+	b, err := c.r.read(streamLengths, int64(c.first), size)
+	if err != nil {
+		return 0, err
+	}
+	c.bytes = b
+	if int(p-c.first) >= len(b) {
+		return 0, corrupt("passage lengths")
+	}
+	return b[p-c.first], nil
+}
+
+// collect turns touched passages into documents, filters and counts them, and
+// offers them to the best.
+func (p *phase) collect(n int, s *sums, into *best) error {
+	sh := p.shares[n]
+	s.order(sh.ranges)
+	var must, not uint64
+	for i, t := range p.query.terms {
+		if t.must {
+			must |= 1 << i
+		}
+		if t.not && t.prefix == "" {
+			not |= 1 << i
+		}
+	}
+	docs := docColumn{r: sh.r}
+	for i := 0; i < len(s.touched); {
+		doc, err := docs.at(s.touched[i])
+		if err != nil {
+			return err
+		}
+		f := found{share: n, doc: doc}
+		var mask uint64
+		for i < len(s.touched) {
+			passage := s.touched[i]
+			if d, err := docs.at(passage); err != nil {
+				return err
+			} else if d != doc {
+				break
+			}
+			mask |= s.mask[passage]
+			f.score = max(f.score, float64(s.score[passage]))
+			i++
+		}
+		if mask&must != must || mask&not != 0 || mask&^not == 0 {
+			continue
+		}
+		if sh.plain && !into.wants(f.score) {
+			p.matched++
+			continue
+		}
+		if f.row, err = sh.r.doc(doc); err != nil {
+			return err
+		}
+		if !sh.plain && !p.filter.pass(f.row) {
+			continue
+		}
+		p.matched++
+		f.id = f.row.id
+		into.offer(f)
+	}
+	return nil
+}
+
+// docColumn reads the documents of passages section by section.
+type docColumn struct {
+	r     *reader
+	first uint32
+	bytes []byte
+}
+
+func (c *docColumn) at(p uint32) (uint32, error) {
+	const perSection = sectionBytes / 4
+	i := (int(p) - int(c.first)) * 4
+	if i < 0 || i >= len(c.bytes) {
+		c.first = p / perSection * perSection
+		offset := int64(c.first) * 4
+		b, err := c.r.read(streamPassageDocs, offset, min(sectionBytes, c.r.seg.streams[streamPassageDocs].size-offset))
+		if err != nil {
+			return 0, err
+		}
+		c.bytes = b
+		i = (int(p) - int(c.first)) * 4
+	}
+	if i+4 > len(c.bytes) {
+		return 0, corrupt("passage table")
+	}
+	return uint32(c.bytes[i]) | uint32(c.bytes[i+1])<<8 | uint32(c.bytes[i+2])<<16 | uint32(c.bytes[i+3])<<24, nil
+}

@@ -1,0 +1,296 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+)
+
+// Sort is the order of the answers of a search.
+type Sort uint8
+
+// The orders. Relevance is the default.
+const (
+	ByRelevance Sort = iota
+	ByRecency        // newest first
+	ByHybrid         // relevance, fading with age
+)
+
+// Request is a full-text search.
+type Request struct {
+	Query   *Query
+	Filter  Filter
+	Sort    Sort
+	Limit   int      // hits returned; zero: all that were ranked
+	Now     int64    // milliseconds, for ByHybrid; zero: the newest hit
+	Weights *Weights // nil: DefaultWeights
+	// Group, when set, names the group of each document (a summary's sources,
+	// a thread), which then takes the place of sessions in the ranking. Zero
+	// keeps the session.
+	Group func(ctx context.Context, ids []int64) ([]int64, error)
+}
+
+// Hit is one answer.
+type Hit struct {
+	ID           int64
+	Conversation int64
+	Time         int64
+	Role         uint8
+	Session      int64   // equal for hits of one session
+	Score        float64 // final, comparable within one answer
+	Matched      bool    // has words of the query itself, not only beside it
+}
+
+// Result is the answer to a Request and an account of how it was found.
+type Result struct {
+	Hits     []Hit
+	Matched  int      // documents that match
+	AtLeast  bool     // Matched is a lower bound
+	Common   []string // words so common that only candidates of rarer ones were scored by them
+	Newest   bool     // every word was so common that only the newest matches were ranked
+	Verified int      // texts read
+	Read     int64    // bytes of index read
+}
+
+// Search answers a full-text query over the segments.
+func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, error) {
+	p := &phase{ctx: ctx, query: req.Query, filter: req.Filter}
+	if err := p.open(ix); err != nil {
+		return Result{}, err
+	}
+	if err := p.lookup(); err != nil {
+		return Result{}, err
+	}
+	list, err := p.candidates(req.Sort)
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{}
+	hits, err := p.read(list, req, fetch, &res)
+	if err != nil {
+		return Result{}, err
+	}
+	if res.Hits, err = p.order(ctx, req, hits); err != nil {
+		return Result{}, err
+	}
+	if req.Limit > 0 && len(res.Hits) > req.Limit {
+		res.Hits = res.Hits[:req.Limit]
+	}
+	p.account(&res)
+	return res, nil
+}
+
+func (p *phase) account(res *Result) {
+	res.Matched = p.matched
+	res.Newest = p.newest
+	for _, i := range p.skipped {
+		res.Common = append(res.Common, p.query.terms[i].term)
+	}
+	for _, l := range p.lists {
+		res.AtLeast = res.AtLeast || l.partial
+	}
+	res.AtLeast = res.AtLeast || p.newest || len(p.skipped) > 0 || p.cut
+	for _, sh := range p.shares {
+		res.Read += sh.r.bytes
+	}
+}
+
+// candidates finds the best documents by their postings, or the newest.
+func (p *phase) candidates(by Sort) ([]found, error) {
+	chosen := p.choose()
+	into := &best{n: candidateCount, byID: by == ByRecency}
+	if p.verifies() {
+		into.n = verifyLimit
+	}
+	budget := math.MaxInt
+	if p.allCommon(chosen) && !p.verifies() {
+		budget, p.newest = newestBudget, true
+	}
+	for n := len(p.shares) - 1; n >= 0; n-- {
+		if err := p.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if into.byID && len(into.list) == into.n || budget <= 0 {
+			p.cut = true
+			break
+		}
+		s := newSums(p.shares[n].r.seg.passages)
+		err := p.accumulate(n, chosen, s)
+		budget -= len(s.touched)
+		if err == nil {
+			err = p.collect(n, s, into)
+		}
+		s.release()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return into.sorted(), nil
+}
+
+// verifies reports whether candidates must be checked against their text.
+func (p *phase) verifies() bool {
+	return len(p.query.phrases) > 0 ||
+		slices.ContainsFunc(p.query.terms, func(t queryTerm) bool { return t.prefix != "" })
+}
+
+// allCommon reports that even the rarest word is too common to rank every match.
+func (p *phase) allCommon(chosen []int) bool {
+	for _, i := range chosen {
+		if t := p.query.terms[i]; !t.not && p.lists[i].df > 0 && p.lists[i].df <= postingBudget/8 {
+			return false
+		}
+	}
+	return slices.ContainsFunc(chosen, func(i int) bool { return p.lists[i].df > 0 })
+}
+
+// scoredDoc is a candidate that was read.
+type scoredDoc struct {
+	found
+	text textScore
+	read bool
+}
+
+// read scores the candidates against their texts, in batches, until enough of
+// them passed.
+func (p *phase) read(list []found, req Request, fetch Fetch, res *Result) ([]Candidate, error) {
+	sc := newScorer(p.query, &p.stats, p.norms())
+	var docs []scoredDoc
+	for batch := range slices.Chunk(list, candidateCount) {
+		if len(docs) >= candidateCount {
+			p.cut = true
+			break
+		}
+		got, err := p.readBatch(sc, batch, fetch)
+		if err != nil {
+			return nil, err
+		}
+		res.Verified += len(batch)
+		docs = append(docs, got...)
+	}
+	if p.verifies() && !p.cut {
+		p.matched = len(docs)
+	}
+	weights := DefaultWeights()
+	if req.Weights != nil {
+		weights = *req.Weights
+	}
+	out := make([]Candidate, 0, len(docs))
+	p.placed = make(map[int64]place, len(docs))
+	for _, d := range docs {
+		p.placed[d.id] = place{d.share, d.doc}
+		c := p.candidate(d.found)
+		if d.read {
+			c.Score, c.Counts, c.Dated = sc.total(d.text, weights.Pair), d.text.counts, d.text.dated
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func (p *phase) readBatch(sc *scorer, batch []found, fetch Fetch) ([]scoredDoc, error) {
+	ids := make([]int64, len(batch))
+	at := make(map[int64]int, len(batch))
+	for i, f := range batch {
+		ids[i] = f.id
+		at[f.id] = i
+	}
+	docs := make([]scoredDoc, len(batch))
+	keep := make([]bool, len(batch))
+	err := fetch(p.ctx, ids, func(id int64, text []byte) bool {
+		i, ok := at[id]
+		if !ok {
+			return true
+		}
+		docs[i].found = batch[i]
+		if keep[i] = p.query.satisfied(text); keep[i] && len(text) <= scoreTextBytes {
+			docs[i].text, docs[i].read = sc.score(text), true
+		}
+		return p.ctx.Err() == nil
+	})
+	if err == nil {
+		err = p.ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := docs[:0]
+	for i, d := range docs {
+		if keep[i] {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+func (p *phase) candidate(f found) Candidate {
+	return Candidate{ID: f.id, Conversation: f.row.conversation, Time: f.row.time, Role: f.row.role, Score: f.score}
+}
+
+// order ranks the candidates, with their neighbours, as the request asks.
+func (p *phase) order(ctx context.Context, req Request, list []Candidate) ([]Hit, error) {
+	if req.Sort == ByRecency {
+		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
+		hits := make([]Hit, len(list))
+		for i, c := range list {
+			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true}
+		}
+		return hits, nil
+	}
+	list, err := p.surround(list)
+	if err != nil {
+		return nil, err
+	}
+	if err := regroup(ctx, req, list); err != nil {
+		return nil, err
+	}
+	weights := DefaultWeights()
+	if req.Weights != nil {
+		weights = *req.Weights
+	}
+	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When}
+	ranked := Rank(q, list, weights)
+	if req.Sort == ByHybrid {
+		fade(ranked, req.Now)
+	}
+	hits := make([]Hit, len(ranked))
+	for i, r := range ranked {
+		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0}
+	}
+	return hits, nil
+}
+
+func regroup(ctx context.Context, req Request, list []Candidate) error {
+	if req.Group == nil {
+		return nil
+	}
+	ids := make([]int64, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	groups, err := req.Group(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, g := range groups {
+		if g != 0 && i < len(list) {
+			list[i].Session = -g
+		}
+	}
+	return nil
+}
+
+// fade divides scores by age: a hit of a thousand hours ago counts half.
+func fade(ranked []Ranked, now int64) {
+	if now == 0 {
+		for _, r := range ranked {
+			now = max(now, r.Time)
+		}
+	}
+	for i := range ranked {
+		hours := math.Max(0, float64(now-ranked[i].Time)/3.6e6)
+		ranked[i].Rank /= 1 + 0.001*hours
+	}
+	slices.SortStableFunc(ranked, func(x, y Ranked) int { return cmp.Compare(y.Rank, x.Rank) })
+}

@@ -1,0 +1,346 @@
+package index
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sort"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A gram is three bytes of folded text, as a number.
+type gram uint32
+
+// gramSpace is how many grams there are.
+const gramSpace = 1 << 24
+
+// gramFold maps a rune to the least rune that simple case folding makes equal
+// to it (in lower case for ASCII), so that one index serves case-sensitive and
+// case-insensitive patterns: (?i)k must also find the Kelvin sign.
+func gramFold(r rune) rune {
+	if r < utf8.RuneSelf {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}
+	if r >= 0x2E80 && r < 0xA640 { // Han, kana: no case
+		return r
+	}
+	least := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	if least >= 'A' && least <= 'Z' {
+		least += 'a' - 'A'
+	}
+	return least
+}
+
+var asciiFold = func() (t [utf8.RuneSelf]byte) {
+	for c := range t {
+		t[c] = byte(gramFold(rune(c)))
+	}
+	return t
+}()
+
+// appendGramText appends text folded for grams. A byte that is not UTF-8
+// becomes U+FFFD, which is what a regular expression sees in its place.
+func appendGramText(dst, text []byte) []byte {
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			dst = append(dst, asciiFold[c])
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		dst = utf8.AppendRune(dst, gramFold(r))
+		i += size
+	}
+	return dst
+}
+
+// gramSet is a set of all grams as bits, empty between uses.
+type gramSet [gramSpace / 64]uint64
+
+var gramSets = sync.Pool{New: func() any { return new(gramSet) }}
+
+// gramBuilder gathers the grams of blocks of documents. A block is a run of
+// documents with consecutive ids; a list of blocks costs a fraction of a list of
+// documents, and what is found is verified against the text in any case.
+type gramBuilder struct {
+	blockBytes int
+	set        *gramSet
+	seen       []gram // of the open block
+	size       int    // text bytes in the open block
+	open       bool
+	entries    []uint64 // gram<<32 | block
+	firsts     []uint32 // first document of each block
+	folded     []byte
+}
+
+// add indexes the document with this number.
+func (g *gramBuilder) add(doc uint32, text []byte) {
+	if g.set == nil {
+		g.set = gramSets.Get().(*gramSet)
+	}
+	if !g.open {
+		g.firsts = append(g.firsts, doc)
+		g.open = true
+	}
+	g.folded = appendGramText(g.folded[:0], text)
+	if len(g.folded) >= 3 {
+		b := g.folded
+		v := gram(b[0])<<8 | gram(b[1])
+		for _, c := range b[2:] {
+			v = v<<8&(gramSpace-1) | gram(c)
+			word, bit := v>>6, uint64(1)<<(v&63)
+			if g.set[word]&bit == 0 {
+				g.set[word] |= bit
+				g.seen = append(g.seen, v)
+			}
+		}
+	}
+	g.size += len(text)
+	if g.size >= g.blockBytes {
+		g.close()
+	}
+}
+
+// close ends the open block.
+func (g *gramBuilder) close() {
+	if !g.open {
+		return
+	}
+	block := uint64(len(g.firsts) - 1)
+	for _, v := range g.seen {
+		g.entries = append(g.entries, uint64(v)<<32|block)
+		g.set[v>>6] = 0
+	}
+	g.seen, g.size, g.open = g.seen[:0], 0, false
+}
+
+// finish returns the entries in order of grams, then blocks.
+func (g *gramBuilder) finish() []uint64 {
+	g.close()
+	if g.set != nil {
+		gramSets.Put(g.set)
+		g.set = nil
+	}
+	from, to := g.entries, make([]uint64, len(g.entries))
+	for shift := 32; shift < 56; shift += 8 {
+		var count [257]int
+		for _, e := range from {
+			count[int(byte(e>>shift))+1]++
+		}
+		for i := 1; i < 257; i++ {
+			count[i] += count[i-1]
+		}
+		for _, e := range from {
+			b := byte(e >> shift)
+			to[count[b]] = e
+			count[b]++
+		}
+		from, to = to, from
+	}
+	return from
+}
+
+// riceBits is the number of low bits that Rice coding stores as they are, from
+// the mean gap between n blocks out of total.
+func riceBits(total, n uint32) uint {
+	mean := uint64(total) * 69 / 100 / uint64(max(n, 1))
+	if mean < 1 {
+		return 0
+	}
+	return uint(bits.Len64(mean)) - 1
+}
+
+// appendRice encodes increasing block numbers below total as Rice-coded gaps:
+// within a few percent of the least possible size, and never more than a bitmap.
+func appendRice(dst []byte, blocks []uint32, total uint32) []byte {
+	k := riceBits(total, uint32(len(blocks)))
+	var acc uint64
+	var n uint
+	put := func(v uint64, width uint) {
+		acc |= v << n
+		for n += width; n >= 8; n -= 8 {
+			dst = append(dst, byte(acc))
+			acc >>= 8
+		}
+	}
+	last := int64(-1)
+	for _, b := range blocks {
+		gap := uint64(int64(b) - last - 1)
+		last = int64(b)
+		for q := gap >> k; ; q -= 32 {
+			if q < 32 {
+				put(1<<q, uint(q)+1)
+				break
+			}
+			put(0, 32)
+		}
+		if k > 0 {
+			put(gap&(1<<k-1), k)
+		}
+	}
+	if n > 0 {
+		dst = append(dst, byte(acc))
+	}
+	return dst
+}
+
+// decodeRice appends n block numbers below total.
+func decodeRice(dst []uint32, b []byte, n, total uint32) ([]uint32, error) {
+	k := riceBits(total, n)
+	var acc uint64
+	var have uint
+	at := 0
+	last := int64(-1)
+	for range n {
+		var gap uint64
+		for {
+			for have <= 56 && at < len(b) {
+				acc |= uint64(b[at]) << have
+				at++
+				have += 8
+			}
+			zeros := uint(bits.TrailingZeros64(acc))
+			if zeros < have {
+				gap += uint64(zeros)
+				acc >>= zeros + 1
+				have -= zeros + 1
+				break
+			}
+			gap += uint64(have)
+			acc, have = 0, 0
+			if at == len(b) {
+				return dst, corrupt("short trigram list")
+			}
+		}
+		for have < k && at < len(b) {
+			acc |= uint64(b[at]) << have
+			at++
+			have += 8
+		}
+		if have < k {
+			return dst, corrupt("short trigram list")
+		}
+		gap = gap<<k | acc&(1<<k-1)
+		acc >>= k
+		have -= k
+		last += int64(gap) + 1
+		if last >= int64(total) {
+			return dst, corrupt("block out of range")
+		}
+		dst = append(dst, uint32(last))
+	}
+	return dst, nil
+}
+
+// gramBlock locates one block of the trigram directory.
+type gramBlock struct {
+	first            gram
+	offset, postings int64
+}
+
+const gramBlockEntries = 512
+
+// gramWriter writes lists in increasing order of grams.
+type gramWriter struct {
+	terms, postings []byte
+	blocks          []gramBlock
+	inBlock         int
+	last            gram
+}
+
+func (w *gramWriter) add(v gram, blocks []uint32, total uint32) {
+	if len(w.blocks) == 0 || w.inBlock == gramBlockEntries {
+		w.blocks = append(w.blocks, gramBlock{v, int64(len(w.terms)), int64(len(w.postings))})
+		w.inBlock, w.last = 0, v
+	}
+	w.inBlock++
+	start := len(w.postings)
+	w.postings = appendRice(w.postings, blocks, total)
+	w.terms = binary.AppendUvarint(w.terms, uint64(v-w.last))
+	w.terms = binary.AppendUvarint(w.terms, uint64(len(blocks)))
+	w.terms = binary.AppendUvarint(w.terms, uint64(len(w.postings)-start))
+	w.last = v
+}
+
+// gramEntry locates the list of a gram.
+type gramEntry struct {
+	gram         gram
+	df           uint32
+	offset, size int64
+}
+
+// gramCursor walks one block of the directory.
+type gramCursor struct {
+	b        []byte
+	last     gram
+	postings int64
+}
+
+func (c *gramCursor) next() (gramEntry, error) {
+	var f [3]uint64
+	for i := range f {
+		v, n := binary.Uvarint(c.b)
+		if n <= 0 {
+			return gramEntry{}, corrupt("trigram directory")
+		}
+		f[i] = v
+		c.b = c.b[n:]
+	}
+	c.last += gram(f[0])
+	e := gramEntry{c.last, uint32(f[1]), c.postings, int64(f[2])}
+	c.postings += e.size
+	return e, nil
+}
+
+func (r *reader) gramBlockAt(i int) (*gramCursor, error) {
+	blocks := r.seg.grams
+	end := r.seg.streams[streamGramTerms].size
+	if i+1 < len(blocks) {
+		end = blocks[i+1].offset
+	}
+	b, err := r.read(streamGramTerms, blocks[i].offset, end-blocks[i].offset)
+	if err != nil {
+		return nil, err
+	}
+	return &gramCursor{b: b, last: blocks[i].first, postings: blocks[i].postings}, nil
+}
+
+// gram finds the list of a gram; its df is zero when no block has it.
+func (r *reader) gram(v gram) (gramEntry, error) {
+	i := sort.Search(len(r.seg.grams), func(i int) bool { return r.seg.grams[i].first > v }) - 1
+	if i < 0 {
+		return gramEntry{gram: v}, nil
+	}
+	c, err := r.gramBlockAt(i)
+	if err != nil {
+		return gramEntry{}, err
+	}
+	for len(c.b) > 0 {
+		e, err := c.next()
+		if err != nil {
+			return gramEntry{}, err
+		}
+		if e.gram == v {
+			return e, nil
+		}
+		if e.gram > v {
+			break
+		}
+	}
+	return gramEntry{gram: v}, nil
+}
+
+func (r *reader) gramList(dst []uint32, e gramEntry) ([]uint32, error) {
+	b, err := r.read(streamGrams, e.offset, e.size)
+	if err != nil {
+		return dst, err
+	}
+	return decodeRice(dst, b, e.df, r.seg.blocks)
+}

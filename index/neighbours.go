@@ -1,0 +1,158 @@
+package index
+
+// surround gives candidates their sessions and neighbours, and adds the
+// neighbours that have no words of the query themselves: an answer often
+// stands beside the words of its question.
+func (p *phase) surround(list []Candidate) ([]Candidate, error) {
+	have := make(map[int64]int, len(list))
+	for i, c := range list {
+		have[c.ID] = i
+	}
+	for i := range len(list) {
+		at, ok := p.placed[list[i].ID]
+		if !ok {
+			continue
+		}
+		row, err := p.shares[at.share].r.doc(at.doc)
+		if err != nil {
+			return nil, err
+		}
+		if list[i].Session, err = p.session(at, row); err != nil {
+			return nil, err
+		}
+		if p.strict() {
+			continue
+		}
+		for _, forward := range []bool{false, true} {
+			beside, ok, err := p.beside(at, row, forward)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			other, err := p.shares[beside.share].r.doc(beside.doc)
+			if err != nil {
+				return nil, err
+			}
+			if forward {
+				list[i].Next = other.id
+			} else {
+				list[i].Prev = other.id
+			}
+			if _, ok := have[other.id]; ok || !p.filter.pass(other) {
+				continue
+			}
+			have[other.id] = len(list)
+			c := p.candidate(found{share: beside.share, doc: beside.doc, id: other.id, row: other})
+			if c.Session, err = p.session(beside, other); err != nil {
+				return nil, err
+			}
+			if forward {
+				c.Prev = list[i].ID
+			} else {
+				c.Next = list[i].ID
+			}
+			list = append(list, c)
+		}
+	}
+	// A neighbour may stand between two candidates.
+	for i, c := range list {
+		if j, ok := have[c.Prev]; ok && c.Prev != 0 {
+			list[j].Next = list[i].ID
+		}
+		if j, ok := have[c.Next]; ok && c.Next != 0 {
+			list[j].Prev = list[i].ID
+		}
+	}
+	return list, nil
+}
+
+// place is where a document is.
+type place struct {
+	share int
+	doc   uint32
+}
+
+// strict reports that only documents which match themselves may be returned:
+// the query requires or excludes something.
+func (p *phase) strict() bool {
+	if len(p.query.phrases) > 0 {
+		return true
+	}
+	for _, t := range p.query.terms {
+		if t.must || t.not || t.prefix != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// beside finds the neighbour of a document in its conversation, in this
+// segment or the nearest one that holds the conversation.
+func (p *phase) beside(at place, row docRow, forward bool) (place, bool, error) {
+	r := p.shares[at.share].r
+	t, ok, err := r.seg.talk(r, row.conversation)
+	if err != nil || !ok {
+		return place{}, false, err
+	}
+	passage := int64(row.passage) - 1
+	if forward {
+		for passage = int64(row.passage); passage < int64(t.passages.to); passage++ {
+			if doc, err := r.passageDoc(uint32(passage)); err != nil {
+				return place{}, false, err
+			} else if doc != at.doc {
+				break
+			}
+		}
+	}
+	if passage >= int64(t.passages.from) && passage < int64(t.passages.to) {
+		doc, err := r.passageDoc(uint32(passage))
+		return place{at.share, doc}, err == nil, err
+	}
+	step := -1
+	if forward {
+		step = 1
+	}
+	for n := at.share + step; n >= 0 && n < len(p.shares); n += step {
+		r := p.shares[n].r
+		t, ok, err := r.seg.talk(r, row.conversation)
+		if err != nil {
+			return place{}, false, err
+		}
+		if !ok || t.docs == 0 {
+			continue
+		}
+		edge := t.passages.to - 1
+		if forward {
+			edge = t.passages.from
+		}
+		doc, err := r.passageDoc(edge)
+		return place{n, doc}, err == nil, err
+	}
+	return place{}, false, nil
+}
+
+// session names the session of a document by the id of its first document,
+// following it into older segments.
+func (p *phase) session(at place, row docRow) (int64, error) {
+	for {
+		r := p.shares[at.share].r
+		start, err := r.doc(row.session)
+		if err != nil {
+			return 0, err
+		}
+		before, ok, err := p.beside(place{at.share, row.session}, start, false)
+		if err != nil || !ok {
+			return start.id, err
+		}
+		if before.share == at.share {
+			return start.id, nil
+		}
+		prev, err := p.shares[before.share].r.doc(before.doc)
+		if err != nil || start.time-prev.time >= sessionGap {
+			return start.id, err
+		}
+		at, row = before, prev
+	}
+}

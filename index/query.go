@@ -1,0 +1,269 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of a query. What lies beyond them is reported, not silently dropped.
+const (
+	maxQueryBytes = 64 << 10
+	maxQueryTerms = 64
+)
+
+// ErrNoWords reports a query without anything to look for.
+var ErrNoWords = errors.New("index: the query has no words to search for")
+
+// Query is a parsed full-text query.
+type Query struct {
+	terms       []queryTerm
+	pairs       []pair
+	phrases     []phrase
+	index       map[string]int // term → its place in terms
+	Dropped     []string       // function words left out
+	Ignored     int            // words beyond the limit
+	FirstPerson bool           // asks about the speaker: I, my, we
+	When        bool           // asks for a time
+}
+
+// queryTerm is one term of the index that the query looks for.
+type queryTerm struct {
+	term   string
+	prefix string // set for prefix*: folded, not stemmed
+	must   bool
+	not    bool
+	silent bool // filters candidates, adds nothing to the score
+}
+
+// pair is two terms that stand side by side in the query.
+type pair struct{ first, second int }
+
+// phrase is a quoted sequence of words, compared without stemming.
+type phrase struct {
+	words []string
+	not   bool
+	terms []int // its words among the terms
+}
+
+// ParseQuery reads a query: words are alternatives and are ranked; "a phrase"
+// and +word are required, -word excludes, pre* finds words by their beginning.
+// AND, OR and NOT in capitals do what they say. Function words are dropped
+// unless nothing else is asked.
+func ParseQuery(s string) (*Query, error) {
+	if len(s) > maxQueryBytes {
+		return nil, fmt.Errorf("index: query of %d bytes: the limit is %d", len(s), maxQueryBytes)
+	}
+	p := &queryParser{q: &Query{index: make(map[string]int)}}
+	clauses := splitClauses(s)
+	p.cues(clauses)
+	p.keepStops = allStops(clauses)
+	for _, c := range clauses {
+		p.add(c)
+	}
+	if !p.q.positive() {
+		return nil, fmt.Errorf("%w: %q", ErrNoWords, abbreviate(s))
+	}
+	return p.q, nil
+}
+
+func abbreviate(s string) string {
+	if utf8.RuneCountInString(s) <= 60 {
+		return s
+	}
+	return string([]rune(s)[:60]) + "…"
+}
+
+func (q *Query) positive() bool {
+	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return !t.not })
+}
+
+// clause is one piece of the query as typed.
+type clause struct {
+	text      string
+	phrase    bool
+	must, not bool
+	prefix    bool
+}
+
+// splitClauses cuts a query at white space and quotes. A quote without its
+// partner is punctuation.
+func splitClauses(s string) []clause {
+	s = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`).Replace(s)
+	var out []clause
+	operator := ""
+	for s != "" {
+		s = strings.TrimLeft(s, " \t\r\n\v\f")
+		var c clause
+		if len(s) > 1 && (s[0] == '+' || s[0] == '-') && s[1] != s[0] && !strings.ContainsRune(" \t\r\n", rune(s[1])) {
+			c.must, c.not = s[0] == '+', s[0] == '-'
+			s = s[1:]
+		}
+		if end := strings.IndexByte(strings.TrimPrefix(s, `"`), '"'); strings.HasPrefix(s, `"`) && end >= 0 {
+			c.text, c.phrase = s[1:1+end], true
+			s = s[end+2:]
+		} else {
+			s = strings.TrimPrefix(s, `"`)
+			end := strings.IndexAny(s, " \t\r\n\v\f\"")
+			if end < 0 {
+				end = len(s)
+			}
+			c.text, s = s[:end], s[end:]
+		}
+		if !c.phrase && (c.text == "AND" || c.text == "OR" || c.text == "NOT") {
+			if operator = c.text; operator == "AND" && len(out) > 0 && !out[len(out)-1].not {
+				out[len(out)-1].must = true
+			}
+			continue
+		}
+		if c.text == "" {
+			continue
+		}
+		c.must = c.must || operator == "AND" && !c.not
+		c.not = c.not || operator == "NOT"
+		operator = ""
+		c.prefix = !c.phrase && strings.HasSuffix(c.text, "*") && len(c.text) > 2
+		out = append(out, c)
+	}
+	return out
+}
+
+// allStops reports a query of nothing but function words, which then are what
+// it asks for.
+func allStops(clauses []clause) bool {
+	for _, c := range clauses {
+		if c.phrase || c.must || c.prefix {
+			return false
+		}
+		for _, w := range plainWords([]byte(c.text)) {
+			if !c.not && !stopWords[w] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+type queryParser struct {
+	q         *Query
+	keepStops bool
+	last      int // the previous word's term, or -1, for pairs
+}
+
+var (
+	firstPersonWords = wordSet("i me my mine myself we us our ours im ive id ill weve wed")
+	timeWords        = wordSet("when date day month year week weekday time")
+)
+
+// cues notes what kind of question this is.
+func (p *queryParser) cues(clauses []clause) {
+	p.last = -1
+	var words []string
+	for _, c := range clauses {
+		if !c.phrase {
+			words = append(words, plainWords([]byte(c.text))...)
+		}
+	}
+	for i, w := range words {
+		if firstPersonWords[w] {
+			p.q.FirstPerson = true
+		}
+		asks := i > 0 && (words[i-1] == "what" || words[i-1] == "which")
+		if w == "when" || asks && timeWords[w] {
+			p.q.When = true
+		}
+	}
+}
+
+func (p *queryParser) add(c clause) {
+	switch {
+	case c.phrase:
+		p.addPhrase(c)
+	case c.prefix:
+		p.addPrefix(c)
+	default:
+		p.addWords(c)
+	}
+}
+
+func (p *queryParser) addWords(c clause) {
+	for _, t := range textTokens([]byte(c.text)) {
+		if !t.whole && !c.must && !c.not && !p.keepStops && stopWords[t.plain] {
+			p.q.Dropped = append(p.q.Dropped, t.plain)
+			continue
+		}
+		must := c.must && !t.whole
+		not := c.not && !t.whole
+		if c.not && t.whole {
+			continue
+		}
+		n := p.term(queryTerm{term: t.term, must: must, not: not})
+		if t.whole || n < 0 || not {
+			continue
+		}
+		if p.last >= 0 && p.last != n {
+			p.q.pairs = append(p.q.pairs, pair{p.last, n})
+		}
+		p.last = n
+	}
+}
+
+func (p *queryParser) addPhrase(c clause) {
+	ph := phrase{not: c.not}
+	for _, t := range textTokens([]byte(c.text)) {
+		if t.whole {
+			continue
+		}
+		ph.words = append(ph.words, t.plain)
+		if c.not {
+			continue
+		}
+		n := p.term(queryTerm{term: t.term, must: true, silent: stopWords[t.plain]})
+		if n >= 0 {
+			ph.terms = append(ph.terms, n)
+		}
+	}
+	p.last = -1
+	if len(ph.words) > 0 {
+		p.q.phrases = append(p.q.phrases, ph)
+	}
+}
+
+func (p *queryParser) addPrefix(c clause) {
+	tokens := textTokens([]byte(strings.TrimRight(c.text, "*")))
+	words := slices.DeleteFunc(tokens, func(t textToken) bool { return t.whole })
+	for i, t := range words {
+		q := queryTerm{term: t.term, must: c.must, not: c.not}
+		if i == len(words)-1 {
+			q.term, q.prefix = "*"+t.plain, t.plain
+		}
+		p.term(q)
+	}
+	p.last = -1
+}
+
+// term adds a term, or strengthens the one that is there already.
+func (p *queryParser) term(t queryTerm) int {
+	q := p.q
+	if n, ok := q.index[t.term]; ok {
+		q.terms[n].must = q.terms[n].must || t.must
+		q.terms[n].silent = q.terms[n].silent && t.silent
+		return n
+	}
+	if len(q.terms) == maxQueryTerms {
+		q.Ignored++
+		return -1
+	}
+	q.index[t.term] = len(q.terms)
+	q.terms = append(q.terms, t)
+	return len(q.terms) - 1
+}
+
+// textToken is a token with its word as typed (folded, not stemmed).
+type textToken struct {
+	token
+	plain      string
+	start, end int
+}

@@ -1,0 +1,250 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Fetch gives the text of documents. It calls yield for each id that still
+// exists, in any order, and stops when yield returns false. The text may be
+// reused after yield returns.
+type Fetch func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error
+
+// Filter says which documents a search looks at. The zero value is all of them.
+type Filter struct {
+	Conversations []int64             // none: every conversation
+	Since, Before int64               // milliseconds, [Since, Before); zero: unbounded
+	Roles         []uint8             // none: every role
+	Without       uint8               // skip documents with any of these flags
+	Accept        func(id int64) bool // a last word on each document, may be nil
+}
+
+func (f *Filter) byTime() bool { return f.Since != 0 || f.Before != 0 }
+
+// outside reports that no document of the segment can pass.
+func (f *Filter) outside(s *Segment) bool {
+	return f.Since != 0 && s.maxTime < f.Since || f.Before != 0 && s.minTime >= f.Before
+}
+
+// plain reports that every document of the segment in scope passes, so that
+// rows need not be read.
+func (f *Filter) plain(s *Segment) bool {
+	inside := (f.Since == 0 || s.minTime >= f.Since) && (f.Before == 0 || s.maxTime < f.Before)
+	return inside && len(f.Roles) == 0 && f.Without == 0 && f.Accept == nil
+}
+
+func (f *Filter) pass(d docRow) bool {
+	return (f.Since == 0 || d.time >= f.Since) && (f.Before == 0 || d.time < f.Before) &&
+		(len(f.Roles) == 0 || slices.Contains(f.Roles, d.role)) && d.flags&f.Without == 0 &&
+		(f.Accept == nil || f.Accept(d.id))
+}
+
+// Bounds of the work of one search, chosen by measuring at a million documents.
+const (
+	candidateCount = 400       // documents scored against their text
+	postingBudget  = 1 << 20   // postings decoded before common words wait for candidates
+	newestBudget   = 1 << 16   // postings of the newest set, when all words are common
+	verifyLimit    = 20_000    // candidates read to verify phrases
+	prefixTerms    = 512       // terms that one prefix* stands for
+	scoreTextBytes = 256 << 10 // longer texts keep the score of their postings
+)
+
+// BM25 parameters.
+const (
+	k1 = 1.2
+	b  = 0.75
+)
+
+// Index is a set of segments in order of ids, seen as one.
+type Index struct{ Segments []*Segment }
+
+// phase is the state of one search over the segments.
+type phase struct {
+	ctx     context.Context
+	query   *Query
+	filter  Filter
+	shares  []*share
+	stats   stats
+	lists   []termList
+	skipped []int // terms too common to look up, scored among candidates
+	newest  bool  // every word was too common: the newest set is ranked
+	cut     bool  // not every match was looked at
+	matched int
+	placed  map[int64]place // of the candidates
+}
+
+// share is the part of a segment that is in scope.
+type share struct {
+	r      *reader
+	ranges []passageRange
+	plain  bool
+}
+
+// termList is where one term of the query occurs.
+type termList struct {
+	df      uint32
+	entries [][]dictEntry // by share
+	partial bool          // a prefix with more terms than were looked at
+}
+
+// stats are the numbers of BM25 over the scope.
+type stats struct {
+	passages float64
+	words    float64
+	idf      []float64
+}
+
+func (s *stats) average() float64 {
+	if s.passages == 0 || s.words == 0 {
+		return 1
+	}
+	return s.words / s.passages
+}
+
+func (s *stats) setIDF(lists []termList) {
+	s.idf = make([]float64, len(lists))
+	for i, l := range lists {
+		df := math.Min(float64(l.df), s.passages)
+		s.idf[i] = math.Log(1 + (s.passages-df+0.5)/(df+0.5))
+	}
+}
+
+// open finds the shares of the scope.
+func (p *phase) open(ix Index) error {
+	for _, seg := range ix.Segments {
+		if p.filter.outside(seg) {
+			continue
+		}
+		sh := &share{r: seg.reader(p.ctx), plain: p.filter.plain(seg)}
+		if len(p.filter.Conversations) == 0 {
+			sh.ranges = []passageRange{{0, seg.passages}}
+			p.stats.passages += float64(seg.passages)
+			p.stats.words += float64(seg.words)
+		} else if err := p.openTalks(sh); err != nil {
+			return err
+		}
+		if len(sh.ranges) > 0 {
+			p.shares = append(p.shares, sh)
+		}
+	}
+	return nil
+}
+
+func (p *phase) openTalks(sh *share) error {
+	convs := slices.Clone(p.filter.Conversations)
+	slices.Sort(convs)
+	for _, c := range slices.Compact(convs) {
+		t, ok, err := sh.r.seg.talk(sh.r, c)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		sh.ranges = append(sh.ranges, t.passages)
+		p.stats.passages += float64(t.passages.len())
+		p.stats.words += float64(t.words)
+	}
+	return nil
+}
+
+// lookup finds the lists of every term and how often each occurs in scope.
+func (p *phase) lookup() error {
+	p.lists = make([]termList, len(p.query.terms))
+	for i, t := range p.query.terms {
+		l := &p.lists[i]
+		l.entries = make([][]dictEntry, len(p.shares))
+		for j, sh := range p.shares {
+			entries, partial, err := sh.r.entriesOf(t)
+			if err != nil {
+				return fmt.Errorf("look up %q: %w", t.term, err)
+			}
+			l.entries[j] = entries
+			l.partial = l.partial || partial
+			for _, e := range entries {
+				df, err := p.frequency(sh, e)
+				if err != nil {
+					return err
+				}
+				l.df += df
+			}
+		}
+	}
+	p.stats.setIDF(p.lists)
+	return nil
+}
+
+// frequency counts the passages of the scope that hold a term. Inside
+// conversations it counts them there, so that a word is as rare as it is in
+// what is searched, not in the whole store.
+func (p *phase) frequency(sh *share, e dictEntry) (uint32, error) {
+	if len(p.filter.Conversations) == 0 {
+		return e.df, nil
+	}
+	var scratch []posting
+	for _, within := range sh.ranges {
+		var err error
+		if scratch, err = sh.r.postingsIn(scratch, e, within); err != nil {
+			return 0, err
+		}
+	}
+	return uint32(len(scratch)), nil
+}
+
+// entriesOf finds the dictionary entries that a term of the query stands for.
+func (r *reader) entriesOf(t queryTerm) ([]dictEntry, bool, error) {
+	if t.prefix == "" {
+		e, ok, err := r.lookup(t.term)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			return []dictEntry{e}, false, nil
+		}
+		return r.singleRune(t.term)
+	}
+	found, partial, err := r.withPrefix(t.prefix, prefixTerms)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, s := range shorterStems(t.prefix) {
+		e, ok, err := r.lookup(s)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			found = append(found, e)
+		}
+	}
+	return found, partial, nil
+}
+
+// choose decides which terms are looked up: all of them while the work stays
+// in bounds, and beyond that the rarest and the required.
+func (p *phase) choose() []int {
+	order := make([]int, 0, len(p.lists))
+	for i := range p.lists {
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return int(p.lists[x].df) - int(p.lists[y].df) })
+	var chosen []int
+	scored := false
+	budget := postingBudget
+	for _, i := range order {
+		t, df := p.query.terms[i], int(p.lists[i].df)
+		required := t.must || t.not
+		if !required && df > budget && scored {
+			p.skipped = append(p.skipped, i)
+			continue
+		}
+		if df > 0 {
+			scored = scored || !t.not
+			budget -= df
+		}
+		chosen = append(chosen, i)
+	}
+	slices.Sort(chosen)
+	return chosen
+}

@@ -1,0 +1,51 @@
+package index
+
+import "slices"
+
+// satisfied checks what postings cannot: quoted phrases, in their order and
+// unstemmed, and required or excluded beginnings of words.
+func (q *Query) satisfied(text []byte) bool {
+	if len(q.phrases) == 0 && !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" }) {
+		return true
+	}
+	words := plainWords(text)
+	for _, ph := range q.phrases {
+		if containsRun(words, ph.words) == ph.not {
+			return false
+		}
+	}
+	return q.prefixesSatisfied(words)
+}
+
+// prefixesSatisfied also refuses a text that was found only through a stem too
+// short to tell.
+func (q *Query) prefixesSatisfied(words []string) bool {
+	optional, others := 0, false
+	has := false
+	for _, t := range q.terms {
+		if t.prefix == "" {
+			others = others || !t.not
+			continue
+		}
+		present := slices.ContainsFunc(words, func(w string) bool {
+			return len(w) >= len(t.prefix) && w[:len(t.prefix)] == t.prefix
+		})
+		if t.must && !present || t.not && present {
+			return false
+		}
+		if !t.not {
+			optional++
+			has = has || present
+		}
+	}
+	return optional == 0 || has || others
+}
+
+func containsRun(words, run []string) bool {
+	for i := 0; i+len(run) <= len(words); i++ {
+		if slices.Equal(words[i:i+len(run)], run) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,361 @@
+package index
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxTermBytes     = 64 // longer words are known by their first bytes
+	maxCompoundBytes = 64 // longer paths and ids are known by their parts alone
+	maxParts         = 8  // a "camelCase" word of more parts is an encoded blob
+)
+
+// A token is one term of a text. Words carry the position of phrases; a whole
+// (an identifier or path as it was typed) stands beside the words it is made
+// of and takes no position of its own.
+type token struct {
+	term  string
+	whole bool
+}
+
+// class sorts runes into what a tokenizer does with them.
+type class uint8
+
+const (
+	classBreak      class = iota // white space, punctuation
+	classWord                    // part of a word
+	classUnspaced                // a script written without spaces
+	classEmoji                   // a word by itself
+	classJoin                    // joins words into a compound: . / - and friends
+	classApostrophe              // part of a word between letters
+)
+
+var asciiClass = func() (t [utf8.RuneSelf]class) {
+	for c := range t {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_':
+			t[c] = classWord
+		case c == '.', c == '/', c == '-', c == ':', c == '@', c == '\\', c == '#', c == '+':
+			t[c] = classJoin
+		case c == '\'':
+			t[c] = classApostrophe
+		}
+	}
+	return t
+}()
+
+func classOf(r rune) class {
+	switch {
+	case r < utf8.RuneSelf:
+		return asciiClass[r]
+	case r == '’':
+		return classApostrophe
+	case unspaced(r):
+		return classUnspaced
+	case emoji(r):
+		return classEmoji
+	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
+		return classWord
+	}
+	return classBreak
+}
+
+// unspaced reports scripts in which words are not divided by spaces, or are
+// inflected by suffixed syllables (Hangul): they are indexed by pairs of runes.
+func unspaced(r rune) bool {
+	switch {
+	case r < 0x0E00:
+		return false
+	case r <= 0x0EFF: // Thai, Lao
+		return unicode.IsLetter(r) || unicode.IsMark(r)
+	case r >= 0x1000 && r <= 0x109F, r >= 0x1780 && r <= 0x17D3: // Myanmar, Khmer
+		return unicode.IsLetter(r) || unicode.IsMark(r)
+	case r >= 0x1100 && r <= 0x11FF, r >= 0xAC00 && r <= 0xD7FF: // Hangul
+		return true
+	case r >= 0x2E80 && r <= 0x2FDF, r >= 0x3005 && r <= 0x3007, r >= 0x3041 && r <= 0x30FA,
+		r >= 0x30FC && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF, r >= 0xFF66 && r <= 0xFF9F,
+		r >= 0x20000 && r <= 0x3FFFF: // kana, Han
+		return true
+	}
+	return false
+}
+
+func emoji(r rune) bool {
+	switch {
+	case r >= 0x1F3FB && r <= 0x1F3FF: // skin tones
+		return false
+	case r >= 0x1F000 && r <= 0x1FAFF, r >= 0x2600 && r <= 0x27BF, r >= 0x2B05 && r <= 0x2B55:
+		return true
+	}
+	return false
+}
+
+// A span is one run of text that is analysed as a unit: a word, a compound of
+// words, a run of an unspaced script, or an emoji.
+type span struct {
+	start, end int
+	class      class
+}
+
+// spans cuts text into runs.
+type spans struct {
+	text []byte
+	at   int
+}
+
+// next returns the next run, or false at the end of the text.
+func (s *spans) next() (span, bool) {
+	for s.at < len(s.text) {
+		c, size := s.class(s.at)
+		switch c {
+		case classWord:
+			return s.compound(), true
+		case classUnspaced:
+			start := s.at
+			for s.at < len(s.text) && c == classUnspaced {
+				s.at += size
+				c, size = s.class(s.at)
+			}
+			return span{start, s.at, classUnspaced}, true
+		case classEmoji:
+			s.at += size
+			return span{s.at - size, s.at, classEmoji}, true
+		}
+		s.at += size
+	}
+	return span{}, false
+}
+
+func (s *spans) class(at int) (class, int) {
+	if at >= len(s.text) {
+		return classBreak, 0
+	}
+	if c := s.text[at]; c < utf8.RuneSelf {
+		return asciiClass[c], 1
+	}
+	r, size := utf8.DecodeRune(s.text[at:])
+	if r == utf8.RuneError && size == 1 {
+		return classBreak, 1
+	}
+	return classOf(r), size
+}
+
+// compound reads words joined by single connectors, such as store/sqlite.go.
+func (s *spans) compound() span {
+	start, joined := s.at, false
+	for {
+		s.word()
+		c, size := s.class(s.at)
+		if c != classJoin {
+			break
+		}
+		if after, _ := s.class(s.at + size); after != classWord {
+			break
+		}
+		joined = true
+		s.at += size
+	}
+	if joined {
+		return span{start, s.at, classJoin}
+	}
+	return span{start, s.at, classWord}
+}
+
+func (s *spans) word() {
+	for {
+		if s.at < len(s.text) && s.text[s.at] < utf8.RuneSelf && asciiClass[s.text[s.at]] == classWord {
+			s.at++
+			continue
+		}
+		c, size := s.class(s.at)
+		if c == classApostrophe {
+			if after, _ := s.class(s.at + size); after != classWord {
+				return
+			}
+		} else if c != classWord {
+			return
+		}
+		s.at += size
+	}
+}
+
+// analyse appends the terms of one run.
+func analyse(dst []token, text []byte, sp span) []token {
+	raw := text[sp.start:sp.end]
+	switch sp.class {
+	case classEmoji:
+		return append(dst, token{term: string(raw)})
+	case classUnspaced:
+		return runePairs(dst, raw)
+	case classWord:
+		return wordTokens(dst, raw)
+	}
+	if len(raw) <= maxCompoundBytes {
+		dst = append(dst, token{term: string(fold(raw)), whole: true})
+	}
+	for at := 0; at < len(raw); {
+		end := at
+		for end < len(raw) && (raw[end] >= utf8.RuneSelf || asciiClass[raw[end]] != classJoin) {
+			end++
+		}
+		if end > at {
+			dst = wordTokens(dst, raw[at:end])
+		}
+		at = end + 1
+	}
+	return dst
+}
+
+// runePairs appends every pair of adjacent runes, and the last rune alone, so
+// that a single rune is found as a prefix of the pairs it begins.
+func runePairs(dst []token, raw []byte) []token {
+	raw = norm.NFC.Bytes(raw)
+	for at := 0; at < len(raw); {
+		_, size := utf8.DecodeRune(raw[at:])
+		_, size2 := utf8.DecodeRune(raw[at+size:])
+		dst = append(dst, token{term: string(raw[at : at+size+size2])})
+		at += size
+	}
+	return dst
+}
+
+// wordTokens appends the words of one identifier: itself, and its parts.
+func wordTokens(dst []token, raw []byte) []token {
+	raw = trimUnderscores(raw)
+	if len(raw) == 0 {
+		return dst
+	}
+	parts, underscore := identifierParts(raw)
+	if len(parts) < 2 {
+		return appendWord(dst, raw)
+	}
+	whole := wordTerm(raw)
+	if underscore {
+		whole = string(clip(fold(raw)))
+	}
+	dst = append(dst, token{term: whole, whole: true})
+	for _, p := range parts {
+		dst = appendWord(dst, p)
+	}
+	return dst
+}
+
+// appendWord leaves out what folds to nothing, such as a lone combining mark.
+func appendWord(dst []token, raw []byte) []token {
+	if term := wordTerm(raw); term != "" {
+		dst = append(dst, token{term: term})
+	}
+	return dst
+}
+
+func trimUnderscores(raw []byte) []byte {
+	for len(raw) > 0 && raw[0] == '_' {
+		raw = raw[1:]
+	}
+	for len(raw) > 0 && raw[len(raw)-1] == '_' {
+		raw = raw[:len(raw)-1]
+	}
+	return raw
+}
+
+// identifierParts splits snake_case, camelCase and HTTPServer. It returns nil
+// for a plain word and for what is too broken up to be an identifier.
+func identifierParts(raw []byte) (parts [][]byte, underscore bool) {
+	start := 0
+	cut := func(end int) {
+		if end > start {
+			parts = append(parts, raw[start:end])
+		}
+		start = end
+	}
+	for i := 1; i < len(raw); i++ {
+		c, prev := raw[i], raw[i-1]
+		switch {
+		case c == '_':
+			cut(i)
+			underscore = true
+			start = i + 1
+		case isUpper(c) && (isLower(prev) || isDigit(prev)),
+			isUpper(c) && isUpper(prev) && i+1 < len(raw) && isLower(raw[i+1]):
+			cut(i)
+		}
+	}
+	cut(len(raw))
+	if len(parts) > maxParts || len(parts) > 1 && len(raw) < 5*len(parts)/2 {
+		return nil, underscore
+	}
+	return parts, underscore
+}
+
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// wordTerm folds and stems one word.
+func wordTerm(raw []byte) string {
+	return string(stem(clip(withoutApostrophes(fold(raw)))))
+}
+
+// withoutApostrophes drops a possessive 's and joins what other apostrophes
+// part: Anna's is anna, don't is dont.
+func withoutApostrophes(word []byte) []byte {
+	n := len(word)
+	if n > 2 && word[n-1] == 's' && word[n-2] == '\'' {
+		word = word[:n-2]
+	}
+	out := word[:0]
+	for _, c := range word {
+		if c != '\'' {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// clip cuts a term to its greatest length without parting a rune.
+func clip(term []byte) []byte {
+	if len(term) <= maxTermBytes {
+		return term
+	}
+	n := maxTermBytes
+	for n > 0 && !utf8.RuneStart(term[n]) {
+		n--
+	}
+	return term[:n]
+}
+
+// fold returns a new slice with letters in lower case, compatibility forms
+// (full-width letters, ligatures) in their plain form and Latin, Greek and
+// Cyrillic letters without their diacritics.
+func fold(raw []byte) []byte {
+	out := make([]byte, 0, len(raw))
+	for i, c := range raw {
+		if c >= utf8.RuneSelf {
+			return foldUnicode(out, raw[i:])
+		}
+		if isUpper(c) {
+			c += 'a' - 'A'
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func foldUnicode(out, raw []byte) []byte {
+	rest := norm.NFKD.Bytes(raw)
+	for len(rest) > 0 {
+		r, size := utf8.DecodeRune(rest)
+		rest = rest[size:]
+		switch {
+		case r >= 0x0300 && r <= 0x036F, r == 0x200D, r >= 0xFE00 && r <= 0xFE0F:
+		case r == '’':
+			out = append(out, '\'')
+		default:
+			out = utf8.AppendRune(out, unicode.ToLower(r))
+		}
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package index
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// segmentWriter lays out a segment. Words are numbered by passage in order of
+// conversation, so that a conversation is one range of passages and a search
+// inside it skips the rest; grams are numbered by block in order of ids, so that
+// the newest come last.
+type segmentWriter struct {
+	rows     []docRow
+	renumber []uint32 // passage as added → passage as stored
+	words    dictWriter
+	grams    gramWriter
+	blocks   uint32
+	header   header
+	streams  [streamCount][]byte
+}
+
+// newSegmentWriter takes rows in order of ids and their passages in the same
+// order.
+func newSegmentWriter(rows []docRow, lengths []uint8, docOf []uint32, text int64) *segmentWriter {
+	w := &segmentWriter{rows: rows, renumber: make([]uint32, len(lengths))}
+	assignSessions(rows)
+	order := make([]uint32, len(rows))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortStableFunc(order, func(x, y uint32) int {
+		switch a, b := rows[x].conversation, rows[y].conversation; {
+		case a < b:
+			return -1
+		case a > b:
+			return 1
+		}
+		return 0
+	})
+	storedLengths := make([]byte, 0, len(lengths))
+	storedDocs := make([]byte, 0, 4*len(lengths))
+	var talks []talk
+	for _, doc := range order {
+		row := &rows[doc]
+		if n := len(talks); n == 0 || talks[n-1].conversation != row.conversation {
+			at := uint32(len(storedLengths))
+			talks = append(talks, talk{conversation: row.conversation, passages: passageRange{at, at}})
+		}
+		t := &talks[len(talks)-1]
+		t.docs++
+		p := row.passage
+		row.passage = t.passages.to
+		for ; int(p) < len(docOf) && docOf[p] == doc; p++ {
+			w.renumber[p] = uint32(len(storedLengths))
+			storedLengths = append(storedLengths, lengths[p])
+			storedDocs = binary.LittleEndian.AppendUint32(storedDocs, doc)
+			t.words += uint64(lengths[p])
+			t.passages.to++
+		}
+	}
+	for _, t := range talks {
+		w.header.words += t.words
+	}
+	w.header.passages = uint32(len(storedLengths))
+	w.streams[streamLengths] = storedLengths
+	w.streams[streamPassageDocs] = storedDocs
+	w.streams[streamTalks] = appendTalks(nil, talks)
+	w.describe(text)
+	return w
+}
+
+func (w *segmentWriter) describe(text int64) {
+	h := &w.header
+	h.info = Info{Docs: len(w.rows), FirstID: w.rows[0].id, LastID: w.rows[len(w.rows)-1].id, TextBytes: text}
+	h.minTime, h.maxTime = w.rows[0].time, w.rows[0].time
+	for _, d := range w.rows {
+		h.minTime, h.maxTime = min(h.minTime, d.time), max(h.maxTime, d.time)
+	}
+	docs := make([]byte, 0, docRowBytes*len(w.rows))
+	for _, d := range w.rows {
+		docs = d.append(docs, h.info, h.minTime)
+	}
+	w.streams[streamDocs] = docs
+}
+
+// setBlocks records the first document of each block, before any gram is added.
+func (w *segmentWriter) setBlocks(firsts []uint32) {
+	w.blocks = uint32(len(firsts))
+	var b []byte
+	for _, f := range firsts {
+		b = binary.LittleEndian.AppendUint32(b, f)
+	}
+	w.streams[streamBlocks] = b
+}
+
+// finish cuts the streams into sections.
+func (w *segmentWriter) finish() Sealed {
+	h := &w.header
+	h.blocks = w.blocks
+	h.terms, h.grams = w.words.blocks, w.grams.blocks
+	w.streams[streamTerms], w.streams[streamPostings] = w.words.terms, w.words.postings
+	w.streams[streamGramTerms], w.streams[streamGrams] = w.grams.terms, w.grams.postings
+	sections := [][]byte{nil}
+	for i, b := range w.streams {
+		h.streams[i] = streamPlace{int64(len(sections)), int64(len(b))}
+		for part := range slices.Chunk(b, sectionBytes) {
+			sections = append(sections, sealSection(slices.Clone(part)))
+		}
+	}
+	size := func(stream int) int64 { return int64(len(w.streams[stream])) }
+	h.info.GramBytes = size(streamGramTerms) + size(streamGrams) + size(streamBlocks)
+	h.info.DocBytes = size(streamDocs) + size(streamTalks)
+	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs)
+	sections[0] = sealSection(h.encode())
+	return Sealed{Info: h.info, Sections: sections}
+}
