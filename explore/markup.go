@@ -1,0 +1,210 @@
+package explore
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+)
+
+// markup describes XML and HTML: the root, the title, and which elements
+// there are how often.
+func (e *explorer) markup(kind string) {
+	e.title(strings.ToUpper(kind))
+	counts := map[string]int{}
+	var order []string
+	root := ""
+	for i := 0; i < len(e.data); {
+		next := bytes.IndexByte(e.data[i:], '<')
+		if next < 0 {
+			break
+		}
+		i += next + 1
+		name := tagName(e.data[i:])
+		if name == "" {
+			i += skipMarkup(e.data[i:])
+			continue
+		}
+		i += len(name)
+		if kind == kindHTML {
+			name = strings.ToLower(name)
+		}
+		if root == "" {
+			root = name
+		}
+		if counts[name] == 0 {
+			if len(order) >= 400 {
+				continue
+			}
+			order = append(order, name)
+		}
+		counts[name]++
+	}
+	if root != "" {
+		e.out.add("root: " + root)
+	}
+	if kind == kindHTML {
+		if t := between(e.data, "<title", "</title"); t != "" {
+			e.out.add("title: " + t)
+		}
+	}
+	e.elements(order, counts)
+	if kind == kindHTML {
+		e.htmlHeadings()
+	}
+}
+
+// elements lists the names of elements, the most frequent first.
+func (e *explorer) elements(order []string, counts map[string]int) {
+	if len(order) == 0 {
+		e.excerpt()
+		return
+	}
+	sort.SliceStable(order, func(i, j int) bool { return counts[order[i]] > counts[order[j]] })
+	var list []string
+	for _, name := range order[:min(len(order), 30)] {
+		list = append(list, name+" "+thousands(counts[name]))
+	}
+	line := "elements: " + strings.Join(list, ", ")
+	for len(line) > maxLine {
+		cut := strings.LastIndex(line[:maxLine], ", ")
+		if cut < 0 || !e.out.add(line[:cut+1]) {
+			return
+		}
+		line = "  " + line[cut+2:]
+	}
+	e.out.add(line)
+	if len(order) > 30 {
+		e.out.addf("  … and %s", plural(len(order)-30, "more name"))
+	}
+}
+
+// htmlHeadings lists the first headings of a page.
+func (e *explorer) htmlHeadings() {
+	rest := e.data[:min(len(e.data), 4<<20)]
+	for range 20 {
+		i := bytes.Index(rest, []byte("<h"))
+		if i < 0 || i+3 >= len(rest) {
+			return
+		}
+		rest = rest[i:]
+		if level := rest[2]; level >= '1' && level <= '3' {
+			if t := between(rest, "<h", "</h"); t != "" && !e.out.add(strings.Repeat("  ", int(level-'0'))+t) {
+				return
+			}
+		}
+		rest = rest[2:]
+	}
+}
+
+// between is the text of the first element that opens with from, without the
+// tags inside it.
+func between(data []byte, from, to string) string {
+	data = data[:min(len(data), 1<<20)]
+	i := bytes.Index(data, []byte(from))
+	if i < 0 {
+		return ""
+	}
+	j := bytes.Index(data[i:], []byte(to))
+	if j < 0 {
+		return ""
+	}
+	inner := data[i : i+j]
+	open := bytes.IndexByte(inner, '>')
+	if open < 0 {
+		return ""
+	}
+	var out []byte
+	tag := false
+	for _, b := range inner[open+1 : min(len(inner), open+1+2000)] {
+		switch {
+		case b == '<':
+			tag = true
+		case b == '>' && tag:
+			tag = false
+		case !tag:
+			out = append(out, b)
+		}
+	}
+	return oneLine(out, 120)
+}
+
+// tagName is the name of the element that begins at b, "" for anything else.
+func tagName(b []byte) string {
+	n := 0
+	for n < len(b) && n < 64 && (isLetter(b[n]) || n > 0 && (b[n] >= '0' && b[n] <= '9' || bytes.IndexByte([]byte("-_:."), b[n]) >= 0)) {
+		n++
+	}
+	return string(b[:n])
+}
+
+// skipMarkup measures a comment, a section or an instruction at b.
+func skipMarkup(b []byte) int {
+	for _, m := range []struct{ open, end string }{{"!--", "-->"}, {"![CDATA[", "]]>"}, {"?", "?>"}} {
+		if bytes.HasPrefix(b, []byte(m.open)) {
+			if i := bytes.Index(b, []byte(m.end)); i >= 0 {
+				return i + len(m.end)
+			}
+			return len(b)
+		}
+	}
+	return 0
+}
+
+// keys describes YAML and TOML: documents, sections and top-level keys.
+func (e *explorer) keys(kind string) {
+	e.title(strings.ToUpper(kind))
+	var keys []string
+	total, documents := 0, 0
+	eachLine(e.data, func(n int, line []byte) bool {
+		if kind == kindYAML && bytes.HasPrefix(line, []byte("---")) {
+			documents++
+			return true
+		}
+		key := topKey(line, kind)
+		if key == "" {
+			return true
+		}
+		total++
+		if len(keys) < 60 {
+			keys = append(keys, "  "+thousands(n)+": "+key)
+		}
+		return true
+	})
+	if documents > 1 {
+		e.out.addf("%s", plural(documents, "document"))
+	}
+	if total == 0 {
+		e.excerpt()
+		return
+	}
+	e.out.addf("%s:", plural(total, "top-level key"))
+	for _, k := range keys {
+		if !e.out.add(k) {
+			return
+		}
+	}
+}
+
+// topKey is the key or the section that a line at the top level opens.
+func topKey(line []byte, kind string) string {
+	if len(line) == 0 || line[0] == ' ' || line[0] == '\t' || line[0] == '#' || line[0] == ';' {
+		return ""
+	}
+	if kind == kindTOML && line[0] == '[' {
+		return oneLine(line, 80)
+	}
+	mark := byte(':')
+	if kind == kindTOML {
+		mark = '='
+	}
+	i := bytes.IndexByte(line, mark)
+	if i <= 0 || i > 100 {
+		return ""
+	}
+	value := oneLine(line[i+1:], 60)
+	key := oneLine(line[:i], 60)
+	if value == "" {
+		return key
+	}
+	return key + string(mark) + " " + value
+}
