@@ -100,7 +100,7 @@ func appendLiteral(dst, content []byte, style Style) []byte {
 	if style&Base64 == 0 {
 		return appendEscaped(dst, content, style)
 	}
-	if style&EscapeSlash == 0 {
+	if style&EscapeSlash == 0 { // nothing else in base64 is ever escaped
 		return base64.StdEncoding.AppendEncode(dst, content)
 	}
 	return appendEscaped(dst, base64.StdEncoding.AppendEncode(nil, content), style)

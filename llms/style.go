@@ -1,8 +1,6 @@
 package llms
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Style says how a writer of JSON spells a string. It is the set of what the
 // writer escapes beyond what JSON demands; the values are stored, so they do
@@ -43,26 +41,37 @@ func appendQuoted(dst []byte, s string) []byte {
 // appendEscaped appends s as it stands between the quotes of a literal.
 // Bytes that are not UTF-8 are written as they are.
 func appendEscaped[T string | []byte](dst []byte, s T, style Style) []byte {
+	if style &^= Base64; style != 0 {
+		return appendStyled(dst, s, style)
+	}
+	for from := 0; ; from++ {
+		i := plainRun(s, from)
+		dst = append(dst, s[from:i]...)
+		if i == len(s) {
+			return dst
+		}
+		dst = style.appendEscape(dst, rune(s[i]))
+		from = i
+	}
+}
+
+// appendStyled is appendEscaped for the styles that escape more than they
+// must.
+func appendStyled[T string | []byte](dst []byte, s T, style Style) []byte {
+	stops := style.stops()
 	from := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if plainByte[c] && c < 0x7f && (style == 0 || !style.escapesASCII(c)) {
+		if !stops[s[i]] {
 			i++
 			continue
 		}
-		size, r := 1, rune(c)
-		if c >= utf8.RuneSelf {
-			if style&(EscapeNonASCII|EscapeLineBreaks) == 0 {
-				i++
-				continue
-			}
-			if r, size = decodeRune(s[i:]); !style.escapesRune(r, size) {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+			if r == utf8.RuneError && size == 1 || style&EscapeNonASCII == 0 && r != 0x2028 && r != 0x2029 {
 				i += size
 				continue
 			}
-		} else if c == 0x7f && style&EscapeDelete == 0 {
-			i++
-			continue
 		}
 		dst = append(dst, s[from:i]...)
 		dst = style.appendEscape(dst, r)
@@ -72,26 +81,18 @@ func appendEscaped[T string | []byte](dst []byte, s T, style Style) []byte {
 	return append(dst, s[from:]...)
 }
 
-func decodeRune[T string | []byte](s T) (rune, int) {
-	return utf8.DecodeRuneInString(string(s[:min(len(s), utf8.UTFMax)]))
-}
-
-// escapesASCII says whether the style escapes c, a byte that may stand plain.
-func (style Style) escapesASCII(c byte) bool {
-	switch c {
-	case '<', '>', '&':
-		return style&EscapeHTML != 0
-	case '/':
-		return style&EscapeSlash != 0
+// stops says at which bytes a character starts that the style may escape.
+func (style Style) stops() (t [256]bool) {
+	for c := range t {
+		t[c] = !plainByte[c] || c >= utf8.RuneSelf && style&EscapeNonASCII != 0
 	}
-	return false
-}
-
-func (style Style) escapesRune(r rune, size int) bool {
-	if r == utf8.RuneError && size == 1 {
-		return false
+	t['<'], t['>'], t['&'] = style&EscapeHTML != 0, style&EscapeHTML != 0, style&EscapeHTML != 0
+	t['/'] = style&EscapeSlash != 0
+	t[0x7f] = style&EscapeDelete != 0
+	if style&EscapeLineBreaks != 0 {
+		t[0xe2] = true // the first byte of U+2028 and U+2029
 	}
-	return style&EscapeNonASCII != 0 || r == 0x2028 || r == 0x2029
+	return t
 }
 
 func (style Style) appendEscape(dst []byte, r rune) []byte {
