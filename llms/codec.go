@@ -80,7 +80,7 @@ func unknownFormat(f Format) error {
 }
 
 // Encode writes m as one record of the shape f. A message that was read in
-// that shape gives its original bytes back. Otherwise what the shape can
+// that shape gives its original bytes back, the same slice. Otherwise what the shape can
 // carry is written: see EncodeAll for what changes on the way. A message that
 // needs several records in the shape f is an error here, and so is FormatText
 // for a message that is more than one plain text.

@@ -242,9 +242,10 @@ func encodeOpenAI(role Role, parts []Part, own bool) json.RawMessage {
 	return append(appendOpenAICalls(dst, calls, own), '}')
 }
 
-// isCall reports whether an unknown block came out of tool_calls.
+// isCall reports whether an unknown block came out of tool_calls: parts of the
+// content have none of these members.
 func isCall(p Part) bool {
-	return check(p.Extra) == nil && member(p.Extra, "function") != nil
+	return check(p.Extra) == nil && (member(p.Extra, "id") != nil || member(p.Extra, "function") != nil || member(p.Extra, "custom") != nil)
 }
 
 // appendOpenAIContent writes parts as a string where they are one plain text,

@@ -68,7 +68,7 @@ func equalPtr[T comparable](a, b *T) bool {
 
 // Validate reports what is wrong with a message made in Go: a role that does
 // not exist, or a part that lacks what its kind calls for or has what belongs
-// to another kind. Messages from Decode are valid.
+// to another kind. What Decode reads from a provider's shape is valid.
 func (m Message) Validate() error {
 	if !m.Role.Valid() {
 		return &RoleError{string(m.Role), lcmRoles}

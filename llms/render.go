@@ -16,6 +16,7 @@ func (m Message) SearchText() string {
 		return m.Parts[0].Text
 	}
 	var w lines
+	w.Grow(bulk(m.Parts, 0))
 	w.search(m.Parts, 0)
 	return w.String()
 }
@@ -27,15 +28,49 @@ type lines struct {
 }
 
 func (w *lines) add(s string) {
-	if s == "" {
-		return
+	if s != "" {
+		w.start()
+		w.WriteString(s)
 	}
+}
+
+// start begins a line.
+func (w *lines) start() {
 	if w.Len() > 0 && !w.inline {
 		w.WriteByte('\n')
 	}
 	w.inline = false
-	w.WriteString(s)
 }
+
+// bulk is about how many bytes parts take when they are written out, so that
+// room for them is made once.
+func bulk(parts []Part, depth int) int {
+	n := 0
+	for _, p := range parts {
+		n += len(p.Text) + 16
+		if p.Call != nil {
+			n += len(p.Call.Name) + len(p.Call.Arguments)
+		}
+		if p.Result != nil && depth < maxDepth {
+			n += len(p.Result.Name) + bulk(p.Result.Output, depth+1)
+		}
+		if p.Blob != nil {
+			n += len(p.Blob.MIME) + len(p.Blob.Name) + len(p.Blob.URL)
+			if p.Blob.isText() {
+				n += len(p.Blob.Data)
+			}
+		}
+		if p.Ref != nil {
+			n += p.Ref.bulk()
+		}
+		if p.Kind == PartOther {
+			n += len(p.Extra)
+		}
+	}
+	return n
+}
+
+func (r *Ref) bulk() int { return len(r.ID) + len(r.Name) + len(r.MIME) + len(r.Note) + 64 }
 
 func (w *lines) search(parts []Part, depth int) {
 	if depth > maxDepth {
@@ -67,11 +102,13 @@ func (w *lines) search(parts []Part, depth int) {
 
 // text returns the content of a blob that is text.
 func (b *Blob) text() string {
-	if strings.HasPrefix(b.MIME, "text/") && utf8.Valid(b.Data) {
+	if b.isText() {
 		return string(b.Data)
 	}
 	return ""
 }
+
+func (b *Blob) isText() bool { return strings.HasPrefix(b.MIME, "text/") && utf8.Valid(b.Data) }
 
 // Render returns the message as people and summarisers read it in a
 // transcript: text as it is, "[reasoning] …", "→ name(arguments)" for a call,
@@ -82,6 +119,7 @@ func (m Message) Render() string {
 		return m.Parts[0].shown()
 	}
 	var w lines
+	w.Grow(bulk(m.Parts, 0))
 	for _, p := range m.Parts {
 		w.render(p, 0)
 	}
@@ -109,20 +147,22 @@ func (w *lines) render(p Part, depth int) {
 		w.WriteByte('(')
 		w.WriteString(p.Call.Arguments)
 		if p.Ref != nil {
-			w.WriteString(p.Ref.line())
+			p.Ref.write(&w.Builder)
 		}
 		w.WriteByte(')')
 	case p.Kind == PartToolResult && p.Result != nil:
 		w.renderResult(p, depth)
 	case p.Ref != nil:
-		w.add(p.Ref.line())
+		w.start()
+		p.Ref.write(&w.Builder)
 	case p.Kind == PartReasoning:
 		if p.Text != "" {
 			w.add("[reasoning] ")
 			w.WriteString(p.Text)
 		}
 	case p.Kind == PartBlob && p.Blob != nil:
-		w.add(p.Blob.line())
+		w.start()
+		p.Blob.write(&w.Builder)
 		w.add(p.Blob.text())
 	case p.Kind == PartOther:
 		w.add("[")
@@ -155,7 +195,8 @@ func (w *lines) renderResult(p Part, depth int) {
 	}
 	w.inline = true
 	if p.Ref != nil {
-		w.add(p.Ref.line())
+		w.start()
+		p.Ref.write(&w.Builder)
 	}
 	for _, o := range p.Result.Output {
 		w.render(o, depth+1)
@@ -163,22 +204,26 @@ func (w *lines) renderResult(p Part, depth int) {
 	w.inline = false
 }
 
-// line is what stands for a blob in a transcript.
-func (b *Blob) line() string {
-	s := "[" + b.MIME
+// write writes what stands for a blob in a transcript.
+func (b *Blob) write(w *strings.Builder) {
+	w.WriteByte('[')
 	if b.MIME == "" {
-		s = "[file"
+		w.WriteString("file")
 	}
+	w.WriteString(b.MIME)
 	if b.Name != "" {
-		s += " " + b.Name
+		w.WriteByte(' ')
+		w.WriteString(b.Name)
 	}
 	switch {
 	case len(b.Data) > 0:
-		s += " " + size(len(b.Data))
+		w.WriteByte(' ')
+		w.WriteString(size(len(b.Data)))
 	case b.URL != "":
-		s += " " + b.URL
+		w.WriteByte(' ')
+		w.WriteString(b.URL)
 	}
-	return s + "]"
+	w.WriteByte(']')
 }
 
 // size writes a number of bytes for people.
@@ -195,23 +240,29 @@ func size(n int) string {
 // line is what a model is shown in place of the content:
 // "[file_… | name | mime | N bytes | N tokens] note".
 func (r *Ref) line() string {
-	var b strings.Builder
-	b.WriteByte('[')
-	b.WriteString(r.ID)
+	var w strings.Builder
+	w.Grow(r.bulk())
+	r.write(&w)
+	return w.String()
+}
+
+func (r *Ref) write(w *strings.Builder) {
+	var digits [20]byte
+	w.WriteByte('[')
+	w.WriteString(r.ID)
 	for _, s := range [...]string{r.Name, r.MIME} {
 		if s != "" {
-			b.WriteString(" | ")
-			b.WriteString(s)
+			w.WriteString(" | ")
+			w.WriteString(s)
 		}
 	}
-	b.WriteString(" | ")
-	b.WriteString(strconv.FormatInt(r.Bytes, 10))
-	b.WriteString(" bytes | ")
-	b.WriteString(strconv.Itoa(r.Tokens))
-	b.WriteString(" tokens]")
+	w.WriteString(" | ")
+	w.Write(strconv.AppendInt(digits[:0], r.Bytes, 10))
+	w.WriteString(" bytes | ")
+	w.Write(strconv.AppendInt(digits[:0], int64(r.Tokens), 10))
+	w.WriteString(" tokens]")
 	if r.Note != "" {
-		b.WriteByte(' ')
-		b.WriteString(r.Note)
+		w.WriteByte(' ')
+		w.WriteString(r.Note)
 	}
-	return b.String()
 }

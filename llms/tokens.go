@@ -268,7 +268,7 @@ func countParts(c Counter, parts []Part, depth int) (sum int) {
 
 func countBlob(c Counter, b *Blob) int {
 	if s := b.text(); s != "" {
-		return c.Count(b.line()) + c.Count(s)
+		return c.Count(b.MIME) + c.Count(b.Name) + c.Count(s)
 	}
 	n := 1
 	if len(b.MIME) < 6 || b.MIME[:6] != "image/" {
