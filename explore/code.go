@@ -15,7 +15,7 @@ type language struct {
 }
 
 var languages = map[string]language{
-	kindGo: {"Go source", []string{"func ", "type ", "const ", "var "}, nil, []string{"import ", "\t\"", "\t_ \""}},
+	kindGo: {"Go source", []string{"func ", "type ", "const ", "var "}, nil, []string{"import \""}},
 	kindPython: {"Python source", []string{"def ", "class "}, []string{"async "},
 		[]string{"import ", "from "}},
 	kindJavaScript: {"JavaScript source", []string{"function ", "function* ", "class ", "const ", "let ", "var ", "module.exports"},
@@ -37,8 +37,15 @@ func (e *explorer) code(kind string) {
 		text string
 	}
 	var decls []decl
-	pkg := ""
+	pkg, inImport := "", false
 	eachLine(e.data, func(n int, line []byte) bool {
+		if inImport {
+			// The grouped imports of Go, up to the closing bracket.
+			if inImport = !bytes.HasPrefix(line, []byte{')'}); inImport && bytes.IndexByte(line, '"') >= 0 {
+				imports++
+			}
+			return true
+		}
 		if len(line) == 0 || line[0] == ' ' || line[0] == '}' || line[0] == '/' {
 			return true
 		}
@@ -46,6 +53,8 @@ func (e *explorer) code(kind string) {
 		switch {
 		case kind == kindGo && pkg == "" && strings.HasPrefix(head, "package "):
 			pkg = strings.TrimSpace(head)
+		case kind == kindGo && strings.HasPrefix(head, "import ("):
+			inImport = true
 		case hasAnyPrefix(head, lang.imports):
 			imports++
 		case lang.declares(head, kind):

@@ -60,7 +60,7 @@ func (e *explorer) jsonl() {
 	e.out.addf("%s, each %s", plural(records, "record"), s.label())
 	s.inner().write(&e.out, 1)
 	if broken > 0 {
-		e.out.addf("%s of those looked at are not whole JSON, the first on line %s", plural(broken, "record"), thousands(firstBroken))
+		e.out.addf("not whole JSON: %s of those looked at, the first on line %s", plural(broken, "record"), thousands(firstBroken))
 	}
 }
 

@@ -154,10 +154,12 @@ func skipMarkup(b []byte) int {
 func (e *explorer) keys(kind string) {
 	e.title(strings.ToUpper(kind))
 	var keys []string
-	total, documents := 0, 0
+	total, documents := 0, 1
 	eachLine(e.data, func(n int, line []byte) bool {
 		if kind == kindYAML && bytes.HasPrefix(line, []byte("---")) {
-			documents++
+			if total > 0 {
+				documents++
+			}
 			return true
 		}
 		key := topKey(line, kind)
@@ -171,13 +173,13 @@ func (e *explorer) keys(kind string) {
 		return true
 	})
 	if documents > 1 {
-		e.out.addf("%s", plural(documents, "document"))
+		e.out.add(plural(documents, "document"))
 	}
 	if total == 0 {
 		e.excerpt()
 		return
 	}
-	e.out.addf("%s:", plural(total, "top-level key"))
+	e.out.add(plural(total, "top-level key") + ":")
 	for _, k := range keys {
 		if !e.out.add(k) {
 			return
@@ -206,5 +208,8 @@ func topKey(line []byte, kind string) string {
 	if value == "" {
 		return key
 	}
-	return key + string(mark) + " " + value
+	if kind == kindTOML {
+		return key + " = " + value
+	}
+	return key + ": " + value
 }

@@ -120,9 +120,6 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	if strings.HasSuffix(noun, "y") {
-		noun = noun[:len(noun)-1] + "ie"
-	}
 	return thousands(n) + " " + noun + "s"
 }
 

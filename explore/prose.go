@@ -20,7 +20,7 @@ func headingLevel(line []byte) int {
 // markdown describes a document: how it begins, and its headings.
 func (e *explorer) markdown() {
 	e.title("Markdown")
-	headings, shown := 0, 0
+	headings := 0
 	fenced := false
 	var outline []string
 	var opening []byte
@@ -54,15 +54,10 @@ func (e *explorer) markdown() {
 		if !e.out.add(h) {
 			return
 		}
-		shown++
-	}
-	if shown < headings {
-		e.out.addf("  … and %s", plural(headings-shown, "more heading"))
 	}
 }
 
-// text describes anything else that can be read: how it begins and ends, and
-// the lines between that stand out as headings.
+// text describes anything else that can be read.
 func (e *explorer) text() {
 	e.title("text")
 	e.excerpt()

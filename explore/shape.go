@@ -8,7 +8,7 @@ import (
 
 // Bounds on the shape that is gathered from JSON.
 const (
-	shapeDepth    = 3
+	shapeDepth    = 5 // objects and arrays each count for one
 	shapeKeys     = 40
 	shapeElements = 24
 )
@@ -23,6 +23,7 @@ type shape struct {
 	items  int // of the largest array
 	elem   *shape
 	sample string // of a scalar
+	unread bool   // too deep to be looked into
 }
 
 func (s *shape) saw(typ string) {
@@ -77,6 +78,7 @@ func (p *jsonScanner) value(s *shape, depth int) {
 	if s == nil || depth >= shapeDepth && (b == '{' || b == '[') {
 		if s != nil {
 			s.saw(typeOf(b))
+			s.unread = true
 		}
 		p.skip()
 		return
@@ -247,11 +249,13 @@ func (s *shape) label() string {
 	for _, t := range s.types {
 		switch t {
 		case "object":
-			t = "object"
 			if n := len(s.keys) + s.more; n > 0 {
 				t += " of " + plural(n, "key")
 			}
 		case "array":
+			if s.unread {
+				break
+			}
 			t = "array of " + thousands(s.items)
 			if s.elem != nil && len(s.elem.types) > 0 {
 				t += " × " + strings.Join(s.elem.types, " or ")

@@ -1,0 +1,176 @@
+package explore
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestGolden explores every file of testdata/in and compares with what stands
+// beside it in testdata/out.
+func TestGolden(t *testing.T) {
+	inputs, err := filepath.Glob("testdata/in/*")
+	if err != nil || len(inputs) == 0 {
+		t.Fatalf("no inputs: %v", err)
+	}
+	for _, in := range inputs {
+		name := filepath.Base(in)
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := Explore(name, "", data)
+			got := fmt.Sprintf("kind %s, %s, %d lines\n\n%s\n", r.Kind, r.MIME, r.Lines, r.Summary)
+			golden := filepath.Join("testdata", "out", name+".txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for _, tc := range []struct {
+		name, mime, data, want string
+	}{
+		{"", "", "", "empty"},
+		{"", "", " \n\t", "empty"},
+		{"a.json", "", `{"a":1}`, "json"},
+		{"", "application/json; charset=utf-8", `[1,2]`, "json"},
+		{"", "application/vnd.api+json", `[1,2]`, "json"},
+		{"", "", `{"a": [1, 2]}`, "json"},
+		{"", "", "{\"a\":1}\n{\"a\":2}\n", "jsonl"},
+		{"rows.json", "", "{\"a\":1}\n{\"a\":2}\n", "jsonl"},
+		{"", "", "a,b\n1,2\n3,4\n", "csv"},
+		{"", "", "a\tb\n1\t2\n3\t4\n", "tsv"},
+		{"", "text/csv", "whatever", "csv"},
+		{"", "", "2026-01-02 03:04:05 INFO up\n2026-01-02 03:04:06 INFO on\n2026-01-02 03:04:07 ERROR off\n", "log"},
+		{"out.txt", "", "2026-01-02 03:04:05 up\n2026-01-02 03:04:06 on\n2026-01-02 03:04:07 off\n", "log"},
+		{"x.go", "", "package x\n", "go"},
+		{"", "", "package x\n\nfunc F() {\n}\n", "go"},
+		{"", "", "from os import path\n\ndef f():\n    pass\n", "python"},
+		{"", "", "#!/usr/bin/env node\nlet a = 1\n", "javascript"},
+		{"", "", "export interface A {\n}\nimport b from 'b'\n", "typescript"},
+		{"", "", "use std::io;\n\nfn main() {\n}\n", "rust"},
+		{"", "", "# A title\n\nText.\n\n## More\n", "markdown"},
+		{"", "", "Just words.\nAnd more words.\n", "text"},
+		{"", "", "<?xml version=\"1.0\"?><a/>", "xml"},
+		{"", "", "<!DOCTYPE html><p>hi", "html"},
+		{"a.yml", "", "a: 1\n", "yaml"},
+		{"a.toml", "", "a = 1\n", "toml"},
+		{"a.json", "", "\x89PNG\r\n\x1a\n", "image"},
+		{"a.txt", "", "\x00\x01\x02", "binary"},
+		{"", "text/plain", "%PDF-1.7\x00", "binary"},
+	} {
+		if got := Explore(tc.name, tc.mime, []byte(tc.data)).Kind; got != tc.want {
+			t.Errorf("Explore(%q, %q, %q).Kind = %s, want %s", tc.name, tc.mime, tc.data, got, tc.want)
+		}
+	}
+}
+
+func TestImages(t *testing.T) {
+	img := image.NewGray(image.Rect(0, 0, 31, 17))
+	var p, j, g bytes.Buffer
+	if err := png.Encode(&p, img); err != nil {
+		t.Fatal(err)
+	}
+	if err := jpeg.Encode(&j, img, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := gif.Encode(&g, img, nil); err != nil {
+		t.Fatal(err)
+	}
+	webp := "RIFF\x24\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\x1e\x00\x00\x10\x00\x00"
+	for _, tc := range []struct {
+		format string
+		data   []byte
+	}{{"PNG", p.Bytes()}, {"JPEG", j.Bytes()}, {"GIF", g.Bytes()}, {"WebP", []byte(webp)}} {
+		r := Explore("", "", tc.data)
+		if !strings.Contains(r.Summary, "31 × 17") || !strings.HasPrefix(r.Summary, tc.format) {
+			t.Errorf("%s: %q", tc.format, r.Summary)
+		}
+		if r := Explore("", "", tc.data[:12]); !strings.Contains(r.Summary, "unknown") {
+			t.Errorf("%s cut off: %q", tc.format, r.Summary)
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	data := []byte(strings.Repeat("{\"key\": 1, \"other\": [1,2,3]}\n", 5) + `{` + strings.Repeat(`"a long name of a key":1,`, 100) + `"z":1}`)
+	short, long := Explore("a.jsonl", "", data, Limit(40)), Explore("a.jsonl", "", data)
+	if n := quarters(short.Summary) / 4; n > 48 {
+		t.Errorf("%d tokens for a limit of 40: %q", n, short.Summary)
+	}
+	if len(short.Summary) >= len(long.Summary) {
+		t.Errorf("a lower limit gave no shorter summary")
+	}
+	if !strings.HasSuffix(short.Summary, "…") {
+		t.Errorf("the cut is not marked: %q", short.Summary)
+	}
+}
+
+var names = []string{"", "a.json", "a.jsonl", "a.csv", "a.tsv", "a.log", "a.go", "a.py", "a.js", "a.ts", "a.rs", "a.md", "a.txt", "a.xml",
+	"a.html", "a.yaml", "a.toml", "a.png", "a.bin"}
+
+// checkReport fails where a report breaks what Explore promises.
+func checkReport(t interface{ Fatalf(string, ...any) }, name, mime string, data []byte) {
+	r := Explore(name, mime, data)
+	if r.Kind == "" || r.MIME == "" || r.Summary == "" {
+		t.Fatalf("incomplete report %+v", r)
+	}
+	for _, s := range []string{r.Summary, r.MIME} {
+		if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }) {
+			t.Fatalf("not plain text: %q", s)
+		}
+	}
+	if n := quarters(r.Summary) / 4; n > 320 {
+		t.Fatalf("%d tokens: %q", n, r.Summary)
+	}
+	if again := Explore(name, mime, data); again != r {
+		t.Fatalf("the same bytes gave\n%+v\nand\n%+v", r, again)
+	}
+}
+
+func TestHostileBytes(t *testing.T) {
+	pieces := rapid.SampledFrom([]string{"{", "}", "[", "]", "\"", "\\", ",", ":", "\n", "\t", "<", ">", "</", "<!--", "<h1>", "1", "true", "null",
+		"ERROR", "2026-01-02T03:04:05Z ", "func ", "def ", "pub fn ", "# ", "---\n", "key: value\n", "\x00", "\xff", "\x1b[31m", "日本語", "\u202e", "a", "b,c\n",
+		"RIFF", "WEBP", "VP8X", "\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF89a", strings.Repeat("x", 300), "[time=", "const fn "})
+	rapid.Check(t, func(t *rapid.T) {
+		data := strings.Join(rapid.SliceOf(pieces).Draw(t, "data"), "")
+		checkReport(t, rapid.SampledFrom(names).Draw(t, "name"), rapid.SampledFrom([]string{"", "text/plain", "application/json", ";;", "\x00"}).Draw(t, "mime"), []byte(data))
+	})
+}
+
+func FuzzExplore(f *testing.F) {
+	for i, name := range names {
+		f.Add(byte(i), "", []byte("{\"a\":[1,{\"b\":null}]}\n<a><b/></a>\n# x\n2026-01-02 ERROR "+name))
+	}
+	f.Fuzz(func(t *testing.T, which byte, mime string, data []byte) {
+		checkReport(t, names[int(which)%len(names)], mime, data)
+	})
+}

@@ -1,0 +1,7 @@
+import fs from "node:fs";
+export function push(item) {
+  return item;
+}
+const pop = () => null;
+class Queue {
+}
