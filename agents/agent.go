@@ -1,0 +1,98 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/tools"
+)
+
+// Agent is a model with tools, sub-agents and a memory. It is safe for
+// concurrent use, and it is a [core.SubAgent].
+type Agent struct {
+	config AgentConfig
+	tools  map[string]llms.Tool // with hooks around them
+	specs  []llms.ToolSpec
+	system string
+	turn   chan struct{} // holds the token of the chat that has the memory
+	err    error
+}
+
+var _ core.SubAgent = (*Agent)(nil)
+
+// New returns the agent that the config describes, or everything that is
+// wrong with it.
+func New(c AgentConfig) (*Agent, error) {
+	a := &Agent{config: c.withDefaults(), turn: make(chan struct{}, 1)}
+	if err := a.config.check(); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", c.AgentName, err)
+	}
+	a.tools = make(map[string]llms.Tool, len(a.config.Tools))
+	for _, t := range a.config.Tools {
+		a.tools[t.GetName()] = tools.WithHooks(t, a.config.Hooks...)
+		a.specs = append(a.specs, llms.Spec(t))
+	}
+	system, err := systemPrompt(a.config)
+	if err != nil {
+		return nil, fmt.Errorf("agent %q: %w", c.AgentName, err)
+	}
+	a.system = system
+	return a, nil
+}
+
+// NewAgent is New for code that wants just the agent. A bad config is
+// reported by Err, and by every chat when it is started.
+func NewAgent(c AgentConfig) *Agent {
+	a, err := New(c)
+	if err != nil {
+		return &Agent{config: c, err: err}
+	}
+	return a
+}
+
+// Err returns what is wrong with the config the agent was made from, or nil.
+func (a *Agent) Err() error { return a.err }
+
+// Name implements [core.SubAgent].
+func (a *Agent) Name() string { return a.config.AgentName }
+
+// BasicDescription implements [core.Discoverable].
+func (a *Agent) BasicDescription() string { return a.config.Description }
+
+// AdvanceDescription implements [core.Discoverable].
+func (a *Agent) AdvanceDescription() string { return a.config.AdvanceDescription }
+
+// Troubleshooting implements [core.Discoverable].
+func (a *Agent) Troubleshooting() string { return a.config.Troubleshooting }
+
+// SubAgents returns the agents this one can delegate to.
+func (a *Agent) SubAgents() []core.SubAgent { return slices.Clone(a.config.SubAgents) }
+
+// Tools returns the tools of the agent, those that were added for its memory
+// and its sub-agents among them.
+func (a *Agent) Tools() []llms.Tool { return slices.Clone(a.config.Tools) }
+
+// SystemPrompt returns the system prompt as the model sees it.
+func (a *Agent) SystemPrompt() string { return a.system }
+
+// ChatStream prepares a chat with one text from the user.
+func (a *Agent) ChatStream(message string) core.IResponseChStarter {
+	return a.ChatMessage(llms.User(message))
+}
+
+// ChatMessage prepares a chat with a message of any parts, images among them.
+func (a *Agent) ChatMessage(m llms.Message) core.IResponseChStarter {
+	if a.err != nil {
+		return core.Fail(a.err)
+	}
+	return core.StarterFunc(func(ctx context.Context, emit func(core.Event)) (string, error) {
+		text, err := a.chat(ctx, m, emit)
+		if err != nil {
+			return "", fmt.Errorf("agent %q: %w", a.Name(), err)
+		}
+		return text, nil
+	})
+}

@@ -1,0 +1,154 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/tools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// handmade is a tool written without the typed constructor.
+type handmade struct {
+	name   string
+	schema string
+	run    func(ctx context.Context, args map[string]any) (core.Result, error)
+}
+
+func (h handmade) GetName() string             { return h.name }
+func (h handmade) Parameters() json.RawMessage { return json.RawMessage(h.schema) }
+func (h handmade) Call(ac core.AgentContext, args map[string]any) string {
+	return core.CallText(h, ac, args)
+}
+func (h handmade) Run(ctx context.Context, args map[string]any) (core.Result, error) {
+	return h.run(ctx, args)
+}
+
+func tool(name string, run func(ctx context.Context, args map[string]any) (core.Result, error)) handmade {
+	return handmade{name, `{"type":"object","properties":{}}`, run}
+}
+
+func renamed(name string) handmade {
+	return tool(name, func(context.Context, map[string]any) (core.Result, error) { return core.TextResult(name), nil })
+}
+
+// ring is a sub-agent whose sub-agents are set after it was made.
+type ring struct {
+	seedAgent
+	subs []core.SubAgent
+}
+
+func (r *ring) SubAgents() []core.SubAgent { return r.subs }
+
+func TestBadConfigIsRefused(t *testing.T) {
+	engine := llmtest.NewEngine(llmtest.Script())
+	inner := &ring{seedAgent: seedAgent{agentName: "inner"}}
+	inner.subs = []core.SubAgent{&seedAgent{agentName: "leaf"}, inner}
+	outer := &ring{seedAgent: seedAgent{agentName: "outer"}, subs: []core.SubAgent{&seedAgent{agentName: "main"}}}
+	tests := []struct {
+		name   string
+		change func(*agents.AgentConfig)
+		want   string
+	}{
+		{"no engine", func(c *agents.AgentConfig) { c.LLMEngine = nil }, "LLMEngine is missing"},
+		{"no name", func(c *agents.AgentConfig) { c.AgentName = " " }, "AgentName is missing"},
+		{"negative", func(c *agents.AgentConfig) { c.MaxToolIterations = -1 }, "must not be negative"},
+		{"negative time", func(c *agents.AgentConfig) { c.ToolTimeout = -time.Second }, "must not be negative"},
+		{"two tools of one name", func(c *agents.AgentConfig) { c.Tools = []llms.Tool{renamed("x"), renamed("x")} }, `two tools are named "x"`},
+		{"a tool of the memory's name", func(c *agents.AgentConfig) {
+			c.Tools = []llms.Tool{renamed("x")}
+			c.Memory = recalling{agents.NewTranscript(), []core.Tool{renamed("x")}}
+		}, `two tools are named "x"`},
+		{"nil tool", func(c *agents.AgentConfig) { c.Tools = []llms.Tool{nil} }, "tool number 1: tool is nil"},
+		{"bad tool name", func(c *agents.AgentConfig) { c.Tools = []llms.Tool{renamed("a b")} }, `tool name "a b"`},
+		{"malformed schema", func(c *agents.AgentConfig) {
+			c.Tools = []llms.Tool{handmade{name: "x", schema: `{"type":"object","required":["y"]}`}}
+		}, `tool "x": parameters: schema: required names "y"`},
+		{"nil sub-agent", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{nil} }, "sub-agent number 1 is nil"},
+		{"nameless sub-agent", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{&seedAgent{}} }, "has no name"},
+		{"two sub-agents of one name", func(c *agents.AgentConfig) {
+			c.SubAgents = []core.SubAgent{&seedAgent{agentName: "a"}, &seedAgent{agentName: "a"}}
+		}, `two sub-agents are named "a"`},
+		{"itself", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{&seedAgent{agentName: "main"}} }, "sub-agent cycle: main → main"},
+		{"cycle through another", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{outer} }, "sub-agent cycle: main → outer → main"},
+		{"cycle below", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{inner} }, "sub-agent cycle: main → inner → inner"},
+		{"broken sub-agent", func(c *agents.AgentConfig) {
+			c.SubAgents = []core.SubAgent{agents.NewAgent(agents.AgentConfig{AgentName: "sub"})}
+		}, `sub-agent "sub": agent "sub": LLMEngine is missing`},
+		{"several at once", func(c *agents.AgentConfig) { c.LLMEngine, c.Tools = nil, []llms.Tool{nil} }, "LLMEngine is missing: an agent needs a model\ntool number 1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			config := agents.AgentConfig{LLMEngine: engine, AgentName: "main"}
+			test.change(&config)
+			if _, err := agents.New(config); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v does not say %q", err, test.want)
+			}
+			agent := agents.NewAgent(config)
+			if _, err := agent.ChatStream("hi").Start().Text(); err == nil || err.Error() != agent.Err().Error() {
+				t.Errorf("the chat says %v, Err says %v", err, agent.Err())
+			}
+		})
+	}
+}
+
+func TestConfigIsCopied(t *testing.T) {
+	engine := llmtest.NewEngine(llmtest.Script(llmtest.Call("a", "{}"), llmtest.Say("ok")))
+	given := []llms.Tool{renamed("a")}
+	agent, err := agents.New(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Tools: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given[0] = renamed("b")
+	agent.Tools()[0] = renamed("c")
+	if _, err := agent.ChatStream("hi").Start().Text(); err != nil {
+		t.Fatal(err)
+	}
+	if got := toolOutputs(engine.Requests()[1]); len(got) != 1 || got[0] != "a" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAnAgentDescribesItself(t *testing.T) {
+	agent := agents.NewAgent(agents.AgentConfig{
+		LLMEngine: llmtest.NewEngine(llmtest.Script()), AgentName: "sub",
+		Description: "basic", AdvanceDescription: "advanced", Troubleshooting: "trouble",
+	})
+	got := tools.Expand(nil, []core.SubAgent{agent}, tools.SubjectAgent, "sub", true)
+	want := "=== AGENT: sub ===\n\n📄 Basic Description:\nbasic\n\n📚 Advanced Description:\nadvanced\n\n🔧 Troubleshooting:\ntrouble"
+	if got.Text != want {
+		t.Errorf("got %q", got.Text)
+	}
+}
+
+func TestDelegateIsAddedOnlyForSubAgents(t *testing.T) {
+	engine := llmtest.NewEngine(llmtest.Script())
+	alone := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main"})
+	if len(alone.Tools()) != 0 {
+		t.Errorf("an agent without sub-agents has %d tools", len(alone.Tools()))
+	}
+	own := renamed("delegate")
+	boss := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main",
+		Tools: []llms.Tool{own}, SubAgents: []core.SubAgent{named(engine, "other")}})
+	if len(boss.Tools()) != 1 || core.BasicDescription(boss.Tools()[0]) != "" {
+		t.Error("a delegate tool of one's own was replaced or doubled")
+	}
+	if err := errors.Join(alone.Err(), boss.Err()); err != nil {
+		t.Error(err)
+	}
+}
+
+func named(engine llms.Engine, name string) *agents.Agent {
+	return agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: name})
+}

@@ -1,0 +1,159 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/tools"
+)
+
+// runAll runs the calls of one turn side by side. The results are in the order
+// of the calls; their events appear as they come.
+func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result {
+	ctx = core.WithEmitter(ctx, c.emit)
+	ctx = core.WithAgentContext(ctx, core.AgentContext{
+		core.KeyTools:     c.Tools(),
+		core.KeySubAgents: c.SubAgents(),
+		core.KeyAgentName: c.Name(),
+	})
+	results := make([]core.Result, len(calls))
+	slots := make(chan struct{}, c.config.MaxParallelTools)
+	var running sync.WaitGroup
+	for i, call := range calls {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			results[i] = c.runOne(ctx, call)
+			c.emit(core.Event{Kind: core.EventToolResult, Call: &core.Call{ID: call.ID, Name: call.Name}, Result: &results[i]})
+		})
+	}
+	running.Wait()
+	return results
+}
+
+// runOne runs one call. Whatever goes wrong becomes a result for the model.
+func (c *chat) runOne(ctx context.Context, call llms.ToolCall) core.Result {
+	tool, ok := c.tools[call.Name]
+	if !ok {
+		return core.ErrorResult(c.unknownTool(call.Name))
+	}
+	args, err := parseArguments(call)
+	if err != nil {
+		return core.ErrorResult(err)
+	}
+	result, err := c.contained(ctx, tool, args)
+	if err != nil {
+		return core.ErrorResult(err)
+	}
+	return result
+}
+
+func (c *chat) unknownTool(name string) error {
+	if len(c.specs) == 0 {
+		return fmt.Errorf("there is no tool '%s', and you have no tools at all: answer without", name)
+	}
+	names := make([]string, len(c.specs))
+	for i, spec := range c.specs {
+		names[i] = spec.Name
+	}
+	return fmt.Errorf("there is no tool '%s'. Your tools are: %s", name, strings.Join(names, ", "))
+}
+
+// outcome is what a tool call came to.
+type outcome struct {
+	result core.Result
+	err    error
+}
+
+// contained runs a tool so that it can neither take the program down nor hold
+// the chat up. A tool that ignores its context is left behind: its goroutine
+// ends when the tool does, and what it says then is dropped.
+func (c *chat) contained(ctx context.Context, tool llms.Tool, args map[string]any) (core.Result, error) {
+	name := tool.GetName()
+	if name != tools.DelegateName {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.config.ToolTimeout, errSlowTool)
+		defer cancel()
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		out := outcome{err: fmt.Errorf("tool '%s' ended without a result", name)}
+		defer func() {
+			if p := recover(); p != nil {
+				c.config.Logger.LogAttrs(ctx, slog.LevelError, "a tool panicked",
+					slog.String("tool", name), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+				out = outcome{err: fmt.Errorf("tool '%s' crashed: %v", name, p)}
+			}
+			done <- out
+		}()
+		out.result, out.err = tool.Run(ctx, args)
+	}()
+	select {
+	case out := <-done:
+		return out.result, out.err
+	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), errSlowTool) {
+		return core.Result{}, fmt.Errorf("tool '%s' did not answer within %v and was given up", name, c.config.ToolTimeout)
+	}
+	return core.Result{}, fmt.Errorf("tool '%s' was given up: %w", name, context.Cause(ctx))
+}
+
+var errSlowTool = errors.New("the tool took too long")
+
+// parseArguments reads what a model wrote as arguments.
+func parseArguments(call llms.ToolCall) (map[string]any, error) {
+	text := strings.TrimSpace(call.Arguments)
+	if text == "" {
+		return map[string]any{}, nil // how some models call a tool without arguments
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var args map[string]any
+	if err := dec.Decode(&args); err != nil {
+		return nil, fmt.Errorf("the arguments of tool '%s' are not a JSON object: %w. Send one JSON object", call.Name, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("the arguments of tool '%s' are more than one JSON value. Send one JSON object", call.Name)
+	}
+	if args == nil {
+		return map[string]any{}, nil // null
+	}
+	return plain(args).(map[string]any), nil
+}
+
+// exactInFloat is up to where every integer is a float64.
+const exactInFloat = 1 << 53
+
+// plain turns numbers into float64, which is what Go code expects in a
+// map[string]any, unless that would lose digits: a large id must arrive as it
+// was written.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			v[key] = plain(value)
+		}
+	case []any:
+		for i, value := range v {
+			v[i] = plain(value)
+		}
+	case json.Number:
+		if i, err := v.Int64(); err == nil && max(i, -i) <= exactInFloat {
+			return float64(i)
+		}
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
+			return f
+		}
+	}
+	return v
+}

@@ -1,0 +1,171 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/tools"
+)
+
+// AgentConfig says what an agent is. LLMEngine and AgentName are required;
+// everything else has a default.
+type AgentConfig struct {
+	// LLMEngine is the model.
+	LLMEngine llms.Engine
+	// AgentName is the exact name by which other agents find this one.
+	AgentName string
+	// Description is one line; it is what other agents' prompts carry.
+	Description string
+	// AdvanceDescription and Troubleshooting are what expand tells about it.
+	AdvanceDescription string
+	Troubleshooting    string
+	// SystemPrompt opens the system prompt. Lists of tools and sub-agents are
+	// added after it.
+	SystemPrompt string
+	Tools        []llms.Tool
+	SubAgents    []core.SubAgent
+	// Memory continues one conversation over several chats. Without it, every
+	// chat stands alone.
+	Memory Memory
+
+	// Model overrides the engine's own model.
+	Model string
+	// MaxTokens limits each answer of the model; 0 leaves it to the engine.
+	MaxTokens int
+	// Temperature is the engine's default when nil.
+	Temperature *float64
+
+	// MaxToolIterations is how many rounds of tool calls one chat may take.
+	// Default 25.
+	MaxToolIterations int
+	// MaxParallelTools is how many tools run at once in one chat. Default 8.
+	MaxParallelTools int
+	// ToolTimeout is how long one tool call may take. Default 5 minutes. It
+	// does not apply to delegate: a sub-agent has bounds of its own.
+	ToolTimeout time.Duration
+	// Timeout bounds a whole chat. Default none but the context's.
+	Timeout time.Duration
+	// Delegation bounds the work that one chat hands to sub-agents.
+	Delegation tools.Budget
+	// Hooks run around every tool call, the first outermost.
+	Hooks []tools.Hook
+	// Logger is told where a tool panicked. Default: nobody is. The model
+	// reads of the panic in any case.
+	Logger *slog.Logger
+}
+
+// The defaults of AgentConfig.
+const (
+	DefaultMaxToolIterations = 25
+	DefaultMaxParallelTools  = 8
+	DefaultToolTimeout       = 5 * time.Minute
+)
+
+// withDefaults returns the config with nothing left to decide. Slices are
+// copied: what the caller does to them afterwards changes no agent.
+func (c AgentConfig) withDefaults() AgentConfig {
+	if c.MaxToolIterations == 0 {
+		c.MaxToolIterations = DefaultMaxToolIterations
+	}
+	if c.MaxParallelTools == 0 {
+		c.MaxParallelTools = DefaultMaxParallelTools
+	}
+	if c.ToolTimeout == 0 {
+		c.ToolTimeout = DefaultToolTimeout
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.SubAgents = slices.Clone(c.SubAgents)
+	c.Hooks = slices.Clone(c.Hooks)
+	c.Tools = slices.Clone(c.Tools)
+	if c.Memory != nil {
+		c.Tools = append(c.Tools, c.Memory.Tools()...)
+	}
+	if len(c.SubAgents) > 0 && !hasTool(c.Tools, tools.DelegateName) {
+		c.Tools = append(c.Tools, tools.NewDelegateTool())
+	}
+	return c
+}
+
+func hasTool(ts []llms.Tool, name string) bool {
+	return slices.ContainsFunc(ts, func(t llms.Tool) bool { return t != nil && t.GetName() == name })
+}
+
+// check reports everything that is wrong with the config at once.
+func (c AgentConfig) check() error {
+	var wrong []error
+	if c.LLMEngine == nil {
+		wrong = append(wrong, errors.New("LLMEngine is missing: an agent needs a model"))
+	}
+	if strings.TrimSpace(c.AgentName) == "" {
+		wrong = append(wrong, errors.New("AgentName is missing"))
+	}
+	if c.MaxToolIterations < 0 || c.MaxParallelTools < 0 || c.MaxTokens < 0 || c.ToolTimeout < 0 || c.Timeout < 0 {
+		wrong = append(wrong, errors.New("MaxToolIterations, MaxParallelTools, MaxTokens, ToolTimeout and Timeout must not be negative"))
+	}
+	seen := map[string]bool{}
+	for i, t := range c.Tools {
+		if err := core.CheckTool(t); err != nil {
+			wrong = append(wrong, fmt.Errorf("tool number %d: %w", i+1, err))
+			continue
+		}
+		if seen[t.GetName()] {
+			wrong = append(wrong, fmt.Errorf("two tools are named %q: a model could not tell them apart", t.GetName()))
+		}
+		seen[t.GetName()] = true
+	}
+	return errors.Join(append(wrong, c.checkSubAgents()...)...)
+}
+
+func (c AgentConfig) checkSubAgents() []error {
+	var wrong []error
+	seen := map[string]bool{}
+	for i, s := range c.SubAgents {
+		switch {
+		case s == nil:
+			wrong = append(wrong, fmt.Errorf("sub-agent number %d is nil", i+1))
+			continue
+		case strings.TrimSpace(s.Name()) == "":
+			wrong = append(wrong, fmt.Errorf("sub-agent number %d has no name", i+1))
+		case seen[s.Name()]:
+			wrong = append(wrong, fmt.Errorf("two sub-agents are named %q: a model could not tell them apart", s.Name()))
+		}
+		seen[s.Name()] = true
+		if broken, ok := s.(interface{ Err() error }); ok && broken.Err() != nil {
+			wrong = append(wrong, fmt.Errorf("sub-agent %q: %w", s.Name(), broken.Err()))
+		}
+		if err := findCycle([]string{c.AgentName}, s); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return wrong
+}
+
+// findCycle follows sub-agents that name their own. Agents are told apart by
+// name, because that is what a model delegates to.
+func findCycle(path []string, s core.SubAgent) error {
+	path = append(slices.Clone(path), s.Name())
+	if slices.Contains(path[:len(path)-1], s.Name()) {
+		return fmt.Errorf("sub-agent cycle: %s", strings.Join(path, " → "))
+	}
+	owner, ok := s.(interface{ SubAgents() []core.SubAgent })
+	if !ok {
+		return nil
+	}
+	for _, next := range owner.SubAgents() {
+		if next == nil {
+			continue
+		}
+		if err := findCycle(path, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package agents_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/tools"
+)
+
+func delegation(agent, task, kept string) map[string]any {
+	return map[string]any{"agent_name": agent, "task": task, "kept_work": kept}
+}
+
+func TestDelegationRelaysTheWholeTree(t *testing.T) {
+	leaf, _ := build(t, agents.AgentConfig{AgentName: "leaf"}, llmtest.Reply{Text: "7", Usage: llms.Usage{InputTokens: 3, OutputTokens: 1}})
+	middle, _ := build(t, agents.AgentConfig{AgentName: "middle", SubAgents: []core.SubAgent{leaf}},
+		llmtest.Call("delegate", delegation("leaf", "count the apples", "counting the pears")), llmtest.Say("7 apples"))
+	root, engine := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{middle}},
+		llmtest.Call("delegate", delegation("middle", "look at all the fruit in the basket", "")), llmtest.Say("There are 7."))
+	var got []string
+	for e := range root.ChatStream("how many apples?").Start().Events() {
+		if e.Kind == core.EventText || e.Terminal() {
+			got = append(got, fmt.Sprintf("%s %v %q", e.Kind, e.From, e.Text))
+		}
+	}
+	want := []string{
+		`text [middle leaf] "7"`, `text [middle] "7 "`, `text [middle] "apples"`,
+		`text [] "There "`, `text [] "are "`, `text [] "7."`, `done [] "There are 7."`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"7 apples"}, toolOutputs(engine.Requests()[1])); diff != "" {
+		t.Errorf("the root reads (-want +got):\n%s", diff)
+	}
+}
+
+func TestParallelDelegation(t *testing.T) {
+	var subs []core.SubAgent
+	reply := llmtest.Reply{}
+	for _, name := range []string{"a", "b", "c"} {
+		sub, _ := build(t, agents.AgentConfig{AgentName: name}, llmtest.Say("answer of "+name))
+		subs = append(subs, sub)
+		reply = reply.And("delegate", delegation(name, "the part of "+name, ""))
+	}
+	root, engine := build(t, agents.AgentConfig{SubAgents: subs}, reply, llmtest.Say("ok"))
+	if _, err := root.ChatStream("go").Start().Text(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"answer of a", "answer of b", "answer of c"}
+	if diff := cmp.Diff(want, toolOutputs(engine.Requests()[1])); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A sub-agent that passes its task on, in nearly the same words, is told to do
+// the work itself, and can.
+func TestPassingTheTaskOnIsRefused(t *testing.T) {
+	const task = "Find the three largest files below the directory and say what they hold"
+	leaf, leafEngine := build(t, agents.AgentConfig{AgentName: "leaf"}, llmtest.Say("never asked"))
+	lazy, lazyEngine := build(t, agents.AgentConfig{AgentName: "lazy", SubAgents: []core.SubAgent{leaf}},
+		llmtest.Call("delegate", delegation("leaf", "Please find the three largest files below the directory and say what they hold.", "waiting for the answer")),
+		llmtest.Call("delegate", delegation("leaf", "List the files", "")),
+		llmtest.Say("done by myself"))
+	root, engine := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{lazy}},
+		llmtest.Call("delegate", delegation("lazy", task, "")), llmtest.Say("ok"))
+	if _, err := root.ChatStream(task).Start().Text(); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(leafEngine.Requests()); got != 0 {
+		t.Errorf("the leaf was asked %d times", got)
+	}
+	refusals := toolOutputs(lazyEngine.Requests()[2])
+	if !strings.HasPrefix(refusals[0], "Error: this is nearly the task") || !strings.Contains(refusals[1], "kept_work") {
+		t.Errorf("the sub-agent reads %q", refusals)
+	}
+	if diff := cmp.Diff([]string{"done by myself"}, toolOutputs(engine.Requests()[1])); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestASpentBudgetStopsSubAgentsButNotTheRoot(t *testing.T) {
+	greedyEngine := llmtest.NewEngine(func(llms.Request) llmtest.Reply {
+		reply := llmtest.Call("foo", `{"echo":"more"}`)
+		reply.Usage = llms.Usage{InputTokens: 90, OutputTokens: 10}
+		return reply
+	})
+	greedy, err := agents.New(agents.AgentConfig{LLMEngine: greedyEngine, AgentName: "greedy", Tools: []llms.Tool{tools.NewFooTool()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, engine := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{greedy}, Delegation: tools.Budget{Tokens: 250}},
+		llmtest.Call("delegate", delegation("greedy", "eat", "")),
+		llmtest.Call("delegate", delegation("greedy", "eat more", "")),
+		llmtest.Say("enough"))
+	if text, err := root.ChatStream("go").Start().Text(); text != "enough" || err != nil {
+		t.Fatalf("got %q, %v", text, err)
+	}
+	if got := len(greedyEngine.Requests()); got != 3 {
+		t.Errorf("the sub-agent asked its model %d times under a budget of 250 tokens at 100 each", got)
+	}
+	outputs := toolOutputs(engine.Requests()[2])
+	if !strings.Contains(outputs[0], "sub-agent 'greedy' failed") || !strings.Contains(outputs[1], "budget for delegated work is spent") {
+		t.Errorf("the root reads %q", outputs)
+	}
+}
+
+func TestASubAgentErrorKeepsItsClass(t *testing.T) {
+	sub, _ := build(t, agents.AgentConfig{AgentName: "sub"}, llmtest.Status(401, "bad key"))
+	result, err := tools.NewDelegateTool().Run(
+		core.WithAgentContext(t.Context(), core.AgentContext{"subAgents": []*agents.Agent{sub}}),
+		map[string]any{"agent_name": "sub", "task": "work"})
+	var failed *llms.Error
+	if !errors.As(err, &failed) || failed.Class != llms.ClassAuth {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}

@@ -1,0 +1,102 @@
+package llmtest
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Engine is a scripted model in process. It implements [llms.Engine].
+type Engine struct {
+	model Model
+
+	mu       sync.Mutex
+	requests []llms.Request
+	usage    llms.Usage
+}
+
+// NewEngine returns an engine that answers with m.
+func NewEngine(m Model) *Engine { return &Engine{model: m} }
+
+// Name implements [llms.Engine].
+func (e *Engine) Name() string { return "llmtest/scripted" }
+
+// Requests returns what was asked so far, in the order of the calls. A message
+// slice that the caller goes on appending to is safe: it was copied.
+func (e *Engine) Requests() []llms.Request {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.requests)
+}
+
+// Usage returns what the answers that came to their end have cost.
+func (e *Engine) Usage() llms.Usage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.usage
+}
+
+// Stream implements [llms.Engine].
+func (e *Engine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+	return func(yield func(llms.Event, error) bool) {
+		r.Messages = slices.Clone(r.Messages)
+		e.mu.Lock()
+		e.requests = append(e.requests, r)
+		e.mu.Unlock()
+		if ctx.Err() != nil {
+			yield(llms.Event{}, llms.Canceled(ctx, e.Name()))
+			return
+		}
+		reply := e.model(r).finished(r)
+		events := reply.events()
+		for i, event := range events {
+			if f := reply.Fault; f != nil && (f.Kind == FaultStatus || i >= f.After || i == len(events)-1) {
+				yield(llms.Event{}, e.fail(ctx, f))
+				return
+			}
+			if ctx.Err() != nil {
+				yield(llms.Event{}, llms.Canceled(ctx, e.Name()))
+				return
+			}
+			if event.Kind == llms.EventEnd {
+				e.mu.Lock()
+				e.usage = e.usage.Add(event.Usage)
+				e.mu.Unlock()
+			}
+			if !yield(event, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (e *Engine) fail(ctx context.Context, f *Fault) error {
+	switch f.Kind {
+	case FaultHang:
+		<-ctx.Done()
+		return llms.Canceled(ctx, e.Name())
+	case FaultStatus, FaultError:
+		failed := llms.Classify(llms.Failure{Provider: e.Name(), Status: f.Status, Code: f.Code, Message: f.Message})
+		failed.RetryAfter = f.RetryAfter
+		return failed
+	}
+	return llms.Truncated(ctx, e.Name())
+}
+
+// events returns the reply as an engine streams it.
+func (r Reply) events() []llms.Event {
+	var events []llms.Event
+	for _, piece := range pieces(r.Reasoning) {
+		events = append(events, llms.Event{Kind: llms.EventReasoning, Text: piece})
+	}
+	for _, piece := range pieces(r.Text) {
+		events = append(events, llms.Event{Kind: llms.EventText, Text: piece})
+	}
+	for _, call := range r.Calls {
+		events = append(events, llms.Event{Kind: llms.EventToolCall, Call: &call})
+	}
+	return append(events, llms.Event{Kind: llms.EventEnd, Stop: r.Stop, Usage: r.Usage, Model: "scripted"})
+}
