@@ -157,7 +157,7 @@ func matchAll(all []stored, h hashes) matched {
 		return matched{}
 	}
 	best, end := longestRun(all, h)
-	if best == len(all) || best >= sure {
+	if best == len(all) || best == h.n || best >= sure {
 		return matched{loose: end - best, same: best}
 	}
 	shared := 0
@@ -175,7 +175,8 @@ func matchAll(all []stored, h hashes) matched {
 }
 
 // sure is how many messages in a row must be equal to be taken as the same
-// messages, unless they are all there is. One "ok" proves nothing.
+// messages, unless they are all there is on either side. One "ok" proves
+// nothing.
 const sure = 3
 
 // longestRun returns the longest run of history messages that are the newest

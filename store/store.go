@@ -86,6 +86,8 @@ type Reader interface {
 
 // Writer changes one conversation inside a transaction of [Store.Update].
 type Writer interface {
+	// Conversation returns the conversation as it stands in the transaction.
+	Conversation() Conversation
 	// Append adds messages at the end of the conversation and of its view. A
 	// message whose native id the conversation already has is not stored
 	// again: its Appended says so.

@@ -199,8 +199,9 @@ type View struct {
 	Skipped int
 	Gap     int
 	// LastUser is the position of the newest user message in the view, 0 if
-	// there is none.
-	LastUser int64
+	// there is none. LastUserItem is its item where that was skipped.
+	LastUser     int64
+	LastUserItem *Item
 }
 
 // MessageQuery selects messages: by id, by native id, or a range of a

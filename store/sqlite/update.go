@@ -53,6 +53,9 @@ func (w *writer) flush() error {
 		w.now, w.Messages, w.Summaries, w.Tokens, w.Bytes, w.Head[:], w.ViewItems, w.ViewTokens, w.lastUser, int64(w.ID))
 }
 
+// Conversation implements [store.Writer].
+func (w *writer) Conversation() store.Conversation { return w.row.Conversation }
+
 // Append implements [store.Writer].
 func (w *writer) Append(_ context.Context, ms ...store.NewMessage) ([]store.Appended, error) {
 	if !w.Active() {

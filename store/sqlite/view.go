@@ -122,7 +122,19 @@ func (c *conn) window(v *store.View, w store.Window) error {
 	v.Items = append(oldest, newest...)
 	v.Gap = len(oldest)
 	v.Skipped = v.Count - len(v.Items)
-	return nil
+	return c.skippedUser(v)
+}
+
+// skippedUser adds the newest user message of the view where it was skipped.
+func (c *conn) skippedUser(v *store.View) error {
+	if v.LastUser == 0 || slices.ContainsFunc(v.Items, func(it store.Item) bool { return it.Pos == v.LastUser }) {
+		return nil
+	}
+	items, err := c.items(v.Conversation, v.LastUser, v.LastUser)
+	if err == nil && len(items) > 0 {
+		v.LastUserItem = &items[0].Item
+	}
+	return err
 }
 
 func (c *conn) newest(id store.ConversationID, w store.Window) ([]store.Item, error) {

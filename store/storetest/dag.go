@@ -43,6 +43,7 @@ func testWindows(t *testing.T, f *fixture) {
 		want(t, what+" gap", v.Gap, w.gap)
 		want(t, what+" tokens", v.Tokens, 100)
 		want(t, what+" last user", v.LastUser, 9)
+		want(t, what+" has the last user's item apart", v.LastUserItem != nil, !strings.Contains(w.items, "msg_9"))
 	}
 }
 
