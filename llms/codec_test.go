@@ -347,3 +347,29 @@ func TestEncodeText(t *testing.T) {
 		}
 	}
 }
+
+func TestTimes(t *testing.T) {
+	const want = "2026-01-02T03:04:05"
+	for val, frac := range map[string]string{
+		`"2026-01-02T03:04:05Z"`:              "",
+		`"2026-01-02T04:04:05.25+01:00"`:      ".25",
+		`1767323045`:                          "",
+		`1767323045.25`:                       ".25",
+		`1767323045250`:                       ".25",
+		`1767323045250.0`:                     ".25",
+		`1767323045250000`:                    ".25",
+		`1767323045250000000`:                 ".25",
+		`"1767323045"`:                        "",
+		`{"sec":1767323045,"nsec":250000000}`: ".25",
+	} {
+		m := decode(t, FormatOpenAI, `{"role":"user","content":"x","timestamp":`+val+`}`)
+		if got := m.Time.UTC().Format(time.RFC3339Nano); got != want+frac+"Z" {
+			t.Errorf("%s is read as %s", val, got)
+		}
+	}
+	for _, val := range []string{`"yesterday"`, `null`, `true`, `[]`, `1e300`, `{}`} {
+		if m := decode(t, FormatOpenAI, `{"role":"user","content":"x","time":`+val+`}`); !m.Time.IsZero() {
+			t.Errorf("%s is read as %s", val, m.Time)
+		}
+	}
+}

@@ -46,9 +46,10 @@ func New(encoding string) (llms.Counter, error) {
 
 type counter struct{ codec tokenizer.Codec }
 
-// chunk is how much text is tokenised at once. Merging one unbroken run of
-// characters takes more than linear time, so a long one is cut; a cut costs
-// at most a token or two.
+// chunk is how much text is tokenised at once. The tokenizer spreads a text
+// out into runes and an unbroken run of characters into a heap of its bytes,
+// so time stays linear and memory small only if a long text comes in pieces.
+// A cut costs a token at most.
 const chunk = 8 << 10
 
 // Count counts the tokens of a text of any length in time linear in it.

@@ -3,12 +3,13 @@ package tiktoken
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/lossless-context/lcm/llms"
@@ -39,17 +40,17 @@ func TestEstimateError(t *testing.T) {
 	}
 	counter := newCounter(t, "")
 	var table strings.Builder
-	table.WriteString("The error of llms.Estimate against o200k.\n\n")
-	fmt.Fprintf(&table, "%-12s %8s %8s %10s %8s\n", "text", "bytes", "o200k", "estimate", "error")
+	table.WriteString("The error of llms.Estimate against o200k: over each text of the corpus, and in\nthe kilobyte of it where the error is largest.\n\n")
+	fmt.Fprintf(&table, "%-12s %7s %7s %9s %8s %8s\n", "text", "bytes", "o200k", "estimate", "error", "worst kB")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
-		exact, guess := counter.Count(string(text)), llms.Estimate.Count(string(text))
-		off := 100 * float64(guess-exact) / float64(exact)
-		fmt.Fprintf(&table, "%-12s %8d %8d %10d %+7.1f%%\n", name, len(text), exact, guess, off)
+		exact, guess, off := estimateError(counter, string(text))
+		worst := worstWindow(counter, string(text))
+		fmt.Fprintf(&table, "%-12s %7d %7d %9d %+7.1f%% %+7.1f%%\n", name, len(text), exact, guess, off, worst)
 		if off < tooLow || off > tooHigh {
 			t.Errorf("%s: the estimate is off by %+.1f %%, want %+.0f to %+.0f", name, off, tooLow, tooHigh)
 		}
@@ -67,6 +68,27 @@ func TestEstimateError(t *testing.T) {
 	if diff := cmp.Diff(string(recorded), table.String()); diff != "" {
 		t.Errorf("the recorded errors differ; run with -update if that is meant (-recorded +now):\n%s", diff)
 	}
+}
+
+// estimateError returns both counts and the error of the estimate in percent.
+func estimateError(c llms.Counter, text string) (exact, guess int, off float64) {
+	exact, guess = c.Count(text), llms.Estimate.Count(text)
+	return exact, guess, 100 * float64(guess-exact) / float64(exact)
+}
+
+// worstWindow returns the largest error over the whole kilobytes of a text.
+func worstWindow(c llms.Counter, text string) (worst float64) {
+	for len(text) > 900 {
+		n := min(1000, len(text))
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		if _, _, off := estimateError(c, text[:n]); math.Abs(off) > math.Abs(worst) {
+			worst = off
+		}
+		text = text[n:]
+	}
+	return worst
 }
 
 func TestCount(t *testing.T) {
@@ -102,15 +124,24 @@ func TestChunksChangeLittle(t *testing.T) {
 	}
 }
 
-func TestLongRunsAreLinear(t *testing.T) {
+func TestLongRunsAreCutBetweenCharacters(t *testing.T) {
 	c := newCounter(t, "")
-	for _, run := range []string{" ", "a", "\n", "好", "=", "\x00"} {
-		start := time.Now()
-		if c.Count(strings.Repeat(run, 200_000)) == 0 {
-			t.Errorf("%q counts nothing", run)
+	for _, run := range []string{" ", "a", "\n", "好", "😀", "\x80", "word "} {
+		const n = 20_000
+		text := strings.Repeat(run, n)
+		for rest := text; rest != ""; {
+			at := cut(rest)
+			if at < 1 || at > chunk {
+				t.Fatalf("%q is cut at %d", run, at)
+			}
+			if rest = rest[at:]; utf8.ValidString(text) && !utf8.ValidString(rest) {
+				t.Fatalf("%q is cut inside a character", run)
+			}
 		}
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("200,000 of %q took %v", run, took)
+		// One token for each of them is more than any of these costs but the
+		// stray bytes, and the cuts must not add up.
+		if got := c.Count(text); got == 0 || got > n+len(text)/chunk+1 {
+			t.Errorf("%d of %q cost %d", n, run, got)
 		}
 	}
 }
