@@ -37,7 +37,7 @@ func explain(path string, err error) error {
 		hint = "another process has held the database for longer than busy_timeout_ms: see what it is doing, then repeat the command"
 	case errors.Is(err, fs.ErrPermission):
 		hint = "the file or its directory does not let this user in: change its owner or mode, or point LCM_DATABASE_PATH elsewhere"
-	case errors.Is(err, sqlite3.CANTOPEN):
+	case errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
 		hint = "check that the path names a file, not a directory, and that its directory exists and is writable"
 	case errors.Is(err, sqlite3.IOERR):
 		hint = "the disk reported an error: check it, then run `lcm verify`"
