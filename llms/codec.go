@@ -1,12 +1,14 @@
 package llms
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // RoleError reports a role that is not one of those a shape has.
@@ -136,10 +138,13 @@ func encodeText(m Message) ([]byte, error) {
 //     callers use SplitSystem first. Reasoning without a signature is left
 //     out, since the API refuses it, and arguments that are not a JSON object
 //     are wrapped in one, as {"raw_arguments": "…"}.
-//   - A Ref is written as the line that stands for it, Extra and PartOther
-//     only in the shape they came from.
+//   - A Ref is written as the line that stands for it. Extra and PartOther
+//     are written only in the shape they came from, or if they were made in
+//     Go.
+//   - Bytes that are not UTF-8 become U+FFFD, since no API takes them.
 //
-// FormatText is not a JSON shape and is an error.
+// A translated record is one line. FormatText is not a JSON shape and is an
+// error.
 func EncodeAll(f Format, ms []Message) ([]json.RawMessage, error) {
 	var records []json.RawMessage
 	for i := 0; i < len(ms); i++ {
@@ -176,6 +181,21 @@ func EncodeAll(f Format, ms []Message) ([]json.RawMessage, error) {
 	return records, nil
 }
 
+// sendable makes a record of what was put together from a message's strings
+// and raw JSON: UTF-8 throughout, and on one line. A line break in JSON can
+// only stand between values, where a space will do.
+func sendable(record []byte) json.RawMessage {
+	if !utf8.Valid(record) {
+		record = bytes.ToValidUTF8(record, []byte("\ufffd"))
+	}
+	for i, c := range record {
+		if c == '\n' || c == '\r' {
+			record[i] = ' '
+		}
+	}
+	return record
+}
+
 // SplitSystem takes the system messages out of a conversation, for APIs that
 // want their text apart. The texts are joined by blank lines.
 func SplitSystem(ms []Message) (system string, rest []Message) {
@@ -202,11 +222,15 @@ func Detect(record []byte) (Format, error) {
 	if env.kind != '{' {
 		return "", errNotObject
 	}
+	allowed := openAIRoles
 	if len(env.parts) > 0 {
-		return FormatLCM, knownRole(env.role, lcmRoles)
+		allowed = lcmRoles
 	}
-	if err := knownRole(env.role, openAIRoles); err != nil {
+	if err := knownRole(env.role, allowed); err != nil {
 		return "", err
+	}
+	if len(env.parts) > 0 {
+		return FormatLCM, nil
 	}
 	switch {
 	case env.openAIOnly || env.role == "tool" || env.role == "developer" || env.role == "function":

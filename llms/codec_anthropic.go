@@ -179,7 +179,7 @@ func encodeAnthropic(run []Message) json.RawMessage {
 	dst := append([]byte(`{"role":"`), role...)
 	dst = append(dst, `","content":`...)
 	if p := run[0].Parts; len(run) == 1 && len(p) == 1 && p[0].Kind == PartText && (p[0].Ref != nil || len(p[0].Extra) == 0) {
-		return append(appendQuoted(dst, p[0].shown()), '}')
+		return sendable(append(appendQuoted(dst, p[0].shown()), '}'))
 	}
 	list := len(dst)
 	for _, m := range run {
@@ -192,7 +192,7 @@ func encodeAnthropic(run []Message) json.RawMessage {
 			dst = appendAnthropicPart(dst, p, own, 0)
 		}
 	}
-	return append(closeList(dst, list), '}')
+	return sendable(append(closeList(dst, list), '}'))
 }
 
 // ownExtra says whether the Extra of the message's parts belongs in the shape

@@ -207,7 +207,7 @@ func openAIResult(p Part, own bool) json.RawMessage {
 	if p.Ref != nil {
 		output = []Part{{Kind: PartText, Text: p.Ref.line()}}
 	}
-	return append(appendOpenAIContent(append(dst, `,"content":`...), RoleTool, output, own), '}')
+	return sendable(append(appendOpenAIContent(append(dst, `,"content":`...), RoleTool, output, own), '}'))
 }
 
 func encodeOpenAI(role Role, parts []Part, own bool) json.RawMessage {
@@ -239,7 +239,7 @@ func encodeOpenAI(role Role, parts []Part, own bool) json.RawMessage {
 	} else {
 		dst = appendOpenAIContent(dst, role, said, own)
 	}
-	return append(appendOpenAICalls(dst, calls, own), '}')
+	return sendable(append(appendOpenAICalls(dst, calls, own), '}'))
 }
 
 // isCall reports whether an unknown block came out of tool_calls: parts of the
