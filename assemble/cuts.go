@@ -30,7 +30,7 @@ func Cuts(v store.View) []bool {
 	if gap < len(v.Items) {
 		for _, from := range open {
 			if gap-from <= gapReach {
-				hold(depth, from+1, gap)
+				hold(depth, from+1, gap+1)
 			}
 		}
 		pairUp(v.Items[gap:], gap, depth, func(i int) {

@@ -1,0 +1,88 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+var errBusy = errors.New("the conversation is being compacted")
+
+// leasePoll is how often a run that waits for a lease looks again.
+const leasePoll = 100 * time.Millisecond
+
+// leases keep the runs of several processes on one conversation apart.
+type leases struct {
+	state store.State
+	clock func() time.Time
+	owner string
+	ttl   time.Duration
+}
+
+// lease is held while a conversation is compacted. The nil lease is held by
+// runs without a store for leases.
+type lease struct {
+	*leases
+	key     string
+	version int64
+	expires time.Time
+}
+
+// take takes the lease of a conversation. If another run has it, take waits
+// for it, and says so, or fails with errBusy.
+func (l *leases) take(ctx context.Context, id store.ConversationID, wait bool) (held *lease, waited bool, err error) {
+	held = &lease{leases: l, key: fmt.Sprintf("compact/%d", id)}
+	for ; ; waited = true {
+		err := held.put(ctx, 0)
+		if err == nil {
+			return held, waited, nil
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return nil, waited, fmt.Errorf("taking the lease: %w", err)
+		}
+		if !wait {
+			return nil, waited, errBusy
+		}
+		t := time.NewTimer(leasePoll)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil, waited, ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+func (l *lease) put(ctx context.Context, version int64) error {
+	expires := l.clock().Add(l.ttl)
+	v, err := l.state.Put(ctx, leaseSpace, l.key, []byte(l.owner), version, expires)
+	if err == nil {
+		l.version, l.expires = v, expires
+	}
+	return err
+}
+
+// renew makes the lease last through another call of the summariser. A lease
+// that was lost is no error: should another run have taken it, the store's own
+// check of the view decides whose fold counts.
+func (l *lease) renew(ctx context.Context) error {
+	if l == nil || l.expires.Sub(l.clock()) > l.ttl*3/4 {
+		return nil
+	}
+	if err := l.put(ctx, l.version); err != nil && !errors.Is(err, store.ErrConflict) {
+		return fmt.Errorf("renewing the lease: %w", err)
+	}
+	return nil
+}
+
+// end gives the lease back.
+func (l *lease) end(ctx context.Context) error {
+	err := l.state.Delete(ctx, leaseSpace, l.key, l.version)
+	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("giving the lease back: %w", err)
+}

@@ -1,0 +1,176 @@
+package compact
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/assemble"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
+)
+
+// material is what a fold is made from.
+type material struct {
+	sources  []summary.Source
+	previous string
+	// shape is the summary as the store will make it, but for its text and
+	// id, and nodes what it lists.
+	shape store.Summary
+	nodes []store.Node
+}
+
+// placeholder has the length of an id: the real one is known only after the
+// fold. idSlack is what another id may cost more.
+const (
+	placeholder = store.SummaryID("sum_0f1e2d3c4b5a6978")
+	idSlack     = 4
+)
+
+// load reads what a fold covers, and the summary before it.
+func (n *run) load(ctx context.Context, f Fold) (*material, error) {
+	items := n.view.Items[f.From:f.To]
+	m := &material{shape: store.Summary{ID: placeholder, Kind: f.Kind, Depth: f.Depth}}
+	var messages []store.MessageID
+	var summaries []store.SummaryID
+	for _, it := range items {
+		m.nodes = append(m.nodes, it.Node)
+		if it.IsSummary() {
+			summaries = append(summaries, it.Summary)
+		} else {
+			messages = append(messages, it.Message)
+		}
+	}
+	before := n.before(f)
+	if before != "" {
+		summaries = append(summaries, before)
+	}
+	said, err := byID(n.store.Messages(ctx, store.MessageQuery{IDs: messages}), len(messages), func(m store.Message) store.MessageID { return m.ID })
+	if err != nil {
+		return nil, err
+	}
+	made, err := byID(n.store.Summaries(ctx, store.SummaryQuery{IDs: summaries}), len(summaries), func(s store.Summary) store.SummaryID { return s.ID })
+	if err != nil {
+		return nil, err
+	}
+	m.previous = made[before].Body
+	var echoes []summary.Source
+	for _, it := range items {
+		if s, found := made[it.Summary]; found && it.IsSummary() {
+			m.addSummary(s)
+		} else if msg, found := said[it.Message]; found && !it.IsSummary() {
+			if src := m.addMessage(msg, it.Tokens); msg.Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
+				echoes = append(echoes, src)
+			} else {
+				m.sources = append(m.sources, src)
+			}
+		} else {
+			return nil, fmt.Errorf("%s is in the view: %w", it.Node, store.ErrNotFound)
+		}
+	}
+	// What lcm said itself is covered by the summary, but is not material for
+	// it, unless there is nothing else.
+	if len(m.sources) == 0 {
+		m.sources = echoes
+	}
+	return m, nil
+}
+
+// before returns the summary just before a fold, if there is one.
+func (n *run) before(f Fold) store.SummaryID {
+	if f.From == 0 || (n.view.Skipped > 0 && f.From == n.view.Gap) {
+		return ""
+	}
+	return n.view.Items[f.From-1].Summary
+}
+
+func byID[ID comparable, T any](rows func(func(T, error) bool), want int, id func(T) ID) (map[ID]T, error) {
+	if want == 0 {
+		return nil, nil
+	}
+	found := make(map[ID]T, want)
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		found[id(row)] = row
+	}
+	return found, nil
+}
+
+func (m *material) addSummary(s store.Summary) {
+	m.sources = append(m.sources, summary.Source{ID: string(s.ID), Kind: s.Kind, Time: s.Earliest, Text: s.Body, Tokens: s.Tokens})
+	m.shape.Descendants += 1 + s.Descendants
+	m.shape.Messages += s.Messages
+	m.cover(s.Earliest, s.Latest)
+	m.mention(s.Files)
+}
+
+func (m *material) addMessage(msg store.Message, tokens int) summary.Source {
+	said := msg.Body.Time
+	if said.IsZero() {
+		said = msg.Stored
+	}
+	m.shape.Messages++
+	m.cover(said, said)
+	m.mention(refs(nil, msg.Body.Parts))
+	return summary.Source{
+		ID: msg.ID.String(), Role: msg.Body.Role, Time: said, Seq: msg.Seq, Text: msg.Body.Render(), Tokens: tokens,
+		Tool: msg.Body.Role == llms.RoleTool || len(msg.Body.ToolResults()) > 0,
+	}
+}
+
+func (m *material) cover(from, to time.Time) {
+	if m.shape.Earliest.IsZero() || from.Before(m.shape.Earliest) {
+		m.shape.Earliest = from
+	}
+	if to.After(m.shape.Latest) {
+		m.shape.Latest = to
+	}
+}
+
+func (m *material) mention(files []store.PayloadID) {
+next:
+	for _, f := range files {
+		for _, known := range m.shape.Files {
+			if known == f {
+				continue next
+			}
+		}
+		m.shape.Files = append(m.shape.Files, f)
+	}
+}
+
+// refs adds the payloads that parts refer to.
+func refs(ids []store.PayloadID, parts []llms.Part) []store.PayloadID {
+	for _, p := range parts {
+		if p.Ref != nil {
+			ids = append(ids, store.PayloadID(p.Ref.ID))
+		}
+		if p.Result != nil {
+			ids = refs(ids, p.Result.Output)
+		}
+	}
+	return ids
+}
+
+// rendered is what the summary costs with the given text, as a model is shown
+// it.
+func (m *material) rendered(c llms.Counter, body string) int {
+	s := m.shape
+	s.Body = body
+	return assemble.SummaryTokens(c, s, m.nodes) + idSlack
+}
+
+// floors measures what the shortest summary costs, and a source in its list.
+func floors(c llms.Counter) (summaryFloor, sourceFloor int) {
+	when := time.Date(2026, 11, 30, 23, 59, 59, 0, time.UTC)
+	m := material{shape: store.Summary{ID: placeholder, Kind: summary.Condensed, Depth: 10, Descendants: 1000, Messages: 10_000, Earliest: when, Latest: when}}
+	bare := m.rendered(c, bareText(10_000))
+	m.nodes = make([]store.Node, 10)
+	for i := range m.nodes {
+		m.nodes[i].Summary = placeholder
+	}
+	return bare, max(1, (m.rendered(c, bareText(10_000))-bare+9)/10)
+}

@@ -1,0 +1,209 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
+)
+
+// Store is what a Runner needs of [store.Store].
+type Store interface {
+	Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error)
+	View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error)
+	Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error]
+	Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error]
+	Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error
+}
+
+// Bounds limit a run. Fields that are zero have the defaults given with them.
+type Bounds struct {
+	// MaxPasses is how many folds a run makes: 12. A Hard run may make as
+	// many more as the size of its view needs.
+	MaxPasses int
+	// Deadline is how long a run may take: 120 s. A Hard run that is over it
+	// goes on without the model.
+	Deadline time.Duration
+	// SummaryTimeout is how long the summariser may take for one call: 60 s.
+	SummaryTimeout time.Duration
+	// MaxCalls is how many calls of the summariser a conversation may cost in
+	// CallWindow: 24 in 10 minutes.
+	MaxCalls   int
+	CallWindow time.Duration
+	// LeaseTTL is how long a conversation stays taken if the process that
+	// compacts it dies: 90 s.
+	LeaseTTL time.Duration
+}
+
+func (b Bounds) withDefaults() Bounds {
+	if b.MaxPasses <= 0 {
+		b.MaxPasses = 12
+	}
+	if b.MaxCalls <= 0 {
+		b.MaxCalls = 24
+	}
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&b.Deadline, 120 * time.Second},
+		{&b.SummaryTimeout, 60 * time.Second},
+		{&b.CallWindow, 10 * time.Minute},
+		{&b.LeaseTTL, 90 * time.Second},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	return b
+}
+
+// Config is what a Runner is made of. Only Store is required.
+type Config struct {
+	Store Store
+	// State keeps leases and ledgers. Without it a run is neither kept apart
+	// from others nor bounded across restarts.
+	State store.State
+	// Summariser is asked first. Without one all summaries are extractive.
+	Summariser summary.Summariser
+	// Fallback writes what Summariser did not, [summary.NewExtractive] if it
+	// is nil. It must not need a network.
+	Fallback summary.Summariser
+	Counter  llms.Counter     // llms.Estimate if nil
+	Clock    func() time.Time // time.Now if nil
+	Policy   Policy
+	Bounds   Bounds
+	// Owner names this process in leases; it should be unique.
+	Owner string
+}
+
+// Runner compacts conversations. It is safe for concurrent use.
+type Runner struct {
+	store    Store
+	ledger   *Ledger
+	leases   *leases
+	primary  summary.Summariser
+	fallback summary.Summariser
+	counter  llms.Counter
+	clock    func() time.Time
+	policy   Policy
+	bounds   Bounds
+}
+
+// NewRunner returns a runner.
+func NewRunner(c Config) (*Runner, error) {
+	if c.Store == nil {
+		return nil, errors.New("compact: no store was given")
+	}
+	if c.Fallback == nil {
+		c.Fallback = summary.NewExtractive()
+	}
+	if c.Counter == nil {
+		c.Counter = llms.Estimate
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	r := &Runner{
+		store: c.Store, primary: c.Summariser, fallback: c.Fallback, counter: c.Counter, clock: c.Clock,
+		policy: c.Policy.withDefaults(), bounds: c.Bounds.withDefaults(),
+	}
+	if c.Policy.SummaryFloor <= 0 {
+		r.policy.SummaryFloor, r.policy.SourceFloor = floors(c.Counter)
+	}
+	if c.State != nil {
+		r.ledger = NewLedger(c.State, c.Clock)
+		r.leases = &leases{state: c.State, clock: c.Clock, owner: c.Owner, ttl: r.bounds.LeaseTTL}
+	}
+	return r, nil
+}
+
+// Run compacts a conversation until its view is below the limits that the mode
+// asks for, or a bound is reached. The report says which; an error means that
+// the store failed or ctx ended. Whatever was folded until then stays folded.
+func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, mode Mode) (Report, error) {
+	n := &run{Runner: r, id: id, mode: mode, lim: lim.withDefaults(), pol: r.policy, began: r.clock()}
+	n.report = Report{Conversation: id, Mode: mode}
+	if mode == Full {
+		n.lim.Soft = 1
+	}
+	err := n.guarded(ctx)
+	n.report.Elapsed = r.clock().Sub(n.began)
+	if err != nil {
+		return n.report, fmt.Errorf("compacting conversation %d: %w", id, err)
+	}
+	return n.report, nil
+}
+
+// guarded runs if there is something to do, the ledger allows it and no other
+// run holds the conversation. What needs no work writes nothing.
+func (n *run) guarded(ctx context.Context) error {
+	c, err := n.store.Conversation(ctx, n.id)
+	if err != nil {
+		return err
+	}
+	n.report.TokensBefore, n.report.TokensAfter = c.ViewTokens, c.ViewTokens
+	if c.ViewTokens < n.lim.Soft {
+		n.report.Reason = Below
+		return nil
+	}
+	if err := n.read(ctx); err != nil {
+		return err
+	}
+	n.report.TokensBefore = n.view.Tokens
+	if step := Plan(n.view, n.lim, n.pol); step.Fold == nil && len(step.Stubs) == 0 {
+		n.finish(step)
+		return nil
+	}
+	if n.ledger == nil {
+		n.calls = n.bounds.MaxCalls
+		return n.loop(ctx)
+	}
+	entry, err := n.ledger.open(ctx, n.id)
+	if err != nil {
+		return err
+	}
+	if wait := entry.NotBefore.Sub(n.began); n.mode == Soft && wait > 0 {
+		n.report.Reason = Pause
+		n.report.Detail = fmt.Sprintf("%s; the next attempt is due in %s, a manual one at any time", entry.Detail, wait.Round(time.Second))
+		return nil
+	}
+	return n.leased(ctx, entry)
+}
+
+// leased runs while it holds the conversation's lease.
+func (n *run) leased(ctx context.Context, entry *Entry) error {
+	held, waited, err := n.leases.take(ctx, n.id, n.mode == Hard)
+	if errors.Is(err, errBusy) {
+		n.report.Reason, n.report.Detail = Busy, "another process is compacting this conversation"
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n.lease = held
+	if err = n.reserve(ctx, entry); err == nil && waited {
+		err = n.read(ctx)
+	}
+	if err == nil {
+		err = n.loop(ctx)
+	}
+	// What was learnt is kept even if the caller has gone.
+	ctx = context.WithoutCancel(ctx)
+	if err != nil {
+		n.report.Reason, n.report.Detail = Interrupted, err.Error()
+	}
+	return errors.Join(err, n.ledger.close(ctx, entry, n.report, n.calls), held.end(ctx))
+}
+
+func (n *run) reserve(ctx context.Context, entry *Entry) (err error) {
+	if n.primary != nil {
+		n.calls, err = n.ledger.reserve(ctx, entry, n.bounds, n.mode == Full)
+	}
+	return err
+}
