@@ -11,7 +11,6 @@ import (
 const (
 	ledgerHead     = "Identifiers: "
 	toolLedgerHead = "Identifiers in tool output: "
-	ledgerSep      = "; "
 	omittedHead    = "[omitted: instruction-like text, "
 	omittedTail    = "]"
 )
@@ -88,14 +87,41 @@ func (b *Body) add(line string, at int) {
 	}
 }
 
+// splitLedger returns the entries of a ledger. They are told apart the way
+// they were found, so a line that only looks like a ledger yields nothing but
+// identifiers.
 func splitLedger(s string) []string {
 	var ids []string
-	for id := range strings.SplitSeq(s, ledgerSep) {
-		if id = strings.TrimSpace(id); id != "" {
-			ids = append(ids, id)
-		}
+	for _, id := range Identifiers(s) {
+		ids = append(ids, id.Text)
 	}
 	return ids
+}
+
+// joinLedger is the inverse: entries with a space between them, which costs
+// no tokens, and a semicolon where two would otherwise be read as one.
+func joinLedger(ids []string) string {
+	var b strings.Builder
+	for i, id := range ids {
+		if i > 0 {
+			if !standApart(ids[i-1], id) {
+				b.WriteByte(';')
+			}
+			b.WriteByte(' ')
+		}
+		b.WriteString(id)
+	}
+	return b.String()
+}
+
+// standApart reports whether a and b are told apart with just a space between
+// them. Only what begins with a digit or ends a date can be taken to go on.
+func standApart(a, b string) bool {
+	if !isDigit(a[len(a)-1]) {
+		return true
+	}
+	ids := Identifiers(a + " " + b)
+	return len(ids) == 2 && ids[0].Text == a && ids[1].Text == b
 }
 
 // cutSpeaker reads "role#seq: " at the start of a line and returns its length.

@@ -76,7 +76,7 @@ func (e *Extractive) Summarise(ctx context.Context, r Request) (Result, error) {
 		return Result{}, fmt.Errorf("summarising %d sources: %w", len(r.Sources), err)
 	}
 	budget := min(r.Target, total-1)
-	text, err := d.write(ctx, budget, e.shares(r.Depth), e.footer)
+	text, err := d.write(ctx, e.divide(budget, r.Depth))
 	if err != nil {
 		return Result{}, fmt.Errorf("summarising %d sources: %w", len(r.Sources), err)
 	}
@@ -86,20 +86,32 @@ func (e *Extractive) Summarise(ctx context.Context, r Request) (Result, error) {
 	return Result{Text: text, Method: MethodExtractive}, nil
 }
 
-// shares gives the ledger more of a deeper summary. Each condensation divides
+// shares is a budget divided, in tokens. Sentences get what the others leave,
+// and what the others do not use.
+type shares struct {
+	total, said, seen, footer int
+}
+
+// divide gives the ledger more of a deeper summary. Each condensation divides
 // the room for sentences by its fan-out, and a lone sentence out of hundreds
 // says little, while an identifier still leads to the message it is in.
-func (e *Extractive) shares(depth int) float64 {
-	return min(e.ledger+0.2*float64(max(depth, 0)), max(e.ledger, 0.65))
+func (e *Extractive) divide(budget, depth int) shares {
+	part := func(share float64) int { return int(share * float64(budget)) }
+	return shares{
+		total:  budget,
+		said:   part(min(e.ledger+0.25*float64(max(depth, 0)), max(e.ledger, 0.75))),
+		seen:   part(e.ledger / 2),
+		footer: max(minFooter, part(e.footer)),
+	}
 }
 
 // draft is a summary in the making.
 type draft struct {
-	m      *material
-	f      *features
-	ranked []entry
-	sel    *selection
-	count  func(string) int
+	m          *material
+	f          *features
+	said, seen []entry // the ledger, best first
+	sel        *selection
+	count      func(string) int
 }
 
 func newDraft(ctx context.Context, r Request, c llms.Counter) (*draft, error) {
@@ -107,7 +119,8 @@ func newDraft(ctx context.Context, r Request, c llms.Counter) (*draft, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &draft{m: m, f: f, ranked: l.ranked(), sel: newSelection(m, f), count: c.Count}, nil
+	said, seen := l.ranked()
+	return &draft{m: m, f: f, said: said, seen: seen, sel: newSelection(m, f), count: c.Count}, nil
 }
 
 // analyse takes sources apart: their units, what those are about, and the
@@ -185,29 +198,29 @@ func within(spans *[]span, at int) bool {
 	return len(*spans) > 0 && (*spans)[0].start <= at
 }
 
-// write fills the budget: sentences first, within what ledger and footer
-// leave them, then the ledger, then the footer; what is left over goes to
-// sentences again.
-func (d *draft) write(ctx context.Context, budget int, ledgerShare, footerShare float64) (string, error) {
-	footer := max(minFooter, int(footerShare*float64(budget)))
-	room := budget - footer - int(ledgerShare*float64(budget))
+// write fills the budget: sentences first, within what the ledger needs and
+// the footer leave them, then the ledger, then the footer; what is left over
+// goes to sentences again.
+func (d *draft) write(ctx context.Context, s shares) (string, error) {
+	need := d.count(listed(ledgerHead, d.said, min(len(d.said), s.said)))
+	room := s.total - s.footer - min(need, s.said)
 	var text string
-	for round := 0; round < 4; round++ {
+	for range 4 {
 		if _, err := d.sel.fill(ctx, room, d.price); err != nil {
 			return "", err
 		}
-		text = d.compose(budget, footer)
-		room = budget - d.count(text)
+		text = d.compose(s)
+		room = s.total - d.count(text)
 		if room < minFooter/2 {
 			break
 		}
 	}
-	for d.count(text) > budget && len(d.sel.taken) > 0 {
+	for d.count(text) > s.total && len(d.sel.taken) > 0 {
 		d.sel.drop()
-		text = d.compose(budget, footer)
+		text = d.compose(s)
 	}
-	if d.count(text) > budget {
-		return d.stub(budget), nil
+	if d.count(text) > s.total {
+		return d.stub(s.total), nil
 	}
 	return text, nil
 }
@@ -220,13 +233,14 @@ func (d *draft) price(u int) int {
 
 // compose renders what is chosen so far, with as much of the ledger and the
 // footer as fit beside it.
-func (d *draft) compose(budget, footer int) string {
+func (d *draft) compose(s shares) string {
 	body := d.lines() + d.omissions()
-	used := d.count(body)
-	list := fitLedger(missing(d.ranked, body), budget-used-footer, d.count)
-	used = d.count(body + list)
 	terms := droppedTerms(d.m, d.f, d.sel.covered, func(u int) bool { return d.sel.chosen[u] })
-	return body + list + renderFooter(d.m, terms, min(budget-used, footer), d.count)
+	footer := renderFooter(d.m, terms, min(s.total-d.count(body), s.footer), d.count)
+	left := func() int { return s.total - d.count(body) - d.count(footer) }
+	body += fitLedger(ledgerHead, missing(d.said, body), left(), d.count)
+	body += fitLedger(toolLedgerHead, missing(d.seen, body), min(left(), s.seen), d.count)
+	return body + footer
 }
 
 // lines renders the chosen units in source order. Units that stand side by

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/llms"
 )
@@ -95,9 +96,7 @@ func droppedTerms(m *material, f *features, covered []uint8, kept func(u int) bo
 				sum += f.weight[id]
 			}
 		}
-		// Longer terms say more, but only up to a point; what is repeated and
-		// not kept is what the reader will miss.
-		e.score = sum * e.prior / 1024 * fixed(math.Log(1+float64(e.tf))) / fixed(math.Sqrt(float64(e.n)))
+		e.score = sum * e.prior / 1024 * fixed(e.appeal()) / 1024
 	}
 	sort.Slice(t.terms, func(i, j int) bool {
 		if t.terms[i].score != t.terms[j].score {
@@ -106,6 +105,23 @@ func droppedTerms(m *material, f *features, covered []uint8, kept func(u int) bo
 		return t.terms[i].order < t.terms[j].order
 	})
 	return t.terms
+}
+
+// appeal is how well a term serves as a cue, whatever its words weigh. Two
+// words say more than one, and three little more than two. Being repeated
+// speaks for a term; being spread over the whole span, or one word without a
+// capital, says that it leads nowhere in particular.
+func (e *term) appeal() float64 {
+	a := (1 + 0.3*math.Log(float64(e.tf))) / math.Pow(float64(e.n), 0.6)
+	if e.n == 1 && !startsName(e.text) {
+		a *= 0.5
+	}
+	return a / math.Sqrt(1+float64(e.to-e.from)/16)
+}
+
+func startsName(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r) || spaceless(r)
 }
 
 type termTable struct {

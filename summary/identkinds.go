@@ -30,8 +30,11 @@ func isSlashed(c string, slash int) bool {
 		return false
 	}
 	head, tail := c[:slash], c[slash+1:]
-	if len(head) < 2 && c[0] != '@' || isDigits(head) && isDigits(strings.TrimSuffix(tail, "/")) {
+	if len(head) < 2 && c[0] != '@' || isDigit(head[0]) && len(tail) > 0 && isDigit(tail[0]) {
 		return false
+	}
+	if knownUnit[tail] && !strings.ContainsAny(head, "._-") {
+		return false // rows/s
 	}
 	if strings.IndexByte(tail, '/') < 0 && alternatives[strings.ToLower(c)] {
 		return false
@@ -155,6 +158,9 @@ func isVersionTail(c string) bool {
 	suffix := c[i:]
 	if suffix == "" {
 		return true
+	}
+	if suffix[0] == '+' && len(suffix) > 1 && isDigit(suffix[1]) {
+		return false // a sum
 	}
 	if suffix[0] != '-' && suffix[0] != '+' && !strings.HasPrefix(suffix, "rc") && !strings.HasPrefix(suffix, "beta") {
 		return false

@@ -16,6 +16,8 @@ func (s *identScanner) numeric(lo, hi int) bool {
 		return s.accept(ClassHash, lo, hi)
 	case strings.Count(c, ".") >= 2 && isVersionTail(c):
 		return s.accept(ClassVersion, lo, hi)
+	case isRate(c):
+		return s.accept(ClassNumber, lo, hi)
 	case isPath(c) && strings.IndexFunc(c, func(r rune) bool { return r == '/' || r == '.' }) > 0 && !isDigits(c[:1]+strings.Trim(c, "0123456789./")):
 		return s.accept(ClassPath, lo, hi)
 	case strings.IndexByte(c, '_') > 0 && !isDigits(strings.ReplaceAll(c, "_", "")):
@@ -30,11 +32,11 @@ func (s *identScanner) numeric(lo, hi int) bool {
 	if end, ok := s.number(lo, hi); ok {
 		return s.accept(ClassNumber, lo, end)
 	}
-	// A chunk such as 3/4 or 12-x: what follows the separator may be more.
+	// A chunk such as 0.8+0.4 or 120-x: both sides may be more.
 	for i := lo + 1; i < hi-1; i++ {
 		if s.text[i] == '/' || s.text[i] == '-' || s.text[i] == '+' {
 			s.rest(i+1, hi)
-			break
+			return s.classifyKeeping(lo, i)
 		}
 	}
 	return false
@@ -108,6 +110,15 @@ func (s *identScanner) unitAfter(end int) (int, bool) {
 		return i, true
 	}
 	return 0, false
+}
+
+// isRate reports 600/min, 10/s and 3,200/s.
+func isRate(c string) bool {
+	n, per, ok := strings.Cut(c, "/")
+	if !ok || !(knownUnit[per] || unitWord[per]) {
+		return false
+	}
+	return isDigits(strings.NewReplacer(",", "", ".", "", "_", "").Replace(n))
 }
 
 func spacelessAt(text string, i int) bool {
@@ -290,10 +301,9 @@ var (
 	knownUnit = stringSet(`ns us µs ms s sec secs min mins h hr hrs d B kB KB MB GB TB PB KiB MiB GiB TiB kb mb gb tb
 		k K M G T % x Hz kHz MHz GHz px em rem pt pp mm cm m km kg g mg W kW V A °C C F USD EUR GBP bps kbps Mbps Gbps
 		rps qps fps tps MB/s GB/s KB/s kB/s MiB/s GiB/s msg/s req/s ops/s`)
-	// unitWord follows a number only after a space.
+	// unitWord follows a number only after a space. Things that are merely
+	// counted (12 rows) are left to the sentence they stand in.
 	unitWord = stringSet(`seconds second minutes minute hours hour days day weeks week months month years year
-		milliseconds microseconds nanoseconds bytes bits kilobytes megabytes gigabytes tokens token messages rows lines
-		requests retries connections workers threads cores percent points users files items times dollars euros
-		tests calls entries records nodes shards replicas partitions`)
+		milliseconds microseconds nanoseconds bytes bits kilobytes megabytes gigabytes tokens percent dollars euros`)
 	cjkUnits = []string{"毫秒", "微秒", "秒", "分钟", "小时", "天", "元", "万", "亿", "个月", "ミリ秒", "時間", "分", "円", "밀리초", "초", "분", "시간", "원"}
 )

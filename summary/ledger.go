@@ -1,9 +1,10 @@
 package summary
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sort"
-	"strings"
 )
 
 // entry is an identifier of the material, with all its occurrences.
@@ -59,29 +60,36 @@ func (l *ledger) inherit(item ledgerItem) {
 	l.add(item.text, ids[0].Class, from)
 }
 
-// ranked returns the entries that are worth the most for their length first.
-func (l *ledger) ranked() []entry {
-	out := make([]entry, len(l.entries))
-	copy(out, l.entries)
-	for i := range out {
-		e := &out[i]
+// ranked returns the entries that are worth the most for their length first:
+// those that were said, and those that were only seen in tool traffic or code.
+func (l *ledger) ranked() (said, seen []entry) {
+	for _, e := range l.entries {
 		worth := classWeight[e.class] * (1 + 0.3*math.Log(float64(e.tf))) * originWeight[e.origin]
-		e.score = fixed(16 * worth / math.Sqrt(float64(len(e.text)+8)))
-	}
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := &out[i], &out[j]
-		if (a.origin <= fromAssistant) != (b.origin <= fromAssistant) {
-			return a.origin <= fromAssistant
+		if e.origin > fromAssistant && e.class == ClassNumber {
+			worth /= 4 // tools print numbers by the thousand
 		}
-		return a.score > b.score
-	})
-	return out
+		e.score = fixed(16 * worth / math.Sqrt(float64(len(e.text)+8)))
+		if e.origin <= fromAssistant {
+			said = append(said, e)
+		} else {
+			seen = append(seen, e)
+		}
+	}
+	byScore := func(a, b entry) int {
+		if c := cmp.Compare(b.score, a.score); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.order, b.order)
+	}
+	slices.SortFunc(said, byScore)
+	slices.SortFunc(seen, byScore)
+	return said, seen
 }
 
-// missing returns the ranked entries that kept does not mention.
-func missing(ranked []entry, kept string) []entry {
+// missing returns the entries that kept does not mention.
+func missing(entries []entry, kept string) []entry {
 	var out []entry
-	for _, e := range ranked {
+	for _, e := range entries {
 		if !Mentions(kept, e.text) {
 			out = append(out, e)
 		}
@@ -89,30 +97,19 @@ func missing(ranked []entry, kept string) []entry {
 	return out
 }
 
-// listed renders the first n entries, each once: an entry that a longer one
-// contains is not repeated. Those from conversation and those from tools and
-// code stand on lines of their own, in order of rank, so that a later
-// condensation can tell them apart.
-func listed(entries []entry, n int) string {
-	said, seen := make([]string, 0, n), make([]string, 0, n)
+// listed renders the first n entries as a line, in order of rank. An entry
+// that a longer one contains is not repeated.
+func listed(head string, entries []entry, n int) string {
+	ids := make([]string, 0, n)
 	for i, e := range entries[:n] {
-		if containedIn(entries[:n], i) {
-			continue
-		}
-		if e.origin <= fromAssistant {
-			said = append(said, e.text)
-		} else {
-			seen = append(seen, e.text)
+		if !containedIn(entries[:n], i) {
+			ids = append(ids, e.text)
 		}
 	}
-	var b strings.Builder
-	if len(said) > 0 {
-		b.WriteString(ledgerHead + strings.Join(said, ledgerSep) + "\n")
+	if len(ids) == 0 {
+		return ""
 	}
-	if len(seen) > 0 {
-		b.WriteString(toolLedgerHead + strings.Join(seen, ledgerSep) + "\n")
-	}
-	return b.String()
+	return head + joinLedger(ids) + "\n"
 }
 
 // containedIn reports whether another entry mentions entry i.
@@ -127,10 +124,12 @@ func containedIn(entries []entry, i int) bool {
 }
 
 // fitLedger renders as many entries as cost at most budget tokens.
-func fitLedger(entries []entry, budget int, count func(string) int) string {
+func fitLedger(head string, entries []entry, budget int, count func(string) int) string {
 	if budget <= 0 {
 		return ""
 	}
-	n := sort.Search(len(entries), func(n int) bool { return count(listed(entries, n+1)) > budget })
-	return listed(entries, n)
+	// Every entry costs a token or more, so longer lists need no look.
+	limit := min(len(entries), budget)
+	n := sort.Search(limit, func(n int) bool { return count(listed(head, entries, n+1)) > budget })
+	return listed(head, entries, n)
 }

@@ -25,8 +25,8 @@ import (
 // Options says how to fold. The zero value is the documented benchmark.
 type Options struct {
 	// ChunkTokens is the size of what a leaf is made from. Zero takes 20,000,
-	// or a sixteenth of the conversation where that is less, so that three
-	// depths are reached.
+	// compaction's own default, or a fifth of the conversation where that is
+	// less, so that three depths are reached.
 	ChunkTokens int
 	// Budget is the size of a leaf for each token of its messages. Zero takes
 	// 0.15.
@@ -44,7 +44,7 @@ type Options struct {
 
 func (o Options) withDefaults(total int) Options {
 	if o.ChunkTokens <= 0 {
-		o.ChunkTokens = max(min(20_000, total/16), 400)
+		o.ChunkTokens = max(min(20_000, total/5), 400)
 	}
 	if o.Budget <= 0 {
 		o.Budget = 0.15
@@ -179,4 +179,16 @@ func (r *runner) summarise(ctx context.Context, req summary.Request, from, to in
 	return node{from: from, to: to, source: summary.Source{
 		ID: fmt.Sprintf("sum_%d_%d_%d", req.Depth, from, to), Kind: req.Kind, Seq: r.messages[from].Seq, Text: got.Text,
 	}}, nil
+}
+
+// FromMessages renders messages as the sources of summaries.
+func FromMessages(messages []llms.Message) []summary.Source {
+	out := make([]summary.Source, len(messages))
+	for i, m := range messages {
+		out[i] = summary.Source{
+			ID: fmt.Sprintf("msg_%d", i+1), Seq: int64(i + 1), Role: m.Role, Time: m.Time,
+			Text: m.Render(), Tool: m.Role == llms.RoleTool,
+		}
+	}
+	return out
 }
