@@ -41,6 +41,7 @@ func TestCarve(t *testing.T) {
 		{"Python", `["x", "` + python + `", 7]`, `["x", "", 7]`, long},
 		{"PHP", `"` + strings.ReplaceAll(python, "line", `\/line\/`) + `"`, `""`, strings.ReplaceAll(long, "line", "/line/")},
 		{"Jackson", `"` + stringify + `\u001B"`, `""`, long + "\x1b"},
+		{"line separators", `"` + strings.Repeat("é", 20) + `\u2028"`, `""`, strings.Repeat("é", 20) + "\u2028"},
 		{"base64", `{"data":"` + b64 + `"}`, `{"data":""}`, string(binary)},
 		{"data URL", `{"url":"data:image/png;base64,` + b64 + `"}`, `{"url":"data:image/png;base64,"}`, string(binary)},
 		{"data URL of PHP", `{"url":"data:image\/png;base64,` + strings.ReplaceAll(b64, "/", `\/`) + `"}`, `{"url":"data:image\/png;base64,"}`, string(binary)},

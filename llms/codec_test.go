@@ -115,6 +115,8 @@ func TestDecodeOpenAI(t *testing.T) {
 			{"id":"c2","type":"function","function":{"name":"f","arguments":"{\"a\":"}},
 			{"id":"c3","type":"custom","custom":{"name":"sql","input":"select 1"}}]}`,
 			Message{Role: RoleAssistant, Parts: []Part{{Kind: PartReasoning, Text: "hm"}, call("c1", "f", `{"a":1}`), call("c2", "f", `{"a":`), custom}}},
+		{"arguments that are no string", `{"role":"assistant","content":"x","tool_calls":[{"function":{"name":"f","arguments":{"a": 1}}}]}`,
+			Message{Role: RoleAssistant, Parts: []Part{textPart("x"), call("", "f", `{"a": 1}`)}}},
 		{"function_call of old", `{"role":"assistant","content":null,"function_call":{"name":"g","arguments":"{}"}}`,
 			Message{Role: RoleAssistant, Parts: []Part{legacy}}},
 		{"tool", `{"role":"tool","tool_call_id":"c1","content":"out","created_at":1767323045}`,
@@ -371,5 +373,39 @@ func TestTimes(t *testing.T) {
 		if m := decode(t, FormatOpenAI, `{"role":"user","content":"x","time":`+val+`}`); !m.Time.IsZero() {
 			t.Errorf("%s is read as %s", val, m.Time)
 		}
+	}
+}
+
+func TestEncodeErrors(t *testing.T) {
+	two := Message{Role: RoleTool, Parts: append(Result("a", "", "1", false).Parts, Result("b", "", "2", false).Parts...)}
+	if _, err := Encode(FormatOpenAI, two); err == nil || !strings.Contains(err.Error(), "EncodeAll") {
+		t.Errorf("two results in one record: %v", err)
+	}
+	for _, f := range []Format{FormatLCM, FormatAnthropic, FormatOpenAI} {
+		var role *RoleError
+		if _, err := Encode(f, Message{Role: "robot"}); !errors.As(err, &role) {
+			t.Errorf("%s: a bad role gives %v", f, err)
+		}
+	}
+	for _, f := range []Format{FormatText, "yaml"} {
+		if _, err := EncodeAll(f, []Message{User("x")}); err == nil {
+			t.Errorf("EncodeAll(%s) gave no error", f)
+		}
+	}
+	if _, err := Encode("yaml", User("x")); err == nil {
+		t.Error("an unknown format gave no error")
+	}
+}
+
+func TestMessageAccessors(t *testing.T) {
+	m := everything()
+	if got := m.PlainText(); got != "Looking." {
+		t.Errorf("PlainText = %q", got)
+	}
+	if got := m.ToolCalls(); len(got) != 1 || got[0].ID != "c1" {
+		t.Errorf("ToolCalls = %v", got)
+	}
+	if got := m.ToolResults(); len(got) != 2 || !got[1].IsError {
+		t.Errorf("ToolResults = %v", got)
 	}
 }
