@@ -97,10 +97,11 @@ type shares struct {
 // says little, while an identifier still leads to the message it is in.
 func (e *Extractive) divide(budget, depth int) shares {
 	part := func(share float64) int { return int(share * float64(budget)) }
+	// What tools printed fades first.
 	return shares{
 		total:  budget,
 		said:   part(min(e.ledger+0.25*float64(max(depth, 0)), max(e.ledger, 0.75))),
-		seen:   part(e.ledger / 2),
+		seen:   part(e.ledger / 2 / float64(1+max(depth, 0))),
 		footer: max(minFooter, part(e.footer)),
 	}
 }

@@ -113,7 +113,7 @@ func droppedTerms(m *material, f *features, covered []uint8, kept func(u int) bo
 // capital, says that it leads nowhere in particular.
 func (e *term) appeal() float64 {
 	a := (1 + 0.3*math.Log(float64(e.tf))) / math.Pow(float64(e.n), 0.6)
-	if e.n == 1 && !startsName(e.text) {
+	if e.n == 1 && (!startsName(e.text) || len(e.text) < 4) {
 		a *= 0.5
 	}
 	return a / math.Sqrt(1+float64(e.to-e.from)/16)
@@ -138,7 +138,7 @@ func (t *termTable) unit(m *material, f *features, covered []uint8, u int) {
 	w := wordScanner{text: text}
 	for w.next() {
 		id, ok := f.has(stemFeature, w.key)
-		if w.stop || !ok {
+		if w.stop || !ok || isDigit(text[w.start]) {
 			run = run[:0]
 			continue
 		}

@@ -68,7 +68,7 @@ func (s *identScanner) chunk() (lo, hi, flags int, ok bool) {
 			if chunkByte[b] {
 				break
 			}
-			i++
+			i += escapeLen(text, i)
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(text[i:])
@@ -107,6 +107,15 @@ func (s *identScanner) chunk() (lo, hi, flags int, ok bool) {
 	}
 	s.pos = i
 	return lo, i, flags, true
+}
+
+// escapeLen is the length of the byte at i, or of the escape that it begins:
+// in quoted JSON "\nNext" the n is no part of the word.
+func escapeLen(text string, i int) int {
+	if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("ntrbf", text[i+1]) >= 0 {
+		return 2
+	}
+	return 1
 }
 
 // chunkFlag says what byte i adds to what is known of the chunk at lo.

@@ -158,10 +158,14 @@ func closers(text string, i, hi int) int {
 	return i
 }
 
-// cutLong returns a place at most limit bytes past lo, after a space or a
-// clause if there is one in the second half, where a run-on line may be cut.
-func cutLong(text string, lo, limit int) int {
-	hi := lo + limit
+// cutLong returns hi, or where text[lo:hi] is longer than limit bytes a place
+// within them where it may be cut: after a space or a clause if there is one
+// in the second half.
+func cutLong(text string, lo, hi, limit int) int {
+	if hi-lo <= limit {
+		return hi
+	}
+	hi = lo + limit
 	for hi > lo && !utf8.RuneStart(text[hi]) {
 		hi--
 	}

@@ -11,6 +11,7 @@ import (
 const (
 	minUnitBytes  = 12  // shorter ones say nothing alone
 	maxUnitBytes  = 360 // longer ones are cut, so that one run-on line cannot take the whole budget
+	maxFenceBytes = 200 // likewise for a line of data, of which the head is enough
 	fencedLines   = 3   // of a code block or a tool's output that may be quoted
 	fencedErrors  = 12  // further lines that report failures
 	firstPrior    = 1.15
@@ -285,13 +286,11 @@ func (p *splitter) pieces(start, end int, from origin, untrusted, prose bool) {
 			if prose {
 				stop = sentenceEnd(text, lo, hi)
 			}
-			if stop-lo > maxUnitBytes {
-				stop = cutLong(text, lo, maxUnitBytes)
-				if !prose {
-					p.add(lo, stop, from, untrusted)
-					break // the head of a long line of data is enough
-				}
+			if !prose {
+				p.add(lo, cutLong(text, lo, stop, maxFenceBytes), from, untrusted)
+				break
 			}
+			stop = cutLong(text, lo, stop, maxUnitBytes)
 			p.add(lo, stop, from, untrusted)
 			lo = stop
 		}

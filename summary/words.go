@@ -50,7 +50,7 @@ func (w *wordScanner) next() bool {
 				w.alphabetic()
 				return true
 			}
-			w.pos++
+			w.pos += escapeLen(w.text, w.pos)
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(w.text[w.pos:])
