@@ -70,18 +70,26 @@ type Input struct {
 	Flags store.Flag
 }
 
+// Stored says what became of appended messages.
+type Stored struct {
+	Messages []store.Appended
+	// Conversation is the conversation with the messages in it.
+	Conversation store.Conversation
+}
+
 // Append stores messages at the end of a conversation, in one transaction. A
 // message whose id is there already with the same record is not stored again;
 // one whose id is there with another record is stored as well, flagged as a
 // possible duplicate.
-func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...Input) ([]store.Appended, error) {
+func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...Input) (Stored, error) {
 	ready, err := in.prepareAll(ctx, ms)
 	if err != nil {
-		return nil, err
+		return Stored{}, err
 	}
-	var done []store.Appended
-	err = in.store.Update(ctx, id, func(w store.Writer) error {
-		done, err = write(ctx, w, ready)
+	var done Stored
+	err = in.store.Update(ctx, id, func(w store.Writer) (err error) {
+		done.Messages, err = write(ctx, w, ready)
+		done.Conversation = w.Conversation()
 		return err
 	})
 	return done, err

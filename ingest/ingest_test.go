@@ -44,7 +44,7 @@ func (b bed) append(t *testing.T, ms ...llms.Message) []store.Appended {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return done
+	return done.Messages
 }
 
 func (b bed) sync(t *testing.T, ms ...llms.Message) ingest.Synced {

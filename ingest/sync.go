@@ -19,6 +19,9 @@ type Synced struct {
 	// Rewound is set if the history leaves the stored one at an earlier
 	// message: what came after that is kept as a branch.
 	Rewound *store.Branch
+	// Conversation is the conversation with the new messages in it; it is
+	// zero if there were none.
+	Conversation store.Conversation
 	// Loose counts messages that the history has before the part that
 	// matches: a host's own summary of older messages, a changed system
 	// prompt. They are stored outside the view.
@@ -211,6 +214,7 @@ func (in *Ingester) commit(ctx context.Context, w store.Writer, done *Synced, ba
 	if err != nil {
 		return err
 	}
+	done.Conversation = w.Conversation()
 	for _, a := range all {
 		if a.Existed {
 			done.Existing++

@@ -1,0 +1,158 @@
+package lcm
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+
+	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/store"
+)
+
+// owner names this engine in leases.
+func owner() string { return fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8]) }
+
+// limits turns a budget into the sizes at which compaction works.
+func (e *Engine) limits(budget int) compact.Limits {
+	return compact.Limits{
+		Budget: budget,
+		Soft:   int(e.settings.soft * float64(budget)),
+		Hard:   int(e.settings.hard * float64(budget)),
+	}
+}
+
+// maintain has a conversation folded in the background once it is above the
+// soft threshold. Below it, nothing happens and nothing is paid.
+func (s *Session) maintain(ctx context.Context, c store.Conversation) {
+	e := s.engine
+	if e.settings.foreground || c.ViewTokens < e.limits(e.budgetOf(c.ID)).Soft {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
+	if e.keeper == nil {
+		// Background work outlives the call that made it necessary.
+		e.keeper = compact.NewMaintainer(context.WithoutCancel(ctx), e.compactSoftly, e.logRun)
+	}
+	e.keeper.Notify(c.ID)
+}
+
+// budgetOf returns the budget of the last Context of a conversation, else the
+// engine's.
+func (e *Engine) budgetOf(id store.ConversationID) int {
+	if b, ok := e.budgets.Load(id); ok {
+		return b.(int)
+	}
+	return e.settings.budget
+}
+
+func (e *Engine) compactSoftly(ctx context.Context, id store.ConversationID) (compact.Report, error) {
+	return e.runner.Run(ctx, id, e.limits(e.budgetOf(id)), compact.Soft)
+}
+
+// logRun reports background work: it has no caller to return an error to.
+func (e *Engine) logRun(r compact.Report, err error) {
+	switch {
+	case err != nil:
+		e.settings.log.Error("compaction failed", "conversation", r.Conversation, "err", err)
+	case r.Cause != nil:
+		e.settings.log.Warn("compaction went on without the summariser", "conversation", r.Conversation, "reason", r.Reason, "err", r.Cause)
+	default:
+		e.settings.log.Debug("compacted", "report", r.String())
+	}
+}
+
+// Close ends background work and waits for it as long as ctx allows. What was
+// begun is finished or leaves no trace.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	keeper := e.keeper
+	e.mu.Unlock()
+	if keeper == nil {
+		return nil
+	}
+	return keeper.Close(ctx)
+}
+
+// Settle waits until background work has nothing left to do.
+func (e *Engine) Settle(ctx context.Context) error {
+	e.mu.Lock()
+	keeper := e.keeper
+	e.mu.Unlock()
+	if keeper == nil {
+		return nil
+	}
+	return keeper.Wait(ctx)
+}
+
+// CompactOptions says how far Compact goes.
+type CompactOptions struct {
+	// Budget is the size of the context window; 0 is the last one used.
+	Budget int
+	// Full folds everything outside the fresh tail, whatever the thresholds
+	// say.
+	Full bool
+	// OnRun is told of each run: a long compaction takes several.
+	OnRun func(compact.Report)
+}
+
+// Compact folds the session now, until it is below the soft threshold or
+// nothing is left to fold. The report adds up all runs.
+func (s *Session) Compact(ctx context.Context, o CompactOptions) (compact.Report, error) {
+	budget, err := s.useBudget(o.Budget)
+	if err != nil {
+		return compact.Report{}, err
+	}
+	id, err := s.active(ctx)
+	if err != nil {
+		return compact.Report{}, err
+	}
+	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, OnRun: o.OnRun})
+}
+
+// Compact is [Session.Compact] for a conversation by number.
+func (e *Engine) Compact(ctx context.Context, id store.ConversationID, o CompactOptions) (compact.Report, error) {
+	if o.Budget == 0 {
+		o.Budget = e.budgetOf(id)
+	}
+	mode := compact.Hard
+	if o.Full {
+		mode = compact.Full
+	}
+	var total compact.Report
+	for {
+		r, err := e.runner.Run(ctx, id, e.limits(o.Budget), mode)
+		total = sum(total, r)
+		if o.OnRun != nil {
+			o.OnRun(r)
+		}
+		if err != nil || r.Reason != compact.Passes || !r.Progress() {
+			return total, err
+		}
+	}
+}
+
+// sum adds a run to what earlier runs did.
+func sum(total, r compact.Report) compact.Report {
+	if total.Passes == 0 {
+		return r
+	}
+	r.TokensBefore = total.TokensBefore
+	r.Passes += total.Passes
+	r.Leaves += total.Leaves
+	r.Condensed += total.Condensed
+	r.Stubs += total.Stubs
+	r.Calls += total.Calls
+	r.Fallbacks += total.Fallbacks
+	r.Bare += total.Bare
+	r.Stale += total.Stale
+	r.TokensIn += total.TokensIn
+	r.TokensOut += total.TokensOut
+	r.Elapsed += total.Elapsed
+	return r
+}

@@ -1,0 +1,188 @@
+package lcm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+
+	"github.com/lossless-context/lcm/assemble"
+	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// Context is what a model should be sent.
+type Context struct {
+	// Messages are valid for every provider: call and result in pairs, no
+	// empty message.
+	Messages []llms.Message
+	Tokens   int
+	Budget   int
+	// Items says what each part of it is and costs, oldest first.
+	Items []assemble.Shown
+	// Dropped is what the view holds but the budget does not.
+	Dropped []store.Node
+	// Skipped counts older items that were not even looked at.
+	Skipped int
+	// Repairs says what was changed to make the messages valid.
+	Repairs []string
+	// Compaction is what had to be folded before the view fitted, if
+	// anything.
+	Compaction *compact.Report
+}
+
+// Context returns what the model should see within a budget of tokens; 0
+// stands for the last budget used. It waits for folding only where the view
+// is above the hard threshold of the budget.
+func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
+	budget, err := s.useBudget(budget)
+	if err != nil {
+		return Context{}, err
+	}
+	id, err := s.active(ctx)
+	if err != nil {
+		return Context{}, err
+	}
+	s.engine.budgets.Store(id, budget)
+	view, report, err := s.engine.fit(ctx, id, budget)
+	if err != nil {
+		return Context{}, err
+	}
+	in, err := s.load(ctx, view, budget)
+	if err != nil {
+		return Context{}, err
+	}
+	out, err := assemble.Build(in)
+	if err != nil {
+		return Context{}, err
+	}
+	return Context{
+		Messages: out.Messages, Tokens: out.Tokens, Budget: budget, Items: out.Items,
+		Dropped: out.Dropped, Skipped: view.Skipped, Repairs: out.Repairs, Compaction: report,
+	}, nil
+}
+
+// useBudget remembers the budget of the last call for the calls that name
+// none, and for background work.
+func (s *Session) useBudget(budget int) (int, error) {
+	if budget != 0 && budget < MinBudget {
+		return 0, fmt.Errorf("a budget of %d tokens is too small: use at least %d", budget, MinBudget)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if budget != 0 {
+		s.budget = budget
+	}
+	return s.budget, nil
+}
+
+// fit reads the view, folded first if it is above the hard threshold.
+func (e *Engine) fit(ctx context.Context, id store.ConversationID, budget int) (store.View, *compact.Report, error) {
+	// More than the budget never fits, so no more than that is read.
+	window := store.Window{NewestTokens: budget}
+	view, err := e.store.View(ctx, id, window)
+	if err != nil || view.Tokens < e.limits(budget).Hard {
+		return view, nil, err
+	}
+	// Where folding stops early, what does not fit is left out of this
+	// context, and the report says why.
+	report, err := e.runner.Run(ctx, id, e.limits(budget), compact.Hard)
+	if err != nil {
+		return view, nil, err
+	}
+	view, err = e.store.View(ctx, id, window)
+	return view, &report, err
+}
+
+// load reads what the items of a view name.
+func (s *Session) load(ctx context.Context, view store.View, budget int) (assemble.Input, error) {
+	in := assemble.Input{
+		View: view, Pinned: view.LastUserItem, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
+		Messages: map[store.MessageID]store.Message{}, Summaries: map[store.SummaryID]assemble.Rendered{},
+	}
+	items := view.Items
+	if view.LastUserItem != nil {
+		items = append([]store.Item{*view.LastUserItem}, items...)
+	}
+	if err := s.loadMessages(ctx, &in, items); err != nil {
+		return in, err
+	}
+	if err := s.loadSummaries(ctx, &in, items); err != nil {
+		return in, err
+	}
+	return in, s.loadPayloads(ctx, &in)
+}
+
+// loadMessages takes what the last call has read already: messages never
+// change.
+func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []store.Item) error {
+	s.mu.Lock()
+	seen := s.seen
+	s.mu.Unlock()
+	var missing []store.MessageID
+	for _, it := range items {
+		if it.IsSummary() {
+			continue
+		}
+		if m, ok := seen[it.Message]; ok {
+			in.Messages[m.ID] = m
+		} else {
+			missing = append(missing, it.Message)
+		}
+	}
+	if missing != nil {
+		for m, err := range s.engine.store.Messages(ctx, store.MessageQuery{IDs: missing}) {
+			if err != nil {
+				return err
+			}
+			in.Messages[m.ID] = m
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = maps.Clone(in.Messages)
+	return nil
+}
+
+func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items []store.Item) error {
+	var ids []store.SummaryID
+	for _, it := range items {
+		if it.IsSummary() {
+			ids = append(ids, it.Summary)
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	for sum, err := range s.engine.store.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
+		if err != nil {
+			return err
+		}
+		sources, err := s.engine.store.Sources(ctx, sum.ID)
+		if err != nil {
+			return err
+		}
+		in.Summaries[sum.ID] = assemble.Rendered{Summary: sum, Sources: sources}
+	}
+	return nil
+}
+
+// loadPayloads reads the images and files that the fresh tail shows.
+func (s *Session) loadPayloads(ctx context.Context, in *assemble.Input) error {
+	for _, id := range assemble.Wanted(*in) {
+		p, err := s.engine.store.Payload(ctx, id)
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+		if err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
+		if in.Payloads == nil {
+			in.Payloads = map[store.PayloadID][]byte{}
+		}
+		in.Payloads[id] = data
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package lcm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// Session is the memory of one agent session, named by a key that stays the
+// same when the program restarts. Its conversation is made when something is
+// first appended.
+type Session struct {
+	engine *Engine
+	open   store.NewConversation
+
+	mu     sync.Mutex
+	conv   store.ConversationID // the active conversation, once known
+	budget int                  // of the last Context
+	seen   map[store.MessageID]store.Message
+}
+
+// SessionOption says more about a session than its key.
+type SessionOption func(*store.NewConversation)
+
+// InProject says where the session's work happens.
+func InProject(p store.Project) SessionOption {
+	return func(n *store.NewConversation) { n.Project = p }
+}
+
+// ByAgent names the agent or host that speaks in the session.
+func ByAgent(name string) SessionOption {
+	return func(n *store.NewConversation) { n.Agent = name }
+}
+
+// Titled gives the session a title for people.
+func Titled(title string) SessionOption {
+	return func(n *store.NewConversation) { n.Title = title }
+}
+
+// ChildOf says that the session is a sub-agent's.
+func ChildOf(parent store.ConversationID) SessionOption {
+	return func(n *store.NewConversation) { n.Parent = parent }
+}
+
+// Session returns the session with the given key. It does no I/O: a bad key is
+// reported by the first method that is called.
+func (e *Engine) Session(key string, options ...SessionOption) *Session {
+	n := store.NewConversation{Key: key}
+	for _, o := range options {
+		o(&n)
+	}
+	return &Session{engine: e, open: n, budget: e.settings.budget}
+}
+
+// Key returns the session's key.
+func (s *Session) Key() string { return s.open.Key }
+
+// Conversation returns the session's active conversation, made if there is
+// none.
+func (s *Session) Conversation(ctx context.Context) (store.Conversation, error) {
+	s.mu.Lock()
+	id := s.conv
+	s.mu.Unlock()
+	if id != 0 {
+		c, err := s.engine.store.Conversation(ctx, id)
+		if err != nil || c.Active() {
+			return c, err
+		}
+	}
+	c, err := s.engine.store.Open(ctx, s.open)
+	if err != nil {
+		return c, fmt.Errorf("session %q: %w", s.open.Key, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conv = c.ID
+	return c, nil
+}
+
+// active returns the conversation's number without looking whether it is
+// still active.
+func (s *Session) active(ctx context.Context) (store.ConversationID, error) {
+	s.mu.Lock()
+	id := s.conv
+	s.mu.Unlock()
+	if id != 0 {
+		return id, nil
+	}
+	c, err := s.Conversation(ctx)
+	return c.ID, err
+}
+
+// onActive runs fn on the active conversation, and once more on its successor
+// if another process archived it in the meantime.
+func (s *Session) onActive(ctx context.Context, fn func(store.ConversationID) error) error {
+	for try := 0; ; try++ {
+		id, err := s.active(ctx)
+		if err != nil {
+			return err
+		}
+		err = fn(id)
+		if !errors.Is(err, store.ErrArchived) || try > 0 {
+			return err
+		}
+		s.mu.Lock()
+		s.conv = 0
+		s.mu.Unlock()
+	}
+}
+
+// Append stores messages at the end of the session, in one transaction: when
+// it returns nil they are safe. A message with an ID that the session has
+// already is stored once.
+func (s *Session) Append(ctx context.Context, ms ...llms.Message) error {
+	_, err := s.AppendInputs(ctx, ingest.Messages(ms...)...)
+	return err
+}
+
+// AppendInputs is Append for messages with flags, and tells the numbers that
+// the messages were given.
+func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]store.Appended, error) {
+	var done ingest.Stored
+	err := s.onActive(ctx, func(id store.ConversationID) (err error) {
+		done, err = s.engine.ingest.Append(ctx, id, ms...)
+		return err
+	})
+	if err == nil {
+		s.maintain(ctx, done.Conversation)
+	}
+	return done.Messages, err
+}
+
+// Sync stores what is new of a whole history, as an agent that resends
+// everything each turn has it; see [ingest.Ingester.Sync].
+func (s *Session) Sync(ctx context.Context, history []llms.Message) (ingest.Synced, error) {
+	var done ingest.Synced
+	err := s.onActive(ctx, func(id store.ConversationID) (err error) {
+		done, err = s.engine.ingest.Sync(ctx, id, ingest.Messages(history...), false)
+		return err
+	})
+	if err == nil {
+		s.maintain(ctx, done.Conversation)
+	}
+	return done, err
+}
+
+// Archive ends the session's conversation. The next Append begins a new
+// segment under the same key.
+func (s *Session) Archive(ctx context.Context, cause string) error {
+	id, err := s.active(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.engine.store.Archive(ctx, id, cause); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conv, s.seen = 0, nil
+	return nil
+}
+
+// Fork returns a session with a key of its own whose view starts as this one's
+// up to and including a message.
+func (s *Session) Fork(ctx context.Context, key string, at store.MessageID) (*Session, error) {
+	id, err := s.active(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := s.open
+	n.Key = key
+	c, err := s.engine.store.Fork(ctx, id, at, n)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{engine: s.engine, open: n, budget: s.engine.settings.budget, conv: c.ID}, nil
+}
+
+// Rewind makes a message the newest of the view; what came after it is kept
+// as a branch.
+func (s *Session) Rewind(ctx context.Context, to store.MessageID, cause string) error {
+	return s.onActive(ctx, func(id store.ConversationID) error {
+		return s.engine.store.Update(ctx, id, func(w store.Writer) error {
+			_, err := w.Rewind(ctx, to, cause)
+			return err
+		})
+	})
+}
+
+// Verify proves the session's active conversation.
+func (s *Session) Verify(ctx context.Context) (store.Verification, error) {
+	id, err := s.active(ctx)
+	if err != nil {
+		return store.Verification{}, err
+	}
+	return s.engine.store.Verify(ctx, id)
+}

@@ -1,0 +1,251 @@
+package lcm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/assemble"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
+)
+
+// counting is a summariser that counts its calls.
+type counting struct {
+	summary.Summariser
+	calls atomic.Int64
+}
+
+func (c *counting) Summarise(ctx context.Context, r summary.Request) (summary.Result, error) {
+	c.calls.Add(1)
+	return c.Summariser.Summarise(ctx, r)
+}
+
+func prose(i int) string {
+	return fmt.Sprintf("Deployment %d of the parcel service went to eu-west-%d. Request r-%05d took %d ms, twice the limit, "+
+		"because the cache in internal/cache/lru.go evicts before it writes back.", i, i%3, i*37, 100+i)
+}
+
+func TestBelowTheSoftThresholdTheContextIsTheHistory(t *testing.T) {
+	spy := &counting{Summariser: summary.NewExtractive()}
+	engine := newEngine(t, lcm.WithSummariser(spy))
+	session := engine.Session("short")
+	var history []llms.Message
+	for i := range 100 {
+		m := llms.User(prose(i))
+		if i%2 == 1 {
+			raw := fmt.Sprintf(`{ "role": "assistant",  "content": [{"type":"text","text":%q}], "odd": [1, 2] }`, prose(i))
+			var err error
+			if m, err = llms.Decode(llms.FormatAnthropic, "", []byte(raw)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		history = append(history, m)
+	}
+	if err := session.Append(t.Context(), history...); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	view, err := session.Context(t.Context(), 128_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(view.Messages) != len(history) {
+		t.Fatalf("the context has %d messages, the history %d", len(view.Messages), len(history))
+	}
+	for i, m := range view.Messages {
+		if i%2 == 1 && string(m.Raw.Bytes) != string(history[i].Raw.Bytes) {
+			t.Errorf("message %d lost its record", i)
+		}
+		if m.PlainText() != history[i].PlainText() || m.Role != history[i].Role {
+			t.Errorf("message %d is %q", i, m.PlainText())
+		}
+	}
+	if n := spy.calls.Load(); n != 0 {
+		t.Errorf("the summariser was called %d times for nothing", n)
+	}
+}
+
+func TestBackgroundFoldingKeepsTheViewBelowTheSoftThreshold(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	engine := newEngine(t, lcm.WithBudget(8_000))
+	session := engine.Session("busy")
+	for i := range 400 {
+		if err := session.Append(t.Context(), llms.User(prose(i)), llms.Assistant("Noted, "+prose(i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := engine.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.Conversation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.ViewTokens >= 7_600 || c.Summaries == 0 {
+		t.Errorf("the view has %d tokens and %d summaries", c.ViewTokens, c.Summaries)
+	}
+	view, err := session.Context(t.Context(), 8_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if view.Tokens > 8_000 {
+		t.Errorf("the context has %d tokens", view.Tokens)
+	}
+	if err := engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestContextWaitsForFoldingAtTheHardThreshold(t *testing.T) {
+	engine := newEngine(t, lcm.WithoutBackground())
+	session := engine.Session("full")
+	for i := range 200 {
+		if err := session.Append(t.Context(), llms.User(prose(i)), llms.Assistant("yes")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	view, err := session.Context(t.Context(), 4_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if view.Tokens > 4_000 || view.Compaction == nil || !view.Items[0].IsSummary() {
+		t.Errorf("%d tokens, compaction %v, first item %s", view.Tokens, view.Compaction, view.Items[0].Node)
+	}
+	if !strings.Contains(view.Messages[0].PlainText(), summary.Footer) {
+		t.Errorf("the first message is %.200q", view.Messages[0].PlainText())
+	}
+	last := view.Messages[len(view.Messages)-1]
+	if last.PlainText() != "yes" {
+		t.Errorf("the newest message is %q", last.PlainText())
+	}
+}
+
+func TestPrefixDoesNotChangeWhileTheTailGrows(t *testing.T) {
+	engine := newEngine(t, lcm.WithoutBackground())
+	session := engine.Session("cached")
+	for i := range 200 {
+		if err := session.Append(t.Context(), llms.User(prose(i)), llms.Assistant("yes")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := session.Context(t.Context(), 8_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Append(t.Context(), llms.User("one more")); err != nil {
+		t.Fatal(err)
+	}
+	after, err := engine.Session("cached").Context(t.Context(), 8_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range before.Messages {
+		if after.Messages[i].Render() != m.Render() {
+			t.Fatalf("message %d of the prefix changed", i)
+		}
+	}
+	if len(after.Messages) != len(before.Messages)+1 {
+		t.Errorf("%d messages became %d", len(before.Messages), len(after.Messages))
+	}
+}
+
+func TestBudgetTooSmall(t *testing.T) {
+	engine := newEngine(t)
+	session := engine.Session("tiny")
+	if _, err := session.Context(t.Context(), 10); err == nil || !strings.Contains(err.Error(), "at least 1000") {
+		t.Errorf("a budget of 10: %v", err)
+	}
+	if err := session.Append(t.Context(), llms.User(strings.Repeat(prose(1), 40))); err != nil {
+		t.Fatal(err)
+	}
+	var tooSmall *assemble.BudgetError
+	view, err := session.Context(t.Context(), 1_000)
+	if err != nil && !errors.As(err, &tooSmall) {
+		t.Errorf("got %v", err)
+	}
+	if err == nil && view.Tokens > 1_000 {
+		t.Errorf("%d tokens", view.Tokens)
+	}
+}
+
+func TestArchiveBeginsANewSegment(t *testing.T) {
+	engine := newEngine(t)
+	session := engine.Session("daily", lcm.ByAgent("bot"), lcm.InProject(store.Project{Root: "/work"}))
+	if err := session.Append(t.Context(), llms.User("monday")); err != nil {
+		t.Fatal(err)
+	}
+	other := engine.Session("daily")
+	if _, err := other.Conversation(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Archive(t.Context(), "day is over"); err != nil {
+		t.Fatal(err)
+	}
+	// A session that did not hear of it goes on in the new segment as well.
+	if err := other.Append(t.Context(), llms.User("tuesday")); err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.Conversation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Segment != 2 || c.Messages != 1 {
+		t.Errorf("segment %d with %d messages", c.Segment, c.Messages)
+	}
+	v, err := engine.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.Sound() || v.Messages != 2 || len(v.Conversations) != 2 {
+		t.Errorf("verification: %+v", v)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	engine := newEngine(t)
+	for name, o := range map[string]lcm.Option{
+		"thresholds out of order": lcm.WithThresholds(0.9, 0.5),
+		"a budget of nothing":     lcm.WithBudget(0),
+		"no counter":              lcm.WithCounter(nil),
+		"tiny payloads":           lcm.WithLargeContent(3),
+	} {
+		if _, err := lcm.New(engine.Store(), o); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, err := lcm.New(nil); err == nil {
+		t.Error("no store: accepted")
+	}
+	if err := engine.Session("").Append(t.Context(), llms.User("x")); err == nil {
+		t.Error("an empty key: accepted")
+	}
+}
+
+func TestFreshImagesAreShownAgain(t *testing.T) {
+	engine := newEngine(t)
+	session := engine.Session("pictures")
+	png := []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("pixel", 2000))
+	if err := session.Append(t.Context(), llms.Message{Role: llms.RoleUser, Parts: []llms.Part{
+		{Kind: llms.PartText, Text: "what is this?"},
+		{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Data: png}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	view, err := session.Context(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := view.Messages[0].Parts[1].Blob; got == nil || string(got.Data) != string(png) {
+		t.Errorf("the image came back as %+v", view.Messages[0].Parts[1])
+	}
+}
