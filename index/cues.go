@@ -1,17 +1,61 @@
 package index
 
-import "regexp"
+var (
+	dateWords = wordSet(`january february march april june july august september october november december
+		monday tuesday wednesday thursday friday saturday sunday
+		today tonight yesterday tomorrow ago weekend`)
+	dateNear  = wordSet("last next this past previous")
+	dateUnits = wordSet("night week weekend month year summer winter spring fall autumn morning evening")
+)
 
-// dated finds words that place something in time: months, weekdays, years,
-// "yesterday", "two weeks ago".
-var dated = regexp.MustCompile(`(?i)\b(?:` +
-	`january|february|march|april|june|july|august|september|october|november|december|` +
-	`(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tonight|yesterday|tomorrow|ago|` +
-	`(?:last|next|this|past|previous) (?:night|week|weekend|month|year|summer|winter|spring|fall|autumn|morning|evening)|` +
-	`weekend|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)|\d{1,2}:\d\d)\b`)
-
-// hasDate reports whether a text says when something was.
+// hasDate reports whether a text says when something was: a month, a weekday,
+// a year, "yesterday", "last week", "the 7th".
 func hasDate(text []byte) bool {
 	const enough = 16 << 10
-	return dated.Match(text[:min(len(text), enough)])
+	text = text[:min(len(text), enough)]
+	near := false
+	for i := 0; i < len(text); {
+		if !isAlphanumeric(text[i]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(text) && isAlphanumeric(text[i]) {
+			i++
+		}
+		var buf [12]byte
+		word := text[start:i]
+		if len(word) > len(buf) || len(word) < 3 {
+			near = false
+			continue
+		}
+		for j, c := range word {
+			buf[j] = asciiFold[c]
+		}
+		word = buf[:len(word)]
+		if isDigit(word[0]) {
+			if datedNumber(word) {
+				return true
+			}
+		} else if dateWords[string(word)] || near && dateUnits[string(word)] {
+			return true
+		}
+		near = dateNear[string(word)]
+	}
+	return false
+}
+
+func isAlphanumeric(c byte) bool { return isLower(c) || isUpper(c) || isDigit(c) }
+
+// datedNumber recognises 1987, 2031, 1st and 22nd.
+func datedNumber(w []byte) bool {
+	n := len(w)
+	if suffix := string(w[n-2:]); n <= 4 && isDigit(w[n-3]) {
+		switch suffix {
+		case "st", "nd", "rd", "th":
+			return true
+		}
+	}
+	century := string(w[:2])
+	return n == 4 && isDigit(w[2]) && isDigit(w[3]) && (century == "19" || century == "20")
 }

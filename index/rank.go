@@ -20,7 +20,7 @@ type Weights struct {
 
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
-	return Weights{Pair: 1, Neighbour: 0.5, Session: 0.3, Coverage: 0, FirstPerson: 1.3, When: 0.15}
+	return Weights{Pair: 0.5, Neighbour: 0.4, Session: 0.3, Coverage: 0.4, FirstPerson: 1.3, When: 0.15}
 }
 
 // Candidate is a document with what its own text has of the query.

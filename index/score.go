@@ -16,6 +16,7 @@ type scorer struct {
 	pairs map[[2]int]int
 	df    []int // texts in which each pair occurs
 	buf   []token
+	hints hints
 }
 
 // scoredToken is a token seen from the query: the place of its term among the
@@ -40,9 +41,52 @@ type passageScore struct {
 	pairs []uint8
 }
 
+// hints tell at a glance that a plain word is none of the query's: stemming
+// changes the ends of words, never their first letters.
+type hints struct {
+	one [256]bool   // first letters
+	two [65536]bool // first two letters
+}
+
+func newHints(q *Query) hints {
+	var h hints
+	for _, t := range q.terms {
+		term := t.term
+		if t.prefix != "" {
+			term = t.prefix
+		}
+		h.one[term[0]] = true
+		if len(term) > 1 {
+			h.two[int(term[0])<<8|int(term[1])] = true
+		}
+	}
+	return h
+}
+
+// rejects is sure of its answer only for words of plain letters, so it accepts
+// all others.
+func (h *hints) rejects(raw []byte) bool {
+	first := raw[0]
+	if isUpper(first) {
+		first += 'a' - 'A'
+	}
+	if !isLower(first) {
+		return false
+	}
+	for _, c := range raw[1:] {
+		if !isLower(c) {
+			return false
+		}
+	}
+	if len(raw) <= 4 {
+		return !h.one[first]
+	}
+	return !h.two[int(first)<<8|int(raw[1])]
+}
+
 func newScorer(q *Query, s *stats, norms *[256]float32) *scorer {
 	sc := &scorer{query: q, stats: s, norms: norms, runs: make(map[string][]scoredToken),
-		pairs: make(map[[2]int]int), df: make([]int, len(q.pairs))}
+		pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), hints: newHints(q)}
 	for i, p := range q.pairs {
 		sc.pairs[[2]int{p.first, p.second}] = i
 	}
@@ -55,14 +99,12 @@ func (sc *scorer) score(text []byte) textScore {
 	p := passageTally{sc: sc, counts: make([]float64, len(sc.query.terms)), last: -1}
 	runs := spans{text: text}
 	for sp, ok := runs.next(); ok; sp, ok = runs.next() {
+		if sp.class == classWord && sc.hints.rejects(text[sp.start:sp.end]) {
+			p.pass(text[sp.start:sp.end], &out)
+			continue
+		}
 		for _, t := range sc.analyse(text, sp) {
-			if !t.whole {
-				if p.words == passageWords {
-					p.close(&out)
-				}
-				p.words++
-			}
-			p.see(t)
+			p.see(t, &out)
 		}
 	}
 	p.close(&out)
@@ -121,7 +163,27 @@ type passageTally struct {
 	any    bool
 }
 
-func (p *passageTally) see(t scoredToken) {
+// step makes room for one more word.
+func (p *passageTally) step(out *textScore) {
+	if p.words == passageWords {
+		p.close(out)
+	}
+	p.words++
+}
+
+// pass counts a plain word that the query does not have. A function word may
+// stand between the words of a pair.
+func (p *passageTally) pass(raw []byte, out *textScore) {
+	p.step(out)
+	if p.last >= 0 && !stopWords[string(fold(raw))] {
+		p.last = -1
+	}
+}
+
+func (p *passageTally) see(t scoredToken, out *textScore) {
+	if !t.whole {
+		p.step(out)
+	}
 	if t.term >= 0 {
 		p.counts[t.term]++
 		p.any = true

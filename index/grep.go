@@ -1,0 +1,144 @@
+package index
+
+import (
+	"context"
+	"slices"
+)
+
+// GrepRequest is a search by pattern.
+type GrepRequest struct {
+	Pattern *Pattern
+	Filter  Filter
+	Below   int64 // only documents with lower ids, for paging; zero: all
+}
+
+// GrepResult is an account of a search by pattern.
+type GrepResult struct {
+	Candidates int   // documents that the index could not rule out
+	Read       int   // texts that were read
+	Matched    int   // texts that matched, as far as the search went
+	Complete   bool  // every candidate was read
+	Scanned    bool  // the pattern has nothing to look up: all texts are candidates
+	IndexBytes int64 // bytes of index read
+}
+
+// Grep yields the documents that match, newest first, until yield returns
+// false. It is exact: the index only spares reading texts that cannot match.
+func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield func(id int64, text []byte) bool) (GrepResult, error) {
+	res := GrepResult{Scanned: !req.Pattern.Indexed(), Complete: true}
+	// The first answers are wanted soon, the rest at speed.
+	size := 64
+	for n := len(ix.Segments) - 1; n >= 0; n-- {
+		seg := ix.Segments[n]
+		if req.Filter.outside(seg) || req.Below != 0 && seg.info.FirstID >= req.Below {
+			continue
+		}
+		r := seg.reader(ctx)
+		ids, err := r.candidates(req)
+		res.IndexBytes += r.bytes
+		if err != nil {
+			return res, err
+		}
+		res.Candidates += len(ids)
+		for len(ids) > 0 {
+			part := ids[:min(size, len(ids))]
+			ids = ids[len(part):]
+			size = min(2*size, 4096)
+			more, err := grepPart(ctx, req.Pattern, part, fetch, yield, &res)
+			if err != nil || !more {
+				res.Complete = false
+				return res, err
+			}
+		}
+	}
+	return res, nil
+}
+
+// directMatches is the number of texts below which starting workers costs more
+// than it saves.
+const directMatches = 256
+
+// direct is Stream without workers.
+func (p *Pattern) direct(ctx context.Context, texts Texts, yield func(id int64, text []byte) bool) error {
+	err := texts(func(id int64, text []byte) bool {
+		return ctx.Err() == nil && (!p.re.Match(text) || yield(id, text))
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// grepPart reads and matches one run of candidates.
+func grepPart(ctx context.Context, p *Pattern, ids []int64, fetch Fetch, yield func(int64, []byte) bool, res *GrepResult) (bool, error) {
+	hits := make(map[int64][]byte)
+	emit := func(id int64, text []byte) bool {
+		hits[id] = slices.Clone(text)
+		return true
+	}
+	texts := func(next func(int64, []byte) bool) error {
+		return fetch(ctx, ids, func(id int64, text []byte) bool {
+			res.Read++
+			return next(id, text)
+		})
+	}
+	match := p.Stream
+	if len(ids) <= directMatches {
+		match = p.direct
+	}
+	if err := match(ctx, texts, emit); err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		text, ok := hits[id]
+		if !ok {
+			continue
+		}
+		res.Matched++
+		if !yield(id, text) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// candidates lists the documents that may match, newest first.
+func (r *reader) candidates(req GrepRequest) ([]int64, error) {
+	blocks, all, err := r.blocksOf(req.Pattern.query)
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		blocks = make([]uint32, r.seg.blocks)
+		for i := range blocks {
+			blocks[i] = uint32(i)
+		}
+	}
+	scope := make(map[int64]bool, len(req.Filter.Conversations))
+	for _, c := range req.Filter.Conversations {
+		scope[c] = true
+	}
+	var ids []int64
+	for _, block := range slices.Backward(blocks) {
+		first, err := r.uint32At(streamBlocks, block)
+		if err != nil {
+			return nil, err
+		}
+		end := uint32(r.seg.info.Docs)
+		if block+1 < r.seg.blocks {
+			if end, err = r.uint32At(streamBlocks, block+1); err != nil {
+				return nil, err
+			}
+		}
+		for doc := int64(end) - 1; doc >= int64(first); doc-- {
+			row, err := r.doc(uint32(doc))
+			if err != nil {
+				return nil, err
+			}
+			if (len(scope) == 0 || scope[row.conversation]) && (req.Below == 0 || row.id < req.Below) && req.Filter.pass(row) {
+				ids = append(ids, row.id)
+			}
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,256 @@
+package index
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Merge makes one segment of several whose ids follow each other. It needs no
+// texts. To leave out forgotten documents, build the segment again instead.
+func Merge(ctx context.Context, segments []*Segment) (Sealed, error) {
+	if len(segments) == 0 {
+		return Sealed{}, fmt.Errorf("index: nothing to merge")
+	}
+	m := &merger{}
+	var rows []docRow
+	var lengths []uint8
+	var docOf []uint32
+	var text int64
+	for i, seg := range segments {
+		if i > 0 && seg.info.FirstID <= segments[i-1].info.LastID {
+			return Sealed{}, fmt.Errorf("index: segments %d and %d overlap: merge them in order of ids", segments[i-1].id, seg.id)
+		}
+		in := &mergeInput{r: seg.reader(ctx), docs: uint32(len(rows)), passages: uint32(len(lengths)), blocks: uint32(len(m.firsts))}
+		m.inputs = append(m.inputs, in)
+		var err error
+		if rows, lengths, docOf, err = in.appendRows(rows, lengths, docOf); err != nil {
+			return Sealed{}, err
+		}
+		if m.firsts, err = in.appendBlocks(m.firsts); err != nil {
+			return Sealed{}, err
+		}
+		text += seg.info.TextBytes
+	}
+	if rows[len(rows)-1].id-rows[0].id > int64(^uint32(0)) {
+		return Sealed{}, fmt.Errorf("index: documents %d and %d are too far apart for one segment", rows[0].id, rows[len(rows)-1].id)
+	}
+	w := newSegmentWriter(rows, lengths, docOf, text)
+	w.setBlocks(m.firsts)
+	if err := m.mergeWords(w); err != nil {
+		return Sealed{}, err
+	}
+	if err := m.mergeGrams(w); err != nil {
+		return Sealed{}, err
+	}
+	return w.finish(), nil
+}
+
+type merger struct {
+	inputs []*mergeInput
+	firsts []uint32
+}
+
+// mergeInput is one segment and where its numbers begin in the merged one.
+type mergeInput struct {
+	r                      *reader
+	docs, passages, blocks uint32
+	order                  []uint32 // passage as stored → passage in order of ids
+}
+
+// appendRows adds the documents, in order of ids, with their passages in the
+// same order.
+func (in *mergeInput) appendRows(rows []docRow, lengths []uint8, docOf []uint32) ([]docRow, []uint8, []uint32, error) {
+	seg := in.r.seg
+	fail := func(err error) ([]docRow, []uint8, []uint32, error) { return nil, nil, nil, err }
+	stored, err := in.r.read(streamLengths, 0, int64(seg.passages))
+	if err != nil {
+		return fail(err)
+	}
+	in.order = make([]uint32, seg.passages)
+	for n := range uint32(seg.info.Docs) {
+		row, err := in.r.doc(n)
+		if err != nil {
+			return fail(err)
+		}
+		p := row.passage
+		row.passage = uint32(len(lengths))
+		for ; p < seg.passages; p++ {
+			doc, err := in.r.passageDoc(p)
+			if err != nil {
+				return fail(err)
+			}
+			if doc != n {
+				break
+			}
+			in.order[p] = uint32(len(lengths))
+			lengths = append(lengths, stored[p])
+			docOf = append(docOf, in.docs+n)
+		}
+		rows = append(rows, row)
+	}
+	return rows, lengths, docOf, nil
+}
+
+func (in *mergeInput) appendBlocks(firsts []uint32) ([]uint32, error) {
+	for n := range in.r.seg.blocks {
+		first, err := in.r.uint32At(streamBlocks, n)
+		if err != nil {
+			return nil, err
+		}
+		firsts = append(firsts, in.docs+first)
+	}
+	return firsts, nil
+}
+
+// wordSource walks the dictionary of an input.
+type wordSource struct {
+	in    *mergeInput
+	n     int // the input's place
+	block int
+	c     *dictCursor
+	term  string
+	entry dictEntry
+}
+
+// advance moves to the next term; false at the end.
+func (s *wordSource) advance() (bool, error) {
+	for s.c == nil || len(s.c.b) == 0 {
+		if s.block == len(s.in.r.seg.terms) {
+			return false, nil
+		}
+		var err error
+		if s.c, err = s.in.r.dictBlockAt(s.block); err != nil {
+			return false, err
+		}
+		s.block++
+	}
+	e, term, err := s.c.next()
+	if err != nil {
+		return false, err
+	}
+	s.entry, s.term = e, string(term)
+	return true, nil
+}
+
+type wordHeap []*wordSource
+
+func (h wordHeap) Len() int { return len(h) }
+func (h wordHeap) Less(i, j int) bool {
+	return h[i].term < h[j].term || h[i].term == h[j].term && h[i].n < h[j].n
+}
+func (h wordHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *wordHeap) Push(x any)   { *h = append(*h, x.(*wordSource)) }
+func (h *wordHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+func (m *merger) mergeWords(w *segmentWriter) error {
+	var h wordHeap
+	for n, in := range m.inputs {
+		s := &wordSource{in: in, n: n}
+		if ok, err := s.advance(); err != nil {
+			return err
+		} else if ok {
+			h = append(h, s)
+		}
+	}
+	heap.Init(&h)
+	var list, part []posting
+	for len(h) > 0 {
+		term := h[0].term
+		list = list[:0]
+		for len(h) > 0 && h[0].term == term {
+			s := h[0]
+			var err error
+			if part, err = s.in.r.postingsIn(part[:0], s.entry, passageRange{0, s.in.r.seg.passages}); err != nil {
+				return err
+			}
+			for _, p := range part {
+				if p.passage >= uint32(len(s.in.order)) {
+					return corrupt("passage out of range")
+				}
+				list = append(list, posting{w.renumber[s.in.order[p.passage]], p.count})
+			}
+			if ok, err := s.advance(); err != nil {
+				return err
+			} else if ok {
+				heap.Fix(&h, 0)
+			} else {
+				heap.Pop(&h)
+			}
+		}
+		w.words.add(term, sortedPostings(list))
+	}
+	return nil
+}
+
+// gramSource walks the trigram directory of an input.
+type gramSource struct {
+	in    *mergeInput
+	block int
+	c     *gramCursor
+	entry gramEntry
+	done  bool
+}
+
+func (s *gramSource) advance() error {
+	for s.c == nil || len(s.c.b) == 0 {
+		if s.block == len(s.in.r.seg.grams) {
+			s.done = true
+			return nil
+		}
+		var err error
+		if s.c, err = s.in.r.gramBlockAt(s.block); err != nil {
+			return err
+		}
+		s.block++
+	}
+	var err error
+	s.entry, err = s.c.next()
+	return err
+}
+
+// mergeGrams joins the lists end to end: blocks are in order of ids, as the
+// inputs are.
+func (m *merger) mergeGrams(w *segmentWriter) error {
+	var sources []*gramSource
+	for _, in := range m.inputs {
+		s := &gramSource{in: in}
+		if err := s.advance(); err != nil {
+			return err
+		}
+		sources = append(sources, s)
+	}
+	var list, part []uint32
+	for {
+		sources = slices.DeleteFunc(sources, func(s *gramSource) bool { return s.done })
+		if len(sources) == 0 {
+			return nil
+		}
+		least := gram(gramSpace)
+		for _, s := range sources {
+			least = min(least, s.entry.gram)
+		}
+		list = list[:0]
+		for _, s := range sources {
+			if s.entry.gram != least {
+				continue
+			}
+			var err error
+			if part, err = s.in.r.gramList(part[:0], s.entry); err != nil {
+				return err
+			}
+			for _, b := range part {
+				list = append(list, b+s.in.blocks)
+			}
+			if err := s.advance(); err != nil {
+				return err
+			}
+		}
+		w.grams.add(least, list, w.blocks)
+	}
+}
