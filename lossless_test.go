@@ -2,6 +2,7 @@ package lcm_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,7 @@ func newEngine(t testing.TB, options ...lcm.Option) *lcm.Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := engine.Close(t.Context()); err != nil {
+		if err := engine.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("close engine: %v", err)
 		}
 		if err := db.Close(); err != nil {
