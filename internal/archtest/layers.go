@@ -7,7 +7,8 @@ import (
 )
 
 // Rule places a package, or with "/..." a directory and everything below it,
-// in the order of imports.
+// in the order of imports. The internal packages below a package belong to its
+// rule; those of the root do not.
 //
 // A package may import what lies in a lower layer, and the packages of its own
 // rule. The other fields narrow or widen that.
@@ -81,7 +82,7 @@ var Table = []Rule{
 // covers reports whether the rule speaks about the package in dir.
 func (r Rule) covers(dir string) bool {
 	base, subtree := strings.CutSuffix(r.Package, "/...")
-	return dir == base || subtree && strings.HasPrefix(dir, base+"/")
+	return dir == base || strings.HasPrefix(dir, base+"/internal/") || subtree && strings.HasPrefix(dir, base+"/")
 }
 
 // forbids says why a package under r may not import one under to, or nothing
