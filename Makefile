@@ -41,7 +41,8 @@ lint: ## Check formatting, vet and staticcheck
 
 fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
 	@set -e; for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | awk '/^Fuzz/'); do \
+		tests=$$($(GO) test -list '^Fuzz' $$pkg); \
+		for target in $$(echo "$$tests" | awk '/^Fuzz/'); do \
 			echo "fuzz $$pkg $$target for $(FUZZTIME)"; \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \

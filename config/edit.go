@@ -133,10 +133,24 @@ func SetFile(o Options, key, value string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
+	// A value that is allowed by itself may contradict another. One that makes
+	// a good file bad is refused; one that leaves a bad file bad is not, since
+	// files are repaired step by step.
+	if _, err := Load(o.reading(src)); err == nil {
+		if _, err := Load(o.reading(edited)); err != nil {
+			return "", fmt.Errorf("set %s to %s: %w", key, value, err)
+		}
+	}
 	if err := replace(path, edited); err != nil {
 		return "", fmt.Errorf("set %s (is %s writable?): %w", key, filepath.Dir(path), err)
 	}
 	return path, nil
+}
+
+// reading returns options under which the configuration file holds src.
+func (o Options) reading(src []byte) Options {
+	o.ReadFile = func(string) ([]byte, error) { return src, nil }
+	return o
 }
 
 // replace writes a file beside path and renames it over it, so that a crash

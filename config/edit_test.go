@@ -91,6 +91,33 @@ func TestSetFile(t *testing.T) {
 	}
 }
 
+func TestSetFileRefusesAContradiction(t *testing.T) {
+	o := Options{Home: t.TempDir(), Getenv: func(string) string { return "" }}
+	_, err := SetFile(o, "context.context_threshold", "0.99")
+	if err == nil || !strings.Contains(err.Error(), "must not exceed context.hard_threshold") {
+		t.Fatalf("SetFile: %v, want an error that names the other setting", err)
+	}
+	if _, err := Load(o); err != nil {
+		t.Errorf("the file was spoilt all the same: %v", err)
+	}
+
+	// A file that contradicts itself already can be repaired.
+	path, err := SetFile(o, "log.level", "info")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := "[context]\ncontext_threshold = 0.99\n[log]\nlevel = \"loud\"\n"
+	if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range [][2]string{{"log.level", "info"}, {"context.context_threshold", "0.7"}} {
+		if _, err := SetFile(o, kv[0], kv[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load(t, o)
+}
+
 func TestRenderReadsBack(t *testing.T) {
 	o := world(map[string]string{"LCM_LOG_LEVEL": "debug", "LCM_IGNORE_SESSION_PATTERNS": `a"b,c\d`}, "[log]\nformat = \"json\"\n")
 	o.Flags = map[string]string{"context.token_budget": "4242"}
