@@ -190,7 +190,7 @@ func (b *builder) choose() (left int, err error) {
 		b.partial = true
 		reserve = llms.CountMessage(b.Counter, llms.User(notice))
 	}
-	need := b.take(func(g group) bool { return g.to > newestRound(b.view, b.cuts) || (b.pin >= g.from && b.pin < g.to) })
+	need := b.take(b.mustShow())
 	if need > b.Budget {
 		return 0, &BudgetError{Need: need, Budget: b.Budget}
 	}
@@ -214,6 +214,17 @@ func (b *builder) choose() (left int, err error) {
 		}
 	}
 	return left + reserve, nil
+}
+
+// mustShow tells the groups without which nothing useful can be sent: the
+// newest round and the newest user message.
+func (b *builder) mustShow() func(group) bool {
+	room := b.Budget
+	if b.pin >= 0 {
+		room -= b.view.Items[b.pin].Tokens
+	}
+	round := newestRound(b.view, b.cuts, room)
+	return func(g group) bool { return g.to > round || (b.pin >= g.from && b.pin < g.to) }
 }
 
 // take chooses the groups that match and returns what they cost.

@@ -112,9 +112,10 @@ func tail(v store.View, cuts []bool, p Policy, budget int) int {
 	room := budget - budget/8
 	start := tailWithin(v, cuts, count, min(limit, room))
 	if pin := Pinned(v); pin >= 0 && pin < start {
-		start = tailWithin(v, cuts, count, min(limit, room-v.Items[pin].Tokens))
+		room -= v.Items[pin].Tokens
+		start = tailWithin(v, cuts, count, min(limit, room))
 	}
-	return min(start, newestRound(v, cuts))
+	return min(start, newestRound(v, cuts, room))
 }
 
 // tailWithin walks back from the newest item while count and limit allow, and
@@ -133,21 +134,32 @@ func tailWithin(v store.View, cuts []bool, count, limit int) int {
 }
 
 // newestRound returns where the newest round begins: at the newest user
-// message, or at the assistant message whose calls were made last.
-func newestRound(v store.View, cuts []bool) int {
+// message, or at the assistant message whose calls were made last. If all of
+// it does not fit room, it is as little as can be sent: the last message, with
+// the calls that it answers.
+func newestRound(v store.View, cuts []bool, room int) int {
+	from, end := oldest(v), len(v.Items)
+	if from == end {
+		return end
+	}
+	last := whole(v, cuts, end-1)
+	for i := end - 1; i >= from && !v.Items[i].IsSummary(); i-- {
+		room -= v.Items[i].Tokens
+		if startsRound(v.Items[i]) {
+			if i = whole(v, cuts, i); room >= 0 {
+				return min(i, last)
+			}
+			break
+		}
+	}
+	return last
+}
+
+// whole returns the nearest legal cut at or before item i that leaves a reply
+// in one piece: it may be recorded as several messages, a call in each, whose
+// results are still to come.
+func whole(v store.View, cuts []bool, i int) int {
 	from := oldest(v)
-	i := len(v.Items) - 1
-	for i > from && !v.Items[i].IsSummary() && !startsRound(v.Items[i]) {
-		i--
-	}
-	if i < from {
-		return len(v.Items)
-	}
-	if !startsRound(v.Items[i]) {
-		i = len(v.Items) - 1
-	}
-	// One reply may be recorded as several messages, a call in each, whose
-	// results are still to come.
 	for i > from && len(v.Items[i].Calls) > 0 && v.Items[i-1].Role == llms.RoleAssistant {
 		i--
 	}

@@ -18,6 +18,9 @@ type summariser struct {
 }
 
 func (s *summariser) Summarise(ctx context.Context, r summary.Request) (summary.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return summary.Result{}, err // given up before it began
+	}
 	s.calls.Add(1)
 	text, err := s.write(ctx, r)
 	return summary.Result{Text: text, Method: "model", Model: "test", TokensIn: 10, TokensOut: 5}, err

@@ -89,7 +89,7 @@ func (p Policy) scaled(l Limits) Policy {
 		p.SummaryPrefixTokens = max(p.CondensedTargetTokens, min(p.LeafChunkTokens, l.Soft/2))
 	}
 	fit := func(fanout, target int) int {
-		return min(fanout, max(2, p.SummaryPrefixTokens/(target+p.SummaryFloor)))
+		return min(fanout, max(2, (p.SummaryPrefixTokens+target)/(target+p.SummaryFloor)))
 	}
 	p.LeafMinFanout = fit(p.LeafMinFanout, p.LeafTargetTokens)
 	p.CondensedMinFanout = fit(p.CondensedMinFanout, p.CondensedTargetTokens)

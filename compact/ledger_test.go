@@ -1,0 +1,129 @@
+package compact_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/summary"
+)
+
+func TestPausesSurviveARestart(t *testing.T) {
+	s := conversation(60)
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	s.clock = func() time.Time { return now }
+	sum := &summariser{write: func(context.Context, summary.Request) (string, error) { return "", refused{} }}
+	// Each run has a runner of its own, as after a restart.
+	try := func(mode compact.Mode) compact.Report {
+		return run(t, newRunner(t, compact.Config{Store: s, State: s, Summariser: sum, Clock: s.clock}), mode)
+	}
+	for _, pause := range []time.Duration{5, 10, 20, 30, 30} {
+		if rep := try(compact.Soft); rep.Reason != compact.Auth {
+			t.Fatalf("%v", rep)
+		}
+		now = now.Add(pause*time.Minute - time.Second)
+		if rep := try(compact.Soft); rep.Reason != compact.Pause {
+			t.Fatalf("a second before the pause of %d minutes ends: %v", pause, rep)
+		}
+		now = now.Add(time.Second)
+	}
+	try(compact.Soft)
+	if rep := try(compact.Full); rep.Reason != compact.Auth {
+		t.Fatalf("a manual run: %v", rep)
+	}
+	if rep := try(compact.Soft); rep.Reason != compact.Auth {
+		t.Fatalf("a manual run clears the pause: %v", rep)
+	}
+	e, err := compact.NewLedger(s, s.clock).Entry(t.Context(), 1)
+	if err != nil || e.Attempts != 1 || e.Reason != compact.Auth || e.Detail == "" {
+		t.Errorf("entry %+v, %v", e, err)
+	}
+}
+
+func TestSpendSurvivesARestart(t *testing.T) {
+	s := conversation(2000)
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	s.clock = func() time.Time { return now }
+	sum := hostile()["good"]
+	try := func(mode compact.Mode) compact.Report {
+		cfg := compact.Config{Store: s, State: s, Summariser: sum, Clock: s.clock, Bounds: compact.Bounds{MaxCalls: 5, MaxPasses: 3}}
+		return run(t, newRunner(t, cfg), mode)
+	}
+	if rep := try(compact.Soft); rep.Calls != 3 || rep.Reason != compact.Passes {
+		t.Fatalf("%v", rep)
+	}
+	if rep := try(compact.Soft); rep.Calls != 2 || rep.Reason != compact.Spend {
+		t.Fatalf("%v", rep)
+	}
+	if rep := try(compact.Soft); rep.Calls != 0 || rep.Reason != compact.Spend {
+		t.Fatalf("%v", rep)
+	}
+	now = now.Add(10 * time.Minute)
+	if rep := try(compact.Soft); rep.Calls != 3 {
+		t.Fatalf("in the next window: %v", rep)
+	}
+	if rep := try(compact.Hard); rep.Calls != 2 || rep.TokensAfter >= limits.Budget*95/100 {
+		t.Fatalf("a hard run goes on without the model: %v", rep)
+	}
+}
+
+func TestOneRunAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := conversation(60)
+		release := make(chan struct{})
+		slow := &summariser{write: func(context.Context, summary.Request) (string, error) {
+			<-release
+			return "short\n" + summary.Footer + "x", nil
+		}}
+		runner := func(owner string) *compact.Runner {
+			return newRunner(t, compact.Config{Store: s, State: s, Summariser: slow, Owner: owner})
+		}
+		first := make(chan compact.Report)
+		go func() { first <- run(t, runner("a"), compact.Soft) }()
+		synctest.Wait()
+		if rep := run(t, runner("b"), compact.Soft); rep.Reason != compact.Busy {
+			t.Errorf("a second run: %v", rep)
+		}
+		waited := make(chan compact.Report)
+		go func() { waited <- run(t, runner("c"), compact.Hard) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := runner("d").Run(ctx, 1, limits, compact.Hard); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a run that may not wait any longer: %v", err)
+		}
+		close(release)
+		if rep := <-first; rep.Folds() == 0 {
+			t.Errorf("the first run: %v", rep)
+		}
+		if rep := <-waited; rep.Reason != compact.Done {
+			t.Errorf("the run that waited: %v", rep)
+		}
+	})
+}
+
+func TestLeaseOfADeadProcessExpires(t *testing.T) {
+	s := conversation(60)
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	s.clock = func() time.Time { return now }
+	if _, err := s.Put(t.Context(), "lease", "compact/1", []byte("dead"), 0, now.Add(90*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(t, compact.Config{Store: s, State: s, Clock: s.clock})
+	if rep := run(t, r, compact.Soft); rep.Reason != compact.Busy {
+		t.Errorf("%v", rep)
+	}
+	now = now.Add(91 * time.Second)
+	if rep := run(t, r, compact.Soft); rep.Reason != compact.Done {
+		t.Errorf("%v", rep)
+	}
+}
+
+func ExampleReport_String() {
+	fmt.Println(compact.Report{Conversation: 1, Reason: compact.Done, TokensBefore: 99_000, TokensAfter: 81_000, Passes: 1, Leaves: 1})
+	// Output: conversation 1: 99000 → 81000 tokens in 1 passes (1 leaf, 0 condensed, 0 stubs): done
+}
