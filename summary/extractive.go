@@ -152,7 +152,7 @@ func (m *material) describe(d int, f *features, l *ledger, c llms.Counter) {
 		return
 	}
 	doc.rate = float64(c.Count(doc.text)) / float64(len(doc.text))
-	units, fences, flagged := len(m.units), len(m.fences), len(m.flagged)
+	units, blocks, flagged := len(m.units), len(m.blocks), len(m.flagged)
 	m.split(d)
 	ids := Identifiers(doc.text)
 	next := 0
@@ -168,12 +168,12 @@ func (m *material) describe(d int, f *features, l *ledger, c llms.Counter) {
 		}
 		unit.hi = len(f.arena)
 	}
-	m.enter(ids, doc, l, m.fences[fences:], m.flagged[flagged:])
+	m.enter(ids, doc, l, m.blocks[blocks:], m.flagged[flagged:])
 }
 
 // enter puts the identifiers of a doc into the ledger, but for those of
 // instruction-like sentences.
-func (m *material) enter(ids []Identifier, doc *doc, l *ledger, fences, flagged []span) {
+func (m *material) enter(ids []Identifier, doc *doc, l *ledger, blocks, flagged []span) {
 	said := speakerOrigin(doc.role)
 	if doc.tool {
 		said = fromTool
@@ -183,7 +183,7 @@ func (m *material) enter(ids []Identifier, doc *doc, l *ledger, fences, flagged 
 			continue
 		}
 		from := said
-		if within(&fences, id.At) {
+		if within(&blocks, id.At) {
 			from = max(from, fromCode)
 		}
 		l.add(id.Text, id.Class, from)
@@ -203,8 +203,7 @@ func within(spans *[]span, at int) bool {
 // the footer leave them, then the ledger, then the footer; what is left over
 // goes to sentences again.
 func (d *draft) write(ctx context.Context, s shares) (string, error) {
-	need := d.count(listed(ledgerHead, d.said, min(len(d.said), s.said)))
-	room := s.total - s.footer - min(need, s.said)
+	room := s.total - s.footer - d.count(d.list(ledgerHead, d.said, "", s.said))
 	var text string
 	for range 4 {
 		if _, err := d.sel.fill(ctx, room, d.price); err != nil {
@@ -239,9 +238,18 @@ func (d *draft) compose(s shares) string {
 	terms := droppedTerms(d.m, d.f, d.sel.covered, func(u int) bool { return d.sel.chosen[u] })
 	footer := renderFooter(d.m, terms, min(s.total-d.count(body), s.footer), d.count)
 	left := func() int { return s.total - d.count(body) - d.count(footer) }
-	body += fitLedger(ledgerHead, missing(d.said, body), left(), d.count)
-	body += fitLedger(toolLedgerHead, missing(d.seen, body), min(left(), s.seen), d.count)
+	body += d.list(ledgerHead, d.said, body, left())
+	body += d.list(toolLedgerHead, d.seen, body, min(left(), s.seen))
 	return body + footer
+}
+
+// list renders the entries that body lacks, as far as budget goes. No entry
+// costs less than a token, which bounds how many are worth a look.
+func (d *draft) list(head string, entries []entry, body string, budget int) string {
+	if budget <= 0 {
+		return ""
+	}
+	return newListing(head, missing(entries, body, budget)).fit(budget, d.count)
 }
 
 // lines renders the chosen units in source order. Units that stand side by

@@ -197,7 +197,10 @@ func renderFooter(m *material, terms []term, budget int, count func(string) int)
 		if repeats(e, named) {
 			continue
 		}
-		item := e.text + " (" + seqRange(e.from, e.to) + ")"
+		item := e.text
+		if e.from > 0 {
+			item += " (" + seqRange(e.from, e.to) + ")"
+		}
 		if listed > 0 {
 			item = ", " + item
 		}
@@ -236,14 +239,20 @@ func (m *material) text(u int) string {
 	return m.docs[unit.doc].text[unit.start:unit.end]
 }
 
-// seqs is the range of messages that the material covers.
+// seqs is the range of messages that the material covers, as far as it is
+// known: a model's summary names none.
 func (m *material) seqs() string {
-	if len(m.docs) == 0 {
-		return "nothing"
-	}
-	from, to := m.docs[0].seq, m.docs[0].seq
+	from, to := int64(0), int64(0)
 	for i := range m.docs {
-		from, to = min(from, m.docs[i].seq), max(to, m.docs[i].seq)
+		if seq := m.docs[i].seq; seq > 0 {
+			if from == 0 {
+				from = seq
+			}
+			from, to = min(from, seq), max(to, seq)
+		}
+	}
+	if from == 0 {
+		return "these messages"
 	}
 	return seqRange(from, to)
 }

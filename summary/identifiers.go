@@ -43,21 +43,25 @@ func Identifiers(text string) []Identifier {
 
 // Mentions reports whether text contains the identifier id as a whole: not as
 // part of a longer word or number.
-func Mentions(text, id string) bool {
+func Mentions(text, id string) bool { return mention(text, id, 0) >= 0 }
+
+// mention returns where text mentions id as a whole, at from or later, or -1.
+func mention(text, id string, from int) int {
 	if id == "" {
-		return false
+		return -1
 	}
-	for from := 0; ; {
+	for from <= len(text) {
 		i := strings.Index(text[from:], id)
 		if i < 0 {
-			return false
+			return -1
 		}
 		i += from
 		if boundary(text, i, id[0]) && boundaryAfter(text, i+len(id), id[len(id)-1]) {
-			return true
+			return i
 		}
 		from = i + 1
 	}
+	return -1
 }
 
 // boundary reports whether a word may begin at i, given its first byte.

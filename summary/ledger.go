@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // entry is an identifier of the material, with all its occurrences.
@@ -86,50 +87,75 @@ func (l *ledger) ranked() (said, seen []entry) {
 	return said, seen
 }
 
-// missing returns the entries that kept does not mention.
-func missing(entries []entry, kept string) []entry {
+// missing returns up to limit entries that kept does not mention.
+func missing(entries []entry, kept string, limit int) []entry {
+	present := map[string]bool{}
+	var names strings.Builder // what kept mentions, which is all that need be searched
+	for _, id := range Identifiers(kept) {
+		if !present[id.Text] {
+			present[id.Text] = true
+			names.WriteString(id.Text + "\n")
+		}
+	}
 	var out []entry
 	for _, e := range entries {
-		if !Mentions(kept, e.text) {
+		if len(out) >= limit {
+			break
+		}
+		if !present[e.text] && !Mentions(names.String(), e.text) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// listed renders the first n entries as a line, in order of rank. An entry
-// that a longer one contains is not repeated.
-func listed(head string, entries []entry, n int) string {
+// listing is a choice of ledger entries, best first.
+type listing struct {
+	head    string
+	entries []entry
+	within  []int // the best entry that contains this one, or len(entries)
+}
+
+// newListing looks for entries that are part of others: a reader of
+// store/fold.go needs no fold.go beside it.
+func newListing(head string, entries []entry) listing {
+	l := listing{head: head, entries: entries, within: make([]int, len(entries))}
+	var all strings.Builder
+	starts := make([]int, len(entries))
+	for i, e := range entries {
+		starts[i] = all.Len()
+		all.WriteString(e.text + "\n")
+	}
+	text := all.String()
+	for i, e := range entries {
+		l.within[i] = len(entries)
+		for at := mention(text, e.text, 0); at >= 0; at = mention(text, e.text, at+1) {
+			j := sort.SearchInts(starts, at+1) - 1
+			if j != i {
+				l.within[i] = j // the first found is the best
+				break
+			}
+		}
+	}
+	return l
+}
+
+// first renders the best n entries as a line, each once.
+func (l listing) first(n int) string {
 	ids := make([]string, 0, n)
-	for i, e := range entries[:n] {
-		if !containedIn(entries[:n], i) {
+	for i, e := range l.entries[:n] {
+		if l.within[i] >= n {
 			ids = append(ids, e.text)
 		}
 	}
 	if len(ids) == 0 {
 		return ""
 	}
-	return head + joinLedger(ids) + "\n"
+	return l.head + joinLedger(ids) + "\n"
 }
 
-// containedIn reports whether another entry mentions entry i.
-func containedIn(entries []entry, i int) bool {
-	id := entries[i].text
-	for j, e := range entries {
-		if j != i && len(e.text) > len(id) && Mentions(e.text, id) {
-			return true
-		}
-	}
-	return false
-}
-
-// fitLedger renders as many entries as cost at most budget tokens.
-func fitLedger(head string, entries []entry, budget int, count func(string) int) string {
-	if budget <= 0 {
-		return ""
-	}
-	// Every entry costs a token or more, so longer lists need no look.
-	limit := min(len(entries), budget)
-	n := sort.Search(limit, func(n int) bool { return count(listed(head, entries, n+1)) > budget })
-	return listed(head, entries, n)
+// fit renders as many entries as cost at most budget tokens.
+func (l listing) fit(budget int, count func(string) int) string {
+	n := sort.Search(len(l.entries), func(n int) bool { return count(l.first(n+1)) > budget })
+	return l.first(n)
 }

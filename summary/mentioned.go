@@ -9,12 +9,11 @@ func Mentioned(s Source) (said, seen []Identifier) {
 	m := take([]Source{s})
 	for d := range m.docs {
 		doc := &m.docs[d]
-		fences := len(m.fences)
+		before := len(m.blocks)
 		m.split(d)
-		blocks := m.fences[fences:]
-		tool := doc.tool || speakerOrigin(doc.role) == fromTool
+		blocks := m.blocks[before:]
 		for _, id := range Identifiers(doc.text) {
-			if tool || within(&blocks, id.At) {
+			if within(&blocks, id.At) {
 				seen = append(seen, id)
 			} else {
 				said = append(said, id)

@@ -133,7 +133,7 @@ func asciiStop(text string, lo, i, hi int, mark byte) (int, bool) {
 		word--
 	}
 	before := text[word : i-1]
-	if word == lo && isDigits(before) || len(before) == 1 && isUpper(before[0]) || abbreviations[strings.ToLower(before)] {
+	if word == lo && isDigits(before) || len(before) == 1 && isAlpha(before[0]) || abbreviations[strings.ToLower(before)] {
 		return 0, false
 	}
 	return end, true

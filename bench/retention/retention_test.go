@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/sample"
 	"github.com/lossless-context/lcm/summary"
 )
 
@@ -77,6 +78,30 @@ func TestIdentifiersSurvive(t *testing.T) {
 	}
 	if d := report.Depths[0]; d.Ratio > report.Budget {
 		t.Errorf("depth 1 costs %.3f of the conversation, the budget is %.3f", d.Ratio, report.Budget)
+	}
+}
+
+// TestSample holds the bundled session to what the project claims for it.
+func TestSample(t *testing.T) {
+	report, err := Measure(t.Context(), FromMessages(sample.Messages()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + report.Text())
+	if len(report.Depths) != 3 {
+		t.Fatalf("%d depths, want 3", len(report.Depths))
+	}
+	for i, floor := range []float64{0.95, 0.90, 0.80} {
+		d := report.Depths[i]
+		if got := d.Prose.Share(); got < floor {
+			t.Errorf("depth %d keeps %.3f of the identifiers in prose, want %.2f", d.Depth, got, floor)
+		}
+		if d.Fidelity != 1 || d.Sentences == 0 {
+			t.Errorf("depth %d: %.3f of %d sentences are verbatim", d.Depth, d.Fidelity, d.Sentences)
+		}
+	}
+	if d := report.Depths[0]; d.Ratio > report.Budget {
+		t.Errorf("depth 1 costs %.3f of the session, the budget is %.2f", d.Ratio, report.Budget)
 	}
 }
 

@@ -1,0 +1,191 @@
+package summary
+
+import (
+	"math"
+	"strings"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// block is what a line stands in.
+type block uint8
+
+const (
+	prose       block = iota
+	codeBlock         // between fences
+	callBlock         // a tool call, as llms.Message.Render writes it
+	resultBlock       // a tool's output, likewise
+)
+
+// How llms.Message.Render sets calls and results apart.
+const (
+	callMark   = "→ "
+	callEnd    = ")"
+	resultMark = "← "
+)
+
+func isTraffic(line string) bool {
+	return strings.HasPrefix(line, callMark) || strings.HasPrefix(line, resultMark)
+}
+
+// hasTraffic reports whether a message marks its own tool traffic, so that
+// what was said beside it can be told apart.
+func hasTraffic(text string) bool {
+	return isTraffic(text) || strings.Contains(text, "\n"+callMark) || strings.Contains(text, "\n"+resultMark)
+}
+
+// split cuts doc number d into units.
+func (m *material) split(d int) {
+	doc := &m.docs[d]
+	p := splitter{m: m, doc: d, said: speakerOrigin(doc.role)}
+	if doc.tool {
+		p.open(resultBlock, "", 0)
+	}
+	for at := 0; at < len(doc.text); {
+		end := strings.IndexByte(doc.text[at:], '\n')
+		if end < 0 {
+			end = len(doc.text)
+		} else {
+			end += at
+		}
+		p.line(at, end)
+		at = end + 1
+	}
+	p.close(len(doc.text))
+}
+
+func speakerOrigin(role llms.Role) origin {
+	switch role {
+	case llms.RoleUser:
+		return fromUser
+	case llms.RoleTool:
+		return fromTool
+	}
+	return fromAssistant
+}
+
+// splitter cuts one doc line by line.
+type splitter struct {
+	m    *material
+	doc  int
+	said origin
+	// The block under way, where it began and what fence closes it.
+	block block
+	start int
+	fence string
+	// Its lines so far that are not blank, and how many reported failures.
+	lines, failures int
+}
+
+func (p *splitter) line(start, end int) {
+	d := &p.m.docs[p.doc]
+	line := strings.TrimSpace(d.text[start:end])
+	if line == "" || !d.tool && p.fenceLine(line, start, end) {
+		return
+	}
+	if p.block == prose {
+		p.pieces(start+bulletLen(d.text[start:end]), end, p.said, line[0] == '>')
+		return
+	}
+	p.blockLine(line, start, end)
+	if p.block == callBlock && strings.HasSuffix(line, callEnd) {
+		p.close(end)
+	}
+}
+
+// fenceLine opens and closes blocks, and reports whether the line is a fence
+// with nothing else on it.
+func (p *splitter) fenceLine(line string, start, end int) bool {
+	switch {
+	case p.block == codeBlock:
+		if !strings.HasPrefix(line, p.fence) {
+			return false
+		}
+		p.close(end)
+		return true
+	case strings.HasPrefix(line, callMark):
+		p.close(start)
+		p.open(callBlock, "", start)
+		return false
+	case strings.HasPrefix(line, resultMark):
+		p.close(start)
+		p.open(resultBlock, "", start)
+		return false
+	case p.block != prose:
+		return false
+	}
+	for _, fence := range []string{"```", "~~~"} {
+		// An inline ```x``` opens nothing.
+		if strings.HasPrefix(line, fence) && !strings.Contains(line[len(fence):], fence) {
+			p.open(codeBlock, fence, start)
+			return true
+		}
+	}
+	return false
+}
+
+func (p *splitter) open(b block, fence string, start int) {
+	p.block, p.fence, p.start, p.lines, p.failures = b, fence, start, 0, 0
+}
+
+func (p *splitter) close(end int) {
+	if p.block != prose {
+		p.m.blocks = append(p.m.blocks, span{p.doc, p.start, end})
+	}
+	p.block = prose
+}
+
+// blockLine takes the first lines of a block, and those that report
+// failures; the rest can only be named by the ledger.
+func (p *splitter) blockLine(line string, start, end int) {
+	p.lines++
+	if p.lines > blockLines {
+		if p.failures >= blockFailures || !reportsFailure(line) {
+			return
+		}
+		p.failures++
+	}
+	from := fromTool
+	if p.block == codeBlock {
+		from = fromCode
+	}
+	p.pieces(start, end, from, true)
+}
+
+// pieces adds the units of one line: it is cut where bytes are not text, and
+// into sentences if it is prose.
+func (p *splitter) pieces(start, end int, from origin, untrusted bool) {
+	text := p.m.docs[p.doc].text
+	for start < end {
+		lo, hi := nextClean(text, start, end)
+		if p.block != prose {
+			p.add(lo, cutLong(text, lo, hi, maxBlockBytes), from, untrusted)
+			lo = hi
+		}
+		for lo < hi {
+			stop := cutLong(text, lo, sentenceEnd(text, lo, hi), maxUnitBytes)
+			p.add(lo, stop, from, untrusted)
+			lo = stop
+		}
+		start = hi
+	}
+}
+
+func (p *splitter) add(start, end int, from origin, untrusted bool) {
+	d := &p.m.docs[p.doc]
+	start, end = trimSpan(d.text, start, end)
+	if end-start < minUnitBytes || !hasWord(d.text[start:end]) {
+		return
+	}
+	text := d.text[start:end]
+	low := strings.ToLower(text)
+	if isDirective(text, low, untrusted || d.role == RoleSummary || quotes(text)) {
+		p.m.flagged = append(p.m.flagged, span{p.doc, start, end})
+		return
+	}
+	p.m.units = append(p.m.units, unit{
+		doc: p.doc, start: start, end: end, origin: from,
+		prior: fixed(priorOf(d, low, from)),
+		drag:  fixed(math.Pow(float64(end-start)*d.rate+6, 0.9)),
+	})
+}
