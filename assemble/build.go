@@ -32,6 +32,10 @@ type Input struct {
 	Budget   int
 	Policy   Policy
 	Counter  llms.Counter
+	// Counted says that the tokens of the view's items come from Counter, so
+	// that what is sent as it was recorded need not be counted again: with a
+	// real tokenizer, counting a full window costs more than everything else.
+	Counted bool
 }
 
 // Shown is an item of the view that the output shows, and what it costs there.
@@ -77,9 +81,10 @@ type group struct {
 
 // entry is a message to be sent and the item that it shows.
 type entry struct {
-	msg    llms.Message
-	item   int // its index among the items
-	tokens int
+	msg     llms.Message
+	item    int  // its index among the items
+	changed bool // it is not sent as it was recorded
+	tokens  int
 }
 
 // Build chooses what fits the budget and makes valid messages of it.
@@ -150,13 +155,20 @@ func (b *builder) render() error {
 		g.entries, notes = repair(g.entries, names)
 		b.repairs = append(b.repairs, notes...)
 		for i := range g.entries {
-			g.entries[i].tokens = llms.CountMessage(b.Counter, g.entries[i].msg)
+			g.entries[i].tokens = b.count(g.entries[i])
 			g.tokens += g.entries[i].tokens
 		}
 		b.groups = append(b.groups, g)
 		from = to
 	}
 	return nil
+}
+
+func (b *builder) count(e entry) int {
+	if b.Counted && !e.changed {
+		return b.view.Items[e.item].Tokens
+	}
+	return llms.CountMessage(b.Counter, e.msg)
 }
 
 func (b *builder) message(it store.Item) (llms.Message, error) {

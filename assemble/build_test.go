@@ -267,6 +267,11 @@ func TestBuildHoldsItsPromises(t *testing.T) {
 		if counted != out.Tokens || counted > h.in.Budget || listed > counted {
 			t.Fatalf("says %d tokens, has %d, items %d, budget %d", out.Tokens, counted, listed, h.in.Budget)
 		}
+		h.in.Counted = true
+		if quick, err := assemble.Build(h.in); err != nil || !cmp.Equal(out, quick) {
+			t.Fatalf("without counting again: %v\n%s", err, cmp.Diff(out, quick))
+		}
+		h.in.Counted = false
 		if pin >= 0 {
 			for _, n := range out.Dropped {
 				if n == h.in.View.Items[pin].Node {

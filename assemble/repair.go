@@ -17,17 +17,18 @@ const missingResult = "[no result was recorded for this call]"
 // that number calls from one in every turn repeat ids, and providers refuse
 // that.
 type namer struct {
-	used map[string]bool
+	used map[string]int // id → how often it was asked for
 }
 
-func newNamer() *namer { return &namer{used: map[string]bool{}} }
+func newNamer() *namer { return &namer{used: map[string]int{}} }
 
 func (n *namer) name(id string) string {
 	name := id
-	for i := 2; n.used[name]; i++ {
-		name = id + "_" + strconv.Itoa(i)
+	for n.used[name] > 0 {
+		n.used[id]++
+		name = id + "_" + strconv.Itoa(n.used[id])
 	}
-	n.used[name] = true
+	n.used[name]++
 	return name
 }
 
@@ -199,6 +200,7 @@ func (r *repairer) emit(i int, parts []int) {
 	from := e.msg.Parts
 	e.msg.Parts = make([]llms.Part, 0, len(parts))
 	e.msg.Raw = llms.Raw{Format: e.msg.Raw.Format}
+	e.changed = true
 	for _, k := range parts {
 		e.msg.Parts = append(e.msg.Parts, r.renamed(i, k, from[k]))
 	}
@@ -303,7 +305,7 @@ func (r *repairer) answer(i int) {
 	}
 	for _, c := range missing {
 		r.note(i, "call %s has no result; an error stands in for it", c.id)
-		e := entry{msg: llms.Result(c.name, c.tool, missingResult, true), item: r.group[i].item}
+		e := entry{msg: llms.Result(c.name, c.tool, missingResult, true), item: r.group[i].item, changed: true}
 		e.msg.Time = r.group[i].msg.Time
 		r.out = append(r.out, e)
 	}

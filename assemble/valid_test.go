@@ -107,7 +107,11 @@ func (h *history) push(it store.Item) {
 }
 
 func (h *history) stub(i int) *history {
-	h.in.View.Items[i].Stub = true
+	it := &h.in.View.Items[i]
+	it.Stub = true
+	h.in.View.Tokens -= it.Tokens
+	it.Tokens = assemble.StubTokens(llms.Estimate, h.in.Messages[it.Message])
+	h.in.View.Tokens += it.Tokens
 	return h
 }
 
