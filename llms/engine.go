@@ -76,8 +76,7 @@ type Event struct {
 	Text string
 	// Signature ends a reasoning part that the provider signed.
 	Signature string
-	// Extra marks a reasoning part that comes whole, with fields of the
-	// provider's own.
+	// Extra ends a reasoning part that has fields of the provider's own.
 	Extra json.RawMessage
 	Call  *ToolCall
 	Stop  StopReason
@@ -119,7 +118,6 @@ func (c *Collector) Add(e Event) {
 	case EventText:
 		c.grow(PartText).Text += e.Text
 	case EventReasoning:
-		c.sealed = c.sealed || len(e.Extra) > 0 // such a part comes whole
 		p := c.grow(PartReasoning)
 		p.Text += e.Text
 		p.Signature += e.Signature

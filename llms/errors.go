@@ -74,6 +74,10 @@ func (e *Error) hint() string {
 		return "the prompt is too long for the model"
 	case ClassTransient:
 		return "try again"
+	case ClassInvalid:
+		if e.Status == http.StatusNotFound {
+			return "check the name of the model and the base URL"
+		}
 	}
 	return ""
 }

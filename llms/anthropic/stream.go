@@ -1,0 +1,169 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// answer is what has been gathered of a streamed message.
+type answer struct {
+	id, model string
+	usage     llms.Usage
+	stop      llms.StopReason
+	call      *llms.ToolCall  // the tool call whose arguments are coming
+	input     json.RawMessage // arguments that came with the start of the call
+	ended     bool
+}
+
+// run makes the call and yields its events.
+func (e *Engine) run(ctx context.Context, params anthropic.MessageNewParams, yield func(llms.Event, error) bool) {
+	stream := e.client.Messages.NewStreaming(ctx, params)
+	defer stream.Close()
+	var a answer
+	for stream.Next() {
+		for _, event := range a.read(stream.Current()) {
+			if !yield(event, nil) {
+				return
+			}
+		}
+	}
+	switch err := stream.Err(); {
+	case ctx.Err() != nil && !a.ended:
+		yield(llms.Event{}, llms.Canceled(ctx, provider))
+	case err != nil && !a.ended:
+		yield(llms.Event{}, e.failure(err))
+	case !a.ended:
+		yield(llms.Event{}, llms.Truncated(ctx, provider))
+	}
+}
+
+// read takes the next event of the stream and returns what it means.
+func (a *answer) read(e anthropic.MessageStreamEventUnion) []llms.Event {
+	switch e.Type {
+	case "message_start":
+		a.id, a.model = e.Message.ID, string(e.Message.Model)
+		a.count(e.Message.Usage.InputTokens, e.Message.Usage.CacheReadInputTokens, e.Message.Usage.CacheCreationInputTokens)
+	case "content_block_start":
+		return a.open(e.ContentBlock)
+	case "content_block_delta":
+		return a.delta(e.Delta)
+	case "content_block_stop":
+		return a.close()
+	case "message_delta":
+		a.stop = stopReason(string(e.Delta.StopReason))
+		a.usage.OutputTokens = int(e.Usage.OutputTokens)
+		if e.Usage.InputTokens > 0 { // some servers know the input only now
+			a.count(e.Usage.InputTokens, e.Usage.CacheReadInputTokens, e.Usage.CacheCreationInputTokens)
+		}
+	case "message_stop":
+		a.ended = true
+		return []llms.Event{{Kind: llms.EventEnd, Stop: a.stop, Usage: a.usage, ID: a.id, Model: a.model}}
+	}
+	return nil
+}
+
+// count sets the input. The API counts cached tokens apart from the others.
+func (a *answer) count(input, cacheRead, cacheWrite int64) {
+	a.usage.InputTokens = int(input + cacheRead + cacheWrite)
+	a.usage.CacheReadTokens, a.usage.CacheWriteTokens = int(cacheRead), int(cacheWrite)
+}
+
+func (a *answer) open(b anthropic.ContentBlockStartEventContentBlockUnion) []llms.Event {
+	switch b.Type {
+	case "text":
+		if b.Text != "" {
+			return []llms.Event{{Kind: llms.EventText, Text: b.Text}}
+		}
+	case "redacted_thinking":
+		return []llms.Event{{Kind: llms.EventReasoning, Signature: b.Data, Extra: json.RawMessage(`{"type":"redacted_thinking"}`)}}
+	case "tool_use":
+		a.call = &llms.ToolCall{ID: b.ID, Name: b.Name}
+		a.input = json.RawMessage(b.JSON.Input.Raw())
+	}
+	return nil
+}
+
+func (a *answer) delta(d anthropic.MessageStreamEventUnionDelta) []llms.Event {
+	switch d.Type {
+	case "text_delta":
+		return []llms.Event{{Kind: llms.EventText, Text: d.Text}}
+	case "thinking_delta":
+		return []llms.Event{{Kind: llms.EventReasoning, Text: d.Thinking}}
+	case "signature_delta":
+		return []llms.Event{{Kind: llms.EventReasoning, Signature: d.Signature}}
+	case "input_json_delta":
+		if a.call != nil {
+			a.call.Arguments += d.PartialJSON
+		}
+	}
+	return nil
+}
+
+func (a *answer) close() []llms.Event {
+	call := a.call
+	if call == nil {
+		return nil
+	}
+	a.call = nil
+	if call.Arguments == "" && len(a.input) > 0 {
+		call.Arguments = string(a.input)
+	}
+	if call.Arguments == "" {
+		call.Arguments = "{}"
+	}
+	return []llms.Event{{Kind: llms.EventToolCall, Call: call}}
+}
+
+func stopReason(s string) llms.StopReason {
+	switch s {
+	case "tool_use":
+		return llms.StopToolCalls
+	case "max_tokens", "model_context_window_exceeded":
+		return llms.StopLength
+	case "stop_sequence":
+		return llms.StopSequence
+	case "refusal":
+		return llms.StopRefusal
+	}
+	return llms.StopEnd
+}
+
+// failure translates an error of the SDK. Nothing of it is kept but words:
+// it holds the request, and with it the key.
+func (e *Engine) failure(err error) *llms.Error {
+	f := llms.Failure{Provider: provider, Message: err.Error(), Secrets: []string{e.config.APIKey}}
+	if answered, ok := errors.AsType[*anthropic.Error](err); ok {
+		f.Status, f.Code, f.Message = answered.StatusCode, string(answered.Type()), errorMessage(answered.RawJSON())
+		if answered.Response != nil {
+			f.Header = answered.Response.Header
+		}
+		if f.Status == http.StatusOK {
+			f.Status = 0 // the error came in the middle of a stream that had begun well
+		}
+	}
+	return llms.Classify(f)
+}
+
+// errorMessage takes the message out of an error body, or the body itself
+// where it has another form.
+func errorMessage(body string) string {
+	var envelope struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(body), &envelope) == nil && envelope.Error.Message != "" {
+		return envelope.Error.Message
+	}
+	const most = 500
+	if len(body) > most {
+		return body[:most] + "…"
+	}
+	return body
+}

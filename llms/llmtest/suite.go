@@ -1,0 +1,379 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// EngineOptions is what the suite asks of a provider's constructor.
+type EngineOptions struct {
+	BaseURL     string // of a Server, without /v1
+	Key         string
+	MaxRetries  int // negative for none
+	IdleTimeout time.Duration
+	HTTPClient  *http.Client
+}
+
+// retries is how often an engine under test tries again before the first word
+// of an answer, unless it is told not to.
+const retries = 2
+
+// SuiteKey is a key that must not appear anywhere but in a request's header.
+const SuiteKey = "sk-suite-0123456789abcdefghij"
+
+// EngineSuite checks that a provider keeps the promises of [llms.Engine]. It
+// runs the provider, with its real SDK, against a scripted server.
+func EngineSuite(t *testing.T, open func(EngineOptions) (llms.Engine, error)) {
+	s := &suite{open: open}
+	t.Run("conversation with parallel tool calls", s.conversation)
+	t.Run("request", s.request)
+	t.Run("image", s.image)
+	t.Run("broken arguments", s.brokenArguments)
+	t.Run("no arguments", s.noArguments)
+	t.Run("stop reasons", s.stopReasons)
+	t.Run("faults", s.faults)
+	t.Run("partial answer", s.partialAnswer)
+	t.Run("retries", s.retries)
+	t.Run("hang", s.hang)
+	t.Run("cancellation", s.cancellation)
+	t.Run("leaving early", s.leavingEarly)
+	t.Run("the key stays hidden", s.hiddenKey)
+	t.Run("many at once", s.manyAtOnce)
+	t.Run("no server", s.noServer)
+}
+
+type suite struct {
+	open func(EngineOptions) (llms.Engine, error)
+}
+
+// start serves a model and opens an engine on it.
+func (s *suite) start(t *testing.T, m Model, change ...func(*EngineOptions)) (llms.Engine, *Server) {
+	t.Helper()
+	server, err := Serve(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, closeIdle := Client()
+	t.Cleanup(func() {
+		closeIdle()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	options := EngineOptions{BaseURL: server.URL, Key: SuiteKey, MaxRetries: retries, HTTPClient: client}
+	for _, f := range change {
+		f(&options)
+	}
+	engine, err := s.open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine, server
+}
+
+var suiteTool = llms.ToolSpec{Name: "add", Description: "Adds numbers.",
+	Parameters: json.RawMessage(`{"type":"object","properties":{"b":{"type":"integer"},"a":{"type":"integer"}},"required":["b","a"]}`)}
+
+func (s *suite) conversation(t *testing.T) {
+	engine, server := s.start(t, ByTurn(
+		Reply{Reasoning: "two sums at once", Text: "Let me add ümläuts.", Usage: llms.Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 60},
+			Calls: []llms.ToolCall{{ID: "call_a", Name: "add", Arguments: `{"a":1,"b":2,"note":"größer als zwölf Zeichen"}`}, {ID: "call_b", Name: "add", Arguments: `{"a":3,"b":4}`}}},
+		Reply{Text: "3 and 7.", Usage: llms.Usage{InputTokens: 150, OutputTokens: 5}}))
+	request := llms.Request{System: "You add.", Tools: []llms.ToolSpec{suiteTool}, Messages: []llms.Message{llms.User("1+2 and 3+4?")}}
+
+	first, err := llms.Complete(t.Context(), engine, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := first.Message.PlainText(); got != "Let me add ümläuts." {
+		t.Errorf("text %q", got)
+	}
+	if i := slices.IndexFunc(first.Message.Parts, func(p llms.Part) bool { return p.Kind == llms.PartReasoning }); i != 0 || first.Message.Parts[0].Text != "two sums at once" {
+		t.Errorf("reasoning is part %d of %+v", i, first.Message.Parts)
+	}
+	want := []llms.ToolCall{{ID: "call_a", Name: "add", Arguments: `{"a":1,"b":2,"note":"größer als zwölf Zeichen"}`}, {ID: "call_b", Name: "add", Arguments: `{"a":3,"b":4}`}}
+	if got := first.Message.ToolCalls(); !slices.Equal(got, want) {
+		t.Errorf("calls %+v", got)
+	}
+	if first.Stop != llms.StopToolCalls || first.Usage != (llms.Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 60}) {
+		t.Errorf("stop %q, usage %+v", first.Stop, first.Usage)
+	}
+
+	request.Messages = append(request.Messages, first.Message, llms.Result("call_a", "add", "3", false), llms.Result("call_b", "add", "Error: 7?", true))
+	second, err := llms.Complete(t.Context(), engine, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second.Message.PlainText() != "3 and 7." || second.Stop != llms.StopEnd {
+		t.Errorf("answer %+v", second)
+	}
+	checkSecondRequest(t, server.Exchanges()[1].Request)
+	if got := server.Usage(); got != first.Usage.Add(second.Usage) {
+		t.Errorf("the server counted %+v", got)
+	}
+}
+
+// checkSecondRequest checks what the server saw of calls and results.
+func checkSecondRequest(t *testing.T, r llms.Request) {
+	t.Helper()
+	var calls, results []string
+	for _, m := range r.Messages {
+		for _, c := range m.ToolCalls() {
+			calls = append(calls, c.ID)
+		}
+		for _, res := range m.ToolResults() {
+			results = append(results, res.CallID+"="+res.Output[0].Text)
+		}
+	}
+	if !slices.Equal(calls, []string{"call_a", "call_b"}) || !slices.Equal(results, []string{"call_a=3", "call_b=Error: 7?"}) {
+		t.Errorf("the server saw calls %q and results %q", calls, results)
+	}
+}
+
+func (s *suite) request(t *testing.T) {
+	engine, server := s.start(t, Script(Say("ok")))
+	half := 0.5
+	_, err := llms.Complete(t.Context(), engine, llms.Request{
+		Model: "other-model", System: "Be brief.", MaxTokens: 77, Temperature: &half, Tools: []llms.ToolSpec{suiteTool},
+		Messages: []llms.Message{llms.User("hi"), llms.Assistant("yes?"), llms.System("It is late."), llms.User("bye")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := server.Exchanges()[0].Request
+	system, rest := llms.SplitSystem(got.Messages)
+	if all := got.System + "\n" + system; !strings.Contains(all, "Be brief.") || !strings.Contains(all, "It is late.") {
+		t.Errorf("system %q", all)
+	}
+	var said []string
+	for _, m := range rest {
+		said = append(said, string(m.Role)+": "+m.PlainText())
+	}
+	if !slices.Equal(said, []string{"user: hi", "assistant: yes?", "user: bye"}) {
+		t.Errorf("messages %q", said)
+	}
+	if got.Model != "other-model" || got.MaxTokens != 77 || got.Temperature == nil || *got.Temperature != half {
+		t.Errorf("request %+v", got)
+	}
+	if len(got.Tools) != 1 || got.Tools[0].Name != "add" || got.Tools[0].Description != "Adds numbers." || string(got.Tools[0].Parameters) != string(suiteTool.Parameters) {
+		t.Errorf("tools %+v", got.Tools)
+	}
+}
+
+func (s *suite) image(t *testing.T) {
+	engine, server := s.start(t, Script(Say("a dot")))
+	picture := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{
+		{Kind: llms.PartText, Text: "what is this?"},
+		{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Data: []byte("\x89PNG dot")}},
+	}}
+	if _, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{picture}}); err != nil {
+		t.Fatal(err)
+	}
+	body := string(server.Exchanges()[0].Body)
+	if !strings.Contains(body, "iVBORyBkb3Q") && !strings.Contains(body, "iVBORyBkb3Q=") {
+		t.Errorf("the image is not in the request: %s", body)
+	}
+	parts := server.Exchanges()[0].Request.Messages[0].Parts
+	if len(parts) != 2 || parts[1].Kind != llms.PartBlob {
+		t.Errorf("the server saw %+v", parts)
+	}
+}
+
+func (s *suite) brokenArguments(t *testing.T) {
+	engine, _ := s.start(t, Script(Call("add", `{"a": 1,`)))
+	answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	if calls := answer.Message.ToolCalls(); err != nil || len(calls) != 1 || calls[0].Arguments != `{"a": 1,` {
+		t.Errorf("calls %+v, %v", calls, err)
+	}
+}
+
+func (s *suite) noArguments(t *testing.T) {
+	engine, _ := s.start(t, Script(Call("now", "")))
+	answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	if calls := answer.Message.ToolCalls(); err != nil || len(calls) != 1 || calls[0].Arguments != "{}" {
+		t.Errorf("calls %+v, %v", calls, err)
+	}
+}
+
+func (s *suite) stopReasons(t *testing.T) {
+	for _, stop := range []llms.StopReason{llms.StopEnd, llms.StopLength, llms.StopRefusal} {
+		engine, _ := s.start(t, Script(Reply{Text: "so", Stop: stop}))
+		answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		if err != nil || answer.Stop != stop {
+			t.Errorf("stop %q instead of %q, %v", answer.Stop, stop, err)
+		}
+	}
+}
+
+func (s *suite) faults(t *testing.T) {
+	full := Say("one two three four")
+	tests := []struct {
+		name  string
+		reply Reply
+		class llms.Class
+		tries int
+	}{
+		{"401", Status(http.StatusUnauthorized, "invalid x-api-key"), llms.ClassAuth, 1},
+		{"403", Status(http.StatusForbidden, "not for you"), llms.ClassAuth, 1},
+		{"402", Status(http.StatusPaymentRequired, "no money"), llms.ClassQuota, 1},
+		{"404", Status(http.StatusNotFound, "model: no-such-model"), llms.ClassInvalid, 1},
+		{"400", Status(http.StatusBadRequest, "tools: bad schema"), llms.ClassInvalid, 1},
+		{"too long", Status(http.StatusBadRequest, "prompt is too long: 210000 tokens > 200000 maximum"), llms.ClassContextLength, 1},
+		{"too long, in other words", Status(http.StatusBadRequest, "This model's maximum context length is 8192 tokens"), llms.ClassContextLength, 1},
+		{"413", Status(http.StatusRequestEntityTooLarge, "too large"), llms.ClassContextLength, 1},
+		{"429", Status(http.StatusTooManyRequests, "slow down"), llms.ClassQuota, 1 + retries},
+		{"500", Status(http.StatusInternalServerError, "oops"), llms.ClassTransient, 1 + retries},
+		{"529", Status(529, "overloaded"), llms.ClassTransient, 1 + retries},
+		{"cut at once", full.Broken(FaultCut, 0), llms.ClassTransient, 0},
+		{"cut in the middle", full.Broken(FaultCut, 2), llms.ClassTransient, 1},
+		{"cut before the end", full.Broken(FaultCut, 99), llms.ClassTransient, 1},
+		{"cut in a tool call", Call("add", `{"a":1,"b":2,"c":3,"d":4}`).Broken(FaultCut, 1), llms.ClassTransient, 1},
+		{"bad JSON", full.Broken(FaultBadJSON, 2), llms.ClassTransient, 1},
+		{"error in the stream", full.Broken(FaultError, 2), llms.ClassTransient, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			engine, server := s.start(t, func(llms.Request) Reply { return test.reply })
+			_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+			var failed *llms.Error
+			if !errors.As(err, &failed) || failed.Class != test.class || failed.Provider == "" || failed.Message == "" {
+				t.Fatalf("error %#v, want class %s", err, test.class)
+			}
+			if f := test.reply.Fault; f.Kind == FaultStatus && failed.Status != f.Status {
+				t.Errorf("status %d, want %d", failed.Status, f.Status)
+			}
+			if got := len(server.Exchanges()); test.tries != 0 && got != test.tries {
+				t.Errorf("%d tries, want %d", got, test.tries)
+			}
+			if server.Usage() != (llms.Usage{}) {
+				t.Error("the server counted an answer that did not end")
+			}
+		})
+	}
+}
+
+func (s *suite) partialAnswer(t *testing.T) {
+	for _, kind := range []FaultKind{FaultCut, FaultBadJSON, FaultError} {
+		engine, _ := s.start(t, Script(Say("one two three four").Broken(kind, 2)))
+		answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		if err == nil || answer.Message.PlainText() != "one two " {
+			t.Errorf("%s: kept %q, %v", kind, answer.Message.PlainText(), err)
+		}
+	}
+}
+
+func (s *suite) retries(t *testing.T) {
+	engine, server := s.start(t, Script(
+		Status(http.StatusTooManyRequests, "slow down"), Status(http.StatusInternalServerError, "oops"), Say("at last")))
+	answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	if err != nil || answer.Message.PlainText() != "at last" || len(server.Exchanges()) != 3 {
+		t.Errorf("got %q after %d tries, %v", answer.Message.PlainText(), len(server.Exchanges()), err)
+	}
+	waiting := Status(http.StatusTooManyRequests, "slow down")
+	waiting.Fault.RetryAfter = 3 * time.Millisecond
+	engine, _ = s.start(t, func(llms.Request) Reply { return waiting })
+	_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	var failed *llms.Error
+	if !errors.As(err, &failed) || failed.RetryAfter != 3*time.Millisecond {
+		t.Errorf("the wait that the provider asks for is lost: %v", err)
+	}
+}
+
+func (s *suite) hang(t *testing.T) {
+	for _, after := range []int{0, 2} {
+		engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, after)),
+			func(o *EngineOptions) { o.IdleTimeout = 50 * time.Millisecond })
+		_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		if llms.ClassOf(err) != llms.ClassTransient || !errors.Is(err, llms.ErrIdle) {
+			t.Errorf("after %d pieces: %v", after, err)
+		}
+	}
+}
+
+func (s *suite) cancellation(t *testing.T) {
+	engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, 2)))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for event, err := range engine.Stream(ctx, llms.Request{Messages: []llms.Message{llms.User("go")}}) {
+		last = err
+		if event.Text == "two " {
+			cancel()
+		}
+	}
+	if llms.ClassOf(last) != llms.ClassCanceled || !errors.Is(last, context.Canceled) {
+		t.Errorf("got %v", last)
+	}
+}
+
+func (s *suite) leavingEarly(t *testing.T) {
+	engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, 2)))
+	for range engine.Stream(t.Context(), llms.Request{Messages: []llms.Message{llms.User("go")}}) {
+		break
+	}
+}
+
+func (s *suite) hiddenKey(t *testing.T) {
+	echo := "Incorrect API key provided: " + SuiteKey
+	for _, reply := range []Reply{
+		Status(http.StatusUnauthorized, echo),
+		Status(http.StatusBadRequest, echo),
+		{Text: "one two", Fault: &Fault{Kind: FaultError, After: 1, Status: 500, Message: echo}},
+	} {
+		engine, server := s.start(t, Script(reply))
+		_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		if err == nil {
+			t.Fatal("no error")
+		}
+		for ; err != nil; err = errors.Unwrap(err) {
+			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, SuiteKey) {
+				t.Errorf("the key is in the error: %s", text)
+			}
+		}
+		if e := server.Exchanges()[0]; strings.Contains(string(e.Body), SuiteKey) || !strings.Contains(fmt.Sprint(e.Header), SuiteKey) {
+			t.Error("the key is in the body, or not in the header")
+		}
+	}
+	if engine, _ := s.start(t, Script()); strings.Contains(engine.Name(), SuiteKey) {
+		t.Error("the key is in the name")
+	}
+}
+
+func (s *suite) manyAtOnce(t *testing.T) {
+	engine, server := s.start(t, func(r llms.Request) Reply { return Say("you said " + LastUserText(r)) })
+	var calls sync.WaitGroup
+	for i := range 40 {
+		calls.Go(func() {
+			text := fmt.Sprintf("number %d", i)
+			answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User(text)}})
+			if err != nil || answer.Message.PlainText() != "you said "+text {
+				t.Errorf("call %d: %q, %v", i, answer.Message.PlainText(), err)
+			}
+		})
+	}
+	calls.Wait()
+	if got := len(server.Exchanges()); got != 40 {
+		t.Errorf("%d exchanges", got)
+	}
+}
+
+func (s *suite) noServer(t *testing.T) {
+	engine, server := s.start(t, Script(Say("never")), func(o *EngineOptions) { o.MaxRetries = -1 })
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	if llms.ClassOf(err) != llms.ClassTransient {
+		t.Errorf("got %v", err)
+	}
+}

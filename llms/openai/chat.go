@@ -1,0 +1,190 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// chat makes a call of Chat Completions and yields its events.
+func (e *Engine) chat(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
+	params, err := e.chatParams(r)
+	if err != nil {
+		yield(llms.Event{}, invalid(err))
+		return
+	}
+	stream := e.completions.NewStreaming(ctx, params)
+	defer stream.Close()
+	var a chatAnswer
+	for stream.Next() {
+		for _, event := range a.read(stream.Current()) {
+			if !yield(event, nil) {
+				return
+			}
+		}
+	}
+	if stream.Err() == nil && a.stop != "" {
+		for _, event := range a.end() {
+			if !yield(event, nil) {
+				return
+			}
+		}
+		return
+	}
+	e.finish(ctx, stream.Err(), false, yield)
+}
+
+func (e *Engine) chatParams(r llms.Request) (openai.ChatCompletionNewParams, error) {
+	messages := withoutRecords(r.Messages)
+	if strings.TrimSpace(r.System) != "" {
+		messages = append([]llms.Message{llms.System(r.System)}, messages...)
+	}
+	records, err := llms.EncodeAll(llms.FormatOpenAI, messages)
+	if err != nil {
+		return openai.ChatCompletionNewParams{}, fmt.Errorf("the conversation cannot be written for Chat Completions: %w", err)
+	}
+	p := openai.ChatCompletionNewParams{
+		Model:         r.Model,
+		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
+	}
+	for _, record := range records {
+		p.Messages = append(p.Messages, param.Override[openai.ChatCompletionMessageParamUnion](record))
+	}
+	for _, t := range r.Tools {
+		raw, err := json.Marshal(chatTool{"function", function{t.Name, t.Description, t.Parameters}})
+		if err != nil {
+			return openai.ChatCompletionNewParams{}, fmt.Errorf("tool %q: %w", t.Name, err)
+		}
+		p.Tools = append(p.Tools, param.Override[openai.ChatCompletionToolUnionParam](json.RawMessage(raw)))
+	}
+	if r.Temperature != nil {
+		p.Temperature = param.NewOpt(*r.Temperature)
+	}
+	if len(r.Stop) > 0 {
+		p.Stop = openai.ChatCompletionNewParamsStopUnion{OfStringArray: r.Stop}
+	}
+	if r.MaxTokens > 0 && e.config.BaseURL == "" {
+		p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
+	} else if r.MaxTokens > 0 {
+		p.MaxTokens = param.NewOpt(int64(r.MaxTokens)) // what other servers know
+	}
+	return p, nil
+}
+
+// chatTool and function keep the schema as it was written: the SDK's own type
+// would sort its properties.
+type chatTool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// chatAnswer is what has been gathered of a streamed completion.
+type chatAnswer struct {
+	id, model string
+	calls     []llms.ToolCall
+	indices   []int64 // of the calls, as the server numbers them
+	stop      llms.StopReason
+	usage     llms.Usage
+}
+
+// read takes the next chunk and returns what it means.
+func (a *chatAnswer) read(chunk openai.ChatCompletionChunk) []llms.Event {
+	a.id, a.model = chunk.ID, chunk.Model
+	if chunk.Usage.TotalTokens > 0 {
+		a.usage = llms.Usage{
+			InputTokens:     int(chunk.Usage.PromptTokens),
+			OutputTokens:    int(chunk.Usage.CompletionTokens),
+			CacheReadTokens: int(chunk.Usage.PromptTokensDetails.CachedTokens),
+		}
+	}
+	var events []llms.Event
+	for _, choice := range chunk.Choices {
+		if choice.Index != 0 {
+			continue
+		}
+		if text := reasoning(choice.Delta); text != "" {
+			events = append(events, llms.Event{Kind: llms.EventReasoning, Text: text})
+		}
+		if text := choice.Delta.Content + choice.Delta.Refusal; text != "" {
+			events = append(events, llms.Event{Kind: llms.EventText, Text: text})
+		}
+		for _, call := range choice.Delta.ToolCalls {
+			a.grow(call)
+		}
+		if choice.FinishReason != "" {
+			a.stop = a.stopReason(choice.FinishReason)
+		}
+	}
+	return events
+}
+
+// reasoning reads the fields in which compatible servers stream reasoning.
+func reasoning(d openai.ChatCompletionChunkChoiceDelta) string {
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		var text string
+		if field, ok := d.JSON.ExtraFields[name]; ok && json.Unmarshal([]byte(field.Raw()), &text) == nil && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func (a *chatAnswer) grow(d openai.ChatCompletionChunkChoiceDeltaToolCall) {
+	i := slices.Index(a.indices, d.Index)
+	if i < 0 {
+		i = len(a.calls)
+		a.indices = append(a.indices, d.Index)
+		a.calls = append(a.calls, llms.ToolCall{})
+	}
+	call := &a.calls[i]
+	if d.ID != "" {
+		call.ID = d.ID
+	}
+	if d.Function.Name != "" {
+		call.Name = d.Function.Name
+	}
+	call.Arguments += d.Function.Arguments
+}
+
+func (a *chatAnswer) stopReason(s string) llms.StopReason {
+	switch s {
+	case "tool_calls", "function_call":
+		return llms.StopToolCalls
+	case "length":
+		return llms.StopLength
+	case "content_filter":
+		return llms.StopRefusal
+	}
+	if len(a.calls) > 0 {
+		return llms.StopToolCalls // some servers say "stop" after a call
+	}
+	return llms.StopEnd
+}
+
+// end returns the calls, which are complete only now, and the end.
+func (a *chatAnswer) end() []llms.Event {
+	var events []llms.Event
+	for i, call := range a.calls {
+		if call.ID == "" {
+			call.ID = fmt.Sprintf("call_%d", i+1) // some servers give none, and a result must name its call
+		}
+		if call.Arguments == "" {
+			call.Arguments = "{}"
+		}
+		events = append(events, llms.Event{Kind: llms.EventToolCall, Call: &call})
+	}
+	return append(events, llms.Event{Kind: llms.EventEnd, Stop: a.stop, Usage: a.usage, ID: a.id, Model: a.model})
+}

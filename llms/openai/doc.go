@@ -1,0 +1,20 @@
+// Package openai runs models on OpenAI's official SDK, behind [llms.Engine].
+//
+// It speaks two of OpenAI's APIs. Chat Completions is the default, because
+// nearly every other server speaks it too: with Config.BaseURL the same engine
+// runs models of Ollama, vLLM, llama.cpp and the many hosted ones. Responses
+// is for OpenAI's own reasoning models, whose reasoning it can carry from call
+// to call.
+//
+// Rate limits and server errors before the first word are retried with
+// back-off, by the SDK; what is left is an [llms.Error] whose class says what
+// can be done. A stream that goes silent is given up after
+// Config.IdleTimeout.
+//
+// The key comes from the config or, for OpenAI's own server, from
+// OPENAI_API_KEY. It is sent to the server and appears nowhere else. The SDK's
+// other environment variables are not read: what is configured is what
+// happens.
+//
+// It is a package of its own because the SDK adds megabytes to a binary.
+package openai

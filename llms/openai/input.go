@@ -1,0 +1,154 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// The items of a Responses request. They are written here because the API has
+// a shape of its own, in which one message may be several items.
+type (
+	messageItem struct {
+		Type    string `json:"type"`
+		Role    string `json:"role"`
+		Content []any  `json:"content"`
+	}
+	textContent struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	imageContent struct {
+		Type     string `json:"type"`
+		ImageURL string `json:"image_url"`
+		Detail   string `json:"detail"`
+	}
+	fileContent struct {
+		Type     string `json:"type"`
+		Filename string `json:"filename,omitempty"`
+		FileData string `json:"file_data,omitempty"`
+		FileURL  string `json:"file_url,omitempty"`
+	}
+	callItem struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	resultItem struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output []any  `json:"output"`
+	}
+	reasoningItem struct {
+		Type             string        `json:"type"`
+		ID               string        `json:"id"`
+		Summary          []textContent `json:"summary"`
+		EncryptedContent string        `json:"encrypted_content"`
+	}
+	// reasoningMark is what a reasoning part of this API keeps in Extra. It
+	// tells it from the reasoning of other providers, whose signatures mean
+	// nothing here.
+	reasoningMark struct {
+		Type string `json:"type"`
+		ID   string `json:"id"`
+	}
+)
+
+// inputItems writes a conversation as items.
+func inputItems(ms []llms.Message) ([]any, error) {
+	var items []any
+	for i, m := range ms {
+		if !m.Role.Valid() {
+			return nil, fmt.Errorf("message %d has the unknown role %q", i, m.Role)
+		}
+		items = append(items, messageItems(m)...)
+	}
+	return items, nil
+}
+
+// messageItems writes one message: what is said together as one item, and
+// calls, results and reasoning as items of their own, in order.
+func messageItems(m llms.Message) []any {
+	role, textType := "user", "input_text"
+	if m.Role == llms.RoleAssistant {
+		role, textType = "assistant", "output_text"
+	}
+	var items []any
+	var said *messageItem
+	say := func(content any) {
+		if said == nil {
+			said = &messageItem{Type: "message", Role: role}
+			items = append(items, said)
+		}
+		said.Content = append(said.Content, content)
+	}
+	for _, p := range m.Parts {
+		switch {
+		case p.Kind == llms.PartToolCall && p.Call != nil:
+			items, said = append(items, callItem{"function_call", p.Call.ID, p.Call.Name, p.Call.Arguments}), nil
+		case p.Kind == llms.PartToolResult && p.Result != nil:
+			items, said = append(items, resultItem{"function_call_output", p.Result.CallID, resultContent(p.Result)}), nil
+		case p.Kind == llms.PartReasoning:
+			if it, ok := ownReasoning(p); ok {
+				items, said = append(items, it), nil
+			}
+		case p.Kind == llms.PartBlob && p.Blob != nil && role == "user" && p.Ref == nil:
+			say(blobContent(p.Blob))
+		default:
+			if text := shown(p); text != "" {
+				say(textContent{textType, text})
+			}
+		}
+	}
+	return items
+}
+
+func resultContent(r *llms.ToolResult) []any {
+	content := []any{}
+	for _, p := range r.Output {
+		if p.Kind == llms.PartBlob && p.Blob != nil && p.Ref == nil {
+			content = append(content, blobContent(p.Blob))
+		} else if text := shown(p); text != "" {
+			content = append(content, textContent{"input_text", text})
+		}
+	}
+	if len(content) == 0 {
+		content = append(content, textContent{"input_text", ""})
+	}
+	return content
+}
+
+func blobContent(b *llms.Blob) any {
+	url := b.URL
+	if len(b.Data) > 0 {
+		url = "data:" + b.MIME + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
+	}
+	if isImage(b.MIME) {
+		return imageContent{"input_image", url, "auto"}
+	}
+	if len(b.Data) > 0 {
+		return fileContent{Type: "input_file", Filename: b.Name, FileData: url}
+	}
+	return fileContent{Type: "input_file", Filename: b.Name, FileURL: url}
+}
+
+// shown is a part as a reader of a transcript sees it.
+func shown(p llms.Part) string { return llms.Message{Parts: []llms.Part{p}}.Render() }
+
+func isImage(mime string) bool { return strings.HasPrefix(mime, "image/") }
+
+func ownReasoning(p llms.Part) (reasoningItem, bool) {
+	var mark reasoningMark
+	if len(p.Extra) == 0 || json.Unmarshal(p.Extra, &mark) != nil || mark.Type != "reasoning" || p.Signature == "" {
+		return reasoningItem{}, false
+	}
+	it := reasoningItem{Type: "reasoning", ID: mark.ID, Summary: []textContent{}, EncryptedContent: p.Signature}
+	if p.Text != "" {
+		it.Summary = append(it.Summary, textContent{"summary_text", p.Text})
+	}
+	return it, true
+}
