@@ -15,7 +15,7 @@ import "strings"
 // letters, reads like an instruction to the model. Untrusted text is held to
 // the stricter list.
 func isDirective(sentence, low string, untrusted bool) bool {
-	if hasMarkup(sentence) {
+	if hasMarkup(sentence, untrusted) {
 		return true
 	}
 	low = foldSpaces(low)
@@ -48,7 +48,7 @@ func mentionsOrders(rest string) bool {
 
 // hasMarkup reports tags that open or close a role, a summary or a chat
 // template's turn.
-func hasMarkup(s string) bool {
+func hasMarkup(s string, untrusted bool) bool {
 	for i := strings.IndexByte(s, '<'); i >= 0; {
 		rest := s[i+1:]
 		if strings.HasPrefix(rest, "|") {
@@ -57,11 +57,10 @@ func hasMarkup(s string) bool {
 			}
 		}
 		rest = strings.TrimLeft(rest, "/ ")
-		for _, tag := range roleTags {
-			if len(rest) >= len(tag) && strings.EqualFold(rest[:len(tag)], tag) &&
-				(len(rest) == len(tag) || !isWordByte(rest[len(tag)])) {
-				return true
-			}
+		// Promise<User> and <user>@host are not turns of a conversation.
+		typed := i > 0 && isWordByte(s[i-1])
+		if opensTag(rest, roleTags) || untrusted && !typed && opensTag(rest, looseTags) {
+			return true
 		}
 		next := strings.IndexByte(s[i+1:], '<')
 		if next < 0 {
@@ -70,6 +69,17 @@ func hasMarkup(s string) bool {
 		i += 1 + next
 	}
 	return containsAny(s, templateMarks)
+}
+
+// opensTag reports whether rest, what follows a <, begins with one of tags.
+func opensTag(rest string, tags []string) bool {
+	for _, tag := range tags {
+		if len(rest) >= len(tag) && strings.EqualFold(rest[:len(tag)], tag) &&
+			(len(rest) == len(tag) || !isWordByte(rest[len(tag)])) {
+			return true
+		}
+	}
+	return false
 }
 
 func containsAny(s string, phrases []string) bool {
@@ -102,6 +112,7 @@ var (
 		"as an ai", "note to the assistant", "note to ai", "the assistant must", "the assistant should", "do not tell the user",
 		"don't tell the user", "without telling the user", "do not mention this", "end of summary", "end of context",
 		"begin new task", "your new task", "your new goal", "system:", "assistant:", "human:", "你现在是", "从现在起你", "あなたは今", "ты теперь", "теперь ты"}
-	roleTags      = []string{"system", "assistant", "user", "human", "summary", "instructions", "instruction", "tool_result", "function_calls", "invoke", "context", "prompt", "lcm"}
+	roleTags      = []string{"system", "assistant", "human", "summary", "instructions", "tool_result", "function_calls", "system-reminder"}
+	looseTags     = []string{"user", "instruction", "invoke", "context", "prompt"}
 	templateMarks = []string{"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "### System", "### Instruction", "###Instruction", "[SYSTEM]", "[system]("}
 )

@@ -116,8 +116,8 @@ type draft struct {
 }
 
 func newDraft(ctx context.Context, r Request, c llms.Counter) (*draft, error) {
-	m, f, l := analyse(r.Sources, c)
-	if err := ctx.Err(); err != nil {
+	m, f, l, err := analyse(r.Sources, c, ctx.Err)
+	if err != nil {
 		return nil, err
 	}
 	said, seen := l.ranked()
@@ -125,8 +125,8 @@ func newDraft(ctx context.Context, r Request, c llms.Counter) (*draft, error) {
 }
 
 // analyse takes sources apart: their units, what those are about, and the
-// identifiers in them.
-func analyse(sources []Source, c llms.Counter) (*material, *features, *ledger) {
+// identifiers in them. It asks between messages whether to stop.
+func analyse(sources []Source, c llms.Counter, stopped func() error) (*material, *features, *ledger, error) {
 	m := take(sources)
 	size := 0
 	for i := range m.docs {
@@ -135,13 +135,16 @@ func analyse(sources []Source, c llms.Counter) (*material, *features, *ledger) {
 	f := newFeatures(size / 12)
 	l := &ledger{index: map[string]int{}}
 	for d := range m.docs {
+		if err := stopped(); err != nil {
+			return nil, nil, nil, err
+		}
 		m.describe(d, f, l, c)
 	}
 	for _, item := range m.ledgers {
 		l.inherit(item)
 	}
 	f.weigh(len(m.units))
-	return m, f, l
+	return m, f, l, nil
 }
 
 // describe splits doc d, counts what its units are about and lists its

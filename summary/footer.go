@@ -33,7 +33,7 @@ func EnsureFooter(text string, r Request) string {
 	if text != "" {
 		text += "\n"
 	}
-	m, f, _ := analyse(r.Sources, counter(r))
+	m, f, _, _ := analyse(r.Sources, counter(r), func() error { return nil })
 	covered := make([]uint8, len(f.kind))
 	w := wordScanner{text: text}
 	for w.next() {

@@ -98,8 +98,13 @@ func (s *selection) take(u int) {
 // drop gives back the unit taken last: the one with the lowest gain.
 func (s *selection) drop() {
 	u := s.taken[len(s.taken)-1]
-	s.taken = s.taken[:len(s.taken)-1]
+	kept := s.taken[:len(s.taken)-1]
 	s.chosen[u] = false
+	clear(s.covered)
+	s.taken = s.taken[:0]
+	for _, k := range kept {
+		s.take(k)
+	}
 }
 
 // gainHeap orders candidates by gain, then by place in the source.

@@ -150,7 +150,7 @@ func (s *identScanner) classifyKeeping(lo, hi int) bool {
 // symbol reports where the symbol that begins at lo ends.
 func (s *identScanner) symbol(lo, hi int) (int, bool) {
 	c := s.text[lo:hi]
-	if strings.HasPrefix(s.text[hi:], "()") && isAlpha(c[0]) && len(c) > 1 {
+	if strings.HasPrefix(s.text[hi:], "()") && isAlpha(c[0]) && len(c) > 1 && isWordByte(c[len(c)-1]) {
 		return hi + 2, true
 	}
 	switch {

@@ -82,6 +82,10 @@ func checkIdentifiers(t interface{ Fatalf(string, ...any) }, text string) {
 		if !utf8.ValidString(id.Text) || strings.ContainsFunc(id.Text, unicode.IsControl) {
 			t.Fatalf("identifier %q holds bytes that are not text", id.Text)
 		}
+		// A ledger lists identifiers without their sentences.
+		if alone := Identifiers(id.Text); len(alone) != 1 || alone[0].Text != id.Text {
+			t.Fatalf("%q alone is read as %+v", id.Text, alone)
+		}
 		if strings.ContainsAny(id.Text, "<>;\"`") {
 			t.Fatalf("identifier %q holds a delimiter", id.Text)
 		}
