@@ -237,6 +237,7 @@ func (h *Handler) whole(w http.ResponseWriter, r *http.Request, f face, request 
 	default:
 		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
 		h.fail(r, f, reply.Fault, func(frame) {})
 	}
 }
