@@ -128,7 +128,7 @@ func (p *phase) accumulate(n int, chosen []int, s *sums) error {
 	for _, i := range chosen {
 		t := p.query.terms[i]
 		weight := float32(p.stats.idf[i] * (k1 + 1))
-		if t.not || t.silent {
+		if t.not {
 			weight = 0
 		}
 		bit := uint64(1) << i

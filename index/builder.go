@@ -13,14 +13,13 @@ const passageWords = 128
 // DefaultBlockBytes is how much text shares one entry of a trigram list.
 const DefaultBlockBytes = 2 << 10
 
-// maxCachedRuns bounds the memory of analysed runs in a builder.
-const maxCachedRuns = 1 << 18
-
 // Options adjust how segments are built. The zero value is the default.
 type Options struct {
 	// BlockBytes is the text, in bytes, that shares one entry of a trigram
 	// list. Smaller blocks find candidates more exactly and take more space.
 	BlockBytes int
+	// Docs is how many documents are expected, if known, to size memory by.
+	Docs int
 }
 
 // Builder gathers documents and seals them into one segment. It is not safe for
@@ -33,20 +32,15 @@ type Builder struct {
 
 	terms   map[string]uint32
 	names   []string
-	runs    map[string][]runTerm
+	known   map[string]uint32 // word as written → term
 	entries []wordEntry
-	tally   []tally // by term, for the open passage
+	tally   []uint8 // of each term, in the open passage
 	touched []uint32
 	tokens  []token
+	scratch []byte
 	words   int // in the open passage
 
 	grams gramBuilder
-}
-
-// runTerm is a token of a run with its term as a number.
-type runTerm struct {
-	term  uint32
-	whole bool
 }
 
 type wordEntry struct {
@@ -54,17 +48,16 @@ type wordEntry struct {
 	count         uint8
 }
 
-type tally struct{ count uint8 }
-
 // NewBuilder returns an empty builder.
 func NewBuilder(opts Options) *Builder {
 	if opts.BlockBytes <= 0 {
 		opts.BlockBytes = DefaultBlockBytes
 	}
 	return &Builder{
-		terms: make(map[string]uint32),
-		runs:  make(map[string][]runTerm),
-		grams: gramBuilder{blockBytes: opts.BlockBytes},
+		terms:   make(map[string]uint32, 8*opts.Docs),
+		known:   make(map[string]uint32, 8*opts.Docs),
+		entries: make([]wordEntry, 0, 64*opts.Docs),
+		grams:   gramBuilder{blockBytes: opts.BlockBytes, entries: make([]uint64, 0, 192*opts.Docs)},
 	}
 }
 
@@ -95,53 +88,69 @@ func (b *Builder) Add(d Doc) error {
 func (b *Builder) addWords(doc uint32, text []byte) {
 	runs := spans{text: text}
 	for sp, ok := runs.next(); ok; sp, ok = runs.next() {
-		for _, t := range b.analyse(text, sp) {
-			if !t.whole {
+		b.tokens = analyse(b.tokens[:0], text, sp)
+		for _, t := range b.tokens {
+			n, ok := b.termOf(t)
+			if !ok {
+				continue
+			}
+			if !t.whole() {
 				if b.words == passageWords {
 					b.closePassage(doc)
 				}
 				b.words++
 			}
-			if b.tally[t.term].count == 0 {
-				b.touched = append(b.touched, t.term)
+			if b.tally[n] == 0 {
+				b.touched = append(b.touched, n)
 			}
-			if b.tally[t.term].count < 255 {
-				b.tally[t.term].count++
+			if b.tally[n] < 255 {
+				b.tally[n]++
 			}
 		}
 	}
 	b.closePassage(doc)
 }
 
-// analyse returns the terms of a run, which it remembers: most runs of a text
-// were seen before, and folding and stemming are the costly part.
-func (b *Builder) analyse(text []byte, sp span) []runTerm {
-	raw := text[sp.start:sp.end]
-	if known, ok := b.runs[string(raw)]; ok {
-		return known
+// termOf numbers a token's term. It remembers words as they were written, since
+// folding and stemming are the costly part; false for what folds to nothing.
+func (b *Builder) termOf(t token) (uint32, bool) {
+	if t.kind == tokenWhole {
+		return b.number(t.term()), true
 	}
-	b.tokens = analyse(b.tokens[:0], text, sp)
-	out := make([]runTerm, len(b.tokens))
-	for i, t := range b.tokens {
-		out[i] = runTerm{b.term(t.term), t.whole}
+	if n, ok := b.known[string(t.raw)]; ok {
+		return n, true
 	}
-	if len(raw) <= 2*maxCompoundBytes {
-		if len(b.runs) >= maxCachedRuns {
-			clear(b.runs)
-		}
-		b.runs[string(raw)] = out
+	if t.kind == tokenPlain {
+		b.scratch = append(b.scratch[:0], t.raw...)
+	} else {
+		b.scratch = wordTerm(b.scratch[:0], t.raw)
 	}
-	return out
+	if len(b.scratch) == 0 {
+		return 0, false
+	}
+	n, ok := b.terms[string(b.scratch)]
+	if !ok {
+		n = b.number(string(b.scratch))
+	}
+	if len(t.raw) > maxTermBytes {
+		return n, true
+	}
+	written := b.names[n]
+	if string(t.raw) != written {
+		written = string(t.raw)
+	}
+	b.known[written] = n
+	return n, true
 }
 
-func (b *Builder) term(name string) uint32 {
-	if n, ok := b.terms[name]; ok {
+func (b *Builder) number(term string) uint32 {
+	if n, ok := b.terms[term]; ok {
 		return n
 	}
 	n := uint32(len(b.names))
-	b.terms[name] = n
-	b.names = append(b.names, name)
-	b.tally = append(b.tally, tally{})
+	b.terms[term] = n
+	b.names = append(b.names, term)
+	b.tally = append(b.tally, 0)
 	return n
 }
 
@@ -150,8 +159,8 @@ func (b *Builder) term(name string) uint32 {
 func (b *Builder) closePassage(doc uint32) {
 	passage := uint32(len(b.lengths))
 	for _, t := range b.touched {
-		b.entries = append(b.entries, wordEntry{t, passage, b.tally[t].count})
-		b.tally[t].count = 0
+		b.entries = append(b.entries, wordEntry{t, passage, b.tally[t]})
+		b.tally[t] = 0
 	}
 	b.lengths = append(b.lengths, uint8(b.words))
 	b.docOf = append(b.docOf, doc)

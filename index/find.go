@@ -85,7 +85,7 @@ func (p *phase) account(res *Result) {
 	res.Matched = p.matched
 	res.Newest = p.newest
 	for _, i := range p.skipped {
-		res.Common = append(res.Common, p.query.terms[i].term)
+		res.Common = append(res.Common, p.query.terms[i].typed)
 	}
 	for _, l := range p.lists {
 		res.AtLeast = res.AtLeast || l.partial

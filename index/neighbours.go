@@ -43,11 +43,14 @@ func (p *phase) surround(list []Candidate) ([]Candidate, error) {
 			if _, ok := have[other.id]; ok || !p.filter.pass(other) {
 				continue
 			}
-			have[other.id] = len(list)
 			c := p.candidate(found{share: beside.share, doc: beside.doc, id: other.id, row: other})
 			if c.Session, err = p.session(beside, other); err != nil {
 				return nil, err
 			}
+			if c.Session != list[i].Session {
+				continue
+			}
+			have[other.id] = len(list)
 			if forward {
 				c.Prev = list[i].ID
 			} else {

@@ -16,7 +16,7 @@ func textTokens(text []byte) []textToken {
 func plainWords(text []byte) []string {
 	var out []string
 	eachToken(text, func(t textToken) bool {
-		if !t.whole {
+		if !t.whole() {
 			out = append(out, t.plain)
 		}
 		return true
@@ -34,26 +34,27 @@ func eachToken(text []byte, yield func(textToken) bool) {
 		word := 0
 		for _, t := range tokens {
 			tt := textToken{token: t, start: sp.start, end: sp.end}
-			if t.whole {
-				tt.plain = t.term
+			if t.whole() {
+				tt.plain = string(fold(t.raw))
 			} else {
 				at := places[min(word, len(places)-1)]
 				word++
 				tt.start, tt.end = at[0], at[1]
-				tt.plain = plainForm(text[at[0]:at[1]], t, sp.class)
+				tt.plain = plainForm(t)
 			}
-			if !yield(tt) {
+			if tt.plain != "" && !yield(tt) {
 				return
 			}
 		}
 	}
 }
 
-func plainForm(raw []byte, t token, c class) string {
-	if c == classUnspaced || c == classEmoji {
-		return t.term
+// plainForm is a word folded but not stemmed.
+func plainForm(t token) string {
+	if t.kind == tokenPlain {
+		return string(t.raw)
 	}
-	return string(clip(withoutApostrophes(fold(raw))))
+	return string(clip(withoutApostrophes(fold(t.raw))))
 }
 
 // tokenPlaces returns where each word of a run lies, in the order analyse gives
@@ -98,7 +99,7 @@ func wordPlaces(text []byte, start, end int) [][2]int {
 	if start == end {
 		return nil
 	}
-	parts, _ := identifierParts(text[start:end])
+	parts, _ := identifierParts(nil, text[start:end])
 	if len(parts) < 2 {
 		return [][2]int{{start, end}}
 	}

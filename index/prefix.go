@@ -1,7 +1,5 @@
 package index
 
-import "unicode/utf8"
-
 // shorterStems lists the stems that a word beginning with prefix may have and
 // that are too short to begin with it themselves: "runnin*" must reach the stem
 // "run" of "running". What they find is verified against the text.
@@ -25,13 +23,4 @@ func shorterStems(prefix string) []string {
 		}
 	}
 	return out
-}
-
-// singleRune finds one rune of an unspaced script through the pairs it begins.
-func (r *reader) singleRune(term string) ([]dictEntry, bool, error) {
-	c, size := utf8.DecodeRuneInString(term)
-	if size != len(term) || !unspaced(c) {
-		return nil, false, nil
-	}
-	return r.withPrefix(term, prefixTerms)
 }

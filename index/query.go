@@ -32,10 +32,10 @@ type Query struct {
 // queryTerm is one term of the index that the query looks for.
 type queryTerm struct {
 	term   string
+	typed  string // for reports
 	prefix string // set for prefix*: folded, not stemmed
 	must   bool
 	not    bool
-	silent bool // filters candidates, adds nothing to the score
 }
 
 // pair is two terms that stand side by side in the query.
@@ -189,18 +189,23 @@ func (p *queryParser) add(c clause) {
 }
 
 func (p *queryParser) addWords(c clause) {
-	for _, t := range textTokens([]byte(c.text)) {
-		if !t.whole && !c.must && !c.not && !p.keepStops && stopWords[t.plain] {
+	for _, t := range queryTokens(c.text) {
+		if t.lone {
+			p.term(queryTerm{term: "*" + t.plain, typed: t.plain, prefix: t.plain, must: c.must, not: c.not})
+			p.last = -1
+			continue
+		}
+		if !t.whole() && !c.must && !c.not && !p.keepStops && stopWords[t.plain] {
 			p.q.Dropped = append(p.q.Dropped, t.plain)
 			continue
 		}
-		must := c.must && !t.whole
-		not := c.not && !t.whole
-		if c.not && t.whole {
+		must := c.must && !t.whole()
+		not := c.not && !t.whole()
+		if c.not && t.whole() {
 			continue
 		}
-		n := p.term(queryTerm{term: t.term, must: must, not: not})
-		if t.whole || n < 0 || not {
+		n := p.term(queryTerm{term: t.term(), typed: t.plain, must: must, not: not})
+		if t.whole() || n < 0 || not {
 			continue
 		}
 		if p.last >= 0 && p.last != n {
@@ -212,15 +217,15 @@ func (p *queryParser) addWords(c clause) {
 
 func (p *queryParser) addPhrase(c clause) {
 	ph := phrase{not: c.not}
-	for _, t := range textTokens([]byte(c.text)) {
-		if t.whole {
+	for _, t := range queryTokens(c.text) {
+		if t.whole() {
 			continue
 		}
 		ph.words = append(ph.words, t.plain)
 		if c.not {
 			continue
 		}
-		n := p.term(queryTerm{term: t.term, must: true, silent: stopWords[t.plain]})
+		n := p.term(queryTerm{term: t.term(), typed: t.plain, must: true})
 		if n >= 0 {
 			ph.terms = append(ph.terms, n)
 		}
@@ -232,10 +237,10 @@ func (p *queryParser) addPhrase(c clause) {
 }
 
 func (p *queryParser) addPrefix(c clause) {
-	tokens := textTokens([]byte(strings.TrimRight(c.text, "*")))
-	words := slices.DeleteFunc(tokens, func(t textToken) bool { return t.whole })
+	tokens := queryTokens(strings.TrimRight(c.text, "*"))
+	words := slices.DeleteFunc(tokens, func(t textToken) bool { return t.whole() })
 	for i, t := range words {
-		q := queryTerm{term: t.term, must: c.must, not: c.not}
+		q := queryTerm{term: t.term(), typed: t.plain, must: c.must, not: c.not}
 		if i == len(words)-1 {
 			q.term, q.prefix = "*"+t.plain, t.plain
 		}
@@ -249,7 +254,6 @@ func (p *queryParser) term(t queryTerm) int {
 	q := p.q
 	if n, ok := q.index[t.term]; ok {
 		q.terms[n].must = q.terms[n].must || t.must
-		q.terms[n].silent = q.terms[n].silent && t.silent
 		return n
 	}
 	if len(q.terms) == maxQueryTerms {
@@ -266,4 +270,24 @@ type textToken struct {
 	token
 	plain      string
 	start, end int
+	lone       bool // a single rune of an unspaced script, with no pair to make
+}
+
+// queryTokens analyses a part of a query. The rune that ends a run of an
+// unspaced script is indexed by itself only to be found as a beginning; it is
+// asked for only when it is all there is.
+func queryTokens(s string) []textToken {
+	all := textTokens([]byte(s))
+	out := all[:0]
+	for i, t := range all {
+		r, size := utf8.DecodeRuneInString(t.plain)
+		if t.kind == tokenPlain && size == len(t.plain) && unspaced(r) {
+			if i > 0 && t.start < all[i-1].end && t.start > all[i-1].start {
+				continue
+			}
+			t.lone = true
+		}
+		out = append(out, t)
+	}
+	return out
 }

@@ -126,7 +126,7 @@ func openScale(t *testing.T, n int) *scaleDB {
 			continue
 		}
 		start := time.Now()
-		b := index.NewBuilder(index.Options{})
+		b := index.NewBuilder(index.Options{Docs: index.SealDocs})
 		for _, d := range docs {
 			if err := b.Add(d); err != nil {
 				t.Fatal(err)

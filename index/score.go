@@ -130,7 +130,8 @@ func (sc *scorer) analyse(text []byte, sp span) []scoredToken {
 	sc.buf = analyse(sc.buf[:0], text, sp)
 	out := make([]scoredToken, len(sc.buf))
 	for i, t := range sc.buf {
-		out[i] = scoredToken{term: sc.find(t.term, raw), whole: t.whole, stop: stopWords[t.term]}
+		term := t.term()
+		out[i] = scoredToken{term: sc.find(term, t.raw), whole: t.whole(), stop: stopWords[term]}
 	}
 	sc.runs[string(raw)] = out
 	return out
@@ -210,7 +211,7 @@ func (p *passageTally) close(out *textScore) {
 		ps := passageScore{norm: norm, pairs: p.pairs}
 		for i, tf := range p.counts {
 			out.counts[i] += tf
-			if tf > 0 && !p.sc.query.terms[i].not && !p.sc.query.terms[i].silent {
+			if tf > 0 && !p.sc.query.terms[i].not {
 				ps.terms += p.sc.stats.idf[i] * tf * (k1 + 1) / (tf + norm)
 			}
 			p.counts[i] = 0

@@ -159,7 +159,7 @@ func (p *phase) lookup() error {
 		for j, sh := range p.shares {
 			entries, partial, err := sh.r.entriesOf(t)
 			if err != nil {
-				return fmt.Errorf("look up %q: %w", t.term, err)
+				return fmt.Errorf("look up %q: %w", t.typed, err)
 			}
 			l.entries[j] = entries
 			l.partial = l.partial || partial
@@ -203,7 +203,7 @@ func (r *reader) entriesOf(t queryTerm) ([]dictEntry, bool, error) {
 		if ok {
 			return []dictEntry{e}, false, nil
 		}
-		return r.singleRune(t.term)
+		return nil, false, nil
 	}
 	found, partial, err := r.withPrefix(t.prefix, prefixTerms)
 	if err != nil {

@@ -1,7 +1,8 @@
 package index
 
 // stem returns the Porter stem of an ASCII lower-case word. Words that hold
-// anything but a–z, or fewer than three letters, are their own stem.
+// anything but a–z, or fewer than three letters, are their own stem. The word's
+// memory is reused.
 //
 // It follows M. F. Porter, "An algorithm for suffix stripping" (1980), with the
 // two departures its author later published: -logi → -log and -bli → -ble.
@@ -14,7 +15,8 @@ func stem(word []byte) []byte {
 			return word
 		}
 	}
-	s := &stemmer{b: append([]byte(nil), word...)}
+	var buf [48]byte
+	s := stemmer{b: append(buf[:0], word...)}
 	s.plural()
 	s.pastAndGerund()
 	s.finalY()
@@ -22,7 +24,7 @@ func stem(word []byte) []byte {
 	s.replace(adjectiveSuffixes, 0)
 	s.replace(bareSuffixes, 1)
 	s.finalE()
-	return s.b
+	return append(word[:0], s.b...)
 }
 
 type stemmer struct{ b []byte }
@@ -156,8 +158,9 @@ var bareSuffixes = []suffixRule{
 
 // replace applies the first rule whose suffix the word has, and no other.
 func (s *stemmer) replace(rules []suffixRule, over int) {
+	last := s.b[len(s.b)-1]
 	for _, r := range rules {
-		if !s.ends(r.suffix) {
+		if r.suffix[len(r.suffix)-1] != last || !s.ends(r.suffix) {
 			continue
 		}
 		n := len(s.b) - len(r.suffix)

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"encoding/binary"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -13,12 +15,47 @@ const (
 	maxParts         = 8  // a "camelCase" word of more parts is an encoded blob
 )
 
-// A token is one term of a text. Words carry the position of phrases; a whole
-// (an identifier or path as it was typed) stands beside the words it is made
-// of and takes no position of its own.
+// A token is one term of a text, as the bytes it was written with. Words carry
+// the position of phrases; a whole (an identifier or path as it was typed)
+// stands beside the words it is made of and takes no position of its own.
 type token struct {
-	term  string
-	whole bool
+	raw  []byte
+	kind tokenKind
+}
+
+type tokenKind uint8
+
+const (
+	tokenWord  tokenKind = iota // folded and stemmed
+	tokenPlain                  // taken as it is: an emoji, a pair of runes
+	tokenName                   // a whole camelCase identifier, indexed like a word
+	tokenWhole                  // a whole with connectors, indexed by its hash
+)
+
+func (t token) whole() bool { return t.kind >= tokenName }
+
+// term is the token's key in the dictionary.
+func (t token) term() string {
+	switch t.kind {
+	case tokenPlain:
+		return string(t.raw)
+	case tokenWhole:
+		return wholeTerm(fold(t.raw))
+	}
+	return string(wordTerm(nil, t.raw))
+}
+
+// wholeTerm hashes what may be long and is only ever looked up in full; the
+// first byte keeps it apart from words.
+func wholeTerm(folded []byte) string {
+	h := uint64(14695981039346656037) // FNV-1a
+	for _, c := range folded {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	var key [8]byte
+	binary.BigEndian.PutUint64(key[:], h)
+	key[2] = 1
+	return string(key[2:])
 }
 
 // class sorts runes into what a tokenizer does with them.
@@ -182,19 +219,20 @@ func (s *spans) word() {
 	}
 }
 
-// analyse appends the terms of one run.
+// analyse appends the tokens of one run. They refer to the text.
 func analyse(dst []token, text []byte, sp span) []token {
 	raw := text[sp.start:sp.end]
 	switch sp.class {
 	case classEmoji:
-		return append(dst, token{term: string(raw)})
+		return append(dst, token{raw, tokenPlain})
 	case classUnspaced:
 		return runePairs(dst, raw)
 	case classWord:
 		return wordTokens(dst, raw)
 	}
+	whole := len(dst)
 	if len(raw) <= maxCompoundBytes {
-		dst = append(dst, token{term: string(fold(raw)), whole: true})
+		dst = append(dst, token{raw, tokenWhole})
 	}
 	for at := 0; at < len(raw); {
 		end := at
@@ -206,7 +244,16 @@ func analyse(dst []token, text []byte, sp span) []token {
 		}
 		at = end + 1
 	}
+	if whole < len(dst) && dst[whole].kind == tokenWhole && slices.ContainsFunc(dst[whole+1:], token.unique) {
+		dst = slices.Delete(dst, whole, whole+1)
+	}
 	return dst
+}
+
+// unique reports a word that is an id by the look of it. What holds one needs
+// no entry as a whole: the id finds it.
+func (t token) unique() bool {
+	return t.kind == tokenWord && len(t.raw) >= 8 && slices.ContainsFunc(t.raw, isDigit)
 }
 
 // runePairs appends every pair of adjacent runes, and the last rune alone, so
@@ -216,7 +263,7 @@ func runePairs(dst []token, raw []byte) []token {
 	for at := 0; at < len(raw); {
 		_, size := utf8.DecodeRune(raw[at:])
 		_, size2 := utf8.DecodeRune(raw[at+size:])
-		dst = append(dst, token{term: string(raw[at : at+size+size2])})
+		dst = append(dst, token{raw[at : at+size+size2], tokenPlain})
 		at += size
 	}
 	return dst
@@ -228,25 +275,22 @@ func wordTokens(dst []token, raw []byte) []token {
 	if len(raw) == 0 {
 		return dst
 	}
-	parts, underscore := identifierParts(raw)
+	var scratch [maxParts][]byte
+	parts, underscore := identifierParts(scratch[:0], raw)
 	if len(parts) < 2 {
-		return appendWord(dst, raw)
+		return append(dst, token{raw, tokenWord})
 	}
-	whole := wordTerm(raw)
+	whole := len(dst)
+	kind := tokenName
 	if underscore {
-		whole = string(clip(fold(raw)))
+		kind = tokenWhole
 	}
-	dst = append(dst, token{term: whole, whole: true})
+	dst = append(dst, token{raw, kind})
 	for _, p := range parts {
-		dst = appendWord(dst, p)
+		dst = append(dst, token{p, tokenWord})
 	}
-	return dst
-}
-
-// appendWord leaves out what folds to nothing, such as a lone combining mark.
-func appendWord(dst []token, raw []byte) []token {
-	if term := wordTerm(raw); term != "" {
-		dst = append(dst, token{term: term})
+	if slices.ContainsFunc(dst[whole+1:], token.unique) {
+		dst = slices.Delete(dst, whole, whole+1)
 	}
 	return dst
 }
@@ -261,42 +305,53 @@ func trimUnderscores(raw []byte) []byte {
 	return raw
 }
 
-// identifierParts splits snake_case, camelCase and HTTPServer. It returns nil
-// for a plain word and for what is too broken up to be an identifier.
-func identifierParts(raw []byte) (parts [][]byte, underscore bool) {
+// identifierParts splits snake_case, camelCase and HTTPServer. It returns
+// nothing for a plain word and for what is too broken up to be an identifier.
+func identifierParts(parts [][]byte, raw []byte) (_ [][]byte, underscore bool) {
 	start := 0
-	cut := func(end int) {
-		if end > start {
-			parts = append(parts, raw[start:end])
+	for i := 1; i <= len(raw); i++ {
+		if i < len(raw) && !boundary(raw, i) {
+			continue
 		}
-		start = end
-	}
-	for i := 1; i < len(raw); i++ {
-		c, prev := raw[i], raw[i-1]
-		switch {
-		case c == '_':
-			cut(i)
+		if i > start {
+			if len(parts) == maxParts {
+				return nil, underscore
+			}
+			parts = append(parts, raw[start:i])
+		}
+		start = i
+		if i < len(raw) && raw[i] == '_' {
 			underscore = true
 			start = i + 1
-		case isUpper(c) && (isLower(prev) || isDigit(prev)),
-			isUpper(c) && isUpper(prev) && i+1 < len(raw) && isLower(raw[i+1]):
-			cut(i)
 		}
 	}
-	cut(len(raw))
-	if len(parts) > maxParts || len(parts) > 1 && len(raw) < 5*len(parts)/2 {
+	if len(parts) > 3 && len(raw) < 3*len(parts) {
 		return nil, underscore
 	}
 	return parts, underscore
+}
+
+// boundary reports whether a part of an identifier ends before byte i.
+func boundary(raw []byte, i int) bool {
+	c, prev := raw[i], raw[i-1]
+	switch {
+	case c == '_':
+		return true
+	case !isUpper(c):
+		return false
+	case isUpper(prev):
+		return i+1 < len(raw) && isLower(raw[i+1])
+	}
+	return isLower(prev) || isDigit(prev)
 }
 
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// wordTerm folds and stems one word.
-func wordTerm(raw []byte) string {
-	return string(stem(clip(withoutApostrophes(fold(raw)))))
+// wordTerm folds and stems one word into dst.
+func wordTerm(dst, raw []byte) []byte {
+	return stem(clip(withoutApostrophes(appendFold(dst, raw))))
 }
 
 // withoutApostrophes drops a possessive 's and joins what other apostrophes
@@ -330,21 +385,19 @@ func clip(term []byte) []byte {
 // fold returns a new slice with letters in lower case, compatibility forms
 // (full-width letters, ligatures) in their plain form and Latin, Greek and
 // Cyrillic letters without their diacritics.
-func fold(raw []byte) []byte {
-	out := make([]byte, 0, len(raw))
+func fold(raw []byte) []byte { return appendFold(make([]byte, 0, len(raw)), raw) }
+
+func appendFold(dst, raw []byte) []byte {
 	for i, c := range raw {
 		if c >= utf8.RuneSelf {
-			return foldUnicode(out, raw[i:])
+			return appendFoldUnicode(dst, raw[i:])
 		}
-		if isUpper(c) {
-			c += 'a' - 'A'
-		}
-		out = append(out, c)
+		dst = append(dst, asciiFold[c])
 	}
-	return out
+	return dst
 }
 
-func foldUnicode(out, raw []byte) []byte {
+func appendFoldUnicode(dst, raw []byte) []byte {
 	rest := norm.NFKD.Bytes(raw)
 	for len(rest) > 0 {
 		r, size := utf8.DecodeRune(rest)
@@ -352,10 +405,10 @@ func foldUnicode(out, raw []byte) []byte {
 		switch {
 		case r >= 0x0300 && r <= 0x036F, r == 0x200D, r >= 0xFE00 && r <= 0xFE0F:
 		case r == '’':
-			out = append(out, '\'')
+			dst = append(dst, '\'')
 		default:
-			out = utf8.AppendRune(out, unicode.ToLower(r))
+			dst = utf8.AppendRune(dst, unicode.ToLower(r))
 		}
 	}
-	return out
+	return dst
 }
