@@ -92,16 +92,22 @@ func Build(in Input) (Output, error) {
 	if in.Counter == nil {
 		return Output{}, errors.New("assemble: no token counter was given")
 	}
-	b := builder{Input: in, view: withPinned(in)}
-	if err := b.render(); err != nil {
-		return Output{}, err
+	v := withPinned(in)
+	var tooSmall *BudgetError
+	for _, reach := range Reaches {
+		b := builder{Input: in, view: v, cuts: CutsWithin(v, reach)}
+		if err := b.render(); err != nil {
+			return Output{}, err
+		}
+		left, err := b.choose()
+		if err == nil {
+			return b.output(b.rehydrate(left)), nil
+		}
+		if !errors.As(err, &tooSmall) {
+			return Output{}, err
+		}
 	}
-	left, err := b.choose()
-	if err != nil {
-		return Output{}, err
-	}
-	left = b.rehydrate(left)
-	return b.output(left), nil
+	return Output{}, tooSmall
 }
 
 type builder struct {
@@ -134,9 +140,8 @@ func withPinned(in Input) store.View {
 
 // render makes the messages of every group of the view.
 func (b *builder) render() error {
-	b.cuts = Cuts(b.view)
 	b.pin = Pinned(b.view)
-	b.tail = tail(b.view, b.cuts, b.Policy, b.Budget)
+	b.tail = TailAt(b.view, b.cuts, b.Policy, b.Budget)
 	names := newNamer()
 	for from := 0; from < len(b.view.Items); {
 		to := from + 1

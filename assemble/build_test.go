@@ -2,6 +2,7 @@ package assemble_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -180,6 +181,19 @@ func TestBudgetError(t *testing.T) {
 	var tooSmall *assemble.BudgetError
 	if !errors.As(err, &tooSmall) || tooSmall.Budget != 100 || tooSmall.Need < 300 {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// Calls that overlap without end would be one group that never fits.
+func TestEndlessOverlapOfCallsIsSent(t *testing.T) {
+	h := newHistory(1000).add(llms.User("go"))
+	id := func(n int) string { return "c" + strconv.Itoa(n) }
+	h.add(round(id(0), "")[0])
+	for n := range 50 {
+		h.add(round(id(n+1), "")[0], round(id(n), words(80))[1])
+	}
+	if out := build(t, h); out.Tokens > 1000 || len(out.Messages) < 5 {
+		t.Errorf("%d tokens in %d messages", out.Tokens, len(out.Messages))
 	}
 }
 

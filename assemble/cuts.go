@@ -5,10 +5,12 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// maxReach is how many items after its call a result still counts as its
-// answer. Hosts write a result within a few messages; one that comes much
-// later must not hold everything between together for good.
-const maxReach = 512
+// Reaches are the distances, in items, within which a result binds its call.
+// Hosts write a result within a few messages, so the first holds wherever it
+// can. The others are for when it holds everything together: calls that
+// overlap without end would otherwise be one piece that neither fits a window
+// nor can be folded.
+var Reaches = [...]int{512, 64, 8, 1}
 
 // gapReach is how many items next to the skipped part of a view may belong to
 // a pair whose other half was skipped.
@@ -20,21 +22,24 @@ const gapReach = 64
 // it. A result answers the newest call of its id that has no result yet. A
 // call that was never answered forbids nothing, except next to a gap, where
 // the answer may be among the skipped items.
-func Cuts(v store.View) []bool {
+func Cuts(v store.View) []bool { return CutsWithin(v, Reaches[0]) }
+
+// CutsWithin is Cuts for pairs that are at most reach items apart.
+func CutsWithin(v store.View, reach int) []bool {
 	depth := make([]int, len(v.Items)+2) // how many pairs begin less end at an index
 	gap := len(v.Items)
 	if v.Skipped > 0 {
 		gap = v.Gap
 	}
-	open := pairUp(v.Items[:gap], 0, depth, nil)
+	open := pairUp(v.Items[:gap], 0, reach, depth, nil)
 	if gap < len(v.Items) {
 		for _, from := range open {
-			if gap-from <= gapReach {
+			if gap-from <= min(gapReach, reach) {
 				hold(depth, from+1, gap+1)
 			}
 		}
-		pairUp(v.Items[gap:], gap, depth, func(i int) {
-			if i-gap < gapReach {
+		pairUp(v.Items[gap:], gap, reach, depth, func(i int) {
+			if i-gap < min(gapReach, reach) {
 				hold(depth, gap, i+1)
 			}
 		})
@@ -57,7 +62,7 @@ func hold(depth []int, from, to int) {
 // pairUp holds the pairs of a run of items together, whose first has the
 // index base. It returns where calls are left open, and tells orphan where a
 // result has no call.
-func pairUp(items []store.Item, base int, depth []int, orphan func(i int)) map[string]int {
+func pairUp(items []store.Item, base, reach int, depth []int, orphan func(i int)) map[string]int {
 	open := map[string]int{}
 	for i, it := range items {
 		for _, id := range it.Results {
@@ -65,7 +70,7 @@ func pairUp(items []store.Item, base int, depth []int, orphan func(i int)) map[s
 			switch {
 			case found:
 				delete(open, id)
-				if base+i-from <= maxReach {
+				if base+i-from <= reach {
 					hold(depth, from+1, base+i+1)
 				}
 			case orphan != nil:
@@ -97,10 +102,11 @@ const defaultFreshTail = 64
 // user message lies before the tail, the tail leaves room for it, because both
 // must be shown.
 func Tail(v store.View, p Policy, budget int) int {
-	return tail(v, Cuts(v), p, budget)
+	return TailAt(v, Cuts(v), p, budget)
 }
 
-func tail(v store.View, cuts []bool, p Policy, budget int) int {
+// TailAt is Tail for a view that may be parted at the given cuts.
+func TailAt(v store.View, cuts []bool, p Policy, budget int) int {
 	count, limit := p.FreshTail, p.FreshTailTokens
 	if count <= 0 {
 		count = defaultFreshTail

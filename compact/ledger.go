@@ -100,9 +100,9 @@ func (l *Ledger) save(ctx context.Context, e *Entry) error {
 // reserve books as many calls as the window has left before the first one is
 // made, so that a process that dies and comes back cannot spend them again.
 // What was not used is given back by close.
-func (l *Ledger) reserve(ctx context.Context, e *Entry, b Bounds, forced bool) (int, error) {
+func (l *Ledger) reserve(ctx context.Context, e *Entry, b Bounds) (int, error) {
 	now := l.clock()
-	if forced || now.Sub(e.Window) >= b.CallWindow {
+	if now.Sub(e.Window) >= b.CallWindow {
 		e.Window, e.Calls = now, 0
 	}
 	calls := max(0, b.MaxCalls-e.Calls)
@@ -114,9 +114,9 @@ func (l *Ledger) reserve(ctx context.Context, e *Entry, b Bounds, forced bool) (
 }
 
 // close records how a run ended. left is how many reserved calls it did not
-// make.
+// make; a manual run clears them all.
 func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int) error {
-	was := *e
+	fresh := e.version == 0
 	e.Calls = max(0, e.Calls-left)
 	e.Reason, e.Detail, e.At = r.Reason, r.Detail, l.clock()
 	switch {
@@ -127,7 +127,7 @@ func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int) error 
 		e.Attempts++
 		e.NotBefore = e.At.Add(min(maxPause, firstPause<<min(e.Attempts-1, 8)))
 	}
-	if was.version == 0 && e.Calls == 0 && e.Attempts == 0 && e.Reason == Done {
+	if fresh && e.Calls == 0 && e.Attempts == 0 && e.Reason == Done {
 		return nil // nothing that would have to be remembered
 	}
 	return l.save(ctx, e)

@@ -41,7 +41,9 @@ const (
 // above the hard limit any fold that makes the view smaller. Its result
 // depends on nothing but its arguments.
 //
-// A view that was read in part may be planned for; no fold spans the gap.
+// A view that was read in part may be planned for; no fold spans the gap. Calls
+// and results that hold more than half the hard limit together, because they
+// overlap without end, may be parted when nothing else is left to fold.
 func Plan(v store.View, lim Limits, pol Policy) Step {
 	lim = lim.withDefaults()
 	if v.Tokens < lim.Soft {
@@ -51,23 +53,28 @@ func Plan(v store.View, lim Limits, pol Policy) Step {
 	if pol.FreshTailTokens <= 0 {
 		pol.FreshTailTokens = lim.Budget / 2
 	}
-	p := planner{View: v, pol: pol.scaled(lim), pressure: v.Tokens >= lim.Hard, cuts: assemble.Cuts(v), pin: assemble.Pinned(v)}
-	// The hard limit, not the budget, is what tail and pinned message must
-	// leave room in.
-	p.tail = assemble.Tail(v, pol.Policy, lim.Hard)
-	p.regions = p.foldable()
-	step := Step{Fold: p.next()}
-	if p.pressure {
-		step.Stubs = p.stubs(lim)
+	pressure := v.Tokens >= lim.Hard
+	for _, reach := range assemble.Reaches {
+		p := planner{View: v, pol: pol.scaled(lim), pressure: pressure, cuts: assemble.CutsWithin(v, reach), pin: assemble.Pinned(v)}
+		// The hard limit, not the budget, is what tail and pinned message
+		// must leave room in.
+		p.tail = assemble.TailAt(v, p.cuts, pol.Policy, lim.Hard)
+		p.regions = p.foldable()
+		step := Step{Fold: p.next()}
+		if pressure {
+			step.Stubs = p.stubs(lim)
+		}
+		if step.Fold != nil || len(step.Stubs) > 0 {
+			return step
+		}
+		if !pressure {
+			return Step{Exhausted: exhaustedSoft}
+		}
+		if p.largestPiece() <= lim.Hard/2 {
+			break // it is not for want of cuts
+		}
 	}
-	switch {
-	case step.Fold != nil || len(step.Stubs) > 0:
-	case p.pressure:
-		step.Exhausted = exhaustedHard
-	default:
-		step.Exhausted = exhaustedSoft
-	}
-	return step
+	return Step{Exhausted: exhaustedHard}
 }
 
 type planner struct {
@@ -78,6 +85,20 @@ type planner struct {
 	pin      int
 	tail     int
 	regions  []region
+}
+
+// largestPiece is what the largest run of items costs that calls and results
+// hold together.
+func (p *planner) largestPiece() int {
+	largest, piece := 0, 0
+	for i, it := range p.Items {
+		if p.cuts[i] {
+			piece = 0
+		}
+		piece += it.Tokens
+		largest = max(largest, piece)
+	}
+	return largest
 }
 
 // region is a run of items that may be folded together.

@@ -55,7 +55,7 @@ func (n *run) loop(ctx context.Context) error {
 			n.finish(step)
 		case n.report.Passes >= limit:
 			n.report.Reason = Passes
-		case n.late() && n.mode != Hard:
+		case n.late() && n.settled():
 			n.report.Reason = Deadline
 		case len(stubs) > 0:
 			if err := n.stub(ctx, stubs); err != nil {
@@ -81,11 +81,14 @@ func (n *run) finish(step Step) {
 	}
 }
 
-// passLimit bounds the passes. A hard run must come below its limit even if a
-// whole history arrived at once, and halves what is in excess with a number of
-// passes that depends on its size.
+// settled reports whether a run may stop at its deadline: a hard run must come
+// below the hard limit first.
+func (n *run) settled() bool { return n.mode != Hard || n.view.Tokens < n.lim.Hard }
+
+// passLimit bounds the passes. Whoever waits for a run needs all of them, and
+// a whole history may have arrived at once: then the size of the view decides.
 func (n *run) passLimit() int {
-	if n.mode != Hard {
+	if n.mode == Soft {
 		return n.bounds.MaxPasses
 	}
 	chunk := n.pol.scaled(n.lim).LeafChunkTokens

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -23,16 +24,16 @@ type Store interface {
 
 // Bounds limit a run. Fields that are zero have the defaults given with them.
 type Bounds struct {
-	// MaxPasses is how many folds a run makes: 12. A Hard run may make as
-	// many more as the size of its view needs.
+	// MaxPasses is how many folds a run makes: 12. Hard and Full runs make as
+	// many more as the size of the view needs.
 	MaxPasses int
-	// Deadline is how long a run may take: 120 s. A Hard run that is over it
-	// goes on without the model.
+	// Deadline is how long a run may take: 120 s. A Hard run that is not below
+	// the hard limit by then goes on without the model.
 	Deadline time.Duration
 	// SummaryTimeout is how long the summariser may take for one call: 60 s.
 	SummaryTimeout time.Duration
 	// MaxCalls is how many calls of the summariser a conversation may cost in
-	// CallWindow: 24 in 10 minutes.
+	// CallWindow: 24 in 10 minutes. Full runs are not counted.
 	MaxCalls   int
 	CallWindow time.Duration
 	// LeaseTTL is how long a conversation stays taken if the process that
@@ -162,6 +163,9 @@ func (n *run) guarded(ctx context.Context) error {
 	}
 	if n.ledger == nil {
 		n.calls = n.bounds.MaxCalls
+		if n.mode == Full {
+			n.calls = math.MaxInt
+		}
 		return n.loop(ctx)
 	}
 	entry, err := n.ledger.open(ctx, n.id)
@@ -202,8 +206,11 @@ func (n *run) leased(ctx context.Context, entry *Entry) error {
 }
 
 func (n *run) reserve(ctx context.Context, entry *Entry) (err error) {
-	if n.primary != nil {
-		n.calls, err = n.ledger.reserve(ctx, entry, n.bounds, n.mode == Full)
+	switch {
+	case n.mode == Full:
+		n.calls = math.MaxInt
+	case n.primary != nil:
+		n.calls, err = n.ledger.reserve(ctx, entry, n.bounds)
 	}
 	return err
 }
