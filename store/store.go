@@ -147,6 +147,7 @@ type Checker interface {
 // Store is the whole contract.
 type Store interface {
 	Reader
+	Searcher
 	Conversations
 	State
 	Checker

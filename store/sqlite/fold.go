@@ -215,6 +215,9 @@ func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if err != nil {
 		return s, err
 	}
+	if err := w.unindex(laneSummaries, num); err != nil {
+		return s, err
+	}
 	var inView bool
 	if _, err := w.one(`SELECT 1 FROM view v JOIN summaries s ON s.num = v.summary WHERE s.num = ? AND v.conversation = ? AND v.pos = s.pos`,
 		func(*sqlite3.Stmt) error { inView = true; return nil }, num, int64(w.ID)); err != nil {

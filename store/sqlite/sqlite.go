@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -38,6 +39,8 @@ type Options struct {
 	CacheKiB int
 	// Clock is what time it is (time.Now).
 	Clock func() time.Time
+	// Log is where failures of background work are reported (slog.Default).
+	Log *slog.Logger
 	// VFS names a registered file system layer of the driver to use in place
 	// of the operating system's.
 	VFS string
@@ -52,10 +55,21 @@ type DB struct {
 	// which a mutex is not.
 	write chan *conn
 
-	mu     sync.Mutex
-	idle   []*conn // connections that read
-	closed bool
-	out    sync.WaitGroup // connections that are in use
+	// life ends when the store is closed, and background work with it.
+	life context.Context
+	end  context.CancelFunc
+
+	// What is searched, and the part of the index that is in memory.
+	messages  *lane
+	summaries *lane
+	sections  sectionCache
+
+	mu       sync.Mutex
+	idle     []*conn // connections that read
+	closed   bool
+	indexing bool           // the indexer is at work
+	sealed   int64          // messages up to this one are indexed, as far as is known
+	out      sync.WaitGroup // calls that are under way
 }
 
 var _ store.Store = (*DB)(nil)
@@ -79,6 +93,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
 	if err := prepare(path, o); err != nil {
 		return nil, explain(path, err)
 	}
@@ -87,7 +104,10 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, explain(path, err)
 	}
 	db := &DB{path: path, opts: o, write: make(chan *conn, 1)}
+	db.life, db.end = context.WithCancel(context.WithoutCancel(ctx))
+	db.messages, db.summaries = newLane(db, laneMessages), newLane(db, laneSummaries)
 	if err := c.begin(ctx, o); err != nil {
+		db.end()
 		return nil, explain(path, errors.Join(err, c.close()))
 	}
 	db.write <- c
@@ -281,6 +301,7 @@ func (db *DB) Close() error {
 	idle := db.idle
 	db.idle = nil
 	db.mu.Unlock()
+	db.end()
 	db.out.Wait()
 	var errs []error
 	for _, c := range idle {

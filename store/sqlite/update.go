@@ -21,23 +21,29 @@ type writer struct {
 	row
 	now   time.Time
 	dirty bool
+	last  store.MessageID // the newest message that was appended
 }
 
 var _ store.Writer = (*writer)(nil)
 
 // Update implements [store.Store].
 func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
-	return db.transact(ctx, func(c *conn) error {
+	var w *writer
+	err := db.transact(ctx, func(c *conn) error {
 		r, err := c.conversation(id)
 		if err != nil {
 			return err
 		}
-		w := &writer{conn: c, row: r, now: db.opts.Clock().UTC()}
+		w = &writer{conn: c, row: r, now: db.opts.Clock().UTC()}
 		if err := fn(w); err != nil {
 			return err
 		}
 		return w.flush()
 	})
+	if err == nil && w.last != 0 {
+		db.indexed(ctx, int64(w.last))
+	}
+	return err
 }
 
 // flush writes the conversation's row back.
@@ -92,7 +98,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if err := w.attach(id, m); err != nil {
 		return store.Appended{}, err
 	}
-	w.dirty = true
+	w.dirty, w.last = true, id
 	w.Messages, w.Head = seq, chain
 	w.Tokens += int64(m.Tokens)
 	w.Bytes += m.Size

@@ -50,6 +50,10 @@ func Run(t *testing.T, open Open) {
 		{"expiry", testExpiry},
 		{"concurrent writers", testConcurrent},
 		{"iteration can stop", testStop},
+		{"search", testSearch},
+		{"search finds everything at every moment", testSearchComplete},
+		{"search by page", testSearchPages},
+		{"search of what was reworded", testSearchReworded},
 		{"unknown things", testUnknown},
 		{"cancellation", testCancel},
 	} {

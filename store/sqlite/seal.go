@@ -1,0 +1,235 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/index"
+)
+
+// How far the index may fall behind the data. Past due the indexer is woken;
+// past late the writer that made it late indexes before it goes on, so that a
+// bulk import cannot outrun the indexer without bound.
+const (
+	due  = index.SealDocs
+	late = 16 * index.SealDocs
+)
+
+// indexed is told of how far the data reach after a write, and sees to it
+// that the index follows.
+func (db *DB) indexed(ctx context.Context, last int64) {
+	db.mu.Lock()
+	behind := last - db.sealed
+	if behind < due || db.closed {
+		db.mu.Unlock()
+		return
+	}
+	if !db.indexing && behind < late {
+		// The indexer outlives the call that woke it.
+		db.indexing = true
+		db.out.Add(1)
+		go func() {
+			defer db.out.Done()
+			defer db.indexerDone()
+			db.reportIndexing(db.index(db.life))
+		}()
+	}
+	db.mu.Unlock()
+	if behind >= late {
+		db.reportIndexing(db.index(ctx))
+	}
+}
+
+// reportIndexing reports what has no caller to be returned to. An index that
+// stays behind loses nothing: searches read past it, and the next write tries
+// again.
+func (db *DB) reportIndexing(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		db.opts.Log.Warn("the search index could not follow the data; searches stay complete but are slower", "err", err)
+	}
+}
+
+func (db *DB) indexerDone() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.indexing = false
+}
+
+// index seals what is due in both lanes, and merges.
+func (db *DB) index(ctx context.Context) error {
+	for _, l := range []*lane{db.messages, db.summaries} {
+		if err := l.follow(ctx, due); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reindex brings the search index up to the last document. Searches do not
+// need it; it makes the next ones faster.
+func (db *DB) Reindex(ctx context.Context) error {
+	for _, l := range []*lane{db.messages, db.summaries} {
+		if err := l.follow(ctx, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow seals runs of documents until fewer than least are left, and merges
+// segments as they add up.
+func (l *lane) follow(ctx context.Context, least int64) error {
+	l.sealing.Lock()
+	defer l.sealing.Unlock()
+	for {
+		more, err := l.seal(ctx, least)
+		if err != nil {
+			return err
+		}
+		if err := l.merge(ctx); err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// seal builds one segment of the documents past the watermark. more says that
+// another one may be due.
+func (l *lane) seal(ctx context.Context, least int64) (more bool, err error) {
+	var after, last int64
+	var docs []index.Doc
+	err = l.db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error {
+			if after, err = l.watermark(c); err != nil {
+				return err
+			}
+			if _, err := c.one(l.sql.last, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }); err != nil {
+				return err
+			}
+			if last-after < least {
+				return nil
+			}
+			docs, _, err = l.read(c, after, index.SealDocs)
+			return err
+		})
+	})
+	l.noteSealed(after)
+	if err != nil || len(docs) == 0 {
+		return false, err
+	}
+	b := index.NewBuilder(index.Options{})
+	for _, d := range docs {
+		if err := b.Add(d); err != nil {
+			return false, err
+		}
+	}
+	sealed, err := b.Seal()
+	if err != nil {
+		return false, err
+	}
+	err = l.db.transact(ctx, func(c *conn) error {
+		if now, err := l.watermark(c); err != nil || now != after {
+			return err // another process has sealed these
+		}
+		return c.putSegment(l.kind, sealed)
+	})
+	l.noteSealed(sealed.Info.LastID)
+	return err == nil, err
+}
+
+// noteSealed remembers how far the message lane is indexed.
+func (l *lane) noteSealed(id int64) {
+	if l.kind != laneMessages {
+		return
+	}
+	l.db.mu.Lock()
+	defer l.db.mu.Unlock()
+	l.db.sealed = max(l.db.sealed, id)
+}
+
+func (c *conn) putSegment(kind int, s index.Sealed) error {
+	i := s.Info
+	err := c.exec(`
+		INSERT INTO segments (lane, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		kind, i.Docs, i.FirstID, i.LastID, i.TextBytes, i.WordBytes, i.GramBytes, i.DocBytes)
+	if err != nil {
+		return err
+	}
+	id := c.LastInsertRowID()
+	for n, data := range s.Sections {
+		if err := c.exec(`INSERT INTO sections (segment, n, data) VALUES (?, ?, ?)`, id, n, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge merges neighbouring segments as long as some are due.
+func (l *lane) merge(ctx context.Context) error {
+	for {
+		var ids []int64
+		var parts []*index.Segment
+		err := l.db.withReader(ctx, func(c *conn) error {
+			all, infos, err := l.infos(c)
+			if err != nil {
+				return err
+			}
+			from, to, ok := index.PlanMerge(infos)
+			if !ok {
+				return nil
+			}
+			ids = all[from:to]
+			for _, id := range ids {
+				seg, err := index.Open(ctx, sections{l.db}, id)
+				if err != nil {
+					return err
+				}
+				parts = append(parts, seg)
+			}
+			return nil
+		})
+		if err != nil || parts == nil {
+			return err
+		}
+		merged, err := index.Merge(ctx, parts)
+		if err != nil {
+			return err
+		}
+		err = l.replace(ctx, ids, merged)
+		if errors.Is(err, errMerged) {
+			return nil // another process does this
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// replace puts a merged segment in the place of its parts, unless another
+// process was faster.
+func (l *lane) replace(ctx context.Context, ids []int64, merged index.Sealed) error {
+	return l.db.transact(ctx, func(c *conn) error {
+		for _, id := range ids {
+			if err := c.exec(`DELETE FROM segments WHERE id = ?`, id); err != nil {
+				return err
+			}
+			if c.Changes() == 0 {
+				return errMerged
+			}
+		}
+		return c.putSegment(l.kind, merged)
+	})
+}
+
+// unindex drops the part of a lane's index that holds a document which has
+// changed, and everything after it, to be built anew.
+func (c *conn) unindex(lane int, id int64) error {
+	if err := c.exec(`DELETE FROM segments WHERE lane = ? AND last_id >= ?`, lane, id); err != nil {
+		return err
+	}
+	return c.exec(`UPDATE lanes SET epoch = epoch + 1 WHERE lane = ?`, lane)
+}

@@ -1,0 +1,236 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/index"
+	"github.com/lossless-context/lcm/store"
+)
+
+// maxRetries is how often a search begins anew because segments were merged
+// under it.
+const maxRetries = 5
+
+// Search implements [store.Searcher].
+func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
+	if q.Limit <= 0 {
+		return store.Found{}, errors.New("a search needs a limit")
+	}
+	l := db.messages
+	if q.Summaries {
+		l = db.summaries
+	}
+	for try := 0; ; try++ {
+		found, err := l.search(ctx, q)
+		if errors.Is(err, errMerged) && try < maxRetries {
+			continue
+		}
+		return found, err
+	}
+}
+
+func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) {
+	filter, err := l.filter(ctx, q)
+	if err != nil {
+		return store.Found{}, err
+	}
+	ix, err := l.open(ctx)
+	if err != nil {
+		return store.Found{}, err
+	}
+	var p page
+	if q.Mode == store.Regex {
+		p, err = l.grep(ctx, ix, q, filter)
+	} else {
+		p, err = l.rank(ctx, ix, q, filter)
+	}
+	if err != nil {
+		return store.Found{}, err
+	}
+	p.Hits, err = l.resolve(ctx, p.hits)
+	return p.Found, err
+}
+
+// page is what was found, by document number.
+type page struct {
+	store.Found
+	hits []index.Hit
+}
+
+// filter turns what a search says about its documents into what the index
+// understands.
+func (l *lane) filter(ctx context.Context, q store.Search) (index.Filter, error) {
+	var f index.Filter
+	for _, id := range q.Conversations {
+		f.Conversations = append(f.Conversations, int64(id))
+	}
+	if !q.Since.IsZero() {
+		f.Since = q.Since.UnixMilli()
+	}
+	if !q.Before.IsZero() {
+		f.Before = q.Before.UnixMilli()
+	}
+	for _, r := range q.Roles {
+		f.Roles = append(f.Roles, store.RoleCode(r))
+	}
+	if !q.Echo {
+		f.Without = flagEcho
+	}
+	if q.Files || len(q.Payloads) > 0 {
+		with, err := l.withPayloads(ctx, q.Payloads)
+		if err != nil {
+			return f, err
+		}
+		f.Accept = func(id int64) bool { return with[id] }
+	}
+	if q.Tool != "" {
+		f.Accept = l.usesTool(ctx, q.Tool, f.Accept)
+	}
+	return f, nil
+}
+
+// withPayloads returns the messages that have payloads, or these payloads.
+func (l *lane) withPayloads(ctx context.Context, ids []store.PayloadID) (map[int64]bool, error) {
+	with := map[int64]bool{}
+	row := func(s *sqlite3.Stmt) error { with[s.ColumnInt64(0)] = true; return nil }
+	err := l.db.withReader(ctx, func(c *conn) error {
+		if len(ids) == 0 {
+			return c.query(`SELECT DISTINCT message FROM message_payloads`, row)
+		}
+		for _, id := range ids {
+			err := c.query(`SELECT mp.message FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE p.id = ?`, row, string(id))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return with, err
+}
+
+// usesTool accepts messages that call a tool or answer it.
+func (l *lane) usesTool(ctx context.Context, tool string, also func(int64) bool) func(int64) bool {
+	return func(id int64) bool {
+		if also != nil && !also(id) {
+			return false
+		}
+		uses := false
+		for m, err := range l.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{store.MessageID(id)}}) {
+			if err != nil {
+				return false
+			}
+			for _, p := range m.Body.Parts {
+				uses = uses || p.Call != nil && p.Call.Name == tool || p.Result != nil && p.Result.Name == tool
+			}
+		}
+		return uses
+	}
+}
+
+// grep finds by pattern, newest first, counting on past the page up to
+// CountTo matches.
+func (l *lane) grep(ctx context.Context, ix index.Index, q store.Search, f index.Filter) (page, error) {
+	pattern, err := index.ParsePattern(q.Pattern)
+	if err != nil {
+		return page{}, err
+	}
+	p := page{Found: store.Found{Tier: "index"}}
+	if !pattern.Indexed() {
+		p.Tier = "scan"
+	}
+	req := index.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below}
+	res, err := ix.Grep(ctx, req, l.fetch, func(id int64, _ []byte) bool {
+		p.Matched++
+		if len(p.hits) < q.Limit {
+			p.hits = append(p.hits, index.Hit{ID: id, Matched: true})
+		} else if p.Next == nil {
+			p.Next = &store.Cursor{Below: p.hits[q.Limit-1].ID}
+		}
+		return p.Next == nil || p.Matched < q.CountTo
+	})
+	p.AtLeast = !res.Complete
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		p.Unfinished = true
+		p.Notes = append(p.Notes, fmt.Sprintf("the deadline came after %d of %d candidates were read", res.Read, res.Candidates))
+		err = nil
+	}
+	return p, err
+}
+
+// rank finds by words.
+func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index.Filter) (page, error) {
+	query, err := index.ParseQuery(q.Pattern)
+	if err != nil {
+		return page{}, err
+	}
+	req := index.Request{Query: query, Filter: f, Limit: q.After.Offset + q.Limit + 1, Now: l.db.opts.Clock().UnixMilli()}
+	switch q.Sort {
+	case store.ByRecency:
+		req.Sort = index.ByRecency
+	case store.ByHybrid:
+		req.Sort = index.ByHybrid
+	}
+	res, err := ix.Search(ctx, req, l.fetch)
+	if err != nil {
+		return page{}, err
+	}
+	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res)}}
+	p.hits = res.Hits[min(q.After.Offset, len(res.Hits)):]
+	if len(p.hits) > q.Limit {
+		p.hits = p.hits[:q.Limit]
+		p.Next = &store.Cursor{Offset: q.After.Offset + q.Limit}
+	}
+	return p, nil
+}
+
+// notes says what a ranked search left out.
+func notes(query *index.Query, res index.Result) []string {
+	var all []string
+	if len(query.Dropped) > 0 {
+		all = append(all, "left out as too general: "+strings.Join(query.Dropped, ", "))
+	}
+	if query.Ignored > 0 {
+		all = append(all, fmt.Sprintf("%d words beyond the limit were ignored", query.Ignored))
+	}
+	if len(res.Common) > 0 {
+		all = append(all, "so common that they only order what rarer words found: "+strings.Join(res.Common, ", "))
+	}
+	if res.Newest {
+		all = append(all, "every word is so common that only the newest matches were ranked")
+	}
+	return all
+}
+
+// resolve turns the document numbers of a page into what callers know.
+func (l *lane) resolve(ctx context.Context, hits []index.Hit) ([]store.Hit, error) {
+	out := make([]store.Hit, len(hits))
+	sql := `SELECT '', conversation, ifnull(said, stored), role FROM messages WHERE id = ?`
+	if l.kind == laneSummaries {
+		sql = `SELECT id, conversation, latest, 0 FROM summaries WHERE num = ?`
+	}
+	err := l.db.withReader(ctx, func(c *conn) error {
+		for i, h := range hits {
+			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched}
+			if l.kind == laneMessages {
+				out[i].Message = store.MessageID(h.ID)
+			}
+			_, err := c.one(sql, func(s *sqlite3.Stmt) error {
+				out[i].Summary = store.SummaryID(s.ColumnText(0))
+				out[i].Conversation = store.ConversationID(s.ColumnInt64(1))
+				out[i].Time = millis(s, 2)
+				out[i].Role = store.RoleOf(s.ColumnInt(3))
+				return nil
+			}, h.ID)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}

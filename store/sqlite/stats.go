@@ -1,0 +1,75 @@
+package sqlite
+
+import (
+	"context"
+	"os"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Stats counts what a database holds.
+type Stats struct {
+	Schema        int
+	FileBytes     int64 // of the database and its write-ahead log
+	Conversations int64
+	Archived      int64
+	Messages      int64
+	Tokens        int64
+	Bytes         int64 // of the original records
+	Payloads      int64
+	PayloadBytes  int64 // before compression
+	Summaries     []SummaryStats
+}
+
+// SummaryStats counts the summaries of one depth that were written one way.
+// Those that a rewind took apart are not among them.
+type SummaryStats struct {
+	Depth  int
+	Method string
+	Count  int64
+	Tokens int64
+}
+
+// Stats counts what the database holds. It reads no message, so that it is
+// quick however much there is.
+func (db *DB) Stats(ctx context.Context) (Stats, error) {
+	var st Stats
+	err := db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error { return st.count(c) })
+	})
+	for _, suffix := range []string{"", "-wal"} {
+		if info, statErr := os.Stat(db.path + suffix); statErr == nil {
+			st.FileBytes += info.Size()
+		}
+	}
+	return st, err
+}
+
+func (st *Stats) count(c *conn) error {
+	if _, err := c.one("PRAGMA user_version", integer(&st.Schema)); err != nil {
+		return err
+	}
+	if _, err := c.one(`
+		SELECT count(*), count(archived_at), ifnull(sum(messages), 0), ifnull(sum(tokens), 0), ifnull(sum(bytes), 0) FROM conversations`,
+		func(s *sqlite3.Stmt) error {
+			st.Conversations, st.Archived = s.ColumnInt64(0), s.ColumnInt64(1)
+			st.Messages, st.Tokens, st.Bytes = s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4)
+			return nil
+		}); err != nil {
+		return err
+	}
+	if _, err := c.one(`SELECT count(*), ifnull(sum(size), 0) FROM payloads`, func(s *sqlite3.Stmt) error {
+		st.Payloads, st.PayloadBytes = s.ColumnInt64(0), s.ColumnInt64(1)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return c.query(`
+		SELECT depth, method, count(*), sum(tokens) FROM summaries WHERE NOT retired GROUP BY depth, method ORDER BY depth, method`,
+		func(s *sqlite3.Stmt) error {
+			st.Summaries = append(st.Summaries, SummaryStats{
+				Depth: s.ColumnInt(0), Method: s.ColumnText(1), Count: s.ColumnInt64(2), Tokens: s.ColumnInt64(3),
+			})
+			return nil
+		})
+}

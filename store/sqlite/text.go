@@ -1,0 +1,147 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// searchText returns what is searched of a message, from a row with its id
+// first, role fourth, and format, record and body sixth to eighth.
+func (c *conn) searchText(s *sqlite3.Stmt) ([]byte, error) {
+	format := llms.Format(s.ColumnText(5))
+	column := 6
+	if s.ColumnType(7) != sqlite3.NULL {
+		format, column = llms.FormatLCM, 7
+	}
+	record := s.ColumnBlob(column, nil)
+	if format == llms.FormatText {
+		return record, nil
+	}
+	m, err := llms.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
+	if err != nil {
+		return nil, fmt.Errorf("msg_%d: %w", s.ColumnInt64(0), err)
+	}
+	text := []byte(m.SearchText())
+	if column == 6 || !hasRef(m.Parts) {
+		return text, nil
+	}
+	payloads, err := c.payloadsOf(s.ColumnInt64(0))
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range payloads {
+		content, err := c.content(id)
+		if err != nil {
+			return nil, err
+		}
+		if utf8.Valid(content) {
+			text = append(append(text, '\n'), content...)
+		}
+	}
+	return text, nil
+}
+
+func hasRef(parts []llms.Part) bool {
+	return slices.ContainsFunc(parts, func(p llms.Part) bool {
+		return p.Ref != nil || p.Call != nil || p.Result != nil && hasRef(p.Result.Output)
+	})
+}
+
+// payloadsOf lists the payloads of a message, in the order they were stored.
+func (c *conn) payloadsOf(message int64) ([]store.PayloadID, error) {
+	var ids []store.PayloadID
+	err := c.query(`SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE mp.message = ? ORDER BY p.num`,
+		func(s *sqlite3.Stmt) error {
+			ids = append(ids, store.PayloadID(s.ColumnText(0)))
+			return nil
+		}, message)
+	return ids, err
+}
+
+// Text implements [store.Searcher].
+func (db *DB) Text(ctx context.Context, n store.Node) ([]byte, error) {
+	var text []byte
+	err := db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error {
+			l, id := db.messages, int64(n.Message)
+			if n.IsSummary() {
+				num, _, err := c.summaryByID(n.Summary)
+				if err != nil {
+					return err
+				}
+				l, id = db.summaries, num
+			}
+			found, err := c.one(l.sql.byID, func(s *sqlite3.Stmt) error {
+				d, err := l.sql.scan(c, s)
+				text = d.Text
+				return err
+			}, id)
+			if err == nil && !found {
+				err = store.Missing(n.String())
+			}
+			return err
+		})
+	})
+	return text, err
+}
+
+// fetch gives the index the texts of documents. A dense run of ids is read in
+// one sweep, which is several times faster than looking each one up.
+func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	first, last := slices.Min(ids), slices.Max(ids)
+	err := l.db.withReader(ctx, func(c *conn) error {
+		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
+			return l.sweep(c, ids, first, last, yield)
+		}
+		for _, id := range ids {
+			_, err := c.one(l.sql.byID, func(s *sqlite3.Stmt) error { return l.yield(c, s, yield) }, id)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return err
+}
+
+func (l *lane) sweep(c *conn, ids []int64, first, last int64, yield func(id int64, text []byte) bool) error {
+	wanted := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	return c.query(l.sql.docs, func(s *sqlite3.Stmt) error {
+		id := s.ColumnInt64(0)
+		if id > last {
+			return errStop
+		}
+		if !wanted[id] {
+			return nil
+		}
+		return l.yield(c, s, yield)
+	}, first-1)
+}
+
+func (l *lane) yield(c *conn, s *sqlite3.Stmt, yield func(id int64, text []byte) bool) error {
+	d, err := l.sql.scan(c, s)
+	if err != nil {
+		return err
+	}
+	if !yield(d.ID, d.Text) {
+		return errStop
+	}
+	return nil
+}
