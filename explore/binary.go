@@ -26,6 +26,8 @@ func imageFormat(head []byte) string {
 	return ""
 }
 
+var imageType = map[string]string{"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WebP": "image/webp"}
+
 // image describes an image: its format and its dimensions.
 func (e *explorer) image() {
 	format := imageFormat(e.data)
@@ -62,33 +64,48 @@ func webpSize(b []byte) (int, int) {
 
 func uint24(b []byte) uint32 { return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 }
 
-// magics names formats by their first bytes.
-var magics = []struct {
-	prefix, name string
-}{
-	{"%PDF-", "PDF document"}, {"PK\x03\x04", "ZIP archive"}, {"\x1f\x8b", "gzip data"}, {"\x28\xb5\x2f\xfd", "Zstandard data"},
-	{"BZh", "bzip2 data"}, {"\xfd7zXZ\x00", "XZ data"}, {"7z\xbc\xaf\x27\x1c", "7-Zip archive"}, {"\x7fELF", "ELF executable"},
-	{"\xcf\xfa\xed\xfe", "Mach-O executable"}, {"\xca\xfe\xba\xbe", "Java class or Mach-O executable"}, {"MZ", "Windows executable"},
-	{"SQLite format 3\x00", "SQLite database"}, {"\x00asm", "WebAssembly module"}, {"PAR1", "Parquet file"}, {"OggS", "Ogg media"},
-	{"ID3", "MP3 audio"}, {"fLaC", "FLAC audio"}, {"RIFF", "RIFF media"}, {"\xff\xfe", "UTF-16 text"}, {"\xfe\xff", "UTF-16 text"},
-	{"BM", "BMP image"}, {"II*\x00", "TIFF image"}, {"MM\x00*", "TIFF image"}, {"wOFF", "WOFF font"}, {"wOF2", "WOFF2 font"},
+// magic tells a format by its first bytes.
+type magic struct {
+	prefix, name, mime string
+}
+
+var magics = []magic{
+	{"%PDF-", "PDF document", "application/pdf"}, {"PK\x03\x04", "ZIP archive", "application/zip"},
+	{"\x1f\x8b", "gzip data", "application/gzip"}, {"\x28\xb5\x2f\xfd", "Zstandard data", "application/zstd"},
+	{"BZh", "bzip2 data", "application/x-bzip2"}, {"\xfd7zXZ\x00", "XZ data", "application/x-xz"},
+	{"7z\xbc\xaf\x27\x1c", "7-Zip archive", "application/x-7z-compressed"}, {"\x7fELF", "ELF executable", ""},
+	{"\xcf\xfa\xed\xfe", "Mach-O executable", ""}, {"\xca\xfe\xba\xbe", "Java class or Mach-O executable", ""},
+	{"MZ", "Windows executable", ""}, {"SQLite format 3\x00", "SQLite database", "application/vnd.sqlite3"},
+	{"\x00asm", "WebAssembly module", "application/wasm"}, {"PAR1", "Parquet file", "application/vnd.apache.parquet"},
+	{"OggS", "Ogg media", "application/ogg"}, {"ID3", "MP3 audio", "audio/mpeg"}, {"fLaC", "FLAC audio", "audio/flac"},
+	{"RIFF", "RIFF media", ""}, {"\xff\xfe", "UTF-16 text", "text/plain"}, {"\xfe\xff", "UTF-16 text", "text/plain"},
+	{"BM", "BMP image", "image/bmp"}, {"II*\x00", "TIFF image", "image/tiff"}, {"MM\x00*", "TIFF image", "image/tiff"},
+	{"wOFF", "WOFF font", "font/woff"}, {"wOF2", "WOFF2 font", "font/woff2"},
+}
+
+// findMagic looks for a known beginning, and for the two formats whose mark
+// stands further in.
+func findMagic(data []byte) (magic, bool) {
+	switch {
+	case len(data) > 262 && string(data[257:262]) == "ustar":
+		return magic{name: "tar archive", mime: "application/x-tar"}, true
+	case len(data) > 12 && string(data[4:8]) == "ftyp":
+		return magic{name: "MP4 or QuickTime media", mime: "video/mp4"}, true
+	}
+	for _, m := range magics {
+		if bytes.HasPrefix(data, []byte(m.prefix)) {
+			return m, true
+		}
+	}
+	return magic{}, false
 }
 
 // binary describes bytes that are not text: what their beginning says they
 // are, and that beginning in hexadecimal.
 func (e *explorer) binary() {
 	name := "binary data"
-	for _, m := range magics {
-		if bytes.HasPrefix(e.data, []byte(m.prefix)) {
-			name = m.name
-			break
-		}
-	}
-	if len(e.data) > 262 && string(e.data[257:262]) == "ustar" {
-		name = "tar archive"
-	}
-	if len(e.data) > 12 && string(e.data[4:8]) == "ftyp" {
-		name = "MP4 or QuickTime media"
+	if m, ok := findMagic(e.data); ok {
+		name = m.name
 	}
 	e.title(name)
 	head := e.data[:min(len(e.data), 32)]

@@ -241,10 +241,16 @@ var extensionKind = map[string]string{
 	"txt": kindText, "xml": kindXML, "svg": kindXML, "html": kindHTML, "htm": kindHTML, "yaml": kindYAML, "yml": kindYAML, "toml": kindTOML, "ini": kindTOML,
 }
 
+// kindType is the media type of a kind, where the name does not say more.
+var kindType = map[string]string{
+	kindJSON: "application/json", kindJSONL: "application/jsonl", kindCSV: "text/csv", kindTSV: "text/tab-separated-values", kindLog: "text/plain",
+	kindGo: "text/x-go", kindPython: "text/x-python", kindJavaScript: "text/javascript", kindTypeScript: "text/x-typescript", kindRust: "text/x-rust",
+	kindMarkdown: "text/markdown", kindText: "text/plain", kindXML: "application/xml", kindHTML: "text/html", kindYAML: "application/yaml",
+	kindTOML: "application/toml", kindBinary: "application/octet-stream", kindEmpty: "text/plain",
+}
+
+// extensionType has the names that say more than the kind.
 var extensionType = map[string]string{
-	"json": "application/json", "jsonl": "application/jsonl", "ndjson": "application/jsonl", "csv": "text/csv", "tsv": "text/tab-separated-values",
-	"log": "text/plain", "txt": "text/plain", "md": "text/markdown", "html": "text/html", "htm": "text/html", "xml": "application/xml", "svg": "image/svg+xml",
-	"yaml": "application/yaml", "yml": "application/yaml", "toml": "application/toml", "go": "text/x-go", "py": "text/x-python", "rs": "text/x-rust",
-	"js": "text/javascript", "mjs": "text/javascript", "ts": "text/x-typescript", "tsx": "text/x-typescript",
-	"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "pdf": "application/pdf",
+	"svg": "image/svg+xml", "pdf": "application/pdf", "zip": "application/zip", "gz": "application/gzip", "tar": "application/x-tar",
+	"mp3": "audio/mpeg", "mp4": "video/mp4", "wav": "audio/wav", "ogg": "audio/ogg", "woff": "font/woff", "woff2": "font/woff2",
 }

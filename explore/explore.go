@@ -20,8 +20,6 @@ package explore
 import (
 	"bytes"
 	"mime"
-	"net/http"
-	"strings"
 )
 
 // Report describes a payload.
@@ -73,7 +71,6 @@ func Limit(tokens int) Option {
 
 // explorer is one exploration under way.
 type explorer struct {
-	name  string
 	data  []byte
 	lines int
 	limit int
@@ -83,7 +80,7 @@ type explorer struct {
 // Explore describes data. The name and the media type may be empty or wrong;
 // what the bytes say decides where they disagree about being text.
 func Explore(name, mimeType string, data []byte, options ...Option) Report {
-	e := &explorer{name: name, data: data, limit: 300}
+	e := &explorer{data: data, limit: 300}
 	for _, o := range options {
 		o(e)
 	}
@@ -93,7 +90,7 @@ func Explore(name, mimeType string, data []byte, options ...Option) Report {
 	}
 	e.out.limit = e.limit
 	e.describe(kind)
-	return Report{Kind: kind, MIME: mediaType(name, mimeType, data), Lines: e.lines, Summary: e.out.String()}
+	return Report{Kind: kind, MIME: mediaType(kind, name, mimeType, data), Lines: e.lines, Summary: e.out.String()}
 }
 
 func (e *explorer) describe(kind string) {
@@ -145,15 +142,20 @@ func countLines(data []byte) int {
 }
 
 // mediaType settles on a media type without parameters.
-func mediaType(name, given string, data []byte) string {
-	if given != "" {
-		if t, _, err := mime.ParseMediaType(given); err == nil {
-			return clean(t)
+func mediaType(kind, name, given string, data []byte) string {
+	if t, _, err := mime.ParseMediaType(given); err == nil {
+		return clean(t)
+	}
+	switch kind {
+	case kindImage:
+		return imageType[imageFormat(data)]
+	case kindBinary:
+		if m, ok := findMagic(data); ok && m.mime != "" {
+			return m.mime
 		}
 	}
 	if t := extensionType[extension(name)]; t != "" {
 		return t
 	}
-	t, _, _ := strings.Cut(http.DetectContentType(data), ";")
-	return t
+	return kindType[kind]
 }

@@ -42,14 +42,6 @@ func (n *notes) add(line string) bool {
 
 func (n *notes) addf(format string, args ...any) bool { return n.add(fmt.Sprintf(format, args...)) }
 
-// room reports how many tokens are left.
-func (n *notes) room() int {
-	if n.full {
-		return 0
-	}
-	return n.limit - n.used/4
-}
-
 func (n *notes) String() string { return strings.Join(n.lines, "\n") }
 
 // quarters estimates what s costs, in quarters of a token: about four ASCII

@@ -18,7 +18,7 @@ func (s *identScanner) numeric(lo, hi int) bool {
 		return s.accept(ClassVersion, lo, hi)
 	case isRate(c):
 		return s.accept(ClassNumber, lo, hi)
-	case isPath(c) && strings.IndexFunc(c, func(r rune) bool { return r == '/' || r == '.' }) > 0 && !isDigits(c[:1]+strings.Trim(c, "0123456789./")):
+	case isPath(c):
 		return s.accept(ClassPath, lo, hi)
 	case strings.IndexByte(c, '_') > 0 && !isDigits(strings.ReplaceAll(c, "_", "")):
 		return s.accept(ClassSymbol, lo, hi)

@@ -8,7 +8,7 @@ import (
 
 // identScanner walks a text once and stops at each identifier. It works on
 // chunks: maximal runs of the bytes that identifiers are made of. Most chunks
-// are plain words, which are told from the flags gathered on the way.
+// are plain words, which are told on the way.
 type identScanner struct {
 	text string
 	pos  int
@@ -24,18 +24,6 @@ type identScanner struct {
 // data (base64, minified code), and the bound keeps the scan linear.
 const maxIdentifier = 240
 
-// Flags gathered over a chunk.
-const (
-	flagDigit = 1 << iota
-	flagSlash
-	flagDot
-	flagUnder
-	flagColon
-	flagHump  // a capital after a small letter, or two capitals and more
-	flagDash  // a dash
-	flagSigil // @ # $ %
-)
-
 // next moves to the next identifier and reports whether there is one.
 func (s *identScanner) next() bool {
 	for {
@@ -47,19 +35,20 @@ func (s *identScanner) next() bool {
 			}
 			continue
 		}
-		lo, hi, flags, ok := s.chunk()
+		lo, hi, plain, ok := s.chunk()
 		if !ok {
 			return false
 		}
-		if hi-lo > maxIdentifier || flags == 0 && !s.wordOfInterest(lo, hi) {
+		if hi-lo > maxIdentifier || plain && !s.wordOfInterest(lo, hi) {
 			continue
 		}
 		s.lo, s.hi = lo, hi
 	}
 }
 
-// chunk returns the next run of identifier bytes.
-func (s *identScanner) chunk() (lo, hi, flags int, ok bool) {
+// chunk returns the next run of identifier bytes, and whether it is a plain
+// word.
+func (s *identScanner) chunk() (lo, hi int, plain, ok bool) {
 	text := s.text
 	i := s.pos
 	for i < len(text) {
@@ -79,9 +68,9 @@ func (s *identScanner) chunk() (lo, hi, flags int, ok bool) {
 	}
 	if i >= len(text) {
 		s.pos = i
-		return 0, 0, 0, false
+		return 0, 0, true, false
 	}
-	lo = i
+	lo, plain = i, true
 	for i < len(text) {
 		b := text[i]
 		if b < utf8.RuneSelf {
@@ -91,7 +80,7 @@ func (s *identScanner) chunk() (lo, hi, flags int, ok bool) {
 			if b == ',' && !(i > lo && isDigit(text[i-1]) && i+1 < len(text) && isDigit(text[i+1])) {
 				break
 			}
-			flags |= chunkFlag(text, lo, i)
+			plain = plain && plainByte(text, lo, i)
 			i++
 			continue
 		}
@@ -103,10 +92,10 @@ func (s *identScanner) chunk() (lo, hi, flags int, ok bool) {
 	}
 	if i == lo { // a lone comma
 		s.pos = lo + 1
-		return lo, lo, 0, true
+		return lo, lo, true, true
 	}
 	s.pos = i
-	return lo, i, flags, true
+	return lo, i, plain, true
 }
 
 // escapeLen is the length of the byte at i, or of the escape that it begins:
@@ -118,35 +107,10 @@ func escapeLen(text string, i int) int {
 	return 1
 }
 
-// chunkFlag says what byte i adds to what is known of the chunk at lo.
-func chunkFlag(text string, lo, i int) int {
-	b := text[i]
-	switch {
-	case isLower(b):
-		return 0
-	case isUpper(b):
-		if i > lo && isAlpha(text[i-1]) {
-			return flagHump
-		}
-		return 0
-	case isDigit(b):
-		return flagDigit
-	}
-	switch b {
-	case '/':
-		return flagSlash
-	case '.':
-		return flagDot
-	case '_':
-		return flagUnder
-	case ':':
-		return flagColon
-	case '-':
-		return flagDash
-	case '@', '#', '$', '%':
-		return flagSigil
-	}
-	return 0
+// plainByte reports whether byte i of the chunk that begins at lo may stand in
+// a plain word: a letter, and no capital after another letter.
+func plainByte(text string, lo, i int) bool {
+	return isLower(text[i]) || isUpper(text[i]) && (i == lo || !isAlpha(text[i-1]))
 }
 
 // chunkByte holds the ASCII bytes that chunks are made of.
