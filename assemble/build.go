@@ -21,9 +21,10 @@ type Rendered struct {
 // Input is everything that Build looks at.
 type Input struct {
 	View store.View
-	// Pinned is the newest user message where the view skipped it, else nil.
+	// Pinned is the newest user message where the view skipped it; the view's
+	// LastUserItem if nil.
 	Pinned *store.Item
-	// Messages and Summaries hold what the view's items name.
+	// Messages and Summaries hold what the view's items name, and Pinned.
 	Messages  map[store.MessageID]store.Message
 	Summaries map[store.SummaryID]Rendered
 	// Payloads holds externalised content that may be put back in the tail;
@@ -124,15 +125,18 @@ type builder struct {
 // withPinned returns the view with the pinned item at the gap, where it was
 // skipped.
 func withPinned(in Input) store.View {
-	v := in.View
-	if in.Pinned == nil || v.Skipped == 0 || Pinned(v) >= 0 {
+	v, pinned := in.View, in.Pinned
+	if pinned == nil {
+		pinned = v.LastUserItem
+	}
+	if pinned == nil || !isUser(*pinned) || v.Skipped == 0 || Pinned(v) >= 0 {
 		return v
 	}
 	items := make([]store.Item, 0, len(v.Items)+1)
 	items = append(items, v.Items[:v.Gap]...)
-	items = append(items, *in.Pinned)
+	items = append(items, *pinned)
 	v.Items = append(items, v.Items[v.Gap:]...)
-	v.LastUser = in.Pinned.Pos
+	v.LastUser, v.LastUserItem = pinned.Pos, nil
 	v.Skipped--
 	v.Gap++ // the pinned item stands before what is still missing after it
 	return v

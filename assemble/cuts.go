@@ -117,11 +117,23 @@ func TailAt(v store.View, cuts []bool, p Policy, budget int) int {
 	// An eighth of the budget is left for what came before.
 	room := budget - budget/8
 	start := tailWithin(v, cuts, count, min(limit, room))
-	if pin := Pinned(v); pin >= 0 && pin < start {
-		room -= v.Items[pin].Tokens
+	if pinned := pinnedBefore(v, start); pinned > 0 {
+		room -= pinned
 		start = tailWithin(v, cuts, count, min(limit, room))
 	}
 	return min(start, newestRound(v, cuts, room))
+}
+
+// pinnedBefore returns what the newest user message costs if it lies before
+// item i, else 0.
+func pinnedBefore(v store.View, i int) int {
+	switch pin := Pinned(v); {
+	case pin >= 0 && pin < i:
+		return v.Items[pin].Tokens
+	case pin < 0 && v.LastUserItem != nil:
+		return v.LastUserItem.Tokens
+	}
+	return 0
 }
 
 // tailWithin walks back from the newest item while count and limit allow, and
