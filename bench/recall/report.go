@@ -1,0 +1,43 @@
+package recall
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteText prints the report as a table.
+func (r Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d conversations, %d messages, %d questions with evidence (%d left out)\n",
+		r.Dataset, r.Conversations, r.Messages, r.Questions, r.LeftOut)
+	fmt.Fprintf(&b, "weights: pair %g, neighbour %g, session %g, coverage %g, first person ×%g, when %g; bootstrap %d, seed %d\n",
+		r.Weights.Pair, r.Weights.Neighbour, r.Weights.Session, r.Weights.Coverage, r.Weights.FirstPerson, r.Weights.When, r.Resamples, r.Seed)
+	for _, s := range r.Systems {
+		fmt.Fprintf(&b, "\n%s\n", s.Name)
+		fmt.Fprintf(&b, "  %-14s %5s %21s %21s %21s %21s %21s %21s %6s\n",
+			"", "n", "r@5", "r@10", "r@20", "session hit@1", "session hit@5", "MRR", "empty")
+		row(&b, "all", s.All)
+		for _, c := range s.Categories {
+			row(&b, c.Category, c.Figures)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func row(b *strings.Builder, name string, f Figures) {
+	fmt.Fprintf(b, "  %-14s %5d", name, f.Questions)
+	for _, m := range []Metric{f.R5, f.R10, f.R20, f.SessionHit1, f.SessionHit5, f.MRR} {
+		fmt.Fprintf(b, "  %.3f [%.3f, %.3f]", m.Mean, m.Low, m.High)
+	}
+	fmt.Fprintf(b, " %6d\n", f.Empty)
+}
+
+// WriteJSON prints the report as indented JSON.
+func (r Report) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
