@@ -1,0 +1,137 @@
+package agents_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/tools"
+)
+
+// pages are the documents about the runtime. What they claim is checked here,
+// as far as it can be.
+var pages = []string{"EXPAND_TOOL.md", "DISCOVERABLE.md", "AGENTS_CONFIG.md", "CONFORMANCE.md"}
+
+func page(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestConformanceNamesRealTests(t *testing.T) {
+	known := map[string]bool{}
+	for _, dir := range []string{"agents", "core", "examples", "tools"} {
+		for _, path := range glob(t, filepath.Join("..", dir, "*_test.go")) {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, decl := range file.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok {
+					known[dir+"."+f.Name.Name] = true
+				}
+			}
+		}
+	}
+	named := regexp.MustCompile("`([a-z]+\\.Test\\w+)`").FindAllStringSubmatch(page(t, "CONFORMANCE.md"), -1)
+	if len(named) < 50 {
+		t.Errorf("only %d tests are named", len(named))
+	}
+	for _, match := range named {
+		if !known[match[1]] {
+			t.Errorf("there is no test %s", match[1])
+		}
+	}
+	for _, match := range regexp.MustCompile("`(\\w+\\.golden)`").FindAllStringSubmatch(page(t, "CONFORMANCE.md"), -1) {
+		if _, err := os.Stat(filepath.Join("..", "tools", "testdata", match[1])); err != nil {
+			t.Errorf("there is no golden file %s", match[1])
+		}
+	}
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
+	}
+	return paths
+}
+
+func TestDocsLinkToPagesThatExist(t *testing.T) {
+	for _, name := range append(pages, "CONFIG.md") {
+		for _, match := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(page(t, name), -1) {
+			if _, err := os.Stat(filepath.Join("..", "docs", match[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, match[1])
+			}
+		}
+	}
+}
+
+// Go in the documents is a part of a file that is compiled.
+func TestDocsShowCompiledCode(t *testing.T) {
+	var compiled []string
+	for _, pattern := range []string{"*_test.go", "../core/*_test.go", "../tools/*_test.go", "../examples/*.go", "../examples/*/*.go"} {
+		for _, path := range glob(t, pattern) {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compiled = append(compiled, squeezed(string(raw)))
+		}
+	}
+	for _, name := range pages {
+		for _, match := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page(t, name), -1) {
+			found := false
+			for _, source := range compiled {
+				found = found || strings.Contains(source, squeezed(match[1]))
+			}
+			if !found {
+				t.Errorf("%s shows code that is compiled nowhere:\n%s", name, match[1])
+			}
+		}
+	}
+}
+
+// squeezed is a text without what gofmt and Markdown may change.
+func squeezed(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestDocsListEverySettingWithItsDefault(t *testing.T) {
+	text := page(t, "AGENTS_CONFIG.md")
+	for _, config := range []any{agents.AgentConfig{}, tools.Budget{}} {
+		typ := reflect.TypeOf(config)
+		for i := range typ.NumField() {
+			if name := typ.Field(i).Name; !strings.Contains(text, "| `"+name+"` |") {
+				t.Errorf("%v.%s is not listed", typ, name)
+			}
+		}
+	}
+	for field, value := range map[string]any{
+		"MaxToolIterations": agents.DefaultMaxToolIterations, "MaxParallelTools": agents.DefaultMaxParallelTools,
+		"ToolTimeout": agents.DefaultToolTimeout, "Depth": tools.DefaultDepth, "Handoffs": tools.DefaultHandoffs,
+		"Tokens": tools.DefaultTokens,
+	} {
+		if want := fmt.Sprintf("| `%s` | %v |", field, value); !strings.Contains(text, want) {
+			t.Errorf("the line %q is missing", want)
+		}
+	}
+}
