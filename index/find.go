@@ -100,11 +100,11 @@ func (p *phase) account(res *Result) {
 func (p *phase) candidates(by Sort) ([]found, error) {
 	chosen := p.choose()
 	into := &best{n: candidateCount, byID: by == ByRecency}
-	if p.verifies() {
+	if p.query.verifies() {
 		into.n = verifyLimit
 	}
 	budget := math.MaxInt
-	if p.allCommon(chosen) && !p.verifies() {
+	if p.allCommon(chosen) && !p.query.verifies() {
 		budget, p.newest = newestBudget, true
 	}
 	for n := len(p.shares) - 1; n >= 0; n-- {
@@ -127,12 +127,6 @@ func (p *phase) candidates(by Sort) ([]found, error) {
 		}
 	}
 	return into.sorted(), nil
-}
-
-// verifies reports whether candidates must be checked against their text.
-func (p *phase) verifies() bool {
-	return len(p.query.phrases) > 0 ||
-		slices.ContainsFunc(p.query.terms, func(t queryTerm) bool { return t.prefix != "" })
 }
 
 // allCommon reports that even the rarest word is too common to rank every match.
@@ -169,7 +163,7 @@ func (p *phase) read(list []found, req Request, fetch Fetch, res *Result) ([]Can
 		res.Verified += len(batch)
 		docs = append(docs, got...)
 	}
-	if p.verifies() && !p.cut {
+	if p.query.verifies() && !p.cut {
 		p.matched = len(docs)
 	}
 	weights := DefaultWeights()

@@ -80,11 +80,11 @@ type place struct {
 // strict reports that only documents which match themselves may be returned:
 // the query requires or excludes something.
 func (p *phase) strict() bool {
-	if len(p.query.phrases) > 0 {
+	if p.query.verifies() {
 		return true
 	}
 	for _, t := range p.query.terms {
-		if t.must || t.not || t.prefix != "" {
+		if t.must || t.not {
 			return true
 		}
 	}

@@ -41,17 +41,21 @@ type queryTerm struct {
 // pair is two terms that stand side by side in the query.
 type pair struct{ first, second int }
 
-// phrase is a quoted sequence of words, compared without stemming.
+// phrase is a quoted sequence of words, compared without stemming. One that is
+// neither required nor excluded is worth as much again as its words.
 type phrase struct {
 	words []string
+	must  bool
 	not   bool
 	terms []int // its words among the terms
 }
 
-// ParseQuery reads a query: words are alternatives and are ranked; "a phrase"
-// and +word are required, -word excludes, pre* finds words by their beginning.
-// AND, OR and NOT in capitals do what they say. Function words are dropped
-// unless nothing else is asked.
+// ParseQuery reads a query: words are alternatives and are ranked, +word is
+// required, -word excludes, pre* finds words by their beginning. "A phrase" is
+// required when there are no plain words beside it; in a question it is a title
+// or a quotation, and texts that have it rank higher. AND, OR and NOT in
+// capitals do what they say. Function words are dropped unless nothing else is
+// asked.
 func ParseQuery(s string) (*Query, error) {
 	if len(s) > maxQueryBytes {
 		return nil, fmt.Errorf("index: query of %d bytes: the limit is %d", len(s), maxQueryBytes)
@@ -60,6 +64,7 @@ func ParseQuery(s string) (*Query, error) {
 	clauses := splitClauses(s)
 	p.cues(clauses)
 	p.keepStops = allStops(clauses)
+	p.strict = !slices.ContainsFunc(clauses, clause.plainWord)
 	for _, c := range clauses {
 		p.add(c)
 	}
@@ -86,6 +91,12 @@ type clause struct {
 	phrase    bool
 	must, not bool
 	prefix    bool
+}
+
+// plainWord reports a word that the query only prefers.
+func (c clause) plainWord() bool {
+	return !c.phrase && !c.must && !c.not && !c.prefix &&
+		slices.ContainsFunc(plainWords([]byte(c.text)), func(w string) bool { return !stopWords[w] })
 }
 
 // splitClauses cuts a query at white space and quotes. A quote without its
@@ -149,7 +160,8 @@ func allStops(clauses []clause) bool {
 type queryParser struct {
 	q         *Query
 	keepStops bool
-	last      int // the previous word's term, or -1, for pairs
+	strict    bool // no plain words: phrases are required
+	last      int  // the previous word's term, or -1, for pairs
 }
 
 var (
@@ -208,32 +220,40 @@ func (p *queryParser) addWords(c clause) {
 		if t.whole() || n < 0 || not {
 			continue
 		}
-		if p.last >= 0 && p.last != n {
-			p.q.pairs = append(p.q.pairs, pair{p.last, n})
-		}
-		p.last = n
+		p.follow(n)
 	}
 }
 
 func (p *queryParser) addPhrase(c clause) {
-	ph := phrase{not: c.not}
+	ph := phrase{not: c.not, must: !c.not && (c.must || p.strict)}
+	p.last = -1
 	for _, t := range queryTokens(c.text) {
 		if t.whole() {
 			continue
 		}
 		ph.words = append(ph.words, t.plain)
-		if c.not {
+		if c.not || !ph.must && stopWords[t.plain] {
 			continue
 		}
-		n := p.term(queryTerm{term: t.term(), typed: t.plain, must: true})
-		if n >= 0 {
-			ph.terms = append(ph.terms, n)
+		n := p.term(queryTerm{term: t.term(), typed: t.plain, must: ph.must})
+		if n < 0 {
+			continue
 		}
+		ph.terms = append(ph.terms, n)
+		p.follow(n)
 	}
 	p.last = -1
 	if len(ph.words) > 0 {
 		p.q.phrases = append(p.q.phrases, ph)
 	}
+}
+
+// follow notes that a term stands after the one before it.
+func (p *queryParser) follow(n int) {
+	if p.last >= 0 && p.last != n {
+		p.q.pairs = append(p.q.pairs, pair{p.last, n})
+	}
+	p.last = n
 }
 
 func (p *queryParser) addPrefix(c clause) {

@@ -31,6 +31,7 @@ type scoredToken struct {
 type textScore struct {
 	passages []passageScore
 	counts   []float64 // of each term in the whole text
+	phrases  float64   // weight of the phrases it has without being required to
 	dated    bool
 }
 
@@ -116,6 +117,7 @@ func (sc *scorer) score(text []byte) textScore {
 			}
 		}
 	}
+	out.phrases = sc.query.preferred(text, sc.stats.idf)
 	if sc.query.When {
 		out.dated = hasDate(text)
 	}
@@ -234,7 +236,7 @@ func (sc *scorer) total(t textScore, pairWeight float64) float64 {
 		}
 		top = math.Max(top, score)
 	}
-	return top
+	return top + t.phrases
 }
 
 func (sc *scorer) pairIDF(i int) float64 {

@@ -5,16 +5,43 @@ import "slices"
 // satisfied checks what postings cannot: quoted phrases, in their order and
 // unstemmed, and required or excluded beginnings of words.
 func (q *Query) satisfied(text []byte) bool {
-	if len(q.phrases) == 0 && !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" }) {
+	if !q.verifies() {
 		return true
 	}
 	words := plainWords(text)
 	for _, ph := range q.phrases {
-		if containsRun(words, ph.words) == ph.not {
+		if (ph.must || ph.not) && containsRun(words, ph.words) == ph.not {
 			return false
 		}
 	}
 	return q.prefixesSatisfied(words)
+}
+
+// verifies reports whether what is found must be checked against its text.
+func (q *Query) verifies() bool {
+	return slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.must || p.not }) ||
+		slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" })
+}
+
+// preferred is the weight of the phrases that a text has without being required
+// to.
+func (q *Query) preferred(text []byte, idf []float64) float64 {
+	sum := 0.0
+	var words []string
+	for _, ph := range q.phrases {
+		if ph.must || ph.not {
+			continue
+		}
+		if words == nil {
+			words = plainWords(text)
+		}
+		if containsRun(words, ph.words) {
+			for _, n := range ph.terms {
+				sum += idf[n]
+			}
+		}
+	}
+	return sum
 }
 
 // prefixesSatisfied also refuses a text that was found only through a stem too
