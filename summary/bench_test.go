@@ -77,3 +77,15 @@ func BenchmarkIdentifiers(b *testing.B) {
 		Identifiers(text.String())
 	}
 }
+
+// BenchmarkRunOn summarises one message of a megabyte without a line break or
+// a full stop.
+func BenchmarkRunOn(b *testing.B) {
+	r := Request{Kind: Leaf, Target: 2400, Sources: []Source{{Seq: 1, Role: llms.RoleUser, Text: strings.Repeat("words that never end, ", 1<<20/22)}}}
+	b.SetBytes(1 << 20)
+	for b.Loop() {
+		if _, err := NewExtractive().Summarise(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

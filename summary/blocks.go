@@ -156,6 +156,9 @@ func (p *splitter) blockLine(line string, start, end int) {
 // into sentences if it is prose.
 func (p *splitter) pieces(start, end int, from origin, untrusted bool) {
 	text := p.m.docs[p.doc].text
+	if p.block != prose {
+		end = min(end, start+2*maxBlockBytes)
+	}
 	for start < end {
 		lo, hi := nextClean(text, start, end)
 		if p.block != prose {
@@ -163,7 +166,10 @@ func (p *splitter) pieces(start, end int, from origin, untrusted bool) {
 			lo = hi
 		}
 		for lo < hi {
-			stop := cutLong(text, lo, sentenceEnd(text, lo, hi), maxUnitBytes)
+			// No look further than a unit may reach: a megabyte without a
+			// full stop must not be searched for one again and again.
+			stop := sentenceEnd(text, lo, min(hi, lo+maxUnitBytes+1))
+			stop = cutLong(text, lo, stop, maxUnitBytes)
 			p.add(lo, stop, from, untrusted)
 			lo = stop
 		}

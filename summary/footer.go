@@ -59,11 +59,18 @@ func cutFooter(line string) (string, bool) {
 // minFooter is the least that the footer may cost, in tokens.
 const minFooter = 24
 
-// term is a candidate for the footer: one to three neighbouring content words
-// of dropped units, named as they first stand there.
+// Most neighbouring words that make a term: three, or five overlapping pairs
+// of characters, which are six characters.
+const (
+	termWords = 3
+	termPairs = 5
+)
+
+// term is a candidate for the footer: neighbouring content words of dropped
+// units, named as they first stand there.
 type term struct {
 	text     string
-	stems    [3]int32
+	stems    [termPairs]int32
 	n        int
 	tf       int
 	prior    int64
@@ -134,7 +141,7 @@ func (t *termTable) unit(m *material, f *features, covered []uint8, u int) {
 	unit := &m.units[u]
 	text := m.text(u)
 	seq := m.docs[unit.doc].seq
-	var run []gram // neighbouring content words, at most the last three
+	var run []gram // the last neighbouring content words
 	w := wordScanner{text: text}
 	for w.next() {
 		id, ok := f.has(stemFeature, w.key)
@@ -145,9 +152,12 @@ func (t *termTable) unit(m *material, f *features, covered []uint8, u int) {
 		if len(run) > 0 && !adjacent(text, run[len(run)-1].end, w.start) {
 			run = run[:0]
 		}
-		if len(run) == 3 {
-			copy(run, run[1:])
-			run = run[:2]
+		most := termWords
+		if w.glued {
+			most = termPairs
+		}
+		if len(run) >= most {
+			run = run[len(run)-most+1:]
 		}
 		run = append(run, gram{w.start, w.end, id})
 		for n := 1; n <= len(run); n++ {

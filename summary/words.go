@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -56,7 +57,7 @@ func (w *wordScanner) next() bool {
 		r, n := utf8.DecodeRuneInString(w.text[w.pos:])
 		switch {
 		case spaceless(r):
-			if w.pair(n) {
+			if w.pair(r, n) {
 				return true
 			}
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
@@ -69,9 +70,10 @@ func (w *wordScanner) next() bool {
 	return false
 }
 
-// pair takes the character of n bytes at pos with the one after it. A single
-// character between others is skipped.
-func (w *wordScanner) pair(n int) bool {
+// pair takes the character r of n bytes at pos with the one after it. A
+// single character between others is skipped. A pair with a particle in it
+// joins the end of one word to the start of the next and says nothing.
+func (w *wordScanner) pair(r rune, n int) bool {
 	start := w.pos
 	w.pos += n
 	r2, n2 := utf8.DecodeRuneInString(w.text[w.pos:])
@@ -80,9 +82,17 @@ func (w *wordScanner) pair(n int) bool {
 	}
 	w.start, w.end = start, w.pos+n2
 	w.key = hashString(w.text[w.start:w.end])
-	w.stop, w.capital, w.glued = false, false, true
+	w.stop, w.capital, w.glued = isParticle(r) || isParticle(r2), false, true
 	return true
 }
+
+// isParticle reports hiragana, in which Japanese writes its endings and
+// particles, and the commonest function words of Chinese.
+func isParticle(r rune) bool {
+	return r >= 0x3041 && r <= 0x309f || strings.ContainsRune(particles, r)
+}
+
+const particles = "的了在是我你他她它们把被和与及就都而也不又这那有请会于以之吗呢吧啊着过到从对为给让还很最个些"
 
 // alphabetic takes a run of letters, digits and underscores.
 func (w *wordScanner) alphabetic() {
