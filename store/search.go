@@ -17,6 +17,16 @@ type Searcher interface {
 	Text(ctx context.Context, n Node) ([]byte, error)
 }
 
+// Attachments tells which payloads belong to which messages.
+type Attachments interface {
+	// Attached lists the payloads of a message, in the order in which those
+	// that are text follow the message's own words in its [Searcher] text.
+	Attached(ctx context.Context, id MessageID) ([]PayloadID, error)
+	// Holders lists messages that a payload belongs to, newest first: those of
+	// the given conversations (none: of all), and at most limit.
+	Holders(ctx context.Context, id PayloadID, in []ConversationID, limit int) ([]MessageID, error)
+}
+
 // Mode says how a pattern is read.
 type Mode string
 
@@ -99,4 +109,7 @@ type Hit struct {
 	Beside bool
 	// Session is equal for hits that were said in one sitting.
 	Session int64
+	// After continues the search behind this hit, for a reader that takes
+	// less than the page.
+	After Cursor
 }

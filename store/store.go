@@ -148,6 +148,7 @@ type Checker interface {
 type Store interface {
 	Reader
 	Searcher
+	Attachments
 	Conversations
 	State
 	Checker

@@ -52,8 +52,21 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 	if err != nil {
 		return store.Found{}, err
 	}
-	p.Hits, err = l.resolve(ctx, p.hits)
-	return p.Found, err
+	if p.Unfinished {
+		// The deadline ended the search, not the wish to see what it found.
+		ctx = context.WithoutCancel(ctx)
+	}
+	if p.Hits, err = l.resolve(ctx, p.hits); err != nil {
+		return store.Found{}, err
+	}
+	for i := range p.Hits {
+		if q.Mode == store.Regex {
+			p.Hits[i].After = store.Cursor{Below: p.hits[i].ID}
+		} else {
+			p.Hits[i].After = store.Cursor{Offset: q.After.Offset + i + 1}
+		}
+	}
+	return p.Found, nil
 }
 
 // page is what was found, by document number.
@@ -144,7 +157,7 @@ func (l *lane) grep(ctx context.Context, ix index.Index, q store.Search, f index
 		p.Tier = "scan"
 	}
 	req := index.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below}
-	res, err := ix.Grep(ctx, req, l.fetch, func(id int64, _ []byte) bool {
+	res, err := ix.Grep(ctx, req, l.texts(q), func(id int64, _ []byte) bool {
 		p.Matched++
 		if len(p.hits) < q.Limit {
 			p.hits = append(p.hits, index.Hit{ID: id, Matched: true})
@@ -175,7 +188,7 @@ func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index
 	case store.ByHybrid:
 		req.Sort = index.ByHybrid
 	}
-	res, err := ix.Search(ctx, req, l.fetch)
+	res, err := ix.Search(ctx, req, l.texts(q))
 	if err != nil {
 		return page{}, err
 	}

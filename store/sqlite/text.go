@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/index"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
@@ -37,7 +38,12 @@ func (c *conn) searchText(s *sqlite3.Stmt) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range payloads {
+	return c.appendPayloads(text, payloads)
+}
+
+// appendPayloads adds the payloads that are text, a line break before each.
+func (c *conn) appendPayloads(text []byte, ids []store.PayloadID) ([]byte, error) {
+	for _, id := range ids {
 		content, err := c.content(id)
 		if err != nil {
 			return nil, err
@@ -91,6 +97,70 @@ func (db *DB) Text(ctx context.Context, n store.Node) ([]byte, error) {
 		})
 	})
 	return text, err
+}
+
+// texts gives the index what a search looks at: the whole text of a document,
+// or only its payloads.
+func (l *lane) texts(q store.Search) index.Fetch {
+	if !q.Files && len(q.Payloads) == 0 {
+		return l.fetch
+	}
+	return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
+		return l.db.withReader(ctx, func(c *conn) error {
+			for _, id := range ids {
+				payloads, err := c.payloadsOf(id)
+				if err != nil {
+					return err
+				}
+				if len(q.Payloads) > 0 {
+					payloads = slices.DeleteFunc(payloads, func(p store.PayloadID) bool { return !slices.Contains(q.Payloads, p) })
+				}
+				text, err := c.appendPayloads(nil, payloads)
+				if err != nil {
+					return err
+				}
+				if len(text) > 0 && !yield(id, text[1:]) {
+					return nil
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// Attached implements [store.Attachments].
+func (db *DB) Attached(ctx context.Context, id store.MessageID) ([]store.PayloadID, error) {
+	var ids []store.PayloadID
+	err := db.withReader(ctx, func(c *conn) (err error) {
+		ids, err = c.payloadsOf(int64(id))
+		return err
+	})
+	return ids, err
+}
+
+// Holders implements [store.Attachments].
+func (db *DB) Holders(ctx context.Context, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
+	var ids []store.MessageID
+	err := db.withReader(ctx, func(c *conn) error {
+		err := c.query(`
+			SELECT mp.message, m.conversation FROM payloads p JOIN message_payloads mp ON mp.payload = p.num JOIN messages m ON m.id = mp.message
+			WHERE p.id = ? ORDER BY mp.message DESC`,
+			func(s *sqlite3.Stmt) error {
+				if len(in) > 0 && !slices.Contains(in, store.ConversationID(s.ColumnInt64(1))) {
+					return nil
+				}
+				if len(ids) == limit {
+					return errStop
+				}
+				ids = append(ids, store.MessageID(s.ColumnInt64(0)))
+				return nil
+			}, string(id))
+		if errors.Is(err, errStop) {
+			err = nil
+		}
+		return err
+	})
+	return ids, err
 }
 
 // fetch gives the index the texts of documents. A dense run of ids is read in

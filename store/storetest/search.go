@@ -77,6 +77,7 @@ func testSearch(t *testing.T, f *fixture) {
 		{"before", store.Search{Mode: store.Regex, Pattern: "(?i)postponed", Before: f.now.Add(48 * time.Hour)}, ""},
 		{"files alone", store.Search{Mode: store.Regex, Pattern: "a", Files: true}, "msg_4"},
 		{"one file", store.Search{Mode: store.Regex, Pattern: "a", Files: true, Payloads: []store.PayloadID{payload}}, "msg_4"},
+		{"files without what is said beside them", store.Search{Mode: store.Regex, Pattern: "file_", Files: true}, ""},
 		{"another file", store.Search{Mode: store.Regex, Pattern: "a", Files: true, Payloads: []store.PayloadID{"file_0"}}, ""},
 		{"summaries", store.Search{Mode: store.Regex, Pattern: "somebody", Summaries: true}, string(sum.ID)},
 		{"words of summaries", store.Search{Mode: store.FullText, Pattern: "who asked?", Summaries: true}, string(sum.ID)},
@@ -97,6 +98,12 @@ func testSearch(t *testing.T, f *fixture) {
 	if err != nil || !strings.Contains(string(text), "marmalade") {
 		t.Errorf("the text of a message is %q, %v", text, err)
 	}
+	attached, err := f.Attached(t.Context(), 4)
+	want(t, "attached", fmt.Sprint(attached, err), fmt.Sprintf("[%s] <nil>", payload))
+	holders, err := f.Holders(t.Context(), payload, nil, 5)
+	want(t, "holders", fmt.Sprint(holders, err), "[msg_4] <nil>")
+	holders, err = f.Holders(t.Context(), payload, []store.ConversationID{b.ID}, 5)
+	want(t, "holders elsewhere", fmt.Sprint(holders, err), "[] <nil>")
 	for _, bad := range []store.Search{{Mode: store.Regex, Pattern: "(", Limit: 1}, {Mode: store.Regex, Pattern: "x"}} {
 		if _, err := f.Search(t.Context(), bad); err == nil {
 			t.Errorf("%+v was accepted", bad)
@@ -182,7 +189,10 @@ func testSearchPages(t *testing.T, f *fixture) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, h := range found.Hits {
+			for i, h := range found.Hits {
+				if i == len(found.Hits)-1 && found.Next != nil {
+					want(t, "the cursor behind the last hit", h.After, *found.Next)
+				}
 				if seen[h.Node] {
 					t.Errorf("%s was returned twice", h.Node)
 				}
