@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/config"
+)
+
+func newConfig(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config",
+		Short: "Show or change settings",
+		Long: `Print every setting with its value and where that comes from: a flag, the
+environment, the configuration file or the default. The output is itself a
+valid configuration file.`,
+		Example: `lcm config
+lcm config get context.token_budget
+lcm config set context.token_budget 200000
+lcm config path`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := a.settings()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]any{"file": cfg.File, "settings": cfg.Values()})
+			}
+			a.printf("%s", cfg.Render())
+			return nil
+		},
+	}
+	a.jsonFlag(c)
+	c.AddCommand(newConfigGet(a), newConfigSet(a), newConfigPath(a))
+	return c
+}
+
+func newConfigGet(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:               "get KEY",
+		Short:             "Print the value of one setting",
+		Example:           "lcm config get compaction.leaf_chunk_tokens",
+		Args:              usage(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeKeys,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cfg, err := a.settings()
+			if err != nil {
+				return err
+			}
+			value, err := cfg.Get(args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				for _, v := range cfg.Values() {
+					if v.Key == args[0] {
+						return a.printJSON(v)
+					}
+				}
+			}
+			a.printf("%s\n", value)
+			return nil
+		},
+	}
+	a.jsonFlag(c)
+	return c
+}
+
+func newConfigSet(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "set KEY VALUE",
+		Short: "Change one setting in the configuration file",
+		Long: `Change one setting in the configuration file, which is made if need be. Comments
+and the order of the file stay as they are.`,
+		Example:           "lcm config set context.token_budget 200000\nlcm config set storage.database_path ~/notes/lcm.db",
+		Args:              usage(cobra.ExactArgs(2)),
+		ValidArgsFunction: completeKeys,
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := config.SetFile(config.Options{}, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.err, "%s: %s is now %s\n", path, args[0], args[1])
+			return nil
+		},
+	}
+}
+
+func newConfigPath(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "path",
+		Short:   "Print where the configuration file is",
+		Example: "$EDITOR \"$(lcm config path)\"",
+		Args:    usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			path, err := config.Options{}.Path()
+			if err != nil {
+				return err
+			}
+			a.printf("%s\n", path)
+			return nil
+		},
+	}
+}
+
+func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var keys []string
+	for _, s := range config.Table() {
+		keys = append(keys, s.Key)
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/store"
+)
+
+// The exit codes. The root command's help documents them.
+const (
+	exitOK       = 0
+	exitFailure  = 1
+	exitUsage    = 2
+	exitNotFound = 3
+	exitConfig   = 4
+	exitDatabase = 5
+	exitFaults   = 6
+)
+
+// failure is an error with an exit code and a hint of what to do.
+type failure struct {
+	code int
+	err  error
+	hint string
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// failed returns a failure.
+func failed(code int, hint, format string, args ...any) error {
+	return &failure{code: code, err: fmt.Errorf(format, args...), hint: hint}
+}
+
+func wrongUsage(c *cobra.Command, err error) error {
+	return &failure{code: exitUsage, err: err, hint: fmt.Sprintf("`%s --help` shows how it is used", c.CommandPath())}
+}
+
+// exitCode says how the program ends.
+func exitCode(err error) int {
+	var f *failure
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &f) && f.code != exitFailure:
+		return f.code
+	case errors.As(err, new(*config.Error)):
+		return exitConfig
+	case errors.Is(err, store.ErrNotFound):
+		return exitNotFound
+	case errors.As(err, new(*store.Problem)):
+		return exitDatabase
+	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no type for it
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// report prints an error: a line that says what went wrong, and one that says
+// what to do.
+func (a *app) report(err error) {
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(a.err, a.paint(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
+		return
+	}
+	message, hint := split(err)
+	fmt.Fprintln(a.err, a.paint(red, "lcm:"), neutralLine(message))
+	if hint != "" {
+		fmt.Fprintln(a.err, a.paint(dim, "hint:"), neutralLine(hint))
+	}
+}
+
+// split parts an error from its hint.
+func split(err error) (message, hint string) {
+	message = err.Error()
+	var f *failure
+	if errors.As(err, &f) && f.hint != "" {
+		return message, f.hint
+	}
+	var p *store.Problem
+	if errors.As(err, &p) {
+		return strings.Replace(message, "; "+p.Hint, "", 1), p.Hint
+	}
+	var wrong *config.Error
+	if errors.As(err, &wrong) && !strings.Contains(message, "\n") {
+		if before, after, ok := strings.Cut(message, wrong.Problem+"; "); ok {
+			return before + wrong.Problem, after
+		}
+	}
+	if strings.HasPrefix(message, "unknown command") {
+		// cobra adds its suggestions on lines of their own.
+		first, rest, _ := strings.Cut(message, "\n")
+		if did := strings.Fields(rest); len(did) > 0 {
+			return first, "did you mean " + did[len(did)-1] + "?"
+		}
+		return first, "`lcm --help` lists the commands"
+	}
+	return message, ""
+}

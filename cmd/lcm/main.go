@@ -1,0 +1,34 @@
+// Command lcm keeps the conversations of AI agents losslessly, folds them into
+// summaries and shows what a model should see of them.
+//
+// # The voice of the command line
+//
+// Results go to standard output, everything else (notes, warnings, progress,
+// errors) to standard error. With --json the result is JSON and nothing but
+// JSON; bytes that are not UTF-8 travel as base64, marked by an "encoding"
+// field. An error is one line that says what went wrong and, where something
+// can be done about it, a second one that says what. Colour and progress are
+// for terminals only, and NO_COLOR is honoured. Stored text is untrusted:
+// control characters in it never reach a terminal.
+//
+// Each command is a file; what they share is in output.go (the voice), fail.go
+// (errors and exit codes), open.go (settings, store and engine), pick.go and
+// project.go (which conversation is meant).
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, newApp(os.Stdin, os.Stdout, os.Stderr), os.Args[1:])
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lossless-context/lcm/sample"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"lcm":    main,
+		"tamper": tamper,
+		"pragma": pragma,
+		"sample": writeSample,
+	})
+}
+
+// TestScripts drives the real program: each script is a session of a user.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			for _, dir := range []string{"home", "project"} {
+				if err := os.MkdirAll(filepath.Join(e.WorkDir, dir), 0o700); err != nil {
+					return err
+				}
+			}
+			e.Cd = filepath.Join(e.WorkDir, "project")
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("LCM_DATABASE_PATH", filepath.Join(e.WorkDir, "lcm.db"))
+			e.Setenv("NO_COLOR", "1")
+			return nil
+		},
+	})
+}
+
+// writeSample writes messages of the bundled session: sample FILE FROM TO.
+func writeSample() {
+	lines := bytes.SplitAfter(sample.JSONL(), []byte("\n"))
+	from, to := argument(2), argument(3)
+	check(os.WriteFile(os.Args[1], bytes.Join(lines[from-1:to], nil), 0o600))
+}
+
+// tamper changes bytes of a file behind everyone's back: tamper FILE OLD NEW.
+func tamper() {
+	data, err := os.ReadFile(os.Args[1])
+	check(err)
+	old, new := []byte(os.Args[2]), []byte(os.Args[3])
+	if len(old) != len(new) || !bytes.Contains(data, old) {
+		check(fmt.Errorf("%q is not there, or its replacement has another length", old))
+	}
+	check(os.WriteFile(os.Args[1], bytes.ReplaceAll(data, old, new), 0o600))
+}
+
+// pragma runs a pragma on a database: pragma FILE TEXT.
+func pragma() {
+	db, err := sqlite3.Open(os.Args[1])
+	check(err)
+	check(db.Exec("PRAGMA " + os.Args[2]))
+	check(db.Close())
+}
+
+func argument(i int) int {
+	n, err := strconv.Atoi(os.Args[i])
+	check(err)
+	return n
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

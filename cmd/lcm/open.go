@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/assemble"
+	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/tiktoken"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+// settings reads the configuration, with what the command line says on top.
+func (a *app) settings() (*config.Config, error) {
+	var o config.Options
+	if a.database != "" {
+		o.Flags = map[string]string{"storage.database_path": a.database}
+	}
+	cfg, err := config.Load(o)
+	if err != nil {
+		return nil, &failure{code: exitConfig, err: err, hint: configHint(err)}
+	}
+	return cfg, nil
+}
+
+func configHint(err error) string {
+	if _, hint := split(err); hint != "" {
+		return "" // the error brings its own
+	}
+	return "`lcm config` shows every setting; docs/CONFIG.md says what each may be"
+}
+
+// archive is an open database with what works on it.
+type archive struct {
+	cfg     *config.Config
+	db      *sqlite.DB
+	engine  *lcm.Engine
+	counter llms.Counter
+}
+
+// need says what a command does with the database.
+type need int
+
+const (
+	toRead  need = iota // must exist; may be read-only
+	toWrite             // is made if it does not exist
+)
+
+// open opens the database that the settings name.
+func (a *app) open(ctx context.Context, n need) (*archive, error) {
+	cfg, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	return a.openWith(ctx, cfg, n)
+}
+
+func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
+	path := cfg.Storage.DatabasePath
+	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
+		return nil, failed(exitNotFound, "`lcm import FILE` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
+	}
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed"}
+	db, err := sqlite.Open(ctx, path, o)
+	if n == toRead && errors.Is(err, store.ErrReadOnly) {
+		o.ReadOnly = true
+		db, err = sqlite.Open(ctx, path, o)
+	}
+	if err != nil {
+		return nil, databaseFailure(err)
+	}
+	ar, err := assembleArchive(cfg, db, a.logger(cfg))
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return ar, nil
+}
+
+// databaseFailure gives every error of opening the database its exit code.
+func databaseFailure(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	_, hint := split(err)
+	return &failure{code: exitDatabase, err: hintless{err}, hint: hint}
+}
+
+// hintless is an error whose hint is told elsewhere.
+type hintless struct{ error }
+
+func (h hintless) Error() string { message, _ := split(h.error); return message }
+func (h hintless) Unwrap() error { return h.error }
+
+func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more ...lcm.Option) (*archive, error) {
+	counter := llms.Estimate
+	if cfg.Context.Tokenizer != "estimate" {
+		var err error
+		if counter, err = tiktoken.New(cfg.Context.Tokenizer); err != nil {
+			return nil, err
+		}
+	}
+	options := append([]lcm.Option{
+		lcm.WithCounter(counter),
+		lcm.WithBudget(cfg.Context.TokenBudget),
+		lcm.WithThresholds(cfg.Context.SoftThreshold, cfg.Context.HardThreshold),
+		lcm.WithPolicy(policy(cfg)),
+		lcm.WithBounds(bounds(cfg)),
+		lcm.WithLargeContent(cfg.Ingest.LargeFileTokenThreshold),
+		lcm.WithLogger(log),
+		lcm.WithoutBackground(),
+	}, more...)
+	engine, err := lcm.New(db, options...)
+	if err != nil {
+		return nil, &failure{code: exitConfig, err: err, hint: "`lcm config` shows the settings and where they come from"}
+	}
+	return &archive{cfg: cfg, db: db, engine: engine, counter: counter}, nil
+}
+
+// close ends the use of a database. Its error matters where something was
+// written.
+func (ar *archive) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return errors.Join(ar.engine.Close(ctx), ar.db.Close())
+}
+
+func policy(cfg *config.Config) compact.Policy {
+	c := cfg.Compaction
+	p := compact.Policy{
+		// A policy's 0 stands for its default, a setting's 0 for none; the
+		// newest round is fresh in any case.
+		Policy:                 assemble.Policy{FreshTail: max(1, cfg.Context.FreshTailCount), FreshTailTokens: cfg.Context.FreshTailMaxTokens},
+		LeafChunkTokens:        c.LeafChunkTokens,
+		LeafTargetTokens:       c.LeafTargetTokens,
+		CondensedTargetTokens:  c.CondensedTargetTokens,
+		LeafMinFanout:          c.LeafMinFanout,
+		CondensedMinFanout:     c.CondensedMinFanout,
+		CondensedMinFanoutHard: c.CondensedMinFanoutHard,
+		MaxDepth:               c.SweepMaxDepth,
+	}
+	if c.SweepMaxDepth == 0 { // messages only: no number of leaves is enough
+		p.LeafMinFanout = math.MaxInt32
+	}
+	return p
+}
+
+func bounds(cfg *config.Config) compact.Bounds {
+	return compact.Bounds{
+		MaxPasses:      cfg.Compaction.MaxSweepIterations,
+		Deadline:       cfg.Compaction.SweepDeadline,
+		SummaryTimeout: cfg.Summary.Timeout,
+		MaxCalls:       cfg.Summary.MaxCallsPerWindow,
+		CallWindow:     cfg.Summary.CallWindow,
+	}
+}
+
+func (a *app) logger(cfg *config.Config) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+		level = slog.LevelWarn // the table allows no other text
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if cfg.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(a.err, o))
+	}
+	return slog.New(slog.NewTextHandler(a.err, o))
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/term"
+)
+
+// app is what the commands share: where they read and write, and the flags
+// that more than one of them has.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	terminal bool // out is one
+	progress bool // err is a terminal
+	colour   bool
+
+	database string
+	json     bool
+}
+
+func newApp(in io.Reader, out, err io.Writer) *app {
+	a := &app{in: in, out: out, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
+	a.colour = a.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return a
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// The styles. Colour carries no meaning that the words do not carry as well.
+var (
+	bold   = lipgloss.NewStyle().Bold(true)
+	dim    = lipgloss.NewStyle().Faint(true)
+	red    = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	green  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	cyan   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
+)
+
+func (a *app) paint(s lipgloss.Style, text string) string {
+	if !a.colour {
+		return text
+	}
+	return s.Render(text)
+}
+
+// printf writes a piece of the result.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+
+// note and warn tell what is not part of the result.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintln(a.err, a.paint(dim, "note:"), fmt.Sprintf(format, args...))
+}
+
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintln(a.err, a.paint(yellow, "warning:"), fmt.Sprintf(format, args...))
+}
+
+// printJSON writes a result as indented JSON.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// encoded is how bytes travel in JSON: as they are where they are UTF-8, else
+// in base64, and the encoding says which.
+func encoded(b []byte) (text, encoding string) {
+	if utf8.Valid(b) {
+		return string(b), "utf-8"
+	}
+	return base64.StdEncoding.EncodeToString(b), "base64"
+}
+
+// shown returns stored text as it may be printed: exactly as it is into a file
+// or a pipe, with control characters made visible on a terminal.
+func (a *app) shown(text string) string {
+	if !a.terminal {
+		return text
+	}
+	return neutral(text)
+}
+
+// neutral makes everything visible that a terminal would act upon: escape
+// sequences, other control characters, marks that reorder text, and bytes that
+// are not UTF-8. Line breaks and tabs stay.
+func neutral(text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r == '\r' && strings.HasPrefix(text, "\r\n"):
+			// The line break that follows says it all.
+		case r < 0x80 && unicode.IsControl(r):
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteString(text[:n])
+		}
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// neutralLine is neutral for what must stay on one line.
+func neutralLine(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(neutral(text), "\n", " "), "\t", " ")
+}
+
+// clip shortens a line to a width, measured as a terminal would.
+func clip(text string, width int) string {
+	if lipgloss.Width(text) <= width {
+		return text
+	}
+	var b strings.Builder
+	used := 0
+	for _, r := range text {
+		w := lipgloss.Width(string(r))
+		if used+w > width-1 {
+			break
+		}
+		used += w
+		b.WriteRune(r)
+	}
+	return b.String() + "…"
+}
+
+// number writes a count with its thousands apart.
+func number[T ~int | ~int64](n T) string {
+	s := fmt.Sprint(n)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// counted writes a number with its noun, plural where it must be.
+func counted[T ~int | ~int64](n T, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	f, units := float64(n), []string{"kB", "MB", "GB", "TB"}
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	i := -1
+	for f >= 999.5 && i < len(units)-1 {
+		f, i = f/1000, i+1
+	}
+	if f < 10 {
+		return fmt.Sprintf("%.1f %s", f, units[i])
+	}
+	return fmt.Sprintf("%.0f %s", f, units[i])
+}
+
+// stamp writes a time to the minute, in UTC as it is stored.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}

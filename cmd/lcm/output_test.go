@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+)
+
+func TestNeutral(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"plain\ttext\n", "plain\ttext\n"},
+		{"\x1b[31mred\x1b[0m", `\x1b[31mred\x1b[0m`},
+		{"\x1b]0;title\a", `\x1b]0;title\x07`},
+		{"a\r\nb\rc", "a\nb\\x0dc"},
+		{"caf\xe9", `caf\xe9`},
+		{"\u009b31m", `\u009b31m`},
+		{"abc\u202edef", `abc\u202edef`},
+		{"日本 ✓ �", "日本 ✓ �"},
+	} {
+		if got := neutral(c.text); got != c.want {
+			t.Errorf("%q is shown as %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestNeutralLeavesNothingForATerminalToActUpon(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
+		for _, r := range strings.NewReplacer("\n", "", "\t", "").Replace(neutral(text)) {
+			if unicode.IsControl(r) {
+				t.Fatalf("%q is shown with %q", text, r)
+			}
+		}
+	})
+}
+
+func TestNumbersAreReadable(t *testing.T) {
+	for want, got := range map[string]string{
+		"0":         number(0),
+		"999":       number(999),
+		"1,000":     number(1000),
+		"-1,234":    number(-1234),
+		"1 token":   counted(1, "token", "tokens"),
+		"2 tokens":  counted(2, "token", "tokens"),
+		"999 B":     size(999),
+		"1.0 kB":    size(1000),
+		"1.0 MB":    size(999_999),
+		"12 MB":     size(12_345_678),
+		"abc…":      clip("abcdef", 4),
+		"日…":        clip("日本語", 4),
+		"…def":      clipLeft("abcdef", 4),
+		"unclipped": clip("unclipped", 9),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

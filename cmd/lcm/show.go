@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+type messageReport struct {
+	ID       string      `json:"id"`
+	Seq      int64       `json:"seq"`
+	Native   string      `json:"native_id,omitempty"`
+	Role     llms.Role   `json:"role"`
+	Time     time.Time   `json:"time"`
+	Stored   time.Time   `json:"stored"`
+	Flags    []string    `json:"flags,omitempty"`
+	Tokens   int         `json:"tokens"`
+	Bytes    int64       `json:"bytes"`
+	SHA256   string      `json:"sha256"`
+	Format   llms.Format `json:"format"`
+	Encoding string      `json:"encoding"` // of Record: utf-8 or base64
+	Record   string      `json:"record"`
+}
+
+type showFlags struct {
+	choice
+	id     string
+	from   int64
+	limit  int
+	newest bool
+	raw    bool
+	full   bool
+}
+
+func newShow(a *app) *cobra.Command {
+	var f showFlags
+	c := &cobra.Command{
+		Use:   "show [N]",
+		Short: "Print a conversation as it was said",
+		Long: `Print the messages of a conversation, or with --id one message, summary or
+payload. Content that was externalised is shown as a reference; --full puts it
+back.
+
+--raw writes the records exactly as they arrived: one message's bytes with --id
+and nothing else, else one record a line. --json prints a JSON object a line;
+a record that is not UTF-8 is in base64, and "encoding" says so.`,
+		Example: `lcm show 3
+lcm show 3 --from 51 --limit 50
+lcm show --newest --limit 5
+lcm show --id msg_12 --raw | sha256sum
+lcm show --id sum_0123456789abcdef`,
+		Args: usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd, args, a.json); err != nil {
+				return err
+			}
+			ar, err := a.open(cmd.Context(), toRead)
+			if err != nil {
+				return err
+			}
+			defer ar.close(cmd.Context())
+			if f.id != "" {
+				return a.showID(cmd.Context(), ar, f)
+			}
+			return a.showConversation(cmd.Context(), ar, f)
+		},
+	}
+	f.flag(c)
+	c.Flags().StringVar(&f.id, "id", "", "one thing by its id: msg_…, sum_… or file_…")
+	c.Flags().Int64Var(&f.from, "from", 1, "begin at this place in the conversation")
+	c.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most this many messages, 0 for no limit")
+	c.Flags().BoolVar(&f.newest, "newest", false, "the newest messages instead of the oldest")
+	c.Flags().BoolVar(&f.raw, "raw", false, "the records exactly as they arrived")
+	c.Flags().BoolVar(&f.full, "full", false, "with externalised content in its place")
+	a.jsonFlag(c)
+	return c
+}
+
+func (f *showFlags) check(cmd *cobra.Command, args []string, json bool) error {
+	switch {
+	case f.raw && json:
+		return wrongUsage(cmd, errors.New("--raw and --json exclude each other"))
+	case f.id != "" && (len(args) > 0 || f.number != 0):
+		return wrongUsage(cmd, errors.New("an id says it all: leave the conversation out"))
+	case f.from < 1:
+		return wrongUsage(cmd, errors.New("--from begins at 1"))
+	case f.limit < 0:
+		return wrongUsage(cmd, errors.New("--limit cannot be negative"))
+	}
+	return f.argument(cmd, args)
+}
+
+func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) error {
+	c, err := ar.pick(ctx, f.choice)
+	if err != nil {
+		return err
+	}
+	q := store.MessageQuery{Conversation: c.ID, After: f.from - 1, Limit: f.limit}
+	if f.newest && f.limit > 0 {
+		// The newest, but oldest of them first, as they were said.
+		q.After = max(q.After, c.Messages-int64(f.limit))
+	}
+	if !a.json && !f.raw {
+		a.note("conversation %d (%s), %s", c.ID, neutralLine(c.Key), counted(c.Messages, "message", "messages"))
+	}
+	last := q.After
+	for m, err := range ar.db.Messages(ctx, q) {
+		if err != nil {
+			return err
+		}
+		if err := a.showMessage(ctx, ar, m, f); err != nil {
+			return err
+		}
+		last = m.Seq
+	}
+	if last < c.Messages {
+		a.note("%s more; go on with: lcm show %d --from %d", number(c.Messages-last), c.ID, last+1)
+	}
+	return nil
+}
+
+func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f showFlags) error {
+	switch {
+	case a.json:
+		return a.showJSON(ctx, ar, m)
+	case f.raw:
+		record, err := ar.db.Record(ctx, m.ID)
+		if err != nil {
+			return err
+		}
+		_, err = a.out.Write(append(record, '\n'))
+		return err
+	}
+	body := m.Body
+	if f.full {
+		record, err := ar.db.Record(ctx, m.ID)
+		if err != nil {
+			return err
+		}
+		if body, err = llms.Decode(m.Format, m.Body.Role, record); err != nil {
+			return fmt.Errorf("%s: %w", m.ID, err)
+		}
+	}
+	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.UTC().Format("2006-01-02 15:04:05"),
+		counted(m.Tokens, "token", "tokens"))
+	if flags := flagNames(m.Flags); len(flags) > 0 {
+		head += " · " + strings.Join(flags, ", ")
+	}
+	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), a.shown(body.Render()))
+	return nil
+}
+
+func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error {
+	record, err := ar.db.Record(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	r := messageReport{
+		ID: m.ID.String(), Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Time: m.Body.Time, Stored: m.Stored, Flags: flagNames(m.Flags),
+		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
+	}
+	r.Record, r.Encoding = encoded(record)
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
+}
+
+// showID prints one message, summary or payload.
+func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
+	id, err := store.ParseID(f.id)
+	if err != nil {
+		return failed(exitUsage, "`lcm show` and `lcm tree` print ids", "%w", err)
+	}
+	switch {
+	case id.Message != 0:
+		return a.showOne(ctx, ar, id.Message, f)
+	case id.Summary != "":
+		return a.showSummary(ctx, ar, id.Summary)
+	}
+	p, err := ar.db.Payload(ctx, id.Payload)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.showPayloadJSON(p)
+	}
+	if !f.raw {
+		a.note("%s · %s · %s · %s", p.ID, neutralLine(orDash(p.Name)), neutralLine(orDash(p.MIME)), size(p.Size))
+	}
+	content := io.NewSectionReader(p.Content, 0, p.Size)
+	if !a.terminal || f.raw {
+		_, err = io.Copy(a.out, content)
+		return err
+	}
+	data, err := io.ReadAll(content)
+	a.printf("%s\n", neutral(string(data)))
+	return err
+}
+
+func (a *app) showPayloadJSON(p store.Payload) error {
+	data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+	if err != nil {
+		return err
+	}
+	content, encoding := encoded(data)
+	return a.printJSON(map[string]any{
+		"id": p.ID, "name": p.Name, "mime": p.MIME, "kind": p.Kind, "bytes": p.Size, "tokens": p.Tokens,
+		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content,
+	})
+}
+
+func (a *app) showOne(ctx context.Context, ar *archive, id store.MessageID, f showFlags) error {
+	if f.raw {
+		record, err := ar.db.Record(ctx, id)
+		if err != nil {
+			return err
+		}
+		_, err = a.out.Write(record)
+		return err
+	}
+	for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
+		if err != nil {
+			return err
+		}
+		return a.showMessage(ctx, ar, m, f)
+	}
+	return store.Missing(id.String())
+}
+
+func (a *app) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
+	for s, err := range ar.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
+		if err != nil {
+			return err
+		}
+		sources, err := ar.db.Sources(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			r := describeSummary(s)
+			for _, n := range sources {
+				r.Sources = append(r.Sources, n.String())
+			}
+			r.Body, r.Encoding = encoded([]byte(s.Body))
+			return a.printJSON(r)
+		}
+		names := make([]string, len(sources))
+		for i, n := range sources {
+			names[i] = n.String()
+		}
+		a.printf("%s\n%s\n\n%s %s\n", a.paint(cyan, "── "+summaryLine(s)), a.shown(s.Body), a.paint(dim, "sources:"), strings.Join(names, " "))
+		return nil
+	}
+	return store.Missing(string(id))
+}
+
+var flagWords = []struct {
+	flag store.Flag
+	word string
+}{
+	{store.FlagEcho, "echo"}, {store.FlagHostSummary, "host summary"}, {store.FlagSynthetic, "synthetic"},
+	{store.FlagDuplicate, "possible duplicate"}, {store.FlagUnknown, "unknown type"}, {store.FlagRedacted, "redacted"}, {store.FlagHidden, "not in the view"},
+}
+
+func flagNames(f store.Flag) []string {
+	var names []string
+	for _, w := range flagWords {
+		if f&w.flag != 0 {
+			names = append(names, w.word)
+		}
+	}
+	return slices.Clip(names)
+}

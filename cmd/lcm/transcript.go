@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// transcript reads the messages of a file, one at a time. Three layouts are
+// known, told apart by how the file begins: a message a line (JSONL), one JSON
+// array of messages, and an object with "messages" such as a request to a
+// provider. A line may also hold an array or such an object. Only a file of
+// lines is read without holding all of it.
+type transcript struct {
+	name string
+	// read is told how many bytes have been read so far, if it is set.
+	read func(int64)
+	// torn is set if the input ends in the middle of a message.
+	torn *torn
+}
+
+// torn says where an input ends in the middle of a message, and how much of
+// the message is there.
+type torn struct {
+	Line  int   `json:"line"`
+	Bytes int64 `json:"bytes"`
+}
+
+// badRecord is something in the input that is not a message.
+type badRecord struct {
+	name string
+	line int
+	err  error
+}
+
+func (b *badRecord) Error() string {
+	return fmt.Sprintf("%s:%d: %s", b.name, b.line, strings.ReplaceAll(b.err.Error(), "llms: ", ""))
+}
+
+func (b *badRecord) Unwrap() error { return b.err }
+
+// each calls fn for every message, in order.
+func (t *transcript) each(r io.Reader, fn func(llms.Message) error) error {
+	in := bufio.NewReaderSize(&counting{r: r, told: t.read}, 1<<18)
+	if bom, err := in.Peek(3); err == nil && string(bom) == "\ufeff" {
+		_, _ = in.Discard(3) // what was peeked at can be discarded
+	}
+	any := false
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("read %s: %w", t.name, err)
+		}
+		if record := bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(record)) > 0 {
+			ms, wrong := decodeValue(record)
+			if wrong != nil && endsEarly(record) {
+				return t.early(in, line, n, any, wrong, fn)
+			}
+			if wrong != nil {
+				return &badRecord{t.name, n, wrong}
+			}
+			any = true
+			if err := all(ms, fn); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// early deals with a line that is the beginning of a JSON value: the last line
+// of a file that was cut off, or the first of a value that spans lines.
+func (t *transcript) early(in *bufio.Reader, line []byte, n int, any bool, wrong error, fn func(llms.Message) error) error {
+	gap, more, err := skipSpace(in)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s: %w", t.name, err)
+	case !more:
+		t.torn = &torn{Line: n, Bytes: int64(len(bytes.TrimRight(line, "\r\n")))}
+		return nil
+	case any:
+		return &badRecord{t.name, n, wrong}
+	}
+	rest, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", t.name, err)
+	}
+	return t.document(bytes.Join([][]byte{line, gap, rest}, nil), n, fn)
+}
+
+// skipSpace returns the white space that comes next, and whether anything
+// follows it.
+func skipSpace(in *bufio.Reader) (gap []byte, more bool, err error) {
+	for {
+		b, err := in.ReadByte()
+		if err == io.EOF {
+			return gap, false, nil
+		}
+		if err != nil {
+			return gap, false, err
+		}
+		if !strings.ContainsRune(" \t\r\n", rune(b)) {
+			return gap, true, in.UnreadByte()
+		}
+		gap = append(gap, b)
+	}
+}
+
+// document reads JSON values that span lines.
+func (t *transcript) document(data []byte, line int, fn func(llms.Message) error) error {
+	data = bytes.TrimRight(data, " \t\r\n") // a torn string must not end in a line break
+	d := json.NewDecoder(bytes.NewReader(data))
+	at := func(offset int64) int {
+		lead := len(data[offset:]) - len(bytes.TrimLeft(data[offset:], " \t\r\n,"))
+		return line + bytes.Count(data[:int(offset)+lead], []byte("\n"))
+	}
+	next := func() (bool, error) {
+		from := d.InputOffset()
+		var raw json.RawMessage
+		switch err := d.Decode(&raw); {
+		case err == io.EOF:
+			return false, nil
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			t.torn = &torn{Line: at(from), Bytes: int64(len(bytes.TrimLeft(data[from:], " \t\r\n,")))}
+			return false, nil
+		case err != nil:
+			return false, &badRecord{t.name, at(d.InputOffset()), err}
+		}
+		ms, err := decodeValue(raw)
+		if err != nil {
+			return false, &badRecord{t.name, at(from), err}
+		}
+		return true, all(ms, fn)
+	}
+	inArray := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
+	if inArray {
+		if _, err := d.Token(); err != nil {
+			return &badRecord{t.name, line, err}
+		}
+	}
+	for !inArray || d.More() {
+		if ok, err := next(); err != nil || !ok {
+			return err
+		}
+	}
+	from := d.InputOffset()
+	switch _, err := d.Token(); {
+	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+		t.torn = &torn{Line: at(from), Bytes: int64(len(data)) - from}
+	case err != nil:
+		return &badRecord{t.name, at(from), err}
+	case len(bytes.TrimSpace(data[d.InputOffset():])) > 0:
+		return &badRecord{t.name, at(d.InputOffset()), errors.New("there is more after the array of messages")}
+	}
+	return nil
+}
+
+func all(ms []llms.Message, fn func(llms.Message) error) error {
+	for _, m := range ms {
+		if err := fn(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endsEarly reports whether a text is the beginning of a JSON value.
+func endsEarly(record []byte) bool {
+	var raw json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(record)).Decode(&raw), io.ErrUnexpectedEOF)
+}
+
+// decodeValue reads what a JSON value holds: a message, an array of messages,
+// or an object with messages.
+func decodeValue(record []byte) ([]llms.Message, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(record), []byte("[")) {
+		var items []json.RawMessage
+		if err := json.Unmarshal(record, &items); err != nil {
+			return nil, err
+		}
+		return decodeItems(nil, items)
+	}
+	m, err := decodeMessage(record)
+	if err == nil {
+		return []llms.Message{m}, nil
+	}
+	var role *llms.RoleError
+	if errors.As(err, &role) && role.Role == "" {
+		if ms, ok, inner := decodeRequest(record); ok {
+			return ms, inner
+		}
+	}
+	return nil, err
+}
+
+func decodeMessage(record []byte) (llms.Message, error) {
+	format, err := llms.Detect(record)
+	if err != nil {
+		return llms.Message{}, err
+	}
+	return llms.Decode(format, "", record)
+}
+
+func decodeItems(ms []llms.Message, items []json.RawMessage) ([]llms.Message, error) {
+	for i, item := range items {
+		m, err := decodeMessage(item)
+		if err != nil {
+			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(items), err)
+		}
+		ms = append(ms, m)
+	}
+	return ms, nil
+}
+
+// decodeRequest reads an object with messages. A system prompt beside them, as
+// Anthropic's requests have it, becomes a message before the others.
+func decodeRequest(record []byte) (ms []llms.Message, ok bool, err error) {
+	var request struct {
+		System   json.RawMessage   `json:"system"`
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(record, &request); err != nil || request.Messages == nil {
+		return nil, false, nil
+	}
+	if len(request.System) > 0 && string(request.System) != "null" {
+		prompt, err := decodeMessage(bytes.Join([][]byte{[]byte(`{"role":"system","content":`), request.System, []byte("}")}, nil))
+		if err != nil {
+			return nil, true, fmt.Errorf("the system prompt: %w", err)
+		}
+		ms = append(ms, prompt)
+	}
+	ms, err = decodeItems(ms, request.Messages)
+	return ms, true, err
+}
+
+// counting tells how much has been read.
+type counting struct {
+	r    io.Reader
+	n    int64
+	told func(int64)
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if c.told != nil {
+		c.told(c.n)
+	}
+	return n, err
+}

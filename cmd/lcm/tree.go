@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
+)
+
+// treeNode is a part of the DAG as it is drawn: a summary with what it was
+// made from, or a run of messages.
+type treeNode struct {
+	Summary  *summaryReport `json:"summary,omitempty"`
+	Messages *messageRun    `json:"messages,omitempty"`
+	Sources  []*treeNode    `json:"sources,omitempty"`
+
+	drawn string
+}
+
+type messageRun struct {
+	Count int      `json:"count"`
+	First string   `json:"first"`
+	Last  string   `json:"last"`
+	IDs   []string `json:"ids,omitempty"`
+}
+
+type summaryReport struct {
+	ID            store.SummaryID   `json:"id"`
+	Kind          summary.Kind      `json:"kind"`
+	Depth         int               `json:"depth"`
+	Tokens        int               `json:"tokens"`
+	SourceTokens  int               `json:"source_tokens"`
+	Messages      int               `json:"messages"`
+	MessageTokens int64             `json:"message_tokens"`
+	Descendants   int               `json:"descendants"`
+	Earliest      time.Time         `json:"earliest"`
+	Latest        time.Time         `json:"latest"`
+	Method        string            `json:"method"`
+	Level         summary.Level     `json:"level"`
+	Model         string            `json:"model,omitempty"`
+	Files         []store.PayloadID `json:"files,omitempty"`
+	Sources       []string          `json:"sources,omitempty"`
+	Encoding      string            `json:"encoding,omitempty"`
+	Body          string            `json:"body,omitempty"`
+}
+
+func describeSummary(s store.Summary) *summaryReport {
+	return &summaryReport{
+		ID: s.ID, Kind: s.Kind, Depth: s.Depth, Tokens: s.Tokens, SourceTokens: s.SourceTokens, Messages: s.Messages,
+		MessageTokens: s.MessageTokens, Descendants: s.Descendants, Earliest: s.Earliest, Latest: s.Latest,
+		Method: s.Method, Level: s.Level, Model: s.Model, Files: s.Files,
+	}
+}
+
+// summaryLine describes a summary in one line.
+func summaryLine(s store.Summary) string {
+	method := neutralLine(s.Method)
+	if s.Level != summary.Normal && string(s.Level) != s.Method {
+		method += "/" + string(s.Level)
+	}
+	return fmt.Sprintf("%s d%d %s · %s · %s → %s tokens · %s · %s", s.ID, s.Depth, s.Kind, counted(s.Messages, "message", "messages"),
+		number(s.MessageTokens), number(s.Tokens), method, span(s.Earliest, s.Latest))
+}
+
+// span writes a range of time as short as it can be told.
+func span(from, to time.Time) string {
+	from, to = from.UTC(), to.UTC()
+	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
+		return from.Format("01-02 15:04") + "–" + to.Format("15:04")
+	}
+	return from.Format("01-02") + " – " + to.Format("01-02")
+}
+
+func newTree(a *app) *cobra.Command {
+	var ch choice
+	var messages bool
+	c := &cobra.Command{
+		Use:   "tree [N]",
+		Short: "Draw the summaries and what they were made from",
+		Long: `Draw the view of a conversation, oldest first: each summary with its sources
+beneath it, down to the messages. Runs of messages are one line; --messages lists
+each.`,
+		Example: "lcm tree\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
+		Args:    usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := ch.argument(cmd, args); err != nil {
+				return err
+			}
+			ar, err := a.open(cmd.Context(), toRead)
+			if err != nil {
+				return err
+			}
+			defer ar.close(cmd.Context())
+			c, err := ar.pick(cmd.Context(), ch)
+			if err != nil {
+				return err
+			}
+			return a.printTree(cmd.Context(), ar.db, c, messages)
+		},
+	}
+	ch.flag(c)
+	c.Flags().BoolVarP(&messages, "messages", "m", false, "list every message")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversation, messages bool) error {
+	view, err := r.View(ctx, c.ID, store.Window{})
+	if err != nil {
+		return err
+	}
+	nodes := make([]store.Node, len(view.Items))
+	for i, it := range view.Items {
+		nodes[i] = it.Node
+	}
+	p := planter{app: a, reader: r, messages: messages}
+	roots, err := p.plant(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"conversation": describeConversation(c), "view": roots})
+	}
+	a.printf("%s\n", a.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(neutralLine(c.Key), 50))))
+	a.printf("%s, %s tokens; the view shows %s in %s tokens\n", counted(c.Messages, "message", "messages"), number(c.Tokens),
+		counted(len(view.Items), "item", "items"), number(view.Tokens))
+	a.draw(roots, "")
+	return nil
+}
+
+// planter grows the tree.
+type planter struct {
+	app      *app
+	reader   store.Reader
+	messages bool
+}
+
+func (p *planter) plant(ctx context.Context, nodes []store.Node) ([]*treeNode, error) {
+	trees := []*treeNode{}
+	for i := 0; i < len(nodes); {
+		if nodes[i].IsSummary() {
+			t, err := p.summary(ctx, nodes[i].Summary)
+			if err != nil {
+				return nil, err
+			}
+			trees = append(trees, t)
+			i++
+			continue
+		}
+		end := i
+		for end < len(nodes) && !nodes[end].IsSummary() {
+			end++
+		}
+		t, err := p.run(ctx, nodes[i:end])
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, t)
+		i = end
+	}
+	return trees, nil
+}
+
+func (p *planter) summary(ctx context.Context, id store.SummaryID) (*treeNode, error) {
+	for s, err := range p.reader.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
+		if err != nil {
+			return nil, err
+		}
+		sources, err := p.reader.Sources(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		below, err := p.plant(ctx, sources)
+		if err != nil {
+			return nil, err
+		}
+		style := []lipgloss.Style{cyan, green, yellow}[s.Depth%3]
+		line := summaryLine(s)
+		return &treeNode{Summary: describeSummary(s), Sources: below, drawn: p.app.paint(style, line[:len(id)]) + line[len(id):]}, nil
+	}
+	return nil, store.Missing(string(id))
+}
+
+// run is a run of messages, drawn as one line or one by one.
+func (p *planter) run(ctx context.Context, nodes []store.Node) (*treeNode, error) {
+	first, last := nodes[0].String(), nodes[len(nodes)-1].String()
+	run := &messageRun{Count: len(nodes), First: first, Last: last}
+	t := &treeNode{Messages: run, drawn: fmt.Sprintf("%s  %s … %s", counted(len(nodes), "message", "messages"), first, last)}
+	if len(nodes) == 1 {
+		t.drawn = "1 message  " + first
+	}
+	if !p.messages {
+		return t, nil
+	}
+	ids := make([]store.MessageID, len(nodes))
+	for i, n := range nodes {
+		ids[i] = n.Message
+		run.IDs = append(run.IDs, n.String())
+	}
+	for m, err := range p.reader.Messages(ctx, store.MessageQuery{IDs: ids}) {
+		if err != nil {
+			return nil, err
+		}
+		line := fmt.Sprintf("%s %s · %s tokens · %s", m.ID, m.Body.Role, number(m.Tokens), excerpt(m.Body, 48))
+		if !p.app.json {
+			t.Sources = append(t.Sources, &treeNode{drawn: line})
+		}
+	}
+	return t, nil
+}
+
+// excerpt is the beginning of what a message says, on one line.
+func excerpt(m llms.Message, width int) string {
+	text := m.Render()
+	if len(text) > 8*width {
+		text = strings.ToValidUTF8(text[:8*width], "")
+	}
+	return clip(strings.Join(strings.Fields(neutralLine(text)), " "), width)
+}
+
+func (a *app) draw(trees []*treeNode, indent string) {
+	for i, t := range trees {
+		branch, below := "├─ ", "│  "
+		if i == len(trees)-1 {
+			branch, below = "└─ ", "   "
+		}
+		a.printf("%s%s\n", a.paint(dim, indent+branch), t.drawn)
+		a.draw(t.Sources, indent+below)
+	}
+}
+
+func roleStyle(r llms.Role) lipgloss.Style {
+	switch r {
+	case llms.RoleUser:
+		return green
+	case llms.RoleAssistant:
+		return cyan
+	}
+	return dim
+}

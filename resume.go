@@ -1,0 +1,19 @@
+package lcm
+
+import (
+	"context"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// Resume returns the session of a conversation that exists, by number. An
+// archived conversation can be read this way; what is appended to its session
+// begins or continues the active segment of its key.
+func (e *Engine) Resume(ctx context.Context, id store.ConversationID) (*Session, error) {
+	c, err := e.store.Conversation(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	open := store.NewConversation{Key: c.Key, Agent: c.Agent, Project: c.Project, Title: c.Title, Parent: c.Parent}
+	return &Session{engine: e, open: open, budget: e.settings.budget, conv: c.ID}, nil
+}
