@@ -30,8 +30,8 @@ type Conversation struct {
 	ForkedFrom ConversationID
 	ForkedAt   MessageID
 
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	CreatedAt    time.Time // when it was opened, or its first message said
+	UpdatedAt    time.Time // when its last message was said
 	ArchivedAt   time.Time // zero while the conversation is active
 	ArchiveCause string
 

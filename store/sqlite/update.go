@@ -53,10 +53,10 @@ func (w *writer) flush() error {
 	}
 	return w.exec(`
 		UPDATE conversations
-		SET updated_at = max(updated_at, ?), messages = ?, summaries = ?, tokens = ?, bytes = ?, head = ?,
+		SET created_at = ?, updated_at = ?, messages = ?, summaries = ?, tokens = ?, bytes = ?, head = ?,
 		    view_items = ?, view_tokens = ?, last_user = ?
 		WHERE id = ?`,
-		w.now, w.Messages, w.Summaries, w.Tokens, w.Bytes, w.Head[:], w.ViewItems, w.ViewTokens, w.lastUser, int64(w.ID))
+		w.CreatedAt, w.UpdatedAt, w.Messages, w.Summaries, w.Tokens, w.Bytes, w.Head[:], w.ViewItems, w.ViewTokens, w.lastUser, int64(w.ID))
 }
 
 // Conversation implements [store.Writer].
@@ -98,6 +98,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if err := w.attach(id, m); err != nil {
 		return store.Appended{}, err
 	}
+	w.active(said)
 	w.dirty, w.last = true, id
 	w.Messages, w.Head = seq, chain
 	w.Tokens += int64(m.Tokens)
@@ -118,6 +119,21 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 		w.lastUser = it.Pos
 	}
 	return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
+}
+
+// active moves the conversation's times by a message that was said. They are
+// those of what was said in it: an old transcript that is imported today is
+// not today's conversation.
+func (w *writer) active(said time.Time) {
+	if w.Messages == 0 {
+		w.UpdatedAt = said
+	}
+	if said.Before(w.CreatedAt) {
+		w.CreatedAt = said
+	}
+	if said.After(w.UpdatedAt) {
+		w.UpdatedAt = said
+	}
 }
 
 // insertMessage returns 0 if the conversation has the native id already. The

@@ -35,6 +35,26 @@ func testConversations(t *testing.T, f *fixture) {
 	}
 }
 
+func testOldTranscripts(t *testing.T, f *fixture) {
+	live := f.conversation(t, "live")
+	f.fill(t, live.ID, 2)
+	f.now = f.now.Add(24 * time.Hour)
+	imported := f.conversation(t, "imported")
+	f.update(t, imported.ID, func(ctx context.Context, w store.Writer) error {
+		m := row(llms.RoleUser, "said long ago")
+		m.Said = f.now.Add(-1000 * time.Hour)
+		_, err := w.Append(ctx, m)
+		return err
+	})
+	all, err := f.Conversations(t.Context(), store.ConversationQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "an old transcript is not the newest conversation", all[0].ID, live.ID)
+	want(t, "it was active when it was said", all[1].UpdatedAt, f.now.Add(-1000*time.Hour))
+	want(t, "and began then", all[1].CreatedAt, f.now.Add(-1000*time.Hour))
+}
+
 func testSegments(t *testing.T, f *fixture) {
 	first := f.conversation(t, "daily")
 	f.fill(t, first.ID, 3)

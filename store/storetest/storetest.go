@@ -29,6 +29,7 @@ func Run(t *testing.T, open Open) {
 		run  func(*testing.T, *fixture)
 	}{
 		{"conversations", testConversations},
+		{"old transcripts", testOldTranscripts},
 		{"archived segments", testSegments},
 		{"projects", testProjects},
 		{"hostile records", testHostileRecords},
