@@ -115,9 +115,9 @@ func joinLedger(ids []string) string {
 }
 
 // standApart reports whether a and b are told apart with just a space between
-// them. Only around digits can one be taken to go on: 15 November 2026.
+// them. Only a date can be taken to go on, with a year or a time of day.
 func standApart(a, b string) bool {
-	if !isDigit(a[len(a)-1]) && !isDigit(b[0]) {
+	if !isDigit(b[0]) || !strings.ContainsAny(a, " -/") {
 		return true
 	}
 	ids := Identifiers(a + " " + b)

@@ -43,7 +43,7 @@ func TestForgedLedger(t *testing.T) {
 func TestLedgerRoundTrip(t *testing.T) {
 	var known []string
 	for _, id := range Identifiers(strings.Join(fragments, " ") + ` 15 November 2026 8 March 2026-03-01 09:30 2 s 100 200 ms 1,000
-		Nov 20 May 5, 2026 2026年2月10日 3月9日 v1 v2.0.1 #12 $20 10/s go1.26 main() --flag a.b.c x_y 0.5 1e3 50ms 12:30:05`) {
+		Nov 20 May 5, 2026 2026年2月10日 3月9日 v1 v2.0.1 #12 $20 10/s go1.26 main() --flag a.b.c x_y 0.5 1e3 50ms 12:30:05 2026/03/01 100 May 7 15th April 7th`) {
 		known = append(known, id.Text)
 	}
 	if len(known) < 30 {

@@ -102,7 +102,7 @@ func (e *Extractive) divide(budget, depth int) shares {
 		total:  budget,
 		said:   part(min(e.ledger+0.25*float64(max(depth, 0)), max(e.ledger, 0.75))),
 		seen:   part(e.ledger / 2 / float64(1+max(depth, 0))),
-		footer: max(minFooter, part(e.footer)),
+		footer: min(max(minFooter, part(e.footer)), maxFooter),
 	}
 }
 
@@ -212,15 +212,18 @@ func (d *draft) write(ctx context.Context, s shares) (string, error) {
 		if _, err := d.sel.fill(ctx, room, d.price); err != nil {
 			return "", err
 		}
-		text = d.compose(s)
-		room = s.total - d.count(text)
+		body := ""
+		body, text = d.compose(s)
+		// The next footer may be as long as its share: it must not push
+		// identifiers out to make room for one more sentence.
+		room = s.total - s.footer - d.count(body)
 		if room < minFooter/2 {
 			break
 		}
 	}
 	for d.count(text) > s.total && len(d.sel.taken) > 0 {
 		d.sel.drop()
-		text = d.compose(s)
+		_, text = d.compose(s)
 	}
 	if d.count(text) > s.total {
 		return d.stub(s.total), nil
@@ -235,15 +238,15 @@ func (d *draft) price(u int) int {
 }
 
 // compose renders what is chosen so far, with as much of the ledger and the
-// footer as fit beside it.
-func (d *draft) compose(s shares) string {
+// footer as fit beside it: all but the footer, and the whole.
+func (d *draft) compose(s shares) (string, string) {
 	body := d.lines() + d.omissions()
 	terms := droppedTerms(d.m, d.f, d.sel.covered, func(u int) bool { return d.sel.chosen[u] })
 	footer := renderFooter(d.m, terms, min(s.total-d.count(body), s.footer), d.count)
 	left := func() int { return s.total - d.count(body) - d.count(footer) }
 	body += d.list(ledgerHead, d.said, body, left())
 	body += d.list(toolLedgerHead, d.seen, body, min(left(), s.seen))
-	return body + footer
+	return body, body + footer
 }
 
 // list renders the entries that body lacks, as far as budget goes. No entry

@@ -56,8 +56,11 @@ func cutFooter(line string) (string, bool) {
 	return strings.Trim(trimmed[len(words):], "*_: "), true
 }
 
-// minFooter is the least that the footer may cost, in tokens.
-const minFooter = 24
+// What the footer may cost, in tokens, whatever its share.
+const (
+	minFooter = 24
+	maxFooter = 200
+)
 
 // Most neighbouring words that make a term: three, or five overlapping pairs
 // of characters, which are six characters.
@@ -141,7 +144,8 @@ func (t *termTable) unit(m *material, f *features, covered []uint8, u int) {
 	unit := &m.units[u]
 	text := m.text(u)
 	seq := m.docs[unit.doc].seq
-	var run []gram // the last neighbouring content words
+	var room [termPairs]gram
+	run := room[:0] // the last neighbouring content words
 	w := wordScanner{text: text}
 	for w.next() {
 		id, ok := f.has(stemFeature, w.key)
@@ -157,7 +161,7 @@ func (t *termTable) unit(m *material, f *features, covered []uint8, u int) {
 			most = termPairs
 		}
 		if len(run) >= most {
-			run = run[len(run)-most+1:]
+			run = run[:copy(run, run[len(run)-most+1:])]
 		}
 		run = append(run, gram{w.start, w.end, id})
 		for n := 1; n <= len(run); n++ {
@@ -197,24 +201,29 @@ func (t *termTable) add(text string, run []gram, covered []uint8, seq, prior int
 	e.prior = max(e.prior, prior)
 }
 
+// Bounds on the footer: how many terms it lists, and how many that do not fit
+// are passed over for a shorter one.
+const (
+	footerTerms = 24
+	footerSkips = 12
+)
+
 // renderFooter lists terms, each with the messages it occurs in, within
 // budget tokens; with none to list it names the whole range.
 func renderFooter(m *material, terms []term, budget int, count func(string) int) string {
 	named := map[int32]bool{}
 	line := Footer
-	for i, listed := 0, 0; i < len(terms) && i < 400 && listed < 24; i++ {
+	for i, listed, skipped := 0, 0, 0; i < len(terms) && listed < footerTerms && skipped < footerSkips; i++ {
 		e := &terms[i]
 		if repeats(e, named) {
 			continue
 		}
-		item := e.text
-		if e.from > 0 {
-			item += " (" + seqRange(e.from, e.to) + ")"
-		}
+		item := e.label()
 		if listed > 0 {
 			item = ", " + item
 		}
 		if count(line+item) > budget {
+			skipped++
 			continue
 		}
 		for _, id := range e.stems[:e.n] {
@@ -231,6 +240,14 @@ func renderFooter(m *material, terms []term, budget int, count func(string) int)
 		return whole
 	}
 	return Footer + m.seqs()
+}
+
+// label is a term as the footer shows it.
+func (e *term) label() string {
+	if e.from == 0 {
+		return e.text
+	}
+	return e.text + " (" + seqRange(e.from, e.to) + ")"
 }
 
 // repeats reports whether a term shares a word with one that is listed.

@@ -173,6 +173,9 @@ func isClockPrefix(c string) bool {
 
 // isSlashDate reports 03/01/2026 and 2026/03/01.
 func isSlashDate(c string) bool {
+	if strings.IndexByte(c, '/') < 0 {
+		return false
+	}
 	parts := strings.Split(c, "/")
 	if len(parts) != 3 {
 		return false

@@ -7,6 +7,11 @@
 // Model-backed summarisers implement the same port; package compact decides
 // which to ask, in which order, and whether to accept what they return.
 //
+// What a reader needs exactly (paths, versions, hashes, dates, figures, names
+// of things in code) is found by [Identifiers]; a summary that drops the
+// sentence around one still lists it. [Parse] takes a summary apart again,
+// [EnsureFooter] puts a footer under a model's text that lacks one.
+//
 // A summariser writes prose only. Ids, counts, time ranges and everything
 // else that must be true are added by the engine, which never trusts a
 // summariser with them.
