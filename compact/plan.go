@@ -143,11 +143,13 @@ func (p *planner) next() *Fold {
 		}
 		return f != nil
 	}
-	// A full chunk saves most. Condensing comes before folding a few messages
-	// at a time, which would change the prompt in every turn for little.
+	// Summaries beyond their share of the window are condensed first: recent
+	// messages are worth more than old detail. Then a full chunk saves most;
+	// folding a few messages at a time would change the prompt in every turn
+	// for little.
 	switch {
-	case try(p.leaf(p.pol.LeafChunkTokens / 2)):
 	case p.summaryTokens() > p.pol.SummaryPrefixTokens && try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):
+	case try(p.leaf(p.pol.LeafChunkTokens / 2)):
 	case try(p.leaf(p.pol.minLeaf())):
 	case try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):
 	case !p.pressure:

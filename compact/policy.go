@@ -42,8 +42,8 @@ type Policy struct {
 	// stands for any depth, and -1 too.
 	MaxDepth int
 	// SummaryPrefixTokens is what summaries may cost together before
-	// condensing them is preferred to folding a few more messages. 0 stands
-	// for the size of a chunk, and at least a condensed summary.
+	// condensing them is preferred to folding more messages. 0 stands for the
+	// size of a chunk, and at least a condensed summary.
 	SummaryPrefixTokens int
 	// SummaryFloor is what the shortest summary costs as it is shown, and
 	// SourceFloor what each source that it lists adds. They depend on the
