@@ -257,6 +257,22 @@ func TestEngineInProcess(t *testing.T) {
 	}
 }
 
+// No request makes the server panic; what it cannot read it refuses.
+func FuzzHandler(f *testing.F) {
+	for i, face := range faces {
+		f.Add(i, fmt.Sprintf(face.request, true))
+		f.Add(i, fmt.Sprintf(face.request, false))
+	}
+	f.Add(2, `{"input":[{"type":"function_call_output","output":[{"type":"input_image"}]}]}`)
+	f.Fuzz(func(t *testing.T, face int, body string) {
+		h := llmtest.NewHandler(func(r llms.Request) llmtest.Reply { return llmtest.Say(llmtest.LastUserText(r)).And("x", "{}") })
+		w := post(h, faces[uint(face)%uint(len(faces))].path, body)
+		if w.Code != http.StatusOK && w.Code != http.StatusBadRequest {
+			t.Errorf("status %d", w.Code)
+		}
+	})
+}
+
 func ExampleServe() {
 	server, err := llmtest.Serve(llmtest.ByTurn(
 		llmtest.Call("Bash", map[string]any{"command": "ls"}),

@@ -86,6 +86,33 @@ func TestAnUnwritableConversationIsInvalid(t *testing.T) {
 	}
 }
 
+func TestStopTexts(t *testing.T) {
+	server, err := llmtest.Serve(llmtest.ByTurn(llmtest.Say("hi")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, closeIdle := llmtest.Client()
+	defer closeIdle()
+	defer server.Close()
+	ask := func(api openai.API) error {
+		engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL + "/v1", HTTPClient: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}, Stop: []string{"END"}})
+		return err
+	}
+	if err := ask(openai.Chat); err != nil {
+		t.Error(err)
+	}
+	if got := server.Exchanges()[0].Request.Stop; len(got) != 1 || got[0] != "END" {
+		t.Errorf("the server saw the stop texts %q", got)
+	}
+	if err := ask(openai.Responses); llms.ClassOf(err) != llms.ClassInvalid {
+		t.Errorf("stop texts that the API does not know: %v", err)
+	}
+}
+
 // Reasoning that the Responses API encrypted goes back to it, and nothing of
 // another provider's does.
 func TestResponsesCarriesItsOwnReasoning(t *testing.T) {

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -39,6 +40,9 @@ func (e *Engine) respond(ctx context.Context, r llms.Request, yield func(llms.Ev
 }
 
 func responsesParams(r llms.Request) (responses.ResponseNewParams, error) {
+	if len(r.Stop) > 0 {
+		return responses.ResponseNewParams{}, errors.New("the Responses API has no stop texts: use Chat Completions")
+	}
 	more, messages := llms.SplitSystem(r.Messages)
 	p := responses.ResponseNewParams{
 		Model:   r.Model,
