@@ -95,7 +95,7 @@ func Build(in Input) (Output, error) {
 	}
 	v := withPinned(in)
 	var tooSmall *BudgetError
-	for _, reach := range Reaches {
+	for _, reach := range Reaches() {
 		b := builder{Input: in, view: v, cuts: CutsWithin(v, reach)}
 		if err := b.render(); err != nil {
 			return Output{}, err

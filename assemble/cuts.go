@@ -5,12 +5,15 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// Reaches are the distances, in items, within which a result binds its call.
-// Hosts write a result within a few messages, so the first holds wherever it
-// can. The others are for when it holds everything together: calls that
-// overlap without end would otherwise be one piece that neither fits a window
-// nor can be folded.
-var Reaches = [...]int{512, 64, 8, 1}
+// maxReach is how many items after its call a result still binds it. Hosts
+// write a result within a few messages.
+const maxReach = 512
+
+// Reaches returns the distances, in items, within which a result binds its
+// call, widest first. The widest holds wherever it can. The others are for
+// when it holds everything together: calls that overlap without end would
+// otherwise be one piece that neither fits a window nor can be folded.
+func Reaches() [4]int { return [...]int{maxReach, 64, 8, 1} }
 
 // gapReach is how many items next to the skipped part of a view may belong to
 // a pair whose other half was skipped.
@@ -22,7 +25,7 @@ const gapReach = 64
 // it. A result answers the newest call of its id that has no result yet. A
 // call that was never answered forbids nothing, except next to a gap, where
 // the answer may be among the skipped items.
-func Cuts(v store.View) []bool { return CutsWithin(v, Reaches[0]) }
+func Cuts(v store.View) []bool { return CutsWithin(v, maxReach) }
 
 // CutsWithin is Cuts for pairs that are at most reach items apart.
 func CutsWithin(v store.View, reach int) []bool {

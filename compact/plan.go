@@ -54,7 +54,7 @@ func Plan(v store.View, lim Limits, pol Policy) Step {
 		pol.FreshTailTokens = lim.Budget / 2
 	}
 	pressure := v.Tokens >= lim.Hard
-	for _, reach := range assemble.Reaches {
+	for _, reach := range assemble.Reaches() {
 		p := planner{View: v, pol: pol.scaled(lim), pressure: pressure, cuts: assemble.CutsWithin(v, reach), pin: assemble.Pinned(v)}
 		// The hard limit, not the budget, is what tail and pinned message
 		// must leave room in.

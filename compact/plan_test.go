@@ -179,7 +179,7 @@ func TestPlannedFoldsAreAllowed(t *testing.T) {
 // and parts no pair, unless pairs hold more than half the limit together.
 func allowed(v store.View, f *compact.Fold, pol compact.Policy, lim compact.Limits) bool {
 	pin := assemble.Pinned(v)
-	for _, reach := range assemble.Reaches {
+	for _, reach := range assemble.Reaches() {
 		cuts := assemble.CutsWithin(v, reach)
 		tail := assemble.TailAt(v, cuts, pol.Policy, lim.Hard)
 		if f.From < f.To && f.To <= tail && cuts[f.From] && cuts[f.To] && (pin < f.From || pin >= f.To) {
