@@ -185,3 +185,7 @@ func Redact(text string, secrets ...string) string {
 	}
 	return keyLike.ReplaceAllString(text, hidden)
 }
+
+// Auth reports whether a key was refused. It lets packages that know nothing
+// of models tell this failure from others by its type.
+func (e *Error) Auth() bool { return e.Class == ClassAuth }

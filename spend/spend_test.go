@@ -1,0 +1,164 @@
+package spend_test
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/spend"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+// model is an engine that answers, or fails, and counts its calls.
+type model struct {
+	mu    sync.Mutex
+	calls int
+	fail  *llms.Error
+}
+
+func (m *model) Name() string { return "test/model" }
+
+func (m *model) Stream(context.Context, llms.Request) iter.Seq2[llms.Event, error] {
+	return func(yield func(llms.Event, error) bool) {
+		m.mu.Lock()
+		m.calls++
+		fail := m.fail
+		m.mu.Unlock()
+		if fail != nil {
+			yield(llms.Event{}, fail)
+			return
+		}
+		if yield(llms.Event{Kind: llms.EventText, Text: "hello"}, nil) {
+			yield(llms.Event{Kind: llms.EventEnd, Stop: llms.StopEnd, Usage: llms.Usage{InputTokens: 70, OutputTokens: 30}}, nil)
+		}
+	}
+}
+
+type bed struct {
+	db    *sqlite.DB
+	model *model
+	now   time.Time
+}
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return &bed{db: db, model: &model{}, now: time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)}
+}
+
+// meter is a new one each time, as after a restart.
+func (b *bed) meter(t *testing.T, l spend.Limits) *spend.Meter {
+	t.Helper()
+	m, err := spend.NewMeter(b.model, b.db, "summary", l, func() time.Time { return b.now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (b *bed) call(t *testing.T, l spend.Limits) error {
+	t.Helper()
+	_, err := llms.Complete(t.Context(), b.meter(t, l), llms.Request{})
+	return err
+}
+
+func TestTheLedgerIsWhatTheProviderSaid(t *testing.T) {
+	b := newBed(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				if err := b.call(t, spend.Limits{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.now = b.now.Add(24 * time.Hour)
+	if err := b.call(t, spend.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := spend.Ledger(t.Context(), b.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || all[0].Calls != 40 || all[0].InputTokens != 2800 || all[0].OutputTokens != 1200 || all[1].Calls != 1 {
+		t.Errorf("the ledger says %+v", all)
+	}
+}
+
+func TestTheCapHoldsAcrossRestartsUntilTheNextDay(t *testing.T) {
+	b := newBed(t)
+	limits := spend.Limits{TokensPerDay: 250}
+	for range 3 {
+		if err := b.call(t, limits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := b.call(t, limits)
+	if llms.ClassOf(err) != llms.ClassQuota || !strings.Contains(err.Error(), "300 tokens") {
+		t.Errorf("over the cap: %v", err)
+	}
+	if b.model.calls != 3 {
+		t.Errorf("the model was called %d times", b.model.calls)
+	}
+	b.now = b.now.Add(24 * time.Hour)
+	if err := b.call(t, limits); err != nil {
+		t.Errorf("the next day: %v", err)
+	}
+}
+
+func TestTheCircuitOpensOnARefusedKey(t *testing.T) {
+	b := newBed(t)
+	limits := spend.Limits{Failures: 3, Cooldown: time.Hour}
+	b.model.fail = &llms.Error{Class: llms.ClassTransient, Provider: "test"}
+	for range 5 {
+		b.call(t, limits)
+	}
+	b.model.fail = &llms.Error{Class: llms.ClassAuth, Provider: "test"}
+	for range 6 {
+		if err := b.call(t, limits); llms.ClassOf(err) != llms.ClassAuth {
+			t.Errorf("refused key: %v", err)
+		}
+	}
+	if b.model.calls != 5+3 {
+		t.Errorf("the model was called %d times, want 5 that failed otherwise and 3 that were refused", b.model.calls)
+	}
+	b.model.fail = nil
+	if err := b.call(t, limits); err == nil {
+		t.Error("the circuit is not open")
+	}
+	b.now = b.now.Add(2 * time.Hour)
+	if err := b.call(t, limits); err != nil {
+		t.Errorf("after the cooldown: %v", err)
+	}
+	b.model.fail = &llms.Error{Class: llms.ClassAuth, Provider: "test"}
+	b.call(t, limits)
+	b.model.fail = nil
+	if err := b.call(t, limits); err != nil {
+		t.Errorf("success has not closed the circuit for good: %v", err)
+	}
+}
+
+func TestResetClosesTheCircuit(t *testing.T) {
+	b := newBed(t)
+	b.model.fail = &llms.Error{Class: llms.ClassAuth, Provider: "test"}
+	b.call(t, spend.Limits{Failures: 1})
+	b.model.fail = nil
+	if err := spend.Reset(t.Context(), b.db, "test/model"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.call(t, spend.Limits{Failures: 1}); err != nil {
+		t.Errorf("after a reset: %v", err)
+	}
+}
