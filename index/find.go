@@ -62,7 +62,7 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if err := p.lookup(); err != nil {
 		return Result{}, err
 	}
-	list, err := p.candidates(req.Sort)
+	list, err := p.candidates(req)
 	if err != nil {
 		return Result{}, err
 	}
@@ -97,11 +97,14 @@ func (p *phase) account(res *Result) {
 }
 
 // candidates finds the best documents by their postings, or the newest.
-func (p *phase) candidates(by Sort) ([]found, error) {
+func (p *phase) candidates(req Request) ([]found, error) {
 	chosen := p.choose()
-	into := &best{n: candidateCount, byID: by == ByRecency}
-	if p.query.verifies() {
+	into := &best{n: candidateCount, byID: req.Sort == ByRecency}
+	switch {
+	case p.query.verifies():
 		into.n = verifyLimit
+	case into.byID && req.Limit > 0:
+		into.n = req.Limit
 	}
 	budget := math.MaxInt
 	if p.allCommon(chosen) && !p.query.verifies() {

@@ -2,11 +2,14 @@ package index_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/index"
 	"github.com/lossless-context/lcm/index/internal/corpus"
@@ -89,84 +92,134 @@ func measure(t *testing.T, name string, run func() string) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// scaleDB is texts and segments in memory or in a table.
+// scaleDB is texts and segments in an SQLite database, as a store keeps them.
 type scaleDB struct {
-	texts    [][]byte
+	t        testing.TB
+	conn     *sqlite3.Conn
+	section  *sqlite3.Stmt
+	text     *sqlite3.Stmt
 	segments []*index.Segment
+	last     int64
 }
 
 func (db *scaleDB) fetch(_ context.Context, ids []int64, yield func(int64, []byte) bool) error {
 	for _, id := range ids {
-		if !yield(id, db.texts[id-1]) {
-			return nil
+		db.must(db.text.BindInt64(1, id))
+		more := true
+		if db.text.Step() {
+			more = yield(id, db.text.ColumnRawBlob(0))
+		}
+		if err := errors.Join(db.text.Err(), db.text.Reset()); err != nil || !more {
+			return err
 		}
 	}
 	return nil
 }
 
-func openScale(t *testing.T, n int) *scaleDB {
+// Get reads one section.
+func (db *scaleDB) Get(_ context.Context, segment, section int64) ([]byte, error) {
+	db.must(db.section.BindInt64(1, segment), db.section.BindInt64(2, section))
+	var b []byte
+	if db.section.Step() {
+		b = db.section.ColumnBlob(0, nil)
+	}
+	return b, errors.Join(db.section.Err(), db.section.Reset())
+}
+
+func (db *scaleDB) must(errs ...error) {
+	db.t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		db.t.Fatal(err)
+	}
+}
+
+func (db *scaleDB) prepare(sql string) *sqlite3.Stmt {
+	db.t.Helper()
+	stmt, _, err := db.conn.Prepare(sql)
+	db.must(err)
+	return stmt
+}
+
+func (db *scaleDB) put(sealed index.Sealed) *index.Segment {
+	db.t.Helper()
+	db.last++
+	insert := db.prepare("INSERT INTO section VALUES (?, ?, ?)")
+	for n, b := range sealed.Sections {
+		db.must(insert.BindInt64(1, db.last), insert.BindInt64(2, int64(n)), insert.BindBlob(3, b), insert.Exec())
+	}
+	db.must(insert.Close())
+	seg, err := index.Open(db.t.Context(), db, db.last)
+	db.must(err)
+	return seg
+}
+
+func (db *scaleDB) infos() (out []index.Info) {
+	for _, s := range db.segments {
+		out = append(out, s.Info())
+	}
+	return out
+}
+
+// seal indexes documents and merges what is due.
+func (db *scaleDB) seal(docs []index.Doc) (build, merge time.Duration) {
+	db.t.Helper()
+	start := time.Now()
+	b := index.NewBuilder(index.Options{Docs: index.SealDocs})
+	for _, d := range docs {
+		db.must(b.Add(d))
+	}
+	sealed, err := b.Seal()
+	db.must(err)
+	build = time.Since(start)
+	db.segments = append(db.segments, db.put(sealed))
+	for from, to, ok := index.PlanMerge(db.infos()); ok; from, to, ok = index.PlanMerge(db.infos()) {
+		start := time.Now()
+		sealed, err := index.Merge(db.t.Context(), db.segments[from:to])
+		db.must(err)
+		merge += time.Since(start)
+		for _, s := range db.segments[from:to] {
+			db.must(db.conn.Exec(fmt.Sprintf("DELETE FROM section WHERE segment = %d", s.ID())))
+		}
+		db.segments = slices.Replace(db.segments, from, to, db.put(sealed))
+	}
+	return build, merge
+}
+
+func openScale(t testing.TB, n int) *scaleDB {
 	t.Helper()
-	db := &scaleDB{}
+	db := &scaleDB{t: t}
+	var err error
+	db.conn, err = sqlite3.OpenContext(t.Context(), t.TempDir()+"/scale.db")
+	db.must(err)
+	t.Cleanup(func() { db.must(db.section.Close(), db.text.Close(), db.conn.Close()) })
+	db.must(db.conn.Exec(`PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA cache_size = -65536;
+		CREATE TABLE message (id INTEGER PRIMARY KEY, text BLOB);
+		CREATE TABLE section (segment INTEGER, section INTEGER, data BLOB, PRIMARY KEY (segment, section)) WITHOUT ROWID;
+		BEGIN`))
+	db.section = db.prepare("SELECT data FROM section WHERE segment = ? AND section = ?")
+	db.text = db.prepare("SELECT text FROM message WHERE id = ?")
+	insert := db.prepare("INSERT INTO message VALUES (?, ?)")
 	source := corpus.New(1, n/1000)
 	var docs []index.Doc
-	raw := int64(0)
+	var raw int64
 	var build, merge time.Duration
-	infos := func() (out []index.Info) {
-		for _, s := range db.segments {
-			out = append(out, s.Info())
-		}
-		return out
-	}
 	for i := range n {
 		d := source.Next()
 		raw += int64(len(d.Text))
-		db.texts = append(db.texts, d.Text)
-		docs = append(docs, d)
-		if len(docs) < index.SealDocs && i+1 < n {
-			continue
+		db.must(insert.BindInt64(1, d.ID), insert.BindBlob(2, d.Text), insert.Exec())
+		if docs = append(docs, d); len(docs) == index.SealDocs || i+1 == n {
+			b, m := db.seal(docs)
+			build, merge, docs = build+b, merge+m, docs[:0]
 		}
-		start := time.Now()
-		b := index.NewBuilder(index.Options{Docs: index.SealDocs})
-		for _, d := range docs {
-			if err := b.Add(d); err != nil {
-				t.Fatal(err)
-			}
-		}
-		sealed, err := b.Seal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		db.segments = append(db.segments, open(t, sealed))
-		build += time.Since(start)
-		docs = docs[:0]
-		start = time.Now()
-		for from, to, ok := index.PlanMerge(infos()); ok; from, to, ok = index.PlanMerge(infos()) {
-			sealed, err := index.Merge(t.Context(), db.segments[from:to])
-			if err != nil {
-				t.Fatal(err)
-			}
-			db.segments = slices.Replace(db.segments, from, to, open(t, sealed))
-		}
-		merge += time.Since(start)
 	}
+	db.must(insert.Close(), db.conn.Exec("COMMIT"))
 	var sum index.Info
-	for _, s := range db.segments {
-		sum.WordBytes += s.Info().WordBytes
-		sum.GramBytes += s.Info().GramBytes
-		sum.DocBytes += s.Info().DocBytes
+	for _, i := range db.infos() {
+		sum.WordBytes, sum.GramBytes, sum.DocBytes = sum.WordBytes+i.WordBytes, sum.GramBytes+i.GramBytes, sum.DocBytes+i.DocBytes
 	}
 	share := func(b int64) float64 { return 100 * float64(b) / float64(raw) }
+	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(n) }
 	t.Logf("%d documents, %d MB, %d segments; build %.1f µs + merge %.1f µs a document; words %.1f %%, trigrams %.1f %%, documents %.1f %% of the text",
-		n, raw>>20, len(db.segments), float64(build.Microseconds())/float64(n), float64(merge.Microseconds())/float64(n),
-		share(sum.WordBytes), share(sum.GramBytes), share(sum.DocBytes))
+		n, raw>>20, len(db.segments), each(build), each(merge), share(sum.WordBytes), share(sum.GramBytes), share(sum.DocBytes))
 	return db
-}
-
-func open(t *testing.T, s index.Sealed) *index.Segment {
-	t.Helper()
-	seg, err := s.Segment(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seg
 }

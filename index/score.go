@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -12,19 +13,12 @@ type scorer struct {
 	query *Query
 	stats *stats
 	norms *[256]float32
-	runs  map[string][]scoredToken
 	pairs map[[2]int]int
 	df    []int // texts in which each pair occurs
-	buf   []token
-	hints hints
-}
+	hints *hints
 
-// scoredToken is a token seen from the query: the place of its term among the
-// query's, or -1.
-type scoredToken struct {
-	term  int
-	whole bool
-	stop  bool
+	tokens  []token
+	scratch []byte
 }
 
 // textScore is what one text has of the query.
@@ -42,52 +36,8 @@ type passageScore struct {
 	pairs []uint8
 }
 
-// hints tell at a glance that a plain word is none of the query's: stemming
-// changes the ends of words, never their first letters.
-type hints struct {
-	one [256]bool   // first letters
-	two [65536]bool // first two letters
-}
-
-func newHints(q *Query) hints {
-	var h hints
-	for _, t := range q.terms {
-		term := t.term
-		if t.prefix != "" {
-			term = t.prefix
-		}
-		h.one[term[0]] = true
-		if len(term) > 1 {
-			h.two[int(term[0])<<8|int(term[1])] = true
-		}
-	}
-	return h
-}
-
-// rejects is sure of its answer only for words of plain letters, so it accepts
-// all others.
-func (h *hints) rejects(raw []byte) bool {
-	first := raw[0]
-	if isUpper(first) {
-		first += 'a' - 'A'
-	}
-	if !isLower(first) {
-		return false
-	}
-	for _, c := range raw[1:] {
-		if !isLower(c) {
-			return false
-		}
-	}
-	if len(raw) <= 4 {
-		return !h.one[first]
-	}
-	return !h.two[int(first)<<8|int(raw[1])]
-}
-
 func newScorer(q *Query, s *stats, norms *[256]float32) *scorer {
-	sc := &scorer{query: q, stats: s, norms: norms, runs: make(map[string][]scoredToken),
-		pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), hints: newHints(q)}
+	sc := &scorer{query: q, stats: s, norms: norms, pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), hints: newHints(q)}
 	for i, p := range q.pairs {
 		sc.pairs[[2]int{p.first, p.second}] = i
 	}
@@ -100,11 +50,8 @@ func (sc *scorer) score(text []byte) textScore {
 	p := passageTally{sc: sc, counts: make([]float64, len(sc.query.terms)), last: -1}
 	runs := spans{text: text}
 	for sp, ok := runs.next(); ok; sp, ok = runs.next() {
-		if sp.class == classWord && sc.hints.rejects(text[sp.start:sp.end]) {
-			p.pass(text[sp.start:sp.end], &out)
-			continue
-		}
-		for _, t := range sc.analyse(text, sp) {
+		sc.tokens = analyse(sc.tokens[:0], text, sp)
+		for _, t := range sc.tokens {
 			p.see(t, &out)
 		}
 	}
@@ -124,34 +71,31 @@ func (sc *scorer) score(text []byte) textScore {
 	return out
 }
 
-func (sc *scorer) analyse(text []byte, sp span) []scoredToken {
-	raw := text[sp.start:sp.end]
-	if known, ok := sc.runs[string(raw)]; ok {
-		return known
+// find is the place of a token's term among the query's, or -1.
+func (sc *scorer) find(t token) int {
+	q := sc.query
+	switch t.kind {
+	case tokenPlain:
+		sc.scratch = append(sc.scratch[:0], t.raw...)
+	case tokenWhole:
+		if !sc.hints.wholes {
+			return -1
+		}
+		sc.scratch = append(sc.scratch[:0], t.term()...)
+	default:
+		if sc.hints.rejects(t.raw) {
+			return -1
+		}
+		sc.scratch = wordTerm(sc.scratch[:0], t.raw)
 	}
-	sc.buf = analyse(sc.buf[:0], text, sp)
-	out := make([]scoredToken, len(sc.buf))
-	for i, t := range sc.buf {
-		term := t.term()
-		out[i] = scoredToken{term: sc.find(term, t.raw), whole: t.whole(), stop: stopWords[term]}
-	}
-	sc.runs[string(raw)] = out
-	return out
-}
-
-// find is the query's term for a term of the text; a prefix is compared with
-// the unstemmed word.
-func (sc *scorer) find(term string, raw []byte) int {
-	if n, ok := sc.query.index[term]; ok {
+	if n, ok := q.index[string(sc.scratch)]; ok {
 		return n
 	}
-	for n, t := range sc.query.terms {
-		if t.prefix == "" {
-			continue
-		}
-		if strings.HasPrefix(term, t.prefix) || strings.HasPrefix(string(fold(raw)), t.prefix) {
-			return n
-		}
+	if sc.hints.prefixes && t.kind != tokenWhole {
+		plain := plainForm(t)
+		return slices.IndexFunc(q.terms, func(qt queryTerm) bool {
+			return qt.prefix != "" && strings.HasPrefix(plain, qt.prefix)
+		})
 	}
 	return -1
 }
@@ -174,36 +118,29 @@ func (p *passageTally) step(out *textScore) {
 	p.words++
 }
 
-// pass counts a plain word that the query does not have. A function word may
-// stand between the words of a pair.
-func (p *passageTally) pass(raw []byte, out *textScore) {
-	p.step(out)
-	if p.last >= 0 && !stopWords[string(fold(raw))] {
-		p.last = -1
-	}
-}
-
-func (p *passageTally) see(t scoredToken, out *textScore) {
-	if !t.whole {
+// see counts a token. A function word may stand between the words of a pair.
+func (p *passageTally) see(t token, out *textScore) {
+	term := p.sc.find(t)
+	if !t.whole() {
 		p.step(out)
 	}
-	if t.term >= 0 {
-		p.counts[t.term]++
+	if term >= 0 {
+		p.counts[term]++
 		p.any = true
 	}
-	if t.whole {
+	if t.whole() {
 		return
 	}
-	if p.last >= 0 && t.term >= 0 {
-		if i, ok := p.sc.pairs[[2]int{p.last, t.term}]; ok {
+	if p.last >= 0 && term >= 0 {
+		if i, ok := p.sc.pairs[[2]int{p.last, term}]; ok {
 			if p.pairs == nil {
 				p.pairs = make([]uint8, len(p.sc.df))
 			}
 			p.pairs[i]++
 		}
 	}
-	if t.term >= 0 || !t.stop {
-		p.last = t.term
+	if term >= 0 || p.last >= 0 && !stopWords[plainForm(t)] {
+		p.last = term
 	}
 }
 

@@ -45,6 +45,9 @@ func (t token) term() string {
 	return string(wordTerm(nil, t.raw))
 }
 
+// wholeMark begins the terms of wholes and no other.
+const wholeMark = 1
+
 // wholeTerm hashes what may be long and is only ever looked up in full; the
 // first byte keeps it apart from words.
 func wholeTerm(folded []byte) string {
@@ -54,7 +57,7 @@ func wholeTerm(folded []byte) string {
 	}
 	var key [8]byte
 	binary.BigEndian.PutUint64(key[:], h)
-	key[2] = 1
+	key[2] = wholeMark
 	return string(key[2:])
 }
 
@@ -407,8 +410,18 @@ func appendFoldUnicode(dst, raw []byte) []byte {
 		case r == '’':
 			dst = append(dst, '\'')
 		default:
-			dst = utf8.AppendRune(dst, unicode.ToLower(r))
+			r = unicode.ToLower(r)
+			if plain, ok := undecomposed[r]; ok {
+				dst = append(dst, plain...)
+				continue
+			}
+			dst = utf8.AppendRune(dst, r)
 		}
 	}
 	return dst
+}
+
+// undecomposed are Latin letters whose marks Unicode does not take apart.
+var undecomposed = map[rune]string{
+	'ø': "o", 'ł': "l", 'đ': "d", 'ħ': "h", 'ŧ': "t", 'ı': "i", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ð': "d",
 }

@@ -1,0 +1,144 @@
+package recall
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// The figures of the bundled dataset change only when the ranking does.
+func TestBundledFigures(t *testing.T) {
+	d, err := Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := Run(t.Context(), d, Options{Resamples: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := rep.WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/bundled.golden"
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("figures changed (run with -update to accept): %s", diff)
+	}
+	lcm, and, or := rep.Systems[0].All, rep.Systems[1].All, rep.Systems[2].All
+	if lcm.R10.Mean <= or.R10.Mean || or.R10.Mean <= and.R10.Mean {
+		t.Errorf("r@10: lcm %.3f, OR %.3f, AND %.3f; want them in this order", lcm.R10.Mean, or.R10.Mean, and.R10.Mean)
+	}
+	if strings.Contains(strings.ToLower(got.String()), "accuracy") {
+		t.Error("the report speaks of accuracy, which it does not measure")
+	}
+}
+
+func TestReportJSON(t *testing.T) {
+	d, err := Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := Run(t.Context(), d, Options{Resamples: 50, Keep: func(c string) bool { return c == "garden" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := rep.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var back Report
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rep, back); diff != "" {
+		t.Error(diff)
+	}
+	if rep.Questions == 0 || rep.Questions == len(d.Questions) {
+		t.Errorf("%d of %d questions were asked, want those of one conversation", rep.Questions, len(d.Questions))
+	}
+}
+
+func TestJudge(t *testing.T) {
+	c := &corpus{session: []int{0, 0, 1, 1, 2}}
+	for name, tc := range map[string]struct {
+		hits []int64
+		gold []int64
+		want [6]float64
+	}{
+		"first":         {[]int64{1, 5}, []int64{1}, [6]float64{1, 1, 1, 1, 1, 1}},
+		"half":          {[]int64{1, 5}, []int64{1, 4}, [6]float64{.5, .5, .5, 1, 1, 1}},
+		"right session": {[]int64{2, 5}, []int64{1}, [6]float64{0, 0, 0, 1, 1, 1}},
+		"third session": {[]int64{5, 4, 3, 2, 1}, []int64{1}, [6]float64{1, 1, 1, 0, 1, 1. / 3}},
+		"sixth place":   {[]int64{5, 5, 5, 5, 5, 1}, []int64{1}, [6]float64{0, 1, 1, 0, 1, .5}},
+		"nothing":       {nil, []int64{1}, [6]float64{}},
+	} {
+		gold := make(map[int64]bool)
+		for _, g := range tc.gold {
+			gold[g] = true
+		}
+		if diff := cmp.Diff(tc.want, c.judge("", tc.hits, gold).values); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+const locomo = `[{"sample_id":"s","conversation":{"speaker_a":"Ann","speaker_b":"Bo",
+ "session_2":[{"speaker":"Bo","dia_id":"D2:1","text":"late"}],"session_2_date_time":"1:05 pm on 9 May, 2023",
+ "session_1":[{"speaker":"Ann","dia_id":"D1:1","text":"hi","blip_caption":"a cat"}],"session_1_date_time":"1:56 pm on 8 May, 2023"},
+ "qa":[{"question":"who?","answer":7,"evidence":["D1:1; D2:1","D:9"],"category":4}]}]`
+
+func TestParseLoCoMo(t *testing.T) {
+	d, err := Parse([]byte(locomo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.Conversations[0].Sessions[0].Messages[0]
+	if first.Text != "Ann: hi [shared image: a cat]" || first.Role != "user" || first.Time.Format("2006-01-02 15:04") != "2023-05-08 13:56" {
+		t.Errorf("first message %+v", first)
+	}
+	want := []Question{{"s", "who?", "single-hop", []string{"D1:1", "D2:1"}}}
+	if diff := cmp.Diff(want, d.Questions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ data, hint string }{
+		"empty":      {"", "empty"},
+		"not json":   {"hello", "value 1"},
+		"strange":    {`{"x":1}`, "neither"},
+		"no talk":    {`{"conversation":"c","question":"q?","evidence":["m"]}`, `"c"`},
+		"no message": {`{"id":"c","sessions":[{"id":"s","messages":[{"id":"m"},{"id":"m"}]}]}`, "twice"},
+		"no time":    {`[{"sample_id":"s","conversation":{"speaker_a":"A","session_1":[]}}]`, "date_time"},
+	} {
+		if _, err := Parse([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.hint) {
+			t.Errorf("%s: error %v, want one that mentions %q", name, err, c.hint)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(locomo))
+	f.Add([]byte(`{"name":"x"}` + "\n" + `{"id":"c","sessions":[{"id":"s","messages":[{"id":"m","text":"t"}]}]}` + "\n" + `{"conversation":"c","question":"q","evidence":["m"]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if d, err := Parse(data); err == nil && len(d.Questions) == 0 {
+			t.Error("accepted a dataset without questions")
+		}
+	})
+}

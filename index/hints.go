@@ -1,0 +1,44 @@
+package index
+
+import "unicode/utf8"
+
+// hints tell at a glance that a word is none of the query's: folding and
+// stemming leave the first letters of a word alone. Most words of a text are
+// told apart so, without being analysed.
+type hints struct {
+	one      [256]bool   // first letters
+	two      [65536]bool // first two letters
+	wholes   bool        // the query has identifiers
+	prefixes bool        // the query has beginnings of words
+}
+
+func newHints(q *Query) *hints {
+	h := &hints{}
+	for _, t := range q.terms {
+		term := t.term
+		if t.prefix != "" {
+			term, h.prefixes = t.prefix, true
+		}
+		h.wholes = h.wholes || term[0] == wholeMark
+		h.one[term[0]] = true
+		if len(term) > 1 {
+			h.two[int(term[0])<<8|int(term[1])] = true
+		}
+	}
+	return h
+}
+
+// rejects is certain; what it is not sure of it accepts.
+func (h *hints) rejects(raw []byte) bool {
+	if raw[0] >= utf8.RuneSelf {
+		return false
+	}
+	first := asciiFold[raw[0]]
+	if len(raw) <= 4 {
+		return !h.one[first]
+	}
+	if raw[1] >= utf8.RuneSelf || raw[1] == '\'' {
+		return false
+	}
+	return !h.two[int(first)<<8|int(asciiFold[raw[1]])]
+}
