@@ -120,7 +120,7 @@ func TestCheckImports(t *testing.T) {
 		{"to the root", map[string]string{"compact/a.go": src("compact", "")},
 			[]string{"compact/a.go imports .: compact " + wrongWay(4, 5)}},
 		{"within a subtree", map[string]string{"hosts/claude/a.go": src("claude", "hosts")}, nil},
-		{"a package's own internals", map[string]string{"index/a.go": src("index", "index/internal/postings"), "index/internal/postings/a.go": src("postings", "llms")}, nil},
+		{"a package's own internals", map[string]string{"recall/a.go": src("recall", "recall/internal/postings"), "recall/internal/postings/a.go": src("postings", "llms")}, nil},
 		{"internals of the root", map[string]string{"internal/gizmo/a.go": src("gizmo")},
 			[]string{"internal/gizmo: the package is not in the table of layers; add it to Table in internal/archtest/layers.go, at the lowest layer that fits"}},
 		{"tests are free", map[string]string{"store/a_test.go": src("store", "store/sqlite")}, nil},
