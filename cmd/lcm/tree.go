@@ -139,7 +139,8 @@ func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversatio
 type planter struct {
 	app      *app
 	reader   store.Reader
-	messages bool
+	messages bool // list every message
+	brief    bool // for a narrow page
 }
 
 func (p *planter) plant(ctx context.Context, nodes []store.Node) ([]*treeNode, error) {
@@ -183,6 +184,10 @@ func (p *planter) summary(ctx context.Context, id store.SummaryID) (*treeNode, e
 		}
 		style := []lipgloss.Style{cyan, green, yellow}[s.Depth%3]
 		line := summaryLine(s)
+		if p.brief {
+			line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, counted(s.Messages, "message", "messages"),
+				number(s.MessageTokens), number(s.Tokens))
+		}
 		return &treeNode{Summary: describeSummary(s), Sources: below, drawn: p.app.paint(style, line[:len(id)]) + line[len(id):]}, nil
 	}
 	return nil, store.Missing(string(id))
