@@ -1,0 +1,141 @@
+package openai_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/llms/openai"
+)
+
+// serve opens an engine on a server that answers everything with one body.
+func serve(t *testing.T, api openai.API, status int, contentType, body string) *openai.Engine {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	client, closeIdle := llmtest.Client()
+	t.Cleanup(func() { closeIdle(); server.Close() })
+	engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL, MaxRetries: -1, HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+func chunks(data ...string) string {
+	var b strings.Builder
+	for _, d := range data {
+		fmt.Fprintf(&b, "data: %s\n\n", d)
+	}
+	return b.String()
+}
+
+// Compatible servers differ. What they leave out, or say in another place, is
+// read all the same.
+func TestOddCompletions(t *testing.T) {
+	tests := []struct {
+		name string
+		data []string
+		want llms.Response
+	}{
+		{"calls without ids, under the wrong reason", []string{
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"look","arguments":"{\"at\":"}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}},{"index":1,"function":{"name":"now"}}]},"finish_reason":"stop"}]}`},
+			llms.Response{Stop: llms.StopToolCalls, Model: "m", Message: llms.Message{ID: "1", Role: llms.RoleAssistant, Parts: []llms.Part{
+				{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "call_1", Name: "look", Arguments: `{"at":1}`}},
+				{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "call_2", Name: "now", Arguments: `{}`}}}}}},
+		{"reasoning under another name, a second choice, usage beside the end", []string{
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"reasoning":"hm"}},{"index":1,"delta":{"content":"other"}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"yes"},"finish_reason":"length"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`,
+			`[DONE]`},
+			llms.Response{Stop: llms.StopLength, Model: "m", Usage: llms.Usage{InputTokens: 3, OutputTokens: 2}, Message: llms.Message{
+				ID: "1", Role: llms.RoleAssistant, Parts: []llms.Part{{Kind: llms.PartReasoning, Text: "hm"}, {Kind: llms.PartText, Text: "yes"}}}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			engine := serve(t, openai.Chat, http.StatusOK, "text/event-stream", chunks(test.data...))
+			got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestOddFailures(t *testing.T) {
+	tests := []struct {
+		name, contentType, body string
+		api                     openai.API
+		status                  int
+		class                   llms.Class
+		want                    string
+	}{
+		{"a proxy's page", "text/html", "<html>Bad Gateway" + strings.Repeat("!", 2000), openai.Chat, 502, llms.ClassTransient, "502"},
+		{"no body", "application/json", "", openai.Chat, 503, llms.ClassTransient, "503"},
+		{"no money", "application/json", `{"error":{"message":"pay","type":"insufficient_quota","code":"insufficient_quota"}}`, openai.Chat, 429, llms.ClassQuota, "pay"},
+		{"no reason to stop", "text/event-stream", chunks(`{"id":"1","choices":[{"index":0,"delta":{"content":"x"}}]}`, "[DONE]"), openai.Chat, 200, llms.ClassTransient, "broke off"},
+		{"an error in the stream", "text/event-stream", chunks(`{"error":{"message":"maximum context length is 4096","code":400}}`), openai.Chat, 200, llms.ClassContextLength, "4096"},
+		{"an error in the stream, as text", "text/event-stream", chunks(`{"error":"out of memory"}`), openai.Chat, 200, llms.ClassTransient, "out of memory"},
+		{"an error event", "text/event-stream", chunks(`{"type":"error","code":"rate_limit_exceeded","message":"slow","sequence_number":1}`), openai.Responses, 200, llms.ClassQuota, "slow"},
+		{"a failed response", "text/event-stream", chunks(`{"type":"response.failed","response":{"error":{"code":"server_error","message":"oops"}}}`), openai.Responses, 200, llms.ClassTransient, "oops"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			engine := serve(t, test.api, test.status, test.contentType, test.body)
+			_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+			if llms.ClassOf(err) != test.class || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 800 {
+				t.Errorf("class %q, error %v", llms.ClassOf(err), err)
+			}
+		})
+	}
+}
+
+// What the Responses API has no place for is told in words.
+func TestResponsesInput(t *testing.T) {
+	server, err := llmtest.Serve(llmtest.Script(llmtest.Say("ok")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, closeIdle := llmtest.Client()
+	t.Cleanup(func() { closeIdle(); server.Close() })
+	engine, err := openai.New(openai.Config{Model: "m", API: openai.Responses, BaseURL: server.URL + "/v1", HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := func(mime, url string, data []byte) llms.Part {
+		return llms.Part{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: mime, Name: "n", URL: url, Data: data}}
+	}
+	_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{
+		{Role: llms.RoleUser, Parts: []llms.Part{blob("image/png", "http://x/y.png", nil), blob("application/pdf", "", []byte("pdf")), blob("application/pdf", "http://x/z.pdf", nil),
+			{Kind: llms.PartBlob, Ref: &llms.Ref{ID: "file_0123456789abcdef", Name: "big.log"}}}},
+		{Role: llms.RoleAssistant, Parts: []llms.Part{blob("image/png", "", []byte("png")), {Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "c", Name: "look", Arguments: "{}"}}}},
+		{Role: llms.RoleTool, Parts: []llms.Part{{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: "c", Output: []llms.Part{blob("image/png", "", []byte("png"))}}}}},
+		{Role: llms.RoleTool, Parts: []llms.Part{{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: "d"}}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := string(server.Exchanges()[0].Body)
+	for _, want := range []string{
+		`{"type":"input_image","image_url":"http://x/y.png","detail":"auto"}`,
+		`{"type":"input_file","filename":"n","file_data":"data:application/pdf;base64,cGRm"}`,
+		`{"type":"input_file","filename":"n","file_url":"http://x/z.pdf"}`,
+		`file_0123456789abcdef`,
+		`"content":[{"type":"output_text","text":"[image/png n`,
+		`{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:image/png;base64,cG5n","detail":"auto"}]}`,
+		`{"type":"function_call_output","call_id":"d","output":[{"type":"input_text","text":""}]}`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s is missing from %s", want, body)
+		}
+	}
+}
