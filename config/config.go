@@ -17,6 +17,7 @@ type Config struct {
 	Context    Context
 	Compaction Compaction
 	Summary    Summary
+	Models     Models
 	Recall     Recall
 	Log        Log
 
@@ -65,16 +66,26 @@ type Compaction struct {
 
 // Summary is who writes summaries and what that may cost.
 type Summary struct {
-	Model             string
-	Provider          string
-	MaxOverageFactor  float64
-	FallbackMaxTokens int
-	Timeout           time.Duration
-	CallWindow        time.Duration
-	MaxCallsPerWindow int
-	SpendBackoff      time.Duration
-	BreakerThreshold  int
-	BreakerCooldown   time.Duration
+	Model              string
+	Provider           string
+	CustomInstructions string
+	ExtractiveOnAuth   bool
+	MaxOverageFactor   float64
+	Timeout            time.Duration
+	CallWindow         time.Duration
+	MaxCallsPerWindow  int
+	SpendBackoff       time.Duration
+	BreakerThreshold   int
+	BreakerCooldown    time.Duration
+}
+
+// Models is how models are reached, and what they may cost.
+type Models struct {
+	TokensPerDay     int
+	AnthropicAPIKey  string
+	AnthropicBaseURL string
+	OpenAIAPIKey     string
+	OpenAIBaseURL    string
 }
 
 // Recall bounds questions about the record.

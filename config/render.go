@@ -101,6 +101,7 @@ var sections = map[string]string{
 	"context":    "The size of the view that a model sees, and when it must shrink.",
 	"compaction": "The shape of the DAG of summaries, and the bounds on the work.",
 	"summary":    "Who writes summaries, and what that may cost.",
+	"models":     "How models are reached, and what they may cost. Without a model nothing here matters and nothing leaves the machine.",
 	"recall":     "Questions about the record.",
 	"log":        "What the program says about its own work.",
 }
