@@ -100,7 +100,7 @@ func byID[ID comparable, T any](rows func(func(T, error) bool), want int, id fun
 }
 
 func (m *material) addSummary(s store.Summary) {
-	m.sources = append(m.sources, summary.Source{ID: string(s.ID), Kind: s.Kind, Time: s.Earliest, Text: s.Body, Tokens: s.Tokens})
+	m.sources = append(m.sources, summary.Source{ID: string(s.ID), Kind: s.Kind, Time: s.Earliest, Seq: s.Pos, Text: s.Body, Tokens: s.Tokens})
 	m.shape.Descendants += 1 + s.Descendants
 	m.shape.Messages += s.Messages
 	m.cover(s.Earliest, s.Latest)

@@ -222,6 +222,7 @@ type Summary struct {
 	Conversation ConversationID
 	Kind         summary.Kind
 	Depth        int
+	Pos          int64 // its place in the view: that of the first message it covers
 	Body         string
 	// Tokens is what the summary costs as it is rendered in a view;
 	// SourceTokens what its direct sources cost.

@@ -42,6 +42,7 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 		return store.Summary{}, err
 	}
 	s.Conversation = w.ID
+	s.Pos = over[0].Pos
 	s.CreatedAt = w.now
 	reword(&s, n.Wording)
 	num, err := w.insertSummary(s, over[0].Pos)
@@ -237,7 +238,7 @@ func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 
 const summaryColumns = `
 	s.num, s.id, s.conversation, s.kind, s.depth, s.body, s.tokens, s.source_tokens, s.descendants, s.messages, s.message_tokens,
-	s.earliest, s.latest, s.files, s.level, s.method, s.model, s.tokens_in, s.tokens_out, s.created_at, s.revision, s.retired
+	s.earliest, s.latest, s.files, s.level, s.method, s.model, s.tokens_in, s.tokens_out, s.created_at, s.revision, s.retired, s.pos
 	FROM summaries s`
 
 func scanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
@@ -262,6 +263,7 @@ func scanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
 		CreatedAt:     millis(s, 19),
 		Revision:      s.ColumnInt(20),
 		Retired:       s.ColumnBool(21),
+		Pos:           s.ColumnInt64(22),
 	}
 	if files := s.ColumnRawText(13); len(files) > 0 {
 		if err := json.Unmarshal(files, &sum.Files); err != nil {
