@@ -1,0 +1,64 @@
+package recall
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// A cursor is opaque to its holder: the kind of question, a digest of it and a
+// place, as JSON in base64. The digest keeps a cursor from being used for
+// another question, where it would skip answers in silence.
+const cursorVersion = 1
+
+type sealedCursor[P any] struct {
+	Version  int    `json:"v"`
+	Question string `json:"q"`
+	Place    P      `json:"p"`
+}
+
+// question digests what a cursor belongs to.
+func question(kind string, parts ...any) string {
+	b, err := json.Marshal(append([]any{kind}, parts...))
+	if err != nil { // cannot be: the parts are strings, numbers and lists of them
+		b = []byte(kind)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:6])
+}
+
+func seal[P any](question string, place P) string {
+	b, err := json.Marshal(sealedCursor[P]{cursorVersion, question, place})
+	if err != nil { // cannot be: places are numbers and strings
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+const cursorHint = "pass nextCursor of the answer before, unchanged and with the same question, or leave cursor out to begin anew"
+
+// unseal reads a cursor. An empty one is the beginning.
+func unseal[P any](cursor, question string) (place P, err error) {
+	if cursor == "" {
+		return place, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return place, refuse(cursorHint, "the cursor %q is damaged", brief(cursor, 40))
+	}
+	var c sealedCursor[P]
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil || d.More() {
+		return place, refuse(cursorHint, "the cursor %q is damaged", brief(cursor, 40))
+	}
+	if c.Version != cursorVersion {
+		return place, refuse(cursorHint, "the cursor is of version %d, and this program knows %d", c.Version, cursorVersion)
+	}
+	if c.Question != question {
+		return place, refuse(cursorHint, "the cursor belongs to another question")
+	}
+	return c.Place, nil
+}

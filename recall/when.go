@@ -1,0 +1,66 @@
+package recall
+
+import (
+	"strings"
+	"time"
+)
+
+// layouts are the forms of ISO 8601 that people and models write. One without
+// a zone is UTC.
+var layouts = []string{
+	time.RFC3339Nano,
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04:05.999999999",
+	"2006-01-02T15:04",
+	"2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02 15:04:05.999999999",
+	"2006-01-02 15:04",
+	time.DateOnly,
+	"2006-01",
+}
+
+// when reads a bound of time. The store keeps milliseconds, so that a bound
+// between two of them means the later one.
+func when(param, text string) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range layouts {
+		t, err := time.Parse(layout, strings.ToUpper(text))
+		if err != nil {
+			continue
+		}
+		if up := t.Truncate(time.Millisecond); !up.Equal(t) {
+			t = up.Add(time.Millisecond)
+		}
+		if t.UnixMilli() == 0 {
+			t = t.Add(-time.Millisecond) // a store reads the epoch itself as no bound
+		}
+		return t.UTC(), nil
+	}
+	return time.Time{}, refuse("write it like 2026-02-19T00:00:00Z, 2026-02-19T08:30:00+01:00 or 2026-02-19", "%s is not a time: %q", param, brief(text, 60))
+}
+
+// span reads both bounds.
+func span(since, before string) (from, to time.Time, err error) {
+	if from, err = when("since", since); err != nil {
+		return from, to, err
+	}
+	if to, err = when("before", before); err != nil {
+		return from, to, err
+	}
+	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
+		return from, to, refuse("since is inclusive and before exclusive: since must be the earlier of the two",
+			"since %s is not earlier than before %s, so nothing can match", from.Format(time.RFC3339), to.Format(time.RFC3339))
+	}
+	return from, to, nil
+}
+
+// brief shortens a text for an error.
+func brief(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
