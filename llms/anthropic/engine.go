@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -63,10 +64,10 @@ func New(c Config) (*Engine, error) {
 	if strings.TrimSpace(c.Model) == "" {
 		return nil, &llms.Error{Class: llms.ClassInvalid, Provider: provider, Message: "no model is set"}
 	}
-	if c.APIKey == "" && c.BaseURL == "" {
+	if c.APIKey == "" && c.home() {
 		c.APIKey = os.Getenv(KeyVariable)
 	}
-	if c.APIKey == "" && c.BaseURL == "" {
+	if c.APIKey == "" && c.home() {
 		return nil, &llms.Error{Class: llms.ClassAuth, Provider: provider,
 			Message: "there is no API key: set " + KeyVariable + " or put it into the config file"}
 	}
@@ -94,6 +95,12 @@ func New(c Config) (*Engine, error) {
 		options = append(options, option.WithBaseURL(c.BaseURL))
 	}
 	return &Engine{config: c, client: anthropic.NewClient(options...)}, nil
+}
+
+// home reports whether calls go to the provider's own server.
+func (c Config) home() bool {
+	u, err := url.Parse(c.BaseURL)
+	return c.BaseURL == "" || err == nil && u.Hostname() == "api.anthropic.com"
 }
 
 const provider = "anthropic"
@@ -148,7 +155,7 @@ func (e *Engine) params(r llms.Request) (anthropic.MessageNewParams, error) {
 	for _, t := range r.Tools {
 		p.Tools = append(p.Tools, toolParam(t))
 	}
-	if e.config.BaseURL == "" {
+	if e.config.home() {
 		// Conversations grow at the end, so the provider can reuse the rest.
 		// Other servers may not know the field.
 		p.CacheControl = anthropic.NewCacheControlEphemeralParam()

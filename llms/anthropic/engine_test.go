@@ -29,6 +29,9 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	if _, err := anthropic.New(anthropic.Config{APIKey: "x"}); llms.ClassOf(err) != llms.ClassInvalid {
 		t.Errorf("without a model: %v", err)
 	}
+	if _, err := anthropic.New(anthropic.Config{Model: "m", BaseURL: "https://api.anthropic.com/v1"}); llms.ClassOf(err) != llms.ClassAuth {
+		t.Errorf("the provider's own server, named: %v", err)
+	}
 	t.Setenv(anthropic.KeyVariable, "from the environment")
 	engine, err := anthropic.New(anthropic.Config{Model: "claude-test"})
 	if err != nil || engine.Name() != "anthropic/claude-test" {

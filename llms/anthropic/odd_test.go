@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -111,5 +112,45 @@ func TestOddFailures(t *testing.T) {
 				t.Errorf("class %q, error %v", llms.ClassOf(err), err)
 			}
 		})
+	}
+}
+
+// home sends what is meant for the provider's own server to a scripted one.
+type home struct {
+	to   *url.URL
+	next http.RoundTripper
+}
+
+func (h home) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host != "api.anthropic.com" {
+		return nil, fmt.Errorf("a call to %s", r.URL.Host)
+	}
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host = h.to.Scheme, h.to.Host
+	return h.next.RoundTrip(r)
+}
+
+// The provider's own server is told what only it knows.
+func TestTheProvidersOwnServer(t *testing.T) {
+	server, err := llmtest.Serve(llmtest.Script(llmtest.Say("hi")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, closeIdle := llmtest.Client()
+	t.Cleanup(func() { closeIdle(); server.Close() })
+	to, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Transport = home{to, client.Transport}
+	engine, err := anthropic.New(anthropic.Config{Model: "m", APIKey: "k", HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := llms.Complete(t.Context(), engine, llms.Request{MaxTokens: 9, Messages: []llms.Message{llms.User("go")}}); err != nil {
+		t.Fatal(err)
+	}
+	if body := string(server.Exchanges()[0].Body); !strings.Contains(body, `"cache_control":{"type":"ephemeral"}`) {
+		t.Errorf("the request is %s", body)
 	}
 }

@@ -70,7 +70,7 @@ func (e *Engine) chatParams(r llms.Request) (openai.ChatCompletionNewParams, err
 	if len(r.Stop) > 0 {
 		p.Stop = openai.ChatCompletionNewParamsStopUnion{OfStringArray: r.Stop}
 	}
-	if r.MaxTokens > 0 && e.config.BaseURL == "" {
+	if r.MaxTokens > 0 && e.config.home() {
 		p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
 	} else if r.MaxTokens > 0 {
 		p.MaxTokens = param.NewOpt(int64(r.MaxTokens)) // what other servers know

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -87,10 +88,10 @@ func New(c Config) (*Engine, error) {
 		return nil, &llms.Error{Class: llms.ClassInvalid, Provider: provider,
 			Message: "unknown API " + string(c.API) + ": use " + string(Chat) + " or " + string(Responses)}
 	}
-	if c.APIKey == "" && c.BaseURL == "" {
+	if c.APIKey == "" && c.home() {
 		c.APIKey = os.Getenv(KeyVariable)
 	}
-	if c.APIKey == "" && c.BaseURL == "" {
+	if c.APIKey == "" && c.home() {
 		return nil, &llms.Error{Class: llms.ClassAuth, Provider: provider,
 			Message: "there is no API key: set " + KeyVariable + " or put it into the config file"}
 	}
@@ -123,6 +124,12 @@ func (c Config) options() []option.RequestOption {
 		options = append(options, option.WithBaseURL(c.BaseURL))
 	}
 	return options
+}
+
+// home reports whether calls go to the provider's own server.
+func (c Config) home() bool {
+	u, err := url.Parse(c.BaseURL)
+	return c.BaseURL == "" || err == nil && u.Hostname() == "api.openai.com"
 }
 
 const provider = "openai"

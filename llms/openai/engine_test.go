@@ -36,6 +36,9 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	if _, err := openai.New(openai.Config{APIKey: "x", Model: "m", API: "telepathy"}); llms.ClassOf(err) != llms.ClassInvalid {
 		t.Errorf("with an unknown API: %v", err)
 	}
+	if _, err := openai.New(openai.Config{Model: "m", BaseURL: "https://api.openai.com/v1"}); llms.ClassOf(err) != llms.ClassAuth {
+		t.Errorf("the provider's own server, named: %v", err)
+	}
 	t.Setenv(openai.KeyVariable, "from the environment")
 	engine, err := openai.New(openai.Config{Model: "gpt-test"})
 	if err != nil || engine.Name() != "openai/gpt-test" {

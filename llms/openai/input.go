@@ -41,7 +41,7 @@ type (
 	resultItem struct {
 		Type   string `json:"type"`
 		CallID string `json:"call_id"`
-		Output []any  `json:"output"`
+		Output any    `json:"output"`
 	}
 	reasoningItem struct {
 		Type             string        `json:"type"`
@@ -107,17 +107,21 @@ func messageItems(m llms.Message) []any {
 	return items
 }
 
-func resultContent(r *llms.ToolResult) []any {
-	content := []any{}
+// resultContent writes what a tool answered: as a text where that is all it
+// is, since not every server takes a list.
+func resultContent(r *llms.ToolResult) any {
+	var content []any
+	var texts []string
 	for _, p := range r.Output {
 		if p.Kind == llms.PartBlob && p.Blob != nil && p.Ref == nil {
 			content = append(content, blobContent(p.Blob))
 		} else if text := shown(p); text != "" {
 			content = append(content, textContent{"input_text", text})
+			texts = append(texts, text)
 		}
 	}
-	if len(content) == 0 {
-		content = append(content, textContent{"input_text", ""})
+	if len(texts) == len(content) {
+		return strings.Join(texts, "\n\n")
 	}
 	return content
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -132,10 +133,50 @@ func TestResponsesInput(t *testing.T) {
 		`file_0123456789abcdef`,
 		`"content":[{"type":"output_text","text":"[image/png n`,
 		`{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:image/png;base64,cG5n","detail":"auto"}]}`,
-		`{"type":"function_call_output","call_id":"d","output":[{"type":"input_text","text":""}]}`,
+		`{"type":"function_call_output","call_id":"d","output":""}`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s is missing from %s", want, body)
 		}
+	}
+}
+
+// home sends what is meant for the provider's own server to a scripted one.
+type home struct {
+	to   *url.URL
+	next http.RoundTripper
+}
+
+func (h home) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host != "api.openai.com" {
+		return nil, fmt.Errorf("a call to %s", r.URL.Host)
+	}
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host = h.to.Scheme, h.to.Host
+	return h.next.RoundTrip(r)
+}
+
+// The provider's own server is told what only it knows.
+func TestTheProvidersOwnServer(t *testing.T) {
+	server, err := llmtest.Serve(llmtest.Script(llmtest.Say("hi")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, closeIdle := llmtest.Client()
+	t.Cleanup(func() { closeIdle(); server.Close() })
+	to, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Transport = home{to, client.Transport}
+	engine, err := openai.New(openai.Config{Model: "m", APIKey: "k", HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := llms.Complete(t.Context(), engine, llms.Request{MaxTokens: 9, Messages: []llms.Message{llms.User("go")}}); err != nil {
+		t.Fatal(err)
+	}
+	if body := string(server.Exchanges()[0].Body); !strings.Contains(body, `"max_completion_tokens":9`) {
+		t.Errorf("the request is %s", body)
 	}
 }
