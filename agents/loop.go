@@ -116,8 +116,10 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 	if err != nil {
 		return answer, errors.Join(err, c.recordPartial(ctx, answer.Message))
 	}
-	if err := c.memory.Append(ctx, answer.Message); err != nil {
-		return answer, fmt.Errorf("recording the answer: %w", err)
+	if len(answer.Message.Parts) > 0 { // providers refuse an empty message when it is sent back
+		if err := c.memory.Append(ctx, answer.Message); err != nil {
+			return answer, fmt.Errorf("recording the answer: %w", err)
+		}
 	}
 	if c.scope.Delegated() {
 		c.scope.Charge(answer.Usage)

@@ -322,6 +322,17 @@ func TestModelFailuresEndTheChat(t *testing.T) {
 	}
 }
 
+func TestAnEmptyAnswerIsNotRecorded(t *testing.T) {
+	memory := agents.NewTranscript()
+	agent, _ := build(t, agents.AgentConfig{Memory: memory}, llmtest.Reply{})
+	if text, err := agent.ChatStream("go").Start().Text(); text != "" || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if got := len(memory.Messages()); got != 1 {
+		t.Errorf("%d messages are recorded", got)
+	}
+}
+
 func TestRefusalIsAnError(t *testing.T) {
 	agent, _ := build(t, agents.AgentConfig{}, llmtest.Reply{Stop: llms.StopRefusal})
 	if _, err := agent.ChatStream("go").Start().Text(); !errors.Is(err, agents.ErrRefused) {

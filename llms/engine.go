@@ -116,8 +116,13 @@ type Collector struct {
 func (c *Collector) Add(e Event) {
 	switch e.Kind {
 	case EventText:
-		c.grow(PartText).Text += e.Text
+		if e.Text != "" { // an empty part is one that providers refuse to read back
+			c.grow(PartText).Text += e.Text
+		}
 	case EventReasoning:
+		if e.Text == "" && e.Signature == "" && len(e.Extra) == 0 {
+			return
+		}
 		p := c.grow(PartReasoning)
 		p.Text += e.Text
 		p.Signature += e.Signature

@@ -38,6 +38,7 @@ func TestCollectorBuildsParts(t *testing.T) {
 		{"fields of the provider's own", []llms.Event{
 			{Kind: llms.EventReasoning, Text: "a", Signature: "s"}, {Kind: llms.EventReasoning, Signature: "data", Extra: redacted}},
 			[]llms.Part{{Kind: llms.PartReasoning, Text: "a", Signature: "s"}, {Kind: llms.PartReasoning, Signature: "data", Extra: redacted}}},
+		{"empty pieces", []llms.Event{{Kind: llms.EventText}, {Kind: llms.EventReasoning}}, nil},
 		{"a call that is none", []llms.Event{{Kind: llms.EventToolCall}}, nil},
 	}
 	for _, test := range tests {
