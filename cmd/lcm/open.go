@@ -118,6 +118,9 @@ func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more .
 		lcm.WithLogger(log),
 		lcm.WithoutBackground(),
 	}, more...)
+	if s := newSummariser(cfg, db); s != nil {
+		options = append(options, lcm.WithSummariser(s))
+	}
 	engine, err := lcm.New(db, options...)
 	if err != nil {
 		return nil, &failure{code: exitConfig, err: err, hint: "`lcm config` shows the settings and where they come from"}
@@ -146,6 +149,7 @@ func policy(cfg *config.Config) compact.Policy {
 		CondensedMinFanout:     c.CondensedMinFanout,
 		CondensedMinFanoutHard: c.CondensedMinFanoutHard,
 		MaxDepth:               c.SweepMaxDepth,
+		ExtractiveOnAuth:       cfg.Summary.ExtractiveOnAuth,
 	}
 	if c.SweepMaxDepth == 0 { // messages only: no number of leaves is enough
 		p.LeafMinFanout = math.MaxInt32

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/anthropic"
+	"github.com/lossless-context/lcm/llms/openai"
+	"github.com/lossless-context/lcm/spend"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
+)
+
+// newModel returns the model that the settings name, or nil where they name
+// none: nothing is spent by default.
+func newModel(cfg *config.Config, provider, model string) (llms.Engine, error) {
+	if model == "" {
+		return nil, nil
+	}
+	if provider == "" {
+		provider = guessProvider(model)
+	}
+	m := cfg.Models
+	switch provider {
+	case "anthropic":
+		return anthropic.New(anthropic.Config{Model: model, APIKey: m.AnthropicAPIKey, BaseURL: m.AnthropicBaseURL})
+	case "openai":
+		return openai.New(openai.Config{Model: model, APIKey: m.OpenAIAPIKey, BaseURL: m.OpenAIBaseURL})
+	}
+	return nil, fmt.Errorf("provider %q is not known: it is anthropic or openai", provider)
+}
+
+// guessProvider tells by the name of a model who serves it.
+func guessProvider(model string) string {
+	if strings.HasPrefix(model, "claude") {
+		return "anthropic"
+	}
+	return "openai"
+}
+
+// metered counts what a model costs, and bounds it.
+func metered(cfg *config.Config, engine llms.Engine, state store.State, purpose string) (llms.Engine, error) {
+	return spend.NewMeter(engine, state, purpose, spend.Limits{
+		TokensPerDay: int64(cfg.Models.TokensPerDay), Failures: cfg.Summary.BreakerThreshold, Cooldown: cfg.Summary.BreakerCooldown,
+	}, nil)
+}
+
+// newSummariser returns what writes summaries, or nil for the extractive
+// summariser. The model is made when it is first asked: what only reads the
+// record must not fail for want of a key.
+func newSummariser(cfg *config.Config, state store.State) summary.Summariser {
+	if cfg.Summary.Model == "" {
+		return nil
+	}
+	return &lazySummariser{make: sync.OnceValues(func() (summary.Summariser, error) {
+		engine, err := newModel(cfg, cfg.Summary.Provider, cfg.Summary.Model)
+		if err != nil {
+			return nil, err
+		}
+		if engine, err = metered(cfg, engine, state, "summary"); err != nil {
+			return nil, err
+		}
+		return summary.NewModel(engine, summary.WithInstructions(cfg.Summary.CustomInstructions))
+	})}
+}
+
+type lazySummariser struct {
+	make func() (summary.Summariser, error)
+}
+
+// Summarise implements [summary.Summariser].
+func (l *lazySummariser) Summarise(ctx context.Context, r summary.Request) (summary.Result, error) {
+	s, err := l.make()
+	if err != nil {
+		return summary.Result{}, err
+	}
+	return s.Summarise(ctx, r)
+}
