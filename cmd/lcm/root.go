@@ -66,7 +66,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add("record", newImport(a), newConversations(a), newShow(a), newVerify(a), newStatus(a))
 	add("view", newContext(a), newTree(a), newCompact(a))
-	add("more", newDemo(a), newConfig(a), newVersion(a))
+	add("more", newDemo(a), newBench(a), newConfig(a), newVersion(a))
 	root.SetCompletionCommandGroupID("more")
 	root.SetHelpCommandGroupID("more")
 	return root

@@ -1,0 +1,66 @@
+package scale
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Machine is what the numbers were measured on.
+type Machine struct {
+	Platform string `json:"platform"`
+	CPU      string `json:"cpu,omitempty"`
+	Cores    int    `json:"cores"`
+	Go       string `json:"go"`
+	SQLite   string `json:"sqlite"`
+}
+
+func machine() (m Machine, err error) {
+	m = Machine{Platform: runtime.GOOS + "/" + runtime.GOARCH, CPU: field("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), Go: runtime.Version()}
+	c, err := sqlite3.Open(":memory:")
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	s, _, err := c.Prepare("SELECT sqlite_version()")
+	if err != nil {
+		return m, err
+	}
+	if s.Step() {
+		m.SQLite = s.ColumnText(0)
+	}
+	return m, errors.Join(s.Err(), s.Close())
+}
+
+// field reads a value from a file of the proc file system; it is empty where
+// there is none.
+func field(file, name string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// rss is the memory that the process holds, or what the Go runtime has taken
+// where the operating system does not say.
+func rss() int64 {
+	var kB int64
+	if _, err := fmt.Sscanf(field("/proc/self/status", "VmRSS"), "%d kB", &kB); err == nil {
+		return kB << 10
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys)
+}

@@ -1,0 +1,319 @@
+// Package scale measures how the engine behaves as the record grows: how fast
+// messages are stored, how long a durable append and a context take, what a
+// pass of compaction costs beyond the summariser, and how large the database
+// becomes.
+//
+// [Measure] makes a database for each size and spread, of messages that are
+// the same on every machine (about 400 characters each, tool calls and results
+// among them). Batches are compared with hand-written SQL that inserts the
+// very same rows, read back from the database that the engine made, with the
+// same driver, schema and settings, in the same transactions.
+//
+// The numbers are wall-clock times of this machine as it is; run it alone. Each
+// is set beside its target ([Report.Checks]), so that a change for the worse is
+// seen without remembering what was.
+package scale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+// Options says what is measured. The zero value is the documented benchmark.
+type Options struct {
+	// Sizes are numbers of messages: 1,000, 10,000 and 100,000.
+	Sizes []int
+	// Spreads are numbers of conversations that the messages are spread over:
+	// 1 and 1,000.
+	Spreads []int
+	// Budget is the context window: 128,000 tokens.
+	Budget int
+	// Samples is how often a single append and a context are timed: 200.
+	Samples int
+	// Dir is where the databases are made and removed again: a temporary
+	// directory.
+	Dir string
+	// Progress is told what is being done, if it is set.
+	Progress func(string)
+}
+
+func (o *Options) fill() error {
+	if len(o.Sizes) == 0 {
+		o.Sizes = []int{1_000, 10_000, 100_000}
+	}
+	if len(o.Spreads) == 0 {
+		o.Spreads = []int{1, 1_000}
+	}
+	if o.Budget == 0 {
+		o.Budget = compact.DefaultBudget
+	}
+	if o.Samples == 0 {
+		o.Samples = 200
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	for _, n := range append(append([]int{}, o.Sizes...), o.Spreads...) {
+		if n < 1 {
+			return fmt.Errorf("scale: %d is not a size", n)
+		}
+	}
+	return nil
+}
+
+// batch is how many messages go into one transaction, at most.
+const batch = 1000
+
+// Measure runs the benchmark.
+func Measure(ctx context.Context, o Options) (Report, error) {
+	if err := o.fill(); err != nil {
+		return Report{}, err
+	}
+	dir, err := os.MkdirTemp(o.Dir, "lcm-scale-*")
+	if err != nil {
+		return Report{}, fmt.Errorf("scale: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	report := Report{Budget: o.Budget, Samples: o.Samples}
+	if report.Machine, err = machine(); err != nil {
+		return Report{}, err
+	}
+	for _, spread := range o.Spreads {
+		for _, size := range o.Sizes {
+			name := filepath.Join(dir, fmt.Sprintf("%d-%d", size, spread))
+			run, err := measure(ctx, o, name, size, min(spread, size))
+			if err != nil {
+				return report, fmt.Errorf("scale: %d messages in %d conversations: %w", size, spread, err)
+			}
+			report.Runs = append(report.Runs, run)
+		}
+	}
+	return report, nil
+}
+
+// bench is one database under measurement.
+type bench struct {
+	Options
+	Run
+	path    string
+	db      *sqlite.DB
+	engine  *lcm.Engine
+	convs   []store.ConversationID
+	written int // messages that were made so far
+}
+
+func measure(ctx context.Context, o Options, path string, size, spread int) (_ Run, err error) {
+	b := &bench{Options: o, path: path, Run: Run{Messages: size, Conversations: spread}}
+	defer func() {
+		if b.db != nil {
+			err = errors.Join(err, b.db.Close())
+		}
+		err = errors.Join(err, removeDatabase(path), removeDatabase(path+".sql"))
+	}()
+	steps := []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"store in batches", b.ingest},
+		{"insert the same rows by hand", b.baseline},
+		{"index", b.index},
+		{"append one by one", b.appends},
+		{"compact", b.compact},
+		{"ask for contexts", b.contexts},
+		{"weigh", b.weigh},
+	}
+	for _, s := range steps {
+		o.Progress(fmt.Sprintf("%d messages in %d conversations: %s", size, spread, s.name))
+		if err := s.run(ctx); err != nil {
+			return b.Run, fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return b.Run, nil
+}
+
+func removeDatabase(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) open(ctx context.Context) (err error) {
+	if b.db, err = sqlite.Open(ctx, b.path, sqlite.Options{}); err != nil {
+		return err
+	}
+	b.engine, err = lcm.New(b.db, lcm.WithoutBackground(), lcm.WithBudget(b.Budget), lcm.WithSummariser(instant{}),
+		lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
+	return err
+}
+
+func key(conversation int) string { return fmt.Sprintf("scale/%d", conversation) }
+
+// ingest stores all messages in batches, conversation by conversation.
+func (b *bench) ingest(ctx context.Context) error {
+	if err := b.open(ctx); err != nil {
+		return err
+	}
+	var took time.Duration
+	for c := range b.Conversations {
+		session := b.engine.Session(key(c))
+		conv, err := session.Conversation(ctx)
+		if err != nil {
+			return err
+		}
+		b.convs = append(b.convs, conv.ID)
+		share := b.Messages/b.Conversations + btoi(c < b.Messages%b.Conversations)
+		for share > 0 {
+			ms := b.make(min(share, batch))
+			share -= len(ms)
+			at := time.Now()
+			if err := session.Append(ctx, ms...); err != nil {
+				return err
+			}
+			took += time.Since(at)
+		}
+	}
+	b.IngestPerSecond = float64(b.Messages) / took.Seconds()
+	return nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (b *bench) make(n int) []llms.Message {
+	ms := make([]llms.Message, n)
+	for i := range ms {
+		ms[i] = message(b.written)
+		b.written++
+	}
+	return ms
+}
+
+// baseline inserts the same rows by hand.
+func (b *bench) baseline(ctx context.Context) error {
+	took, err := insertByHand(ctx, b.path, b.path+".sql")
+	if err != nil {
+		return err
+	}
+	b.SQLPerSecond = float64(b.Messages) / took.Seconds()
+	b.Ratio = b.IngestPerSecond / b.SQLPerSecond
+	return removeDatabase(b.path + ".sql")
+}
+
+// index finishes the search index, which follows the data in the background,
+// so that what follows is not timed beside it.
+func (b *bench) index(ctx context.Context) error {
+	at := time.Now()
+	if err := b.db.Reindex(ctx); err != nil {
+		return err
+	}
+	b.IndexPerSecond = float64(b.Messages) / time.Since(at).Seconds()
+	return nil
+}
+
+// appends times durable appends of single messages.
+func (b *bench) appends(ctx context.Context) error {
+	times := make([]time.Duration, 0, b.Samples)
+	for i := range b.Samples {
+		session, err := b.engine.Resume(ctx, b.pick(i))
+		if err != nil {
+			return err
+		}
+		m := b.make(1)
+		at := time.Now()
+		if err := session.Append(ctx, m...); err != nil {
+			return err
+		}
+		times = append(times, time.Since(at))
+	}
+	b.Append = quantiles(times)
+	return nil
+}
+
+// pick spreads samples over the conversations.
+func (b *bench) pick(i int) store.ConversationID { return b.convs[i*7919%len(b.convs)] }
+
+// compact folds with a summariser that takes no time, so that what is left is
+// the engine's own.
+func (b *bench) compact(ctx context.Context) error {
+	var took time.Duration
+	for i := range min(len(b.convs), b.Samples) {
+		// Spread conversations are below every threshold; fold them anyway.
+		o := lcm.CompactOptions{Budget: b.Budget, Full: len(b.convs) > 1}
+		r, err := b.engine.Compact(ctx, b.pick(i), o)
+		if err != nil {
+			return err
+		}
+		took += r.Elapsed
+		b.Passes += r.Passes
+	}
+	if b.Passes > 0 {
+		b.PassMillis = millis(took) / float64(b.Passes)
+	}
+	return nil
+}
+
+// contexts times Context as a fresh process has it, and as a running agent
+// that has just appended a message has it.
+func (b *bench) contexts(ctx context.Context) error {
+	var cold, warm []time.Duration
+	for i := range b.Samples {
+		session, err := b.engine.Resume(ctx, b.pick(i))
+		if err != nil {
+			return err
+		}
+		for _, times := range []*[]time.Duration{&cold, &warm} {
+			at := time.Now()
+			view, err := session.Context(ctx, b.Budget)
+			if err != nil {
+				return err
+			}
+			*times = append(*times, time.Since(at))
+			b.ContextTokens = max(b.ContextTokens, view.Tokens)
+			if i%10 == 0 {
+				if err := session.Append(ctx, b.make(1)...); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	b.Cold, b.Warm = quantiles(cold), quantiles(warm)
+	return nil
+}
+
+// weigh compares the size of the database with that of what was said.
+func (b *bench) weigh(ctx context.Context) error {
+	st, err := b.db.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	b.RawBytes = st.Bytes
+	b.RSSBytes = rss()
+	if err := b.db.Close(); err != nil {
+		return err
+	}
+	b.db = nil
+	info, err := os.Stat(b.path)
+	if err != nil {
+		return err
+	}
+	b.DatabaseBytes = info.Size()
+	b.BytesPerRaw = float64(b.DatabaseBytes) / float64(b.RawBytes)
+	return nil
+}
