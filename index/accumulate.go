@@ -11,18 +11,17 @@ import (
 type found struct {
 	share int
 	doc   uint32
-	id    int64
 	score float64
-	row   docRow
 }
 
-// compare orders by score, then newest first, so that results never depend on
-// the order of work.
+// compare orders by score, then newest first: segments are in order of ids, and
+// so are the documents in them.
 func (f found) compare(g found) int {
-	if c := cmp.Compare(g.score, f.score); c != 0 {
-		return c
-	}
-	return cmp.Compare(g.id, f.id)
+	return cmp.Or(cmp.Compare(g.score, f.score), f.newer(g))
+}
+
+func (f found) newer(g found) int {
+	return cmp.Or(cmp.Compare(g.share, f.share), cmp.Compare(g.doc, f.doc))
 }
 
 // best keeps the n best of what it is given, the worst on top.
@@ -44,14 +43,9 @@ func (h *best) Pop() any {
 
 func (h *best) compare(f, g found) int {
 	if h.byID {
-		return cmp.Compare(g.id, f.id)
+		return f.newer(g)
 	}
 	return f.compare(g)
-}
-
-// wants reports whether a score could enter; it spares reading a row.
-func (h *best) wants(score float64) bool {
-	return h.byID || len(h.list) < h.n || score >= h.list[0].score
 }
 
 func (h *best) offer(f found) {
@@ -226,18 +220,14 @@ func (p *phase) collect(n int, s *sums, into *best) error {
 		if mask&must != must || mask&not != 0 || mask&^not == 0 {
 			continue
 		}
-		if sh.plain && !into.wants(f.score) {
-			p.matched++
-			continue
-		}
-		if f.row, err = sh.r.doc(doc); err != nil {
-			return err
-		}
-		if !sh.plain && !p.filter.pass(f.row) {
-			continue
+		if !sh.plain {
+			if row, err := sh.r.doc(doc); err != nil {
+				return err
+			} else if !p.filter.pass(row) {
+				continue
+			}
 		}
 		p.matched++
-		f.id = f.row.id
 		into.offer(f)
 	}
 	return nil

@@ -28,10 +28,11 @@ type docRow struct {
 	passage      uint32 // its first passage
 }
 
-const docRowBytes = 28
+const docRowBytes = 24
 
-func (d docRow) append(dst []byte, info Info, minTime int64) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(d.id-info.FirstID))
+// append writes all but the id, which has a column of its own: candidates are
+// many, and most are asked for nothing else.
+func (d docRow) append(dst []byte, minTime int64) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(d.conversation))
 	dst = binary.LittleEndian.AppendUint32(dst, d.session)
 	dst = binary.LittleEndian.AppendUint32(dst, d.passage)
@@ -41,21 +42,31 @@ func (d docRow) append(dst []byte, info Info, minTime int64) []byte {
 	return append(dst, d.role, d.flags)
 }
 
+// docID is the id of a document.
+func (r *reader) docID(n uint32) (int64, error) {
+	offset, err := r.uint32At(streamIDs, n)
+	return r.seg.info.FirstID + int64(offset), err
+}
+
 func (r *reader) doc(n uint32) (docRow, error) {
+	id, err := r.docID(n)
+	if err != nil {
+		return docRow{}, err
+	}
 	b, err := r.read(streamDocs, int64(n)*docRowBytes, docRowBytes)
 	if err != nil {
 		return docRow{}, err
 	}
 	var t [8]byte
-	copy(t[:6], b[20:26])
+	copy(t[:6], b[16:22])
 	return docRow{
-		id:           r.seg.info.FirstID + int64(binary.LittleEndian.Uint32(b)),
-		conversation: int64(binary.LittleEndian.Uint64(b[4:])),
-		session:      binary.LittleEndian.Uint32(b[12:]),
-		passage:      binary.LittleEndian.Uint32(b[16:]),
+		id:           id,
+		conversation: int64(binary.LittleEndian.Uint64(b)),
+		session:      binary.LittleEndian.Uint32(b[8:]),
+		passage:      binary.LittleEndian.Uint32(b[12:]),
 		time:         r.seg.minTime + int64(binary.LittleEndian.Uint64(t[:])),
-		role:         b[26],
-		flags:        b[27],
+		role:         b[22],
+		flags:        b[23],
 	}, nil
 }
 

@@ -145,6 +145,7 @@ func (p *phase) allCommon(chosen []int) bool {
 // scoredDoc is a candidate that was read.
 type scoredDoc struct {
 	found
+	id   int64
 	text textScore
 	read bool
 }
@@ -177,7 +178,11 @@ func (p *phase) read(list []found, req Request, fetch Fetch, res *Result) ([]Can
 	p.placed = make(map[int64]place, len(docs))
 	for _, d := range docs {
 		p.placed[d.id] = place{d.share, d.doc}
-		c := p.candidate(d.found)
+		row, err := p.shares[d.share].r.doc(d.doc)
+		if err != nil {
+			return nil, err
+		}
+		c := candidate(row, d.score)
 		if d.read {
 			c.Score, c.Counts, c.Dated = sc.total(d.text, weights.Pair), d.text.counts, d.text.dated
 		}
@@ -190,8 +195,12 @@ func (p *phase) readBatch(sc *scorer, batch []found, fetch Fetch) ([]scoredDoc, 
 	ids := make([]int64, len(batch))
 	at := make(map[int64]int, len(batch))
 	for i, f := range batch {
-		ids[i] = f.id
-		at[f.id] = i
+		id, err := p.shares[f.share].r.docID(f.doc)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+		at[id] = i
 	}
 	docs := make([]scoredDoc, len(batch))
 	keep := make([]bool, len(batch))
@@ -200,7 +209,7 @@ func (p *phase) readBatch(sc *scorer, batch []found, fetch Fetch) ([]scoredDoc, 
 		if !ok {
 			return true
 		}
-		docs[i].found = batch[i]
+		docs[i].found, docs[i].id = batch[i], id
 		if keep[i] = p.query.satisfied(text); keep[i] && len(text) <= scoreTextBytes {
 			docs[i].text, docs[i].read = sc.score(text), true
 		}
@@ -221,8 +230,8 @@ func (p *phase) readBatch(sc *scorer, batch []found, fetch Fetch) ([]scoredDoc, 
 	return out, nil
 }
 
-func (p *phase) candidate(f found) Candidate {
-	return Candidate{ID: f.id, Conversation: f.row.conversation, Time: f.row.time, Role: f.row.role, Score: f.score}
+func candidate(row docRow, score float64) Candidate {
+	return Candidate{ID: row.id, Conversation: row.conversation, Time: row.time, Role: row.role, Score: score}
 }
 
 // order ranks the candidates, with their neighbours, as the request asks.

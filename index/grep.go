@@ -114,10 +114,7 @@ func (r *reader) candidates(req GrepRequest) ([]int64, error) {
 			blocks[i] = uint32(i)
 		}
 	}
-	scope := make(map[int64]bool, len(req.Filter.Conversations))
-	for _, c := range req.Filter.Conversations {
-		scope[c] = true
-	}
+	accept := r.acceptor(req)
 	var ids []int64
 	for _, block := range slices.Backward(blocks) {
 		first, err := r.uint32At(streamBlocks, block)
@@ -131,14 +128,34 @@ func (r *reader) candidates(req GrepRequest) ([]int64, error) {
 			}
 		}
 		for doc := int64(end) - 1; doc >= int64(first); doc-- {
-			row, err := r.doc(uint32(doc))
+			id, ok, err := accept(uint32(doc))
 			if err != nil {
 				return nil, err
 			}
-			if (len(scope) == 0 || scope[row.conversation]) && (req.Below == 0 || row.id < req.Below) && req.Filter.pass(row) {
-				ids = append(ids, row.id)
+			if ok {
+				ids = append(ids, id)
 			}
 		}
 	}
 	return ids, nil
+}
+
+// acceptor tells whether the request asks for a document. It reads more than
+// the id only when there is something to filter by.
+func (r *reader) acceptor(req GrepRequest) func(doc uint32) (int64, bool, error) {
+	if len(req.Filter.Conversations) == 0 && req.Filter.plain(r.seg) {
+		return func(doc uint32) (int64, bool, error) {
+			id, err := r.docID(doc)
+			return id, req.Below == 0 || id < req.Below, err
+		}
+	}
+	scope := make(map[int64]bool, len(req.Filter.Conversations))
+	for _, c := range req.Filter.Conversations {
+		scope[c] = true
+	}
+	return func(doc uint32) (int64, bool, error) {
+		row, err := r.doc(doc)
+		inScope := len(scope) == 0 || scope[row.conversation]
+		return row.id, inScope && (req.Below == 0 || row.id < req.Below) && req.Filter.pass(row), err
+	}
 }

@@ -43,7 +43,7 @@ func (p *phase) surround(list []Candidate) ([]Candidate, error) {
 			if _, ok := have[other.id]; ok || !p.filter.pass(other) {
 				continue
 			}
-			c := p.candidate(found{share: beside.share, doc: beside.doc, id: other.id, row: other})
+			c := candidate(other, 0)
 			if c.Session, err = p.session(beside, other); err != nil {
 				return nil, err
 			}

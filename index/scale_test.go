@@ -98,6 +98,7 @@ type scaleDB struct {
 	conn     *sqlite3.Conn
 	section  *sqlite3.Stmt
 	text     *sqlite3.Stmt
+	cache    *index.Cache
 	segments []*index.Segment
 	last     int64
 }
@@ -148,7 +149,7 @@ func (db *scaleDB) put(sealed index.Sealed) *index.Segment {
 		db.must(insert.BindInt64(1, db.last), insert.BindInt64(2, int64(n)), insert.BindBlob(3, b), insert.Exec())
 	}
 	db.must(insert.Close())
-	seg, err := index.Open(db.t.Context(), db, db.last)
+	seg, err := index.Open(db.t.Context(), db.cache, db.last)
 	db.must(err)
 	return seg
 }
@@ -188,6 +189,7 @@ func (db *scaleDB) seal(docs []index.Doc) (build, merge time.Duration) {
 func openScale(t testing.TB, n int) *scaleDB {
 	t.Helper()
 	db := &scaleDB{t: t}
+	db.cache = index.NewCache(db, 32<<20)
 	var err error
 	db.conn, err = sqlite3.OpenContext(t.Context(), t.TempDir()+"/scale.db")
 	db.must(err)

@@ -56,7 +56,8 @@ const (
 	streamPostings           // word posting lists
 	streamLengths            // words in each passage, one byte
 	streamPassageDocs        // document of each passage, four bytes
-	streamDocs               // document records
+	streamIDs                // id of each document, less the first, four bytes
+	streamDocs               // the rest of each document
 	streamTalks              // conversations and their ranges of passages
 	streamGramTerms          // trigram directory blocks
 	streamGrams              // trigram posting lists

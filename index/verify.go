@@ -1,6 +1,10 @@
 package index
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // satisfied checks what postings cannot: quoted phrases, in their order and
 // unstemmed, and required or excluded beginnings of words.
@@ -8,7 +12,7 @@ func (q *Query) satisfied(text []byte) bool {
 	if !q.verifies() {
 		return true
 	}
-	words := plainWords(text)
+	words := rawWords(text)
 	for _, ph := range q.phrases {
 		if (ph.must || ph.not) && containsRun(words, ph.words) == ph.not {
 			return false
@@ -27,13 +31,13 @@ func (q *Query) verifies() bool {
 // to.
 func (q *Query) preferred(text []byte, idf []float64) float64 {
 	sum := 0.0
-	var words []string
+	var words []token
 	for _, ph := range q.phrases {
 		if ph.must || ph.not {
 			continue
 		}
 		if words == nil {
-			words = plainWords(text)
+			words = rawWords(text)
 		}
 		if containsRun(words, ph.words) {
 			for _, n := range ph.terms {
@@ -46,7 +50,7 @@ func (q *Query) preferred(text []byte, idf []float64) float64 {
 
 // prefixesSatisfied also refuses a text that was found only through a stem too
 // short to tell.
-func (q *Query) prefixesSatisfied(words []string) bool {
+func (q *Query) prefixesSatisfied(words []token) bool {
 	optional, others := 0, false
 	has := false
 	for _, t := range q.terms {
@@ -54,9 +58,7 @@ func (q *Query) prefixesSatisfied(words []string) bool {
 			others = others || !t.not
 			continue
 		}
-		present := slices.ContainsFunc(words, func(w string) bool {
-			return len(w) >= len(t.prefix) && w[:len(t.prefix)] == t.prefix
-		})
+		present := slices.ContainsFunc(words, func(w token) bool { return w.begins(t.prefix) })
 		if t.must && !present || t.not && present {
 			return false
 		}
@@ -68,11 +70,44 @@ func (q *Query) prefixesSatisfied(words []string) bool {
 	return optional == 0 || has || others
 }
 
-func containsRun(words, run []string) bool {
+// rawWords returns the words of a text, unfolded.
+func rawWords(text []byte) []token {
+	var out []token
+	runs := spans{text: text}
+	for sp, ok := runs.next(); ok; sp, ok = runs.next() {
+		start := len(out)
+		out = analyse(out, text, sp)
+		out = append(out[:start], slices.DeleteFunc(out[start:], token.whole)...)
+	}
+	return out
+}
+
+func containsRun(words []token, run []string) bool {
 	for i := 0; i+len(run) <= len(words); i++ {
-		if slices.Equal(words[i:i+len(run)], run) {
+		n := 0
+		for n < len(run) && words[i+n].is(run[n]) {
+			n++
+		}
+		if n == len(run) {
 			return true
 		}
 	}
 	return false
+}
+
+// is reports whether the token's unstemmed form is the word. Nearly all tokens
+// differ in their first letter, which is told without folding them.
+func (t token) is(word string) bool {
+	if c := t.raw[0]; c < utf8.RuneSelf && asciiFold[c] != word[0] {
+		return false
+	}
+	return plainForm(t) == word
+}
+
+// begins reports whether the token's unstemmed form begins with the prefix.
+func (t token) begins(prefix string) bool {
+	if c := t.raw[0]; c < utf8.RuneSelf && asciiFold[c] != prefix[0] {
+		return false
+	}
+	return strings.HasPrefix(plainForm(t), prefix)
 }

@@ -76,11 +76,13 @@ func (w *segmentWriter) describe(text int64) {
 	for _, d := range w.rows {
 		h.minTime, h.maxTime = min(h.minTime, d.time), max(h.maxTime, d.time)
 	}
+	ids := make([]byte, 0, 4*len(w.rows))
 	docs := make([]byte, 0, docRowBytes*len(w.rows))
 	for _, d := range w.rows {
-		docs = d.append(docs, h.info, h.minTime)
+		ids = binary.LittleEndian.AppendUint32(ids, uint32(d.id-h.info.FirstID))
+		docs = d.append(docs, h.minTime)
 	}
-	w.streams[streamDocs] = docs
+	w.streams[streamIDs], w.streams[streamDocs] = ids, docs
 }
 
 // setBlocks records the first document of each block, before any gram is added.
@@ -109,7 +111,7 @@ func (w *segmentWriter) finish() Sealed {
 	}
 	size := func(stream int) int64 { return int64(len(w.streams[stream])) }
 	h.info.GramBytes = size(streamGramTerms) + size(streamGrams) + size(streamBlocks)
-	h.info.DocBytes = size(streamDocs) + size(streamTalks)
+	h.info.DocBytes = size(streamIDs) + size(streamDocs) + size(streamTalks)
 	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs)
 	sections[0] = sealSection(h.encode())
 	return Sealed{Info: h.info, Sections: sections}
