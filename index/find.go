@@ -55,7 +55,10 @@ type Result struct {
 
 // Search answers a full-text query over the segments.
 func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, error) {
-	p := &phase{ctx: ctx, query: req.Query, filter: req.Filter}
+	p := &phase{ctx: ctx, limits: defaultLimits, query: req.Query, filter: req.Filter}
+	if ix.limits != nil {
+		p.limits = *ix.limits
+	}
 	if err := p.open(ix); err != nil {
 		return Result{}, err
 	}
@@ -108,7 +111,7 @@ func (p *phase) candidates(req Request) ([]found, error) {
 	}
 	budget := math.MaxInt
 	if p.allCommon(chosen) && !p.query.verifies() {
-		budget, p.newest = newestBudget, true
+		budget, p.newest = p.limits.newest, true
 	}
 	for n := len(p.shares) - 1; n >= 0; n-- {
 		if err := p.ctx.Err(); err != nil {
@@ -135,7 +138,7 @@ func (p *phase) candidates(req Request) ([]found, error) {
 // allCommon reports that even the rarest word is too common to rank every match.
 func (p *phase) allCommon(chosen []int) bool {
 	for _, i := range chosen {
-		if t := p.query.terms[i]; !t.not && p.lists[i].df > 0 && p.lists[i].df <= postingBudget/8 {
+		if t := p.query.terms[i]; !t.not && p.lists[i].df > 0 && int(p.lists[i].df) <= p.limits.common {
 			return false
 		}
 	}

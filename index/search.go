@@ -41,11 +41,19 @@ func (f *Filter) pass(d docRow) bool {
 		(f.Accept == nil || f.Accept(d.id))
 }
 
-// Bounds of the work of one search, chosen by measuring at a million documents.
+// limits bound the work of one search.
+type limits struct {
+	postings int // decoded before common words wait for the candidates of others
+	common   int // passages with a word, above which it is too common to rank them all
+	newest   int // passages of the newest set, when every word is
+}
+
+// defaultLimits were chosen by measuring at a million documents.
+var defaultLimits = limits{postings: 1 << 20, common: 1 << 19, newest: 1 << 17}
+
+// More bounds.
 const (
 	candidateCount = 400       // documents scored against their text
-	postingBudget  = 1 << 20   // postings decoded before common words wait for candidates
-	newestBudget   = 1 << 16   // postings of the newest set, when all words are common
 	verifyLimit    = 20_000    // candidates read to verify phrases
 	prefixTerms    = 512       // terms that one prefix* stands for
 	scoreTextBytes = 256 << 10 // longer texts keep the score of their postings
@@ -58,11 +66,16 @@ const (
 )
 
 // Index is a set of segments in order of ids, seen as one.
-type Index struct{ Segments []*Segment }
+type Index struct {
+	Segments []*Segment
+
+	limits *limits // nil: defaultLimits
+}
 
 // phase is the state of one search over the segments.
 type phase struct {
 	ctx     context.Context
+	limits  limits
 	query   *Query
 	filter  Filter
 	shares  []*share
@@ -231,7 +244,7 @@ func (p *phase) choose() []int {
 	slices.SortStableFunc(order, func(x, y int) int { return int(p.lists[x].df) - int(p.lists[y].df) })
 	var chosen []int
 	scored := false
-	budget := postingBudget
+	budget := p.limits.postings
 	for _, i := range order {
 		t, df := p.query.terms[i], int(p.lists[i].df)
 		required := t.must || t.not

@@ -158,13 +158,13 @@ func TestSegmentsDoNotShow(t *testing.T) {
 		docs[i].Conversation = int64(i / 13 % 4)
 	}
 	whole := &library{docs: docs, ix: index.Index{Segments: []*index.Segment{seal(t, docs)}}}
+	divided := []*library{newLibrary(t, docs, 131), newLibrary(t, docs, 400), newLibrary(t, docs, 1100), newLibrary(t, docs, 131)}
+	for _, l := range divided[2:] {
+		n := len(l.ix.Segments)
+		l.ix.Segments = slices.Replace(l.ix.Segments, 0, n/2, merged(t, l.ix.Segments[:n/2]))
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		parts := newLibrary(t, docs, rapid.IntRange(150, 700).Draw(rt, "size"))
-		if n := len(parts.ix.Segments); n > 1 && rapid.Bool().Draw(rt, "merge") {
-			from := rapid.IntRange(0, n-2).Draw(rt, "from")
-			to := rapid.IntRange(from+1, n).Draw(rt, "to")
-			parts.ix.Segments = slices.Replace(parts.ix.Segments, from, to, merged(t, parts.ix.Segments[from:to]))
-		}
+		parts := rapid.SampledFrom(divided).Draw(rt, "parts")
 		query := strings.Join([]string{source.Word(rapid.IntRange(0, 300).Draw(rt, "a")), source.Word(rapid.IntRange(0, 3000).Draw(rt, "b")), source.Word(5)}, " ")
 		req := index.Request{Sort: index.Sort(rapid.IntRange(0, 2).Draw(rt, "sort"))}
 		if rapid.Bool().Draw(rt, "scoped") {
