@@ -9,45 +9,68 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
-// insertByHand copies the rows of a database into a fresh one of the same
-// schema by plain inserts, and returns how long the inserts took. Reading the
-// rows is not counted.
-func insertByHand(ctx context.Context, from, to string) (took time.Duration, err error) {
+// byHand copies the rows that the engine has just written into a fresh
+// database of the same schema by plain inserts, and adds up how long those
+// took. Reading the rows is not counted. It works in turns with the engine, so
+// that both meet the same machine.
+type byHand struct {
+	src, dst *sqlite3.Conn
+	begun    bool
+	took     time.Duration
+	err      error
+}
+
+func newByHand(ctx context.Context, from, to string) (*byHand, error) {
 	empty, err := sqlite.Open(ctx, to, sqlite.Options{})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := empty.Close(); err != nil {
-		return 0, err
+		return nil, err
 	}
 	src, err := connect(from)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, src.Close()) }()
 	dst, err := connect(to)
 	if err != nil {
-		return 0, err
+		return nil, errors.Join(err, src.Close())
 	}
-	defer func() { err = errors.Join(err, dst.Close()) }()
+	return &byHand{src: src, dst: dst}, nil
+}
 
-	h := &byHand{src: src, dst: dst}
-	// What messages refer to is there before the clock starts.
-	for _, table := range []string{"projects", "conversations"} {
-		if err := h.copyAll(ctx, table); err != nil {
-			return 0, err
-		}
+func (h *byHand) close() error { return errors.Join(h.src.Close(), h.dst.Close()) }
+
+// announce copies what the messages of a conversation refer to. It is not
+// timed.
+func (h *byHand) announce(ctx context.Context, conversation store.ConversationID) error {
+	var projects [][]any
+	if !h.begun { // the conversations of the benchmark share one
+		projects = h.rows("SELECT * FROM projects")
+		h.begun = true
 	}
-	h.took = 0
-	for _, run := range h.runs() {
-		if err := h.copyRun(ctx, run); err != nil {
-			return 0, err
-		}
+	conversations := h.rows("SELECT * FROM conversations WHERE id = ?", int64(conversation))
+	if h.err != nil {
+		return h.err
 	}
-	return h.took, h.err
+	before := h.took
+	defer func() { h.took = before }()
+	return h.insert(ctx, []rowset{{"projects", projects}, {"conversations", conversations}})
+}
+
+// follow inserts the messages of a batch and their places in the view, in one
+// transaction.
+func (h *byHand) follow(ctx context.Context, conversation store.ConversationID, first, last int64) error {
+	messages := h.rows("SELECT * FROM messages WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq", int64(conversation), first, last)
+	items := h.rows("SELECT * FROM view WHERE conversation = ? AND pos BETWEEN ? AND ? ORDER BY pos", int64(conversation), first, last)
+	if h.err != nil {
+		return h.err
+	}
+	return h.insert(ctx, []rowset{{"messages", messages}, {"view", items}})
 }
 
 // connect opens a database with the settings of the store.
@@ -62,27 +85,6 @@ func connect(path string) (*sqlite3.Conn, error) {
 		}
 	}
 	return c, nil
-}
-
-type byHand struct {
-	src, dst *sqlite3.Conn
-	took     time.Duration
-	err      error
-}
-
-// run is what one transaction of the engine wrote.
-type run struct{ conversation, first, last int64 }
-
-// runs returns the messages of each conversation in batches.
-func (h *byHand) runs() []run {
-	var all []run
-	h.each("SELECT id, messages FROM conversations ORDER BY id", func(s *sqlite3.Stmt) {
-		id, messages := s.ColumnInt64(0), s.ColumnInt64(1)
-		for first := int64(1); first <= messages; first += batch {
-			all = append(all, run{id, first, min(messages, first+batch-1)})
-		}
-	})
-	return all
 }
 
 func (h *byHand) each(sql string, row func(*sqlite3.Stmt), args ...int64) {
@@ -101,25 +103,6 @@ func (h *byHand) each(sql string, row func(*sqlite3.Stmt), args ...int64) {
 		row(s)
 	}
 	h.err = errors.Join(h.err, s.Err(), s.Close())
-}
-
-// copyRun inserts the messages of a batch and their places in the view, in one
-// transaction.
-func (h *byHand) copyRun(ctx context.Context, r run) error {
-	messages := h.rows("SELECT * FROM messages WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq", r.conversation, r.first, r.last)
-	items := h.rows("SELECT * FROM view WHERE conversation = ? AND pos BETWEEN ? AND ? ORDER BY pos", r.conversation, r.first, r.last)
-	if h.err != nil {
-		return h.err
-	}
-	return h.insert(ctx, []rowset{{"messages", messages}, {"view", items}})
-}
-
-func (h *byHand) copyAll(ctx context.Context, table string) error {
-	rows := h.rows("SELECT * FROM " + table)
-	if h.err != nil {
-		return h.err
-	}
-	return h.insert(ctx, []rowset{{table, rows}})
 }
 
 type rowset struct {

@@ -18,10 +18,16 @@ type Machine struct {
 	Cores    int    `json:"cores"`
 	Go       string `json:"go"`
 	SQLite   string `json:"sqlite"`
+	// Load is the load average before the measurement: numbers of a machine
+	// that has other things to do say little.
+	Load string `json:"load,omitempty"`
 }
 
 func machine() (m Machine, err error) {
 	m = Machine{Platform: runtime.GOOS + "/" + runtime.GOARCH, CPU: field("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), Go: runtime.Version()}
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load, _, _ = strings.Cut(string(load), " ")
+	}
 	c, err := sqlite3.Open(":memory:")
 	if err != nil {
 		return m, err
