@@ -148,11 +148,21 @@ func (w memoryWriter) Fold(_ context.Context, n store.NewSummary) (store.Summary
 		made.Messages += from.Messages
 		made.Descendants += 1 + from.Descendants
 	}
+	if cost := sumTokens(n.Over); n.Tokens >= cost {
+		return store.Summary{}, fmt.Errorf("a summary of %d tokens replaces items of %d", n.Tokens, cost)
+	}
 	made.ID = store.SummaryID("sum_" + hex.EncodeToString(h.Sum(nil))[:16])
 	w.s.summaries[made.ID], w.s.sources[made.ID] = made, nodes
 	item := store.Item{Pos: n.Over[0].Pos, Node: store.Node{Summary: made.ID}, Tokens: n.Tokens, Depth: made.Depth}
 	w.s.items = slices.Replace(w.s.items, at, at+len(n.Over), item)
 	return made, nil
+}
+
+func sumTokens(items []store.Item) (tokens int) {
+	for _, it := range items {
+		tokens += it.Tokens
+	}
+	return tokens
 }
 
 func (w memoryWriter) Stub(_ context.Context, id store.MessageID, tokens int) error {

@@ -91,6 +91,7 @@ func TestPlan(t *testing.T) {
 			compact.Policy{Policy: tail.Policy, MaxDepth: 1}, relaxed},
 		{"around the pinned message", "a:1500 a:1500 u:500 " + repeat("(1:500 )1:500", 20) + " (1:33000 )1:33000", pressed, tail, "leaf 3-43 depth 0 pressure"},
 		{"never across the pinned message", repeat("a:1000", 11) + " u:500 " + repeat("(1:500 )1:500", 10) + " (1:33000 )1:33000", pressed, tail, "leaf 0-11 depth 0 pressure"},
+		{"a pair around the pinned message", repeat("a:1000", 11) + " (1:1000 u:500 )1:1000 " + repeat("(2:500 )2:500", 10) + " (3:33000 )3:33000", pressed, tail, "leaf 0-11 depth 0 pressure"},
 		{"never across a gap", repeat("a:1000", 11) + " | " + repeat("a:1000", 20), big, tail, "leaf 0-11 depth 0 pressure"},
 		{"only the tail is left", repeat("u:33000", 2) + " (1:8000 )1:8000", pressed, compact.Policy{Policy: assemble.Policy{FreshTail: 4, FreshTailTokens: 200_000}}, "leaf 0-1 depth 0 pressure"},
 		{"only the newest round is left", "u:10 (1:45000 )1:40000", pressed, tail, stuck},
