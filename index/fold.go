@@ -9,7 +9,11 @@ import (
 
 // wordTerm folds and stems one word into dst.
 func wordTerm(dst, raw []byte) []byte {
-	return stem(clip(withoutApostrophes(appendFold(dst, raw))))
+	word := clip(withoutApostrophes(appendFold(dst, raw)))
+	if base, ok := irregular[string(word)]; ok {
+		word = append(word[:0], base...)
+	}
+	return stem(word)
 }
 
 // withoutApostrophes drops a possessive 's and joins what other apostrophes

@@ -3,8 +3,8 @@ package index
 import "unicode/utf8"
 
 // hints tell at a glance that a word is none of the query's: folding and
-// stemming leave the first letters of a word alone. Most words of a text are
-// told apart so, without being analysed.
+// stemming leave the first letters of a word alone, and irregular forms are
+// known. Most words of a text are told apart so, without being analysed.
 type hints struct {
 	one      [256]bool   // first letters
 	two      [65536]bool // first two letters
@@ -20,12 +20,19 @@ func newHints(q *Query) *hints {
 			term, h.prefixes = t.prefix, true
 		}
 		h.wholes = h.wholes || term[0] == wholeMark
-		h.one[term[0]] = true
-		if len(term) > 1 {
-			h.two[int(term[0])<<8|int(term[1])] = true
+		h.add(term)
+		for _, form := range irregularOf[term] {
+			h.add(form)
 		}
 	}
 	return h
+}
+
+func (h *hints) add(word string) {
+	h.one[word[0]] = true
+	if len(word) > 1 {
+		h.two[int(word[0])<<8|int(word[1])] = true
+	}
 }
 
 // rejects is certain; what it is not sure of it accepts.
