@@ -106,6 +106,27 @@ func TestOneRunAtATime(t *testing.T) {
 	})
 }
 
+func TestLeaseIsRenewedDuringALongRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := conversation(400)
+		slow := &summariser{write: func(context.Context, summary.Request) (string, error) {
+			time.Sleep(50 * time.Second)
+			return "short\n" + summary.Footer + "x", nil
+		}}
+		done := make(chan compact.Report)
+		go func() {
+			done <- run(t, newRunner(t, compact.Config{Store: s, State: s, Summariser: slow}), compact.Soft)
+		}()
+		time.Sleep(2 * time.Minute) // the lease lasts 90 seconds
+		if rep := run(t, newRunner(t, compact.Config{Store: s, State: s}), compact.Soft); rep.Reason != compact.Busy {
+			t.Errorf("a second run: %v", rep)
+		}
+		if rep := <-done; rep.Reason != compact.Deadline || rep.Folds() != 3 {
+			t.Errorf("the slow run: %v", rep)
+		}
+	})
+}
+
 func TestLeaseOfADeadProcessExpires(t *testing.T) {
 	s := conversation(60)
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
