@@ -39,6 +39,11 @@ func run(ctx context.Context, a *app, args []string) int {
 		fang.WithVersion(version),
 		fang.WithoutManpage(),
 		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { a.report(err) }))
+	if err == nil {
+		if err = a.delivered(); err != nil {
+			a.report(err)
+		}
+	}
 	return exitCode(err)
 }
 
@@ -66,7 +71,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add("record", newImport(a), newConversations(a), newShow(a), newVerify(a), newStatus(a))
 	add("view", newContext(a), newTree(a), newCompact(a))
-	add("more", newDemo(a), newBench(a), newConfig(a), newVersion(a))
+	add("more", newDemo(a), newBench(a), newExplain(a), newConfig(a), newVersion(a))
 	root.SetCompletionCommandGroupID("more")
 	root.SetHelpCommandGroupID("more")
 	return root
