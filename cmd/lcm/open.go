@@ -69,7 +69,7 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archiv
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
 		return nil, failed(exitNotFound, "`lcm import FILE` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
-	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed"}
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: a.logger(cfg)}
 	db, err := sqlite.Open(ctx, path, o)
 	if n == toRead && errors.Is(err, store.ErrReadOnly) {
 		o.ReadOnly = true

@@ -29,9 +29,33 @@ type app struct {
 }
 
 func newApp(in io.Reader, out, err io.Writer) *app {
-	a := &app{in: in, out: out, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
+	a := &app{in: in, out: &remembering{w: out}, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
 	a.colour = a.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return a
+}
+
+// remembering keeps the first error of a writer, so that the commands need not
+// look at every line they print: a result that did not arrive is a failure.
+type remembering struct {
+	w   io.Writer
+	err error
+}
+
+func (r *remembering) Write(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.w.Write(p)
+	r.err = err
+	return n, err
+}
+
+// delivered reports whether everything that was printed has arrived.
+func (a *app) delivered() error {
+	if r, ok := a.out.(*remembering); ok && r.err != nil {
+		return failed(exitFailure, "see that there is room where the output goes", "print the result: %w", r.err)
+	}
+	return nil
 }
 
 func isTerminal(w io.Writer) bool {
