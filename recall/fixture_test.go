@@ -165,4 +165,3 @@ func messages(n int, text func(i int) string) []llms.Message {
 }
 
 func number(i int) string { return fmt.Sprintf("message number %d", i+1) }
-

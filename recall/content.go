@@ -1,0 +1,108 @@
+package recall
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// lookup turns the absence of an id into advice.
+func lookup(id string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return refuse("check the id, or find it with lcm_grep", "%s: %w", brief(id, 60), store.ErrNotFound)
+	}
+	return err
+}
+
+// original returns what a message said, with everything that was moved out of
+// it in its place: the text itself of a message that is text alone, else the
+// message as a transcript shows it. A record that does not decode is shown as
+// it is.
+func (s *Service) original(ctx context.Context, m store.Message) ([]byte, error) {
+	record, err := s.store.Record(ctx, m.ID)
+	if err != nil || m.Format == llms.FormatText {
+		return record, err
+	}
+	body, err := llms.Decode(m.Format, m.Body.Role, record)
+	if err != nil {
+		return record, nil
+	}
+	return []byte(body.Render()), nil
+}
+
+// fit returns how many bytes of a text cost at most so many tokens: whole
+// characters, and at least one.
+func (s *Service) fit(text []byte, tokens int) int {
+	// No tokenizer in use spends more than a token on a byte or makes one of
+	// hundreds of bytes of anything but blanks.
+	const bytesPerToken = 24
+	high := len(text)
+	if tokens < high/bytesPerToken {
+		high = boundary(text, tokens*bytesPerToken)
+	}
+	if s.cost(text[:high]) <= tokens {
+		return high
+	}
+	low := 0 // fits
+	for high-low > 1 {
+		mid := low + (high-low)/2
+		if s.cost(text[:boundary(text, mid)]) <= tokens {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if n := boundary(text, low); n > 0 {
+		return n
+	}
+	_, size := utf8.DecodeRune(text)
+	return size
+}
+
+func (s *Service) cost(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	return s.counter.Count(string(text))
+}
+
+// boundary moves a position back out of the inside of a character.
+func boundary(text []byte, at int) int {
+	if at <= 0 || at >= len(text) {
+		return max(0, min(at, len(text)))
+	}
+	for n := at; n >= 0 && n > at-utf8.UTFMax; n-- {
+		if utf8.RuneStart(text[n]) {
+			if _, size := utf8.DecodeRune(text[n:]); n+size > at {
+				return n
+			}
+			break
+		}
+	}
+	return at
+}
+
+// encode returns bytes as JSON can carry them: UTF-8 as it is, anything else
+// in base64, and the encoding says which.
+func encode(text string) (out, encoding string) {
+	if utf8.ValidString(text) {
+		return text, ""
+	}
+	return base64.StdEncoding.EncodeToString([]byte(text)), "base64"
+}
+
+func decode(text, encoding string) (string, error) {
+	switch encoding {
+	case "":
+		return text, nil
+	case "base64":
+		b, err := base64.StdEncoding.DecodeString(text)
+		return string(b), err
+	}
+	return "", fmt.Errorf("unknown encoding %q", encoding)
+}

@@ -1,0 +1,49 @@
+package recall_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/recall"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens in testdata")
+
+// What models read is reviewed as prose.
+func TestText(t *testing.T) {
+	s := newStory(t)
+	c, _, _, top := deep(s.fixture)
+	here := recall.Where{Current: c}
+	for name, text := range map[string]string{
+		"grep":             s.grep(recall.GrepRequest{Pattern: "deployment|marmalade", Context: 1, Where: recall.Where{AllConversations: true}}).Text(),
+		"grep_words":       s.grep(recall.GrepRequest{Pattern: "Which certificate does the deployment lack?", Mode: "full_text", Limit: 3, Where: s.here()}).Text(),
+		"grep_nothing":     s.grep(recall.GrepRequest{Pattern: "zeppelins", Where: s.here()}).Text(),
+		"grep_files":       s.grep(recall.GrepRequest{Pattern: "marmalade", Scope: "files", Where: s.here()}).Text(),
+		"describe_summary": s.describe(recall.DescribeRequest{ID: string(top.ID), Where: here}).Text(),
+		"describe_file":    s.describe(recall.DescribeRequest{ID: s.file, StartLine: 201, EndLine: 201, Where: s.here()}).Text(),
+		"describe_message": s.describe(recall.DescribeRequest{ID: "msg_2", Where: s.here()}).Text(),
+		"expand":           s.expand(recall.ExpandRequest{SummaryIDs: []string{string(top.ID)}, TokenCap: 20, Where: here}).Text(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			text = regexp.MustCompile(`nextCursor: \S+`).ReplaceAllString(text, "nextCursor: …")
+			path := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), text); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
