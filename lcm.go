@@ -47,6 +47,7 @@ type Engine struct {
 	runner   *compact.Runner
 	settings settings
 	budgets  sync.Map // of the last Context of each conversation
+	asking   asking
 
 	mu     sync.Mutex
 	keeper *compact.Maintainer // started when there is first something to fold
@@ -65,6 +66,7 @@ type settings struct {
 	clock      func() time.Time
 	log        *slog.Logger
 	foreground bool
+	expansion  expansion
 }
 
 // Option sets something of an Engine.

@@ -1,0 +1,116 @@
+package lcm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+)
+
+// expansion is how questions about the record are answered.
+type expansion struct {
+	engine llms.Engine
+	limits delegation.Limits
+}
+
+// WithExpansionModel has questions about the record answered by a model of its
+// own. Without it they are answered by the model of the agent that asks (see
+// [CallerModel]), and without that by verbatim passages.
+func WithExpansionModel(e llms.Engine) Option {
+	return func(s *settings) error {
+		if e == nil {
+			return errors.New("the expansion model is nil")
+		}
+		s.expansion.engine = e
+		return nil
+	}
+}
+
+// WithExpansionLimits bounds what one question about the record may cost. Zero
+// fields keep their defaults.
+func WithExpansionLimits(l delegation.Limits) Option {
+	return func(s *settings) error { s.expansion.limits = l; return nil }
+}
+
+// asking is made when the record is first asked.
+type asking struct {
+	once       sync.Once
+	recall     *recall.Service
+	delegation *delegation.Delegation
+	err        error
+}
+
+func (e *Engine) ready() (*asking, error) {
+	a := &e.asking
+	a.once.Do(func() {
+		if a.recall, a.err = recall.New(e.store, recall.WithCounter(e.settings.counter)); a.err != nil {
+			return
+		}
+		c := delegation.Config{
+			Recall: a.recall, Store: e.store, Counter: e.settings.counter, Clock: e.settings.clock, Limits: e.settings.expansion.limits,
+		}
+		if model := e.settings.expansion.engine; model != nil {
+			c.Runner = subAgents{model}
+		}
+		a.delegation, a.err = delegation.New(c)
+	})
+	return a, a.err
+}
+
+// Recall returns what searches, describes and expands the engine's record.
+func (e *Engine) Recall() (*recall.Service, error) {
+	a, err := e.ready()
+	if err != nil {
+		return nil, err
+	}
+	return a.recall, nil
+}
+
+// Delegation returns what answers questions about the engine's record.
+func (e *Engine) Delegation() (*delegation.Delegation, error) {
+	a, err := e.ready()
+	if err != nil {
+		return nil, err
+	}
+	return a.delegation, nil
+}
+
+// Ask answers a question about the record. The request says where to look; a
+// session's [Session.Ask] looks in the session.
+func (e *Engine) Ask(ctx context.Context, r delegation.Request) (delegation.Answer, error) {
+	d, err := e.Delegation()
+	if err != nil {
+		return delegation.Answer{}, err
+	}
+	return d.Ask(ctx, r)
+}
+
+// Ask answers a question about the session's record, or with AllConversations
+// about all of it: what lcm_expand_query does, for programs. Questions of one
+// session take turns.
+func (s *Session) Ask(ctx context.Context, r delegation.Request) (delegation.Answer, error) {
+	id, err := s.active(ctx)
+	if err != nil {
+		return delegation.Answer{}, err
+	}
+	r.Current = id
+	if r.Caller == "" {
+		r.Caller = s.open.Key
+	}
+	if r.Agent == "" {
+		r.Agent = s.open.Agent
+	}
+	return s.engine.Ask(ctx, r)
+}
+
+// SubAgents returns what runs sub-agents of package delegation on a model.
+func SubAgents(e llms.Engine) (delegation.Runner, error) {
+	if e == nil {
+		return nil, fmt.Errorf("lcm: sub-agents need a model")
+	}
+	return subAgents{e}, nil
+}

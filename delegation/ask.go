@@ -1,0 +1,236 @@
+package delegation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Ask answers a question. It fails only where the question itself is wrong
+// (the error says what to mend), where the record cannot be read, and where
+// ctx ends; a model that fails is replaced by evidence.
+func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
+	if delegated(ctx) {
+		return Answer{}, ErrRecursion
+	}
+	if err := r.check(); err != nil {
+		return Answer{}, err
+	}
+	done, err := d.turns.take(ctx, r.Caller)
+	if err != nil {
+		return Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
+	}
+	defer done()
+	p, err := d.plan(ctx, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !p.found {
+		return nothing(r, p), nil
+	}
+	runner := d.config.Runner
+	if runner == nil {
+		runner = r.Runner
+	}
+	switch {
+	case r.Output == OutputEvidence:
+		return d.evidence(ctx, r, p, "")
+	case runner == nil:
+		return d.evidence(ctx, r, p, "no_model: no model is configured to answer with (LCM_EXPANSION_MODEL)")
+	}
+	a, err := d.delegate(ctx, r, p, runner)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Answer{}, context.Cause(ctx)
+		}
+		return d.evidence(ctx, r, p, reason(err))
+	}
+	return a, nil
+}
+
+// nothing says what was searched, and what to try.
+func nothing(r Request, p *plan) Answer {
+	a := Answer{Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{}, Notes: p.notes}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Nothing in %s matches %q", p.scope, clip(r.Query, 120))
+	if r.Query == "" {
+		b.Reset()
+		fmt.Fprintf(&b, "Nothing in %s matches the question", p.scope)
+	}
+	b.WriteString(": messages and summaries were searched, tool calls and files included. ")
+	if p.elsewhere != nil {
+		fmt.Fprintf(&b, "Other conversations have %d matches: ask again with allConversations: true. ", p.elsewhere.Hits)
+	}
+	b.WriteString("Try other words for the query, or find them with lcm_grep and pass summaryIds.")
+	a.Answer = b.String()
+	a.Reason = "no_match: nothing was found to answer from"
+	return a
+}
+
+// outcome is what one sub-agent's answer came to.
+type outcome struct {
+	answer Answer
+	err    error
+}
+
+// delegate asks a sub-agent for each bucket, side by side under one deadline,
+// and merges what they say.
+func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.config.Limits.Timeout, errTimeout)
+	defer cancel()
+	asked := p.buckets[:min(len(p.buckets), d.config.Limits.Parallel)]
+	outcomes := make([]outcome, len(asked))
+	var running sync.WaitGroup
+	for i, b := range asked {
+		share := r
+		share.MaxTokens = max(MinMaxTokens, r.MaxTokens/len(asked))
+		running.Go(func() {
+			outcomes[i].answer, outcomes[i].err = d.askChild(ctx, share, b, runner, d.config.Limits.ExpandTokens/len(asked))
+		})
+	}
+	running.Wait()
+	a, err := merge(outcomes, asked, r, d.count)
+	if err != nil {
+		return a, err
+	}
+	a.Scope, a.Model, a.Method = p.scope, runner.Name(), MethodDelegated
+	a.Notes = append(append([]string{}, p.notes...), a.Notes...)
+	skip(&a, p.buckets[len(asked):])
+	return a, nil
+}
+
+// skip says which conversations matched but were not asked.
+func skip(a *Answer, rest []*bucket) {
+	for _, b := range rest {
+		a.Skipped = append(a.Skipped, b.conversations[0])
+	}
+	if n := len(a.Skipped); n > 0 {
+		a.note("%d more conversations match but were not asked: ask again with conversationId for one of skippedConversationIds", n)
+	}
+}
+
+// Why a sub-agent has no answer. The codes begin the reason that the caller
+// reads.
+var (
+	errTimeout = errors.New("timeout")
+	errSpawn   = errors.New("spawn_failed")
+	errModel   = errors.New("model_failed")
+	errReply   = errors.New("reply_invalid")
+	errPanic   = errors.New("panic")
+)
+
+func reason(err error) string {
+	return clip(err.Error(), 400) + "; the passages below are quoted from the record instead"
+}
+
+// askChild runs one sub-agent from its grant to its verified answer.
+func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner Runner, tokens int) (Answer, error) {
+	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
+	deadline, _ := ctx.Deadline()
+	grant := newGrant(Allowance{
+		Session: key, Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
+		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
+		Expires: d.config.Clock().Add(time.Until(deadline)),
+	}, d.config, uuid()[:8])
+	d.enter(key, grant)
+	defer d.leave(key, grant)
+	said, err := d.converse(ctx, r, b, runner, grant, key)
+	if err != nil {
+		return Answer{}, err
+	}
+	return d.verified(ctx, r, b, grant, said)
+}
+
+// enter and leave keep the list of what is alive.
+func (d *Delegation) enter(key string, g *Grant) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.children[key] = g
+}
+
+func (d *Delegation) leave(key string, g *Grant) {
+	g.Revoke()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.children, key)
+}
+
+// converse has the sub-agent work on its task in a goroutine of its own: one
+// that ignores its context is left behind, with a revoked grant.
+func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner Runner, grant *Grant, key string) (reply, error) {
+	type result struct {
+		reply
+		err error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		out := result{err: fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)}
+		defer func() {
+			if p := recover(); p != nil {
+				out.err = fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p)
+			}
+			ended <- out
+		}()
+		out.reply, out.err = d.talk(context.WithValue(ctx, delegatedKey{}, key), r, b, runner, grant, key)
+	}()
+	select {
+	case out := <-ended:
+		if out.err != nil && ctx.Err() != nil {
+			return reply{}, d.gaveUp(ctx)
+		}
+		return out.reply, out.err
+	case <-ctx.Done():
+		return reply{}, d.gaveUp(ctx)
+	}
+}
+
+func (d *Delegation) gaveUp(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		return fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, d.config.Limits.Timeout)
+	}
+	return context.Cause(ctx)
+}
+
+// talk puts the task to a sub-agent and, where its reply cannot be read, asks
+// once more for the form of it.
+func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runner, grant *Grant, key string) (reply, error) {
+	task, err := taskPrompt(r, b)
+	if err != nil {
+		return reply{}, err
+	}
+	session, err := runner.Spawn(ctx, Child{Key: key, System: systemPrompt, Tools: tools(grant)})
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: %w", errSpawn, err)
+	}
+	defer session.Close()
+	text, err := session.Ask(ctx, task)
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: %w", errModel, err)
+	}
+	said, problem := parseReply(text)
+	if problem == nil {
+		return said, nil
+	}
+	grant.seal()
+	again, err := againPrompt(problem)
+	if err != nil {
+		return reply{}, err
+	}
+	if text, err = session.Ask(ctx, again); err != nil {
+		return reply{}, fmt.Errorf("%w: %w", errModel, err)
+	}
+	if said, problem = parseReply(text); problem != nil {
+		return reply{}, fmt.Errorf("%w: the sub-agent's reply could not be read, twice: %w", errReply, problem)
+	}
+	return said, nil
+}
+
+func (d *Delegation) count(text string) int {
+	if text == "" {
+		return 0
+	}
+	return d.config.Counter.Count(text)
+}

@@ -1,0 +1,157 @@
+package delegation
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/index"
+	"github.com/lossless-context/lcm/store"
+)
+
+// quoteBytes is about how long a quote is.
+const quoteBytes = 200
+
+// verified turns what a sub-agent said into an answer. All numbers are the
+// ledger's; a citation that the ledger does not know is dropped, and the
+// answer says so.
+func (d *Delegation) verified(ctx context.Context, r Request, b *bucket, g *Grant, said reply) (Answer, error) {
+	read, err := g.account(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{
+		CitedIDs: []string{}, Citations: []Citation{},
+		ExpandedSummaryCount: len(read.opened), TotalSourceTokens: read.tokens,
+	}
+	text, cut := shorten(d.count, strings.TrimSpace(said.Answer), r.MaxTokens)
+	a.Answer = text
+	a.cut(cut, read.cut)
+	if read.unread && !read.cut {
+		a.note("the sub-agent answered before it had read everything that it could")
+	}
+	if len(read.order) == 0 {
+		a.note("the sub-agent read nothing: its answer rests on nothing in the record")
+	}
+	dropped := 0
+	for _, id := range said.CitedIDs {
+		if c, ok := read.cite(id); !ok {
+			dropped++
+		} else if !slices.Contains(a.CitedIDs, c.ID) {
+			a.CitedIDs = append(a.CitedIDs, c.ID)
+			a.Citations = append(a.Citations, c)
+		}
+	}
+	if dropped > 0 {
+		a.note("%d of the sub-agent's citations were dropped: they name nothing that it had read", dropped)
+	}
+	d.quote(&a, read, r)
+	a.SourceConversationIDs = read.conversations(a.Citations, b)
+	a.SourceConversationID = a.SourceConversationIDs[0]
+	return a, nil
+}
+
+// cite looks a claimed citation up in the ledger.
+func (r *reading) cite(text string) (Citation, bool) {
+	id, err := store.ParseID(text)
+	if err != nil || id.Payload != "" {
+		return Citation{}, false
+	}
+	n := store.Node{Message: id.Message, Summary: id.Summary}
+	if s, ok := r.served[n.String()]; ok {
+		return Citation{ID: n.String(), ConversationID: s.conversation, Role: s.role, CreatedAt: s.time}, true
+	}
+	if n.IsSummary() && len(r.read[n.Summary]) > 0 {
+		return Citation{ID: n.String(), ConversationID: r.read[n.Summary][0].conversation}, true
+	}
+	return Citation{}, false
+}
+
+// quote gives each citation a short verbatim passage, as long as the cap on
+// the answer has room for it.
+func (d *Delegation) quote(a *Answer, read *reading, r Request) {
+	q, err := index.ParseQuery(a.Answer + " " + r.Prompt)
+	if err != nil {
+		q = nil // no words: quotes are how the messages begin
+	}
+	left := r.MaxTokens - d.count(a.Answer)
+	for i := range a.Citations {
+		c := &a.Citations[i]
+		s, text := read.passage(c.ID, q)
+		if s == nil {
+			continue
+		}
+		if !s.node.IsSummary() {
+			c.MessageID, c.Role, c.CreatedAt = s.node.String(), s.role, s.time
+		}
+		if cost := d.count(text); cost <= left {
+			c.Quote = text
+			left -= cost
+		}
+	}
+}
+
+// passage chooses what to quote for a cited id: of a message its best part, of
+// a summary the best part of a message that was read beneath it, else of
+// itself.
+func (r *reading) passage(id string, q *index.Query) (*served, string) {
+	var from []*served
+	parsed, _ := store.ParseID(id)
+	if parsed.Summary != "" {
+		from = r.read[parsed.Summary]
+	}
+	if s, ok := r.served[id]; ok && len(from) == 0 {
+		from = []*served{s}
+	}
+	var best *served
+	var text string
+	score := -1
+	for _, s := range from {
+		whole := s.text.String()
+		part, n := excerpt(q, whole, quoteBytes)
+		if n > score {
+			best, text, score = s, part, n
+		}
+	}
+	return best, text
+}
+
+// excerpt returns the part of a text that holds most of a query's words, and
+// how many bytes of them it holds.
+func excerpt(q *index.Query, text string, width int) (string, int) {
+	if q == nil {
+		return text[:floor(text, width)], 0
+	}
+	e := q.Excerpt([]byte(text), width)
+	n := 0
+	for _, r := range e.Ranges {
+		n += r[1] - r[0]
+	}
+	return strings.TrimSpace(text[e.Start:e.End]), n
+}
+
+// conversations lists where the citations come from, the most cited first;
+// without citations, where it was read.
+func (r *reading) conversations(cited []Citation, b *bucket) []store.ConversationID {
+	counts := map[store.ConversationID]int{}
+	var ids []store.ConversationID
+	add := func(id store.ConversationID) {
+		if counts[id] == 0 {
+			ids = append(ids, id)
+		}
+		counts[id]++
+	}
+	for _, c := range cited {
+		add(c.ConversationID)
+	}
+	if len(ids) == 0 {
+		for _, id := range r.order {
+			add(r.served[id].conversation)
+		}
+	}
+	if len(ids) == 0 {
+		add(b.conversations[0])
+	}
+	slices.SortStableFunc(ids, func(x, y store.ConversationID) int { return counts[y] - counts[x] })
+	return ids
+}

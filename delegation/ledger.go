@@ -1,0 +1,122 @@
+package delegation
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/store"
+)
+
+// ledger is what a grant has served: the only source of counts, totals and
+// the check on citations.
+type ledger struct {
+	served map[string]*served
+	order  []string
+	tokens int
+	cut    bool // the tokens ran out before the text did
+	pages  int
+	unread bool // the last page left something
+}
+
+// served is a message or summary that the sub-agent has read, or a part of it.
+type served struct {
+	node         store.Node
+	conversation store.ConversationID
+	role         llms.Role
+	time         time.Time
+	text         strings.Builder
+	// beneath says that it was served as a source of a summary, not for its
+	// own id.
+	beneath bool
+}
+
+func (l *ledger) add(p recall.Piece, beneath bool) {
+	id, err := store.ParseID(p.ID)
+	if err != nil {
+		return // recall names nothing else
+	}
+	s, ok := l.served[p.ID]
+	if !ok {
+		s = &served{node: store.Node{Message: id.Message, Summary: id.Summary}, conversation: p.ConversationID, role: p.Role, time: p.CreatedAt}
+		l.served[p.ID] = s
+		l.order = append(l.order, p.ID)
+	}
+	if p.Offset == s.text.Len() { // a page that is read again adds nothing
+		s.text.WriteString(p.Text)
+	}
+	s.beneath = s.beneath || beneath
+	l.tokens += p.Tokens
+}
+
+// reading is the account of a ledger: which summaries were opened, and what
+// was read beneath each.
+type reading struct {
+	*ledger
+	opened []store.SummaryID                // in the order in which they were opened
+	read   map[store.SummaryID][]*served    // messages beneath a summary
+	above  map[store.Node][]store.SummaryID // of what was served
+}
+
+// account looks up what the served nodes lie beneath. A summary counts as
+// opened when a source of it was served.
+func (g *Grant) account(ctx context.Context) (*reading, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := &reading{ledger: &g.ledger, read: map[store.SummaryID][]*served{}, above: map[store.Node][]store.SummaryID{}}
+	for _, id := range g.ledger.order {
+		s := g.ledger.served[id]
+		climbed := map[store.SummaryID]bool{}
+		level := []store.Node{s.node}
+		for depth := 0; len(level) > 0 && depth < maxClimb; depth++ {
+			var up []store.Node
+			for _, n := range level {
+				above, err := r.parents(ctx, g.store, n)
+				if err != nil {
+					return nil, err
+				}
+				for _, id := range above {
+					if climbed[id] {
+						continue
+					}
+					climbed[id] = true
+					if depth == 0 && s.beneath {
+						r.open(ctx, g, id)
+					}
+					if !s.node.IsSummary() {
+						r.read[id] = append(r.read[id], s)
+					}
+					up = append(up, store.Node{Summary: id})
+				}
+			}
+			level = up
+		}
+	}
+	return r, nil
+}
+
+func (r *reading) parents(ctx context.Context, s recall.Store, n store.Node) ([]store.SummaryID, error) {
+	if above, ok := r.above[n]; ok {
+		return above, nil
+	}
+	above, err := s.Derived(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	r.above[n] = above
+	return above, nil
+}
+
+// open counts a summary as opened if the grant covers it: a message may also
+// lie beneath summaries of a fork, which nobody opened.
+func (r *reading) open(ctx context.Context, g *Grant, id store.SummaryID) {
+	if slices.Contains(r.opened, id) {
+		return
+	}
+	if ok, err := g.holds(ctx, store.Node{Summary: id}); err == nil && ok {
+		r.opened = append(r.opened, id)
+	}
+}

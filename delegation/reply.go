@@ -1,0 +1,192 @@
+package delegation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// reply is what a sub-agent says in the end. What it claims about totals is
+// not read at all: the ledger knows.
+type reply struct {
+	Answer   string
+	CitedIDs []string
+}
+
+var fence = regexp.MustCompile("(?s)```[a-zA-Z0-9]*[ \t]*\r?\n?(.*?)```")
+
+// errNoAnswer says that a reply holds nothing that could be one.
+var errNoAnswer = errors.New(`it holds no JSON object with a non-empty "answer"`)
+
+// maxReply bounds how much of a reply is looked at.
+const maxReply = 1 << 20
+
+// parseReply finds the JSON answer in what a sub-agent said: bare, fenced, with
+// text around it, or broken in one of the ways in which models break JSON.
+func parseReply(text string) (reply, error) {
+	if len(text) > maxReply {
+		text = text[:floor(text, maxReply)]
+	}
+	var problem error
+	for _, candidate := range candidates(text) {
+		r, err := readReply([]byte(candidate))
+		if err != nil {
+			r, err = readReply([]byte(mend(candidate)))
+		}
+		if err == nil {
+			return r, nil
+		}
+		if problem == nil {
+			problem = err
+		}
+	}
+	if problem == nil {
+		problem = errNoAnswer
+	}
+	return reply{}, problem
+}
+
+// candidates lists what may be the object, the likeliest first.
+func candidates(text string) []string {
+	var all []string
+	add := func(s string) {
+		if s = strings.TrimSpace(s); strings.HasPrefix(s, "{") && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	blocks := fence.FindAllStringSubmatch(text, -1)
+	slices.Reverse(blocks) // a model that thinks aloud ends with its answer
+	for _, block := range blocks {
+		add(block[1])
+	}
+	add(text)
+	const most = 16
+	for at := 0; len(all) < most; at++ {
+		next := strings.IndexByte(text[at:], '{')
+		if next < 0 {
+			break
+		}
+		at += next
+		end := objectEnd(text[at:])
+		if end < 0 {
+			add(text[at:]) // cut off: mend closes it
+			continue
+		}
+		if whole := text[at : at+end]; strings.Contains(whole, `answer`) {
+			add(whole)
+		}
+	}
+	return all
+}
+
+// objectEnd returns where the object at the start of text ends, or -1.
+func objectEnd(text string) int {
+	depth, quoted, escaped := 0, false, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case escaped:
+			escaped = false
+		case quoted:
+			escaped = c == '\\'
+			quoted = c != '"'
+		case c == '"':
+			quoted = true
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// readReply reads an object with good will towards its types.
+func readReply(raw []byte) (reply, error) {
+	var fields map[string]json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if err := d.Decode(&fields); err != nil {
+		return reply{}, fmt.Errorf("it is not valid JSON: %w", err)
+	}
+	var r reply
+	answer := fields["answer"]
+	if json.Unmarshal(answer, &r.Answer) != nil && len(answer) > 0 && string(answer) != "null" {
+		r.Answer = string(answer) // an object or a list is an answer too
+	}
+	if strings.TrimSpace(r.Answer) == "" {
+		return reply{}, errNoAnswer
+	}
+	var one string
+	var many []any
+	switch cited := fields["citedIds"]; {
+	case json.Unmarshal(cited, &one) == nil && one != "":
+		r.CitedIDs = strings.FieldsFunc(one, func(c rune) bool { return c == ',' || c == ' ' })
+	case json.Unmarshal(cited, &many) == nil:
+		for _, v := range many {
+			if s, ok := v.(string); ok {
+				r.CitedIDs = append(r.CitedIDs, s)
+			}
+		}
+	}
+	return r, nil
+}
+
+// mend repairs the commonest damage: line breaks and other control characters
+// inside strings, escapes that JSON does not know, commas before a closing
+// bracket, and an end that is missing.
+func mend(text string) string {
+	var b strings.Builder
+	var open []byte
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if quoted {
+			switch {
+			case c == '\\' && i+1 < len(text):
+				i++
+				if !strings.ContainsRune(`"\/bfnrtu`, rune(text[i])) {
+					b.WriteByte('\\') // \d of a regular expression, \_ of Markdown
+				}
+				b.WriteByte('\\')
+				b.WriteByte(text[i])
+			case c == '"':
+				quoted = false
+				b.WriteByte(c)
+			case c < 0x20:
+				fmt.Fprintf(&b, `\u%04x`, c)
+			case c == '\\': // the text ends in it
+			default:
+				b.WriteByte(c)
+			}
+			continue
+		}
+		switch c {
+		case '"':
+			quoted = true
+		case '{', '[':
+			open = append(open, c+2) // their closing brackets in ASCII
+		case '}', ']':
+			if n := len(open); n > 0 && open[n-1] == c {
+				open = open[:n-1]
+			}
+		case ',':
+			if rest := strings.TrimLeft(text[i+1:], " \t\r\n"); rest == "" || rest[0] == '}' || rest[0] == ']' {
+				continue
+			}
+		}
+		b.WriteByte(c)
+	}
+	if quoted {
+		b.WriteByte('"')
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		b.WriteByte(open[i])
+	}
+	return b.String()
+}

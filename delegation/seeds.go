@@ -1,0 +1,203 @@
+package delegation
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/lossless-context/lcm/index"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/store"
+)
+
+// How much a sub-agent is given to begin with. Summaries lead to everything
+// beneath them, so that a few are enough; the best messages come along because
+// a summary of 20,000 tokens is three pages, and the answer may be on the last.
+const (
+	maxSeeds     = 8
+	maxMessages  = 16
+	searchLimit  = 50
+	largeMessage = 2000 // tokens; larger ones come after the others
+)
+
+// plan is what a question is about.
+type plan struct {
+	scope   recall.Scope
+	buckets []*bucket // what is asked apart, the best first
+	// within, when not nil, bounds evidence to what lies beneath summaries
+	// that were named.
+	within    []store.SummaryID
+	found     bool
+	elsewhere *recall.Elsewhere
+	notes     []string
+}
+
+// bucket is what one sub-agent is given.
+type bucket struct {
+	conversations []store.ConversationID // the best first
+	summaries     []store.SummaryID
+	messages      []store.MessageID
+}
+
+func (b *bucket) addConversation(id store.ConversationID) {
+	if !slices.Contains(b.conversations, id) {
+		b.conversations = append(b.conversations, id)
+	}
+}
+
+func (b *bucket) addSummary(id store.SummaryID, c store.ConversationID) {
+	b.addConversation(c)
+	if !slices.Contains(b.summaries, id) {
+		b.summaries = append(b.summaries, id)
+	}
+}
+
+// planner sorts what was found into buckets: one, or with all conversations
+// one for each.
+type planner struct {
+	*plan
+	apart bool
+}
+
+func (p *planner) bucket(id store.ConversationID) *bucket {
+	for _, b := range p.buckets {
+		if !p.apart || b.conversations[0] == id {
+			return b
+		}
+	}
+	b := &bucket{conversations: []store.ConversationID{id}}
+	p.buckets = append(p.buckets, b)
+	return b
+}
+
+// plan settles the scope of a question and finds what it is about.
+func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
+	p := &planner{plan: &plan{}, apart: r.ConversationID == 0 && r.AllConversations}
+	if len(r.SummaryIDs) > 0 {
+		if err := d.named(ctx, r, p); err != nil {
+			return nil, err
+		}
+	}
+	texts := []string{r.Query, r.Prompt}
+	var failure error
+	for i, text := range texts {
+		if text == "" || i > 0 && text == texts[0] {
+			continue
+		}
+		found, err := d.config.Recall.Grep(ctx, recall.GrepRequest{
+			Pattern: text, Mode: store.FullText, Scope: recall.InBoth, Where: r.Where, Limit: searchLimit,
+		})
+		switch {
+		case err == nil:
+		case i > 0 && p.found, errors.Is(err, index.ErrNoWords):
+			failure = err // words that say nothing are no reason to give up the others
+			continue
+		default:
+			return nil, err
+		}
+		p.scope = found.Scope
+		if i == 0 {
+			p.elsewhere = found.Elsewhere
+		}
+		if i > 0 && r.Query != "" && !p.found && len(found.Matches) > 0 {
+			p.notes = append(p.notes, "nothing matches the query; the words of the prompt were searched for instead")
+		}
+		if err := d.take(ctx, p, found.Matches); err != nil {
+			return nil, err
+		}
+	}
+	if p.scope.Kind == "" { // nothing could be searched for
+		return nil, failure
+	}
+	return p.plan, d.orderMessages(ctx, p.plan)
+}
+
+// named takes the summaries that the question names. Recall refuses those that
+// do not exist or lie elsewhere, in its own words.
+func (d *Delegation) named(ctx context.Context, r Request, p *planner) error {
+	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{SummaryIDs: r.SummaryIDs, Where: r.Where, Depth: 1, TokenCap: 1})
+	if err != nil {
+		return err
+	}
+	p.scope = first.Scope
+	for _, id := range first.SummaryIDs {
+		p.within = append(p.within, store.SummaryID(id))
+	}
+	for sum, err := range d.config.Store.Summaries(ctx, store.SummaryQuery{IDs: p.within}) {
+		if err != nil {
+			return err
+		}
+		p.bucket(sum.Conversation).addSummary(sum.ID, sum.Conversation)
+	}
+	p.found = true
+	if r.Query != "" {
+		p.within = nil // the question is not about them alone
+	}
+	return nil
+}
+
+// take sorts matches into buckets.
+func (d *Delegation) take(ctx context.Context, p *planner, matches []recall.Match) error {
+	for _, m := range matches {
+		summary := m.SummaryID
+		var message store.MessageID
+		if m.Type == "message" {
+			id, err := store.ParseID(m.ID)
+			if err != nil {
+				return err
+			}
+			summary, message = m.CoveredBy, id.Message
+		}
+		if p.within != nil {
+			n := store.Node{Summary: store.SummaryID(summary), Message: message}
+			if message != 0 {
+				n.Summary = ""
+			}
+			if ok, err := d.beneath(ctx, n, p.within); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
+			summary = "" // the named ones are enough
+		}
+		p.found = true
+		b := p.bucket(m.ConversationID)
+		b.addConversation(m.ConversationID)
+		if summary != "" && len(b.summaries) < maxSeeds {
+			b.addSummary(store.SummaryID(summary), m.ConversationID)
+		}
+		if message != 0 && len(b.messages) < maxMessages && !slices.Contains(b.messages, message) {
+			b.messages = append(b.messages, message)
+		}
+	}
+	return nil
+}
+
+// beneath reports whether a node is one of the summaries or lies beneath one.
+func (d *Delegation) beneath(ctx context.Context, n store.Node, roots []store.SummaryID) (bool, error) {
+	g := Grant{allows: Allowance{Summaries: roots}, store: d.config.Store, beneath: map[store.SummaryID]bool{}}
+	return g.holds(ctx, n)
+}
+
+// orderMessages puts large messages after the others: one of them would fill a
+// page by itself.
+func (d *Delegation) orderMessages(ctx context.Context, p *plan) error {
+	for _, b := range p.buckets {
+		if len(b.messages) == 0 {
+			continue
+		}
+		var small, large []store.MessageID
+		for m, err := range d.config.Store.Messages(ctx, store.MessageQuery{IDs: b.messages}) {
+			if err != nil {
+				return err
+			}
+			if m.Tokens > largeMessage {
+				large = append(large, m.ID)
+			} else {
+				small = append(small, m.ID)
+			}
+		}
+		b.messages = append(small, large...)
+	}
+	return nil
+}

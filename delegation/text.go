@@ -1,0 +1,76 @@
+package delegation
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// fit returns how many bytes of a text cost at most so many tokens, whole
+// characters only.
+func fit(count func(string) int, text string, tokens int) int {
+	if tokens <= 0 {
+		return 0
+	}
+	low, high := 0, len(text) // low fits
+	if most := tokens * 24; high > most {
+		high = floor(text, most) // no tokenizer makes one token of that many bytes
+	}
+	if count(text[:high]) <= tokens {
+		return high
+	}
+	for high-low > 1 {
+		mid := floor(text, low+(high-low)/2)
+		if mid <= low {
+			break
+		}
+		if count(text[:mid]) <= tokens {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// floor moves a position back to the start of a character.
+func floor(text string, at int) int {
+	at = max(0, min(at, len(text)))
+	for back := 0; back < utf8.UTFMax && at > 0 && at < len(text) && !utf8.RuneStart(text[at]); back++ {
+		at--
+	}
+	return at
+}
+
+// cutMark ends a text that was cut.
+const cutMark = " […]"
+
+// shorten cuts a text to a number of tokens, at the end of a word, and marks
+// the cut.
+func shorten(count func(string) int, text string, tokens int) (string, bool) {
+	if count(text) <= tokens {
+		return text, false
+	}
+	n := fit(count, text, tokens-count(cutMark)-1)
+	cut := text[:n]
+	for i := len(cut); i > len(cut)*3/4; {
+		r, size := utf8.DecodeLastRuneInString(cut[:i])
+		if unicode.IsSpace(r) {
+			cut = cut[:i-size]
+			break
+		}
+		i -= size
+	}
+	for n > 0 && count(cut+cutMark) > tokens { // a counter need not add up
+		n = floor(text, len(cut)*9/10)
+		cut = text[:n]
+	}
+	return cut + cutMark, true
+}
+
+// clip shortens a text for an error or a note.
+func clip(text string, runes int) string {
+	if r := []rune(text); len(r) > runes {
+		return string(r[:runes]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,14 @@
+package lcm
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed prompts/guidance.md
+var guidanceText string
+
+// Guidance returns what an agent's system prompt has to say about the memory,
+// so that the agent knows when to use the tools of [Session.Tools]. An agent
+// whose memory is a [Memory] gets it without asking.
+func (s *Session) Guidance() string { return strings.TrimSpace(guidanceText) }

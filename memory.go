@@ -1,0 +1,48 @@
+package lcm
+
+import (
+	"context"
+
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Memory is a session as the memory of an agent of package agents: whatever
+// the agent says or hears is kept, and what it sees fits the budget.
+//
+//	agent := agents.NewAgent(agents.AgentConfig{
+//		LLMEngine: model, AgentName: "support",
+//		Memory:    session.Memory(128_000, lcm.CallerModel(model)),
+//	})
+type Memory struct {
+	session *Session
+	budget  int
+	tools   []core.Tool
+}
+
+var _ agents.Memory = (*Memory)(nil)
+
+// Memory returns the session as an agent's memory, with a budget for the
+// messages of one call (0: the engine's). The options are those of
+// [Session.Tools].
+func (s *Session) Memory(budget int, options ...ToolOption) *Memory {
+	return &Memory{session: s, budget: budget, tools: s.Tools(options...)}
+}
+
+// Append implements [agents.Memory].
+func (m *Memory) Append(ctx context.Context, ms ...llms.Message) error {
+	return m.session.Append(ctx, ms...)
+}
+
+// Context implements [agents.Memory].
+func (m *Memory) Context(ctx context.Context) ([]llms.Message, error) {
+	c, err := m.session.Context(ctx, m.budget)
+	return c.Messages, err
+}
+
+// Guidance implements [agents.Memory].
+func (m *Memory) Guidance() string { return m.session.Guidance() }
+
+// Tools implements [agents.Memory].
+func (m *Memory) Tools() []core.Tool { return m.tools }

@@ -1,0 +1,63 @@
+package lcm
+
+import (
+	"context"
+
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// subAgents runs the sub-agents of delegation on the agent runtime. It is one
+// of the two places where the record and the runtime meet; the other is
+// [Memory].
+type subAgents struct{ engine llms.Engine }
+
+// maxPages is how many rounds of lcm_expand a sub-agent may take: a grant of
+// the usual size has five pages.
+const maxPages = 24
+
+// Name implements [delegation.Runner].
+func (r subAgents) Name() string { return r.engine.Name() }
+
+// Spawn implements [delegation.Runner]. The session lives in a transcript in
+// memory, and goes with it.
+func (r subAgents) Spawn(_ context.Context, c delegation.Child) (delegation.Session, error) {
+	agent, err := agents.New(agents.AgentConfig{
+		LLMEngine: r.engine, AgentName: c.Key, SystemPrompt: c.System, Tools: c.Tools,
+		Memory: agents.NewTranscript(), MaxToolIterations: maxPages,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &childSession{agent: agent}, nil
+}
+
+type childSession struct{ agent *agents.Agent }
+
+// relayName is under which name a sub-agent's doings appear in the stream of
+// the agent that asked.
+const relayName = ExpandQueryName
+
+// Ask implements [delegation.Session]. Calls and costs are relayed to the
+// agent that asked; what the calls returned is not, since none of it may reach
+// the caller.
+func (s *childSession) Ask(ctx context.Context, message string) (string, error) {
+	stream := s.agent.ChatStream(message).StartContext(ctx)
+	defer stream.Stop()
+	for e := range stream.EventsContext(ctx) {
+		switch e.Kind {
+		case core.EventDone:
+			return e.Text, nil
+		case core.EventError:
+			return "", e.Err
+		case core.EventToolCall, core.EventUsage:
+			core.Emit(ctx, e.Relayed(relayName))
+		}
+	}
+	return "", context.Cause(ctx)
+}
+
+// Close implements [delegation.Session].
+func (s *childSession) Close() { s.agent = nil }

@@ -1,0 +1,160 @@
+package lcm
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/tools"
+)
+
+//go:embed prompts/*.md
+var texts embed.FS
+
+// The names of the tools that every agent gets.
+const (
+	GrepName        = "lcm_grep"
+	DescribeName    = "lcm_describe"
+	ExpandQueryName = "lcm_expand_query"
+)
+
+// ToolOption says more about the tools of a session.
+type ToolOption func(*toolset)
+
+// CallerModel names the model of the agent that gets the tools. It answers
+// lcm_expand_query where the engine has no expansion model.
+func CallerModel(e llms.Engine) ToolOption {
+	return func(t *toolset) {
+		if e != nil {
+			t.runner = subAgents{e}
+		}
+	}
+}
+
+// toolset makes the tools of one session.
+type toolset struct {
+	session *Session
+	runner  delegation.Runner
+}
+
+// Tools returns the tools by which an agent recalls what its context does not
+// show: lcm_grep, lcm_describe and lcm_expand_query, and expand, which tells
+// more about each of them.
+func (s *Session) Tools(options ...ToolOption) []core.Tool {
+	t := &toolset{session: s}
+	for _, o := range options {
+		o(t)
+	}
+	return []core.Tool{
+		newRecallTool(GrepName, t.grep),
+		newRecallTool(DescribeName, t.describe),
+		newRecallTool(ExpandQueryName, t.expandQuery),
+		tools.NewExpandTool(),
+	}
+}
+
+// recallTool is a tool whose errors say where to learn more.
+type recallTool struct{ *core.FuncTool }
+
+func newRecallTool[In any](name string, run func(context.Context, In) (any, error)) core.Tool {
+	text, err := texts.ReadFile("prompts/" + name + ".md")
+	if err != nil {
+		panic("lcm: " + err.Error()) // the texts are part of the program
+	}
+	return recallTool{core.MustTool(core.MustToolInfo(name, string(text)), func(ctx context.Context, in In) (core.Result, error) {
+		answer, err := run(ctx, in)
+		if err != nil {
+			return core.Result{}, err
+		}
+		return jsonResult(answer)
+	})}
+}
+
+// Run implements [core.Tool].
+func (t recallTool) Run(ctx context.Context, args map[string]any) (core.Result, error) {
+	r, err := t.FuncTool.Run(ctx, args)
+	if err != nil {
+		err = fmt.Errorf("%w\nTo learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", err, t.GetName())
+	}
+	return r, err
+}
+
+// Call implements [core.Tool].
+func (t recallTool) Call(ac core.AgentContext, args map[string]any) string {
+	return core.CallText(t, ac, args)
+}
+
+// jsonResult shows an answer to a model as JSON: the field names are the ones
+// that the tools' texts explain, and quoted text cannot pass for anything else.
+func jsonResult(v any) (core.Result, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return core.Result{}, err
+	}
+	return core.Result{Text: string(bytes.TrimSpace(b.Bytes())), Data: v}, nil
+}
+
+// where completes a request's scope with the session's own conversation.
+func (t *toolset) where(ctx context.Context, conversation store.ConversationID, all bool) (recall.Where, error) {
+	current, err := t.session.active(ctx)
+	return recall.Where{ConversationID: conversation, AllConversations: all, Current: current}, err
+}
+
+type grepArgs struct {
+	Pattern          string               `json:"pattern" description:"Search pattern: a regular expression, or words or a question with mode full_text"`
+	Mode             store.Mode           `json:"mode" enum:"regex,full_text" default:"regex" description:"How the pattern is read"`
+	Scope            string               `json:"scope" enum:"messages,summaries,both,files" default:"both" description:"What is searched; files are stored payloads alone"`
+	ConversationID   store.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
+	AllConversations bool                 `json:"allConversations" default:"false" description:"Search all conversations"`
+	Since            string               `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
+	Before           string               `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
+	Limit            int                  `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
+	Sort             store.Sort           `json:"sort,omitempty" enum:"recency,relevance,hybrid" description:"Order (default: relevance for full_text, recency for regex)"`
+	Role             llms.Role            `json:"role,omitempty" enum:"user,assistant,system,tool" description:"Only messages of this role"`
+	Tool             string               `json:"tool,omitempty" description:"Only calls of this tool and their results"`
+	Context          int                  `json:"context,omitempty" minimum:"0" maximum:"20" description:"Messages to show before and after each match"`
+	FileIDs          []string             `json:"fileIds,omitempty" description:"With scope files: only these (file_…)"`
+	Cursor           string               `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
+}
+
+func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
+	w, err := t.where(ctx, in.ConversationID, in.AllConversations)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.session.engine.Recall()
+	if err != nil {
+		return nil, err
+	}
+	return r.Grep(ctx, recall.GrepRequest{
+		Pattern: in.Pattern, Mode: in.Mode, Scope: in.Scope, FileIDs: in.FileIDs, Where: w, Since: in.Since, Before: in.Before,
+		Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context, Cursor: in.Cursor,
+	})
+}
+
+type expandQueryArgs struct {
+	Prompt           string               `json:"prompt" description:"The question to answer"`
+	Query            string               `json:"query,omitempty" description:"Words to find summaries and messages with (required if there are no summaryIds)"`
+	SummaryIDs       []string             `json:"summaryIds,omitempty" description:"Specific summaries to expand, sum_… (required if there is no query)"`
+	MaxTokens        int                  `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000" description:"Answer length cap"`
+	ConversationID   store.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
+	AllConversations bool                 `json:"allConversations" default:"false" description:"Search across all conversations"`
+	Output           string               `json:"output" enum:"answer,evidence" default:"answer" description:"answer, or evidence for verbatim passages without a sub-agent"`
+}
+
+func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, error) {
+	return t.session.Ask(ctx, delegation.Request{
+		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output,
+		Where: recall.Where{ConversationID: in.ConversationID, AllConversations: in.AllConversations},
+		Agent: core.AgentContextFrom(ctx).AgentName(), Runner: t.runner,
+	})
+}
