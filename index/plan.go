@@ -14,19 +14,25 @@ const fanIn = 12
 const maxMerged = SealDocs * fanIn * fanIn
 
 // PlanMerge chooses segments to merge: the first run of neighbours, in order of
-// ids, that are enough and of one size. It returns the half-open range of their
-// places, or false when none are due. Followed after each seal until it returns
-// false, it keeps the number of segments logarithmic.
+// ids, with enough members of one size; smaller ones among them go along. It
+// returns the half-open range of their places, or false when none are due.
+// Followed after each seal until it returns false, it keeps the number of
+// segments logarithmic.
 func PlanMerge(infos []Info) (from, to int, ok bool) {
-	for size := SealDocs * fanIn / 2; size < maxMerged; size *= fanIn {
-		run := 0
+	least := 0
+	for size := SealDocs * fanIn / 2; size < maxMerged; least, size = size, size*fanIn {
+		start, members := -1, 0
 		for i, info := range infos {
-			if info.Docs >= size {
-				run = 0
-				continue
+			switch {
+			case info.Docs >= size:
+				start, members = -1, 0
+			case info.Docs >= least:
+				if members++; start < 0 {
+					start = i
+				}
 			}
-			if run++; run == fanIn {
-				return i + 1 - fanIn, i + 1, true
+			if members == fanIn {
+				return start, i + 1, true
 			}
 		}
 	}

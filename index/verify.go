@@ -12,6 +12,11 @@ func (q *Query) satisfied(text []byte) bool {
 	if !q.verifies() {
 		return true
 	}
+	for _, ph := range q.phrases {
+		if ph.must && !mayHold(text, ph.words) {
+			return false
+		}
+	}
 	words := rawWords(text)
 	for _, ph := range q.phrases {
 		if (ph.must || ph.not) && containsRun(words, ph.words) == ph.not {
@@ -34,6 +39,9 @@ func (q *Query) preferred(text []byte, idf []float64) float64 {
 	var words []token
 	for _, ph := range q.phrases {
 		if ph.must || ph.not {
+			continue
+		}
+		if !mayHold(text, ph.words) {
 			continue
 		}
 		if words == nil {
