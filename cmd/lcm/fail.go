@@ -56,8 +56,6 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.As(err, new(*store.Problem)):
 		return exitDatabase
-	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no type for it
-		return exitUsage
 	}
 	return exitFailure
 }
@@ -92,14 +90,6 @@ func split(err error) (message, hint string) {
 		if before, after, ok := strings.Cut(message, wrong.Problem+"; "); ok {
 			return before + wrong.Problem, after
 		}
-	}
-	if strings.HasPrefix(message, "unknown command") {
-		// cobra adds its suggestions on lines of their own.
-		first, rest, _ := strings.Cut(message, "\n")
-		if did := strings.Fields(rest); len(did) > 0 {
-			return first, "did you mean " + did[len(did)-1] + "?"
-		}
-		return first, "`lcm --help` lists the commands"
 	}
 	return message, ""
 }

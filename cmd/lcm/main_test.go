@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 		"tamper": tamper,
 		"pragma": pragma,
 		"sample": writeSample,
+		"hold":   hold,
+		"rot":    rot,
 	})
 }
 
@@ -70,6 +73,30 @@ func pragma() {
 	check(err)
 	check(db.Exec("PRAGMA " + os.Args[2]))
 	check(db.Close())
+}
+
+// hold runs a command while another process, this one, is writing to a
+// database: hold FILE COMMAND ARGUMENT….
+func hold() {
+	db, err := sqlite3.Open(os.Args[1])
+	check(err)
+	_, err = db.BeginImmediate()
+	check(err)
+	c := exec.Command(os.Args[2], os.Args[3:]...)
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	if err := c.Run(); err != nil {
+		os.Exit(c.ProcessState.ExitCode())
+	}
+}
+
+// rot overwrites the second half of a file: rot FILE.
+func rot() {
+	data, err := os.ReadFile(os.Args[1])
+	check(err)
+	for i := len(data) / 2; i < len(data); i++ {
+		data[i] = 0x5a
+	}
+	check(os.WriteFile(os.Args[1], data, 0o600))
 }
 
 func argument(i int) int {
