@@ -132,6 +132,7 @@ func (p *phase) candidates(req Request) ([]found, error) {
 			return nil, err
 		}
 	}
+	p.cut = p.cut || p.query.verifies() && p.matched > into.n
 	return into.sorted(), nil
 }
 
@@ -151,6 +152,8 @@ type scoredDoc struct {
 	id   int64
 	text textScore
 	read bool
+	// exact is how many of the query's identifiers the text has.
+	exact int
 }
 
 // read scores the candidates against their texts, in batches, until enough of
@@ -186,6 +189,7 @@ func (p *phase) read(list []found, req Request, fetch Fetch, res *Result) ([]Can
 			return nil, err
 		}
 		c := candidate(row, d.score)
+		c.Exact = d.exact
 		if d.read {
 			c.Score, c.Counts, c.Dated = sc.total(d.text, weights.Pair), d.text.counts, d.text.dated
 		}
@@ -216,6 +220,7 @@ func (p *phase) readBatch(sc *scorer, batch []found, fetch Fetch) ([]scoredDoc, 
 		if keep[i] = p.query.satisfied(text); keep[i] && len(text) <= scoreTextBytes {
 			docs[i].text, docs[i].read = sc.score(text), true
 		}
+		docs[i].exact = p.query.exact(text)
 		return p.ctx.Err() == nil
 	})
 	if err == nil {
@@ -301,5 +306,7 @@ func fade(ranked []Ranked, now int64) {
 		hours := math.Max(0, float64(now-ranked[i].Time)/3.6e6)
 		ranked[i].Rank /= 1 + 0.001*hours
 	}
-	slices.SortStableFunc(ranked, func(x, y Ranked) int { return cmp.Compare(y.Rank, x.Rank) })
+	slices.SortStableFunc(ranked, func(x, y Ranked) int {
+		return cmp.Or(cmp.Compare(y.Exact, x.Exact), cmp.Compare(y.Rank, x.Rank))
+	})
 }

@@ -23,6 +23,7 @@ type Query struct {
 	pairs       []pair
 	phrases     []phrase
 	index       map[string]int // term → its place in terms
+	identifiers [][]byte       // words that decide; see exactForms
 	Dropped     []string       // function words left out
 	Ignored     int            // words beyond the limit
 	FirstPerson bool           // asks about the speaker: I, my, we
@@ -64,6 +65,7 @@ func ParseQuery(s string) (*Query, error) {
 	clauses := splitClauses(s)
 	p.cues(clauses)
 	p.keepStops = allStops(clauses)
+	p.q.identifiers = exactForms(clauses)
 	p.strict = !slices.ContainsFunc(clauses, clause.plainWord)
 	for _, c := range clauses {
 		p.add(c)

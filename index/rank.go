@@ -34,6 +34,7 @@ type Candidate struct {
 	Score        float64   // of its best passage
 	Counts       []float64 // occurrences of each term of the query, may be nil
 	Dated        bool      // says when something was
+	Exact        int       // identifiers of the query that it has: more of them come first
 }
 
 // Question is what Rank needs to know of the query.
@@ -83,7 +84,7 @@ func Rank(q Question, candidates []Candidate, w Weights) []Ranked {
 		}
 	}
 	slices.SortFunc(out, func(x, y Ranked) int {
-		return cmp.Or(cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
+		return cmp.Or(cmp.Compare(y.Exact, x.Exact), cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
 	})
 	return out
 }
