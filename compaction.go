@@ -131,7 +131,7 @@ func (e *Engine) Compact(ctx context.Context, id store.ConversationID, o Compact
 		if o.OnRun != nil {
 			o.OnRun(r)
 		}
-		if err != nil || r.Reason != compact.Passes || !r.Progress() {
+		if err != nil || r.Reason != compact.Passes && r.Reason != compact.Deadline || !r.Progress() {
 			return total, err
 		}
 	}

@@ -226,15 +226,16 @@ func (c *conn) inherit(id store.ConversationID, origin row, at store.MessageID, 
 		return err
 	}
 	items, _ = split(items, pos)
-	var tokens, lastUser int64
+	var tokens int64
 	for _, it := range items {
 		if err := c.insertItem(id, it); err != nil {
 			return err
 		}
 		tokens += int64(it.Tokens)
-		if it.Role == "user" {
-			lastUser = it.Pos
-		}
+	}
+	lastUser, err := c.newestUser(id)
+	if err != nil {
+		return err
 	}
 	digest, err := c.coverage(items)
 	if err != nil {

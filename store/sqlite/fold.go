@@ -85,72 +85,62 @@ func (w *writer) replace(over []viewItem, by viewItem) error {
 	return w.insertItem(w.ID, by)
 }
 
-// findLastUser looks the newest user message of the view up again after the
-// one that was known has left it.
-func (w *writer) findLastUser() error {
-	w.lastUser = 0
-	_, err := w.one(`SELECT pos FROM view WHERE conversation = ? AND role = 1 ORDER BY pos DESC LIMIT 1`,
-		func(s *sqlite3.Stmt) error { w.lastUser = s.ColumnInt64(0); return nil }, int64(w.ID))
-	return err
-}
-
-// gather adds up what a summary of the items covers.
+// gather adds up what a summary of a run of view items covers.
 func (w *writer) gather(over []viewItem) (store.Summary, error) {
 	total := store.Summary{Kind: summary.Leaf}
-	seen := map[store.PayloadID]bool{}
 	for _, it := range over {
 		total.SourceTokens += it.Tokens
-		var part store.Summary
-		var err error
-		if it.IsSummary() {
-			if part, err = w.summaryByNum(it.num); err != nil {
-				return total, err
-			}
-			total.Kind = summary.Condensed
-			total.Depth = max(total.Depth, part.Depth+1)
-			total.Descendants += 1 + part.Descendants
-		} else if part, err = w.messageAsSource(it.Message); err != nil {
+		if !it.IsSummary() {
+			continue
+		}
+		part, err := w.summaryByNum(it.num)
+		if err != nil {
 			return total, err
 		}
-		total.Messages += part.Messages
-		total.MessageTokens += part.MessageTokens
-		if total.Earliest.IsZero() || part.Earliest.Before(total.Earliest) {
-			total.Earliest = part.Earliest
-		}
-		if part.Latest.After(total.Latest) {
-			total.Latest = part.Latest
-		}
-		for _, f := range part.Files {
-			if !seen[f] {
-				seen[f] = true
-				total.Files = append(total.Files, f)
-			}
-		}
+		total.Kind = summary.Condensed
+		total.Depth = max(total.Depth, part.Depth+1)
+		total.Descendants += 1 + part.Descendants
+		cover(&total, part)
 	}
-	return total, nil
+	return total, w.gatherMessages(over[0].Pos, over[len(over)-1].Pos, &total)
 }
 
-// messageAsSource says what a message adds to a summary of it.
-func (c *conn) messageAsSource(id store.MessageID) (store.Summary, error) {
-	part := store.Summary{Messages: 1}
-	found, err := c.one(`SELECT tokens, ifnull(said, stored) FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
-		part.MessageTokens = s.ColumnInt64(0)
-		part.Earliest = millis(s, 1)
-		part.Latest = part.Earliest
+// gatherMessages adds the messages that stand in the view between two
+// positions. Two statements serve the whole run.
+func (w *writer) gatherMessages(from, to int64, total *store.Summary) error {
+	err := w.query(`
+		SELECT m.tokens, ifnull(m.said, m.stored) FROM view v JOIN messages m ON m.id = v.message
+		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ?`, func(s *sqlite3.Stmt) error {
+		said := millis(s, 1)
+		cover(total, store.Summary{Messages: 1, MessageTokens: s.ColumnInt64(0), Earliest: said, Latest: said})
 		return nil
-	}, int64(id))
+	}, int64(w.ID), from, to)
 	if err != nil {
-		return part, err
+		return err
 	}
-	if !found {
-		return part, store.Missing(id.String())
+	return w.query(`
+		SELECT p.id FROM view v JOIN message_payloads mp ON mp.message = v.message JOIN payloads p ON p.num = mp.payload
+		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos, p.num`, func(s *sqlite3.Stmt) error {
+		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
+		return nil
+	}, int64(w.ID), from, to)
+}
+
+// cover adds one part to what a summary covers.
+func cover(total *store.Summary, part store.Summary) {
+	total.Messages += part.Messages
+	total.MessageTokens += part.MessageTokens
+	if part.Messages > 0 && (total.Earliest.IsZero() || part.Earliest.Before(total.Earliest)) {
+		total.Earliest = part.Earliest
 	}
-	err = c.query(`SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE mp.message = ? ORDER BY p.num`,
-		func(s *sqlite3.Stmt) error {
-			part.Files = append(part.Files, store.PayloadID(s.ColumnText(0)))
-			return nil
-		}, int64(id))
-	return part, err
+	if part.Latest.After(total.Latest) {
+		total.Latest = part.Latest
+	}
+	for _, f := range part.Files {
+		if !slices.Contains(total.Files, f) {
+			total.Files = append(total.Files, f)
+		}
+	}
 }
 
 // summaryID derives an id from the conversation's key, from what the summary

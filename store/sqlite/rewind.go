@@ -6,7 +6,6 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -158,17 +157,14 @@ func (w *writer) setView(old, kept, gone []viewItem) error {
 		return err
 	}
 	w.dirty = true
-	w.ViewItems, w.ViewTokens, w.lastUser = len(kept), 0, 0
+	w.ViewItems, w.ViewTokens = len(kept), 0
 	for _, it := range kept {
 		if err := w.insertItem(w.ID, it); err != nil {
 			return err
 		}
 		w.ViewTokens += it.Tokens
-		if it.Role == llms.RoleUser {
-			w.lastUser = it.Pos
-		}
 	}
-	return nil
+	return w.findLastUser()
 }
 
 // retire marks the summaries that lie between the old items and those that

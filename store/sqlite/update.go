@@ -115,7 +115,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	}
 	w.ViewItems++
 	w.ViewTokens += m.Tokens
-	if m.Role == llms.RoleUser {
+	if isSaidByUser(m) {
 		w.lastUser = it.Pos
 	}
 	return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil

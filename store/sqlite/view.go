@@ -8,6 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -185,5 +186,29 @@ func (c *conn) position(id store.MessageID) (int64, error) {
 	if err == nil && !found {
 		err = store.Missing(id.String())
 	}
+	return pos, err
+}
+
+// notSaid are the flags of messages that no user said, whatever their role.
+const notSaid = store.FlagEcho | store.FlagSynthetic | store.FlagHostSummary
+
+// isSaidByUser reports whether a message is one that the view must keep in
+// full while it is the newest of its kind. Some shapes put tool results into
+// user messages.
+func isSaidByUser(m *store.NewMessage) bool {
+	return m.Role == llms.RoleUser && len(m.Results) == 0 && m.Flags&notSaid == 0
+}
+
+// findLastUser looks up the newest message of the view that the user said.
+func (w *writer) findLastUser() (err error) {
+	w.lastUser, err = w.newestUser(w.ID)
+	return err
+}
+
+func (c *conn) newestUser(id store.ConversationID) (pos int64, err error) {
+	_, err = c.one(`
+		SELECT v.pos FROM view v JOIN messages m ON m.id = v.message
+		WHERE v.conversation = ? AND v.role = 1 AND (m.flags & ?) = 0 AND (v.links IS NULL OR ifnull(json_array_length(v.links, '$[1]'), 0) = 0)
+		ORDER BY v.pos DESC LIMIT 1`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, int64(id), int64(notSaid))
 	return pos, err
 }

@@ -47,6 +47,26 @@ func testWindows(t *testing.T, f *fixture) {
 	}
 }
 
+func testLastUser(t *testing.T, f *fixture) {
+	c := f.conversation(t, "last user")
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		result := row(llms.RoleUser, "a tool result in a user message")
+		result.Results = []string{"c1"}
+		reminder := row(llms.RoleUser, "a reminder by the host")
+		reminder.Flags = store.FlagSynthetic
+		_, err := w.Append(ctx, row(llms.RoleUser, "what the user said"), row(llms.RoleAssistant, "ok"), result, reminder)
+		return err
+	})
+	want(t, "the newest that the user said", f.view(t, c.ID).LastUser, 1)
+	f.fill(t, c.ID, 1)
+	want(t, "a newer one", f.view(t, c.ID).LastUser, 5)
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		_, err := w.Rewind(ctx, 4, "back")
+		return err
+	})
+	want(t, "after a rewind", f.view(t, c.ID).LastUser, 1)
+}
+
 func testFold(t *testing.T, f *fixture) {
 	c := f.conversation(t, "fold")
 	ids := f.fill(t, c.ID, 6)

@@ -37,6 +37,7 @@ func Run(t *testing.T, open Open) {
 		{"all or nothing", testAtomic},
 		{"hidden messages", testHidden},
 		{"windows of a view", testWindows},
+		{"the newest user message", testLastUser},
 		{"fold", testFold},
 		{"fold to depth three", testFoldDeep},
 		{"stale folds", testStale},
