@@ -170,6 +170,18 @@ func (b *Builder) closePassage(doc uint32) {
 	b.touched, b.words = b.touched[:0], 0
 }
 
+// Build indexes documents, in order of ids, as one segment.
+func Build(docs []Doc, opts Options) (Sealed, error) {
+	opts.Docs = max(opts.Docs, len(docs))
+	b := NewBuilder(opts)
+	for _, d := range docs {
+		if err := b.Add(d); err != nil {
+			return Sealed{}, err
+		}
+	}
+	return b.Seal()
+}
+
 // Seal finishes the segment. The builder must not be used afterwards.
 func (b *Builder) Seal() (Sealed, error) {
 	if len(b.rows) == 0 {

@@ -9,7 +9,7 @@ import (
 
 func TestIdentifiersOfAQuery(t *testing.T) {
 	for query, want := range map[string]string{
-		"What is the access phrase of invoice-rows-0a1b2c?": "invoice-rows-0a1b2c",
+		"What is the access phrase of invoice-rows-0a1b2c?":  "invoice-rows-0a1b2c",
 		"why does TLS_CERT_PATH matter in (cmd/lcm/main.go)": "tls_cert_path cmd/lcm/main.go",
 		"sum_0123456789abcdef":                               "sum_0123456789abcdef",
 		"When did Caroline go on the 3rd road trip in 2023?": "",

@@ -2,7 +2,6 @@ package index
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"sort"
 	"sync"
 	"unicode"
@@ -145,98 +144,6 @@ func (g *gramBuilder) finish() []uint64 {
 		from, to = to, from
 	}
 	return from
-}
-
-// riceBits is the number of low bits that Rice coding stores as they are, from
-// the mean gap between n blocks out of total.
-func riceBits(total, n uint32) uint {
-	mean := uint64(total) * 69 / 100 / uint64(max(n, 1))
-	if mean < 1 {
-		return 0
-	}
-	return uint(bits.Len64(mean)) - 1
-}
-
-// appendRice encodes increasing block numbers below total as Rice-coded gaps:
-// within a few percent of the least possible size, and never more than a bitmap.
-func appendRice(dst []byte, blocks []uint32, total uint32) []byte {
-	k := riceBits(total, uint32(len(blocks)))
-	var acc uint64
-	var n uint
-	put := func(v uint64, width uint) {
-		acc |= v << n
-		for n += width; n >= 8; n -= 8 {
-			dst = append(dst, byte(acc))
-			acc >>= 8
-		}
-	}
-	last := int64(-1)
-	for _, b := range blocks {
-		gap := uint64(int64(b) - last - 1)
-		last = int64(b)
-		for q := gap >> k; ; q -= 32 {
-			if q < 32 {
-				put(1<<q, uint(q)+1)
-				break
-			}
-			put(0, 32)
-		}
-		if k > 0 {
-			put(gap&(1<<k-1), k)
-		}
-	}
-	if n > 0 {
-		dst = append(dst, byte(acc))
-	}
-	return dst
-}
-
-// decodeRice appends n block numbers below total.
-func decodeRice(dst []uint32, b []byte, n, total uint32) ([]uint32, error) {
-	k := riceBits(total, n)
-	var acc uint64
-	var have uint
-	at := 0
-	last := int64(-1)
-	for range n {
-		var gap uint64
-		for {
-			for have <= 56 && at < len(b) {
-				acc |= uint64(b[at]) << have
-				at++
-				have += 8
-			}
-			zeros := uint(bits.TrailingZeros64(acc))
-			if zeros < have {
-				gap += uint64(zeros)
-				acc >>= zeros + 1
-				have -= zeros + 1
-				break
-			}
-			gap += uint64(have)
-			acc, have = 0, 0
-			if at == len(b) {
-				return dst, corrupt("short trigram list")
-			}
-		}
-		for have < k && at < len(b) {
-			acc |= uint64(b[at]) << have
-			at++
-			have += 8
-		}
-		if have < k {
-			return dst, corrupt("short trigram list")
-		}
-		gap = gap<<k | acc&(1<<k-1)
-		acc >>= k
-		have -= k
-		last += int64(gap) + 1
-		if last >= int64(total) {
-			return dst, corrupt("block out of range")
-		}
-		dst = append(dst, uint32(last))
-	}
-	return dst, nil
 }
 
 // gramBlock locates one block of the trigram directory.

@@ -49,13 +49,7 @@ func newLibrary(t testing.TB, docs []index.Doc, size int) *library {
 
 func seal(t testing.TB, docs []index.Doc) *index.Segment {
 	t.Helper()
-	b := index.NewBuilder(index.Options{})
-	for _, d := range docs {
-		if err := b.Add(d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sealed, err := b.Seal()
+	sealed, err := index.Build(docs, index.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"container/heap"
 	"context"
 	"fmt"
@@ -110,7 +111,7 @@ type wordSource struct {
 	n     int // the input's place
 	block int
 	c     *dictCursor
-	term  string
+	term  []byte // valid until the source advances
 	entry dictEntry
 }
 
@@ -126,19 +127,17 @@ func (s *wordSource) advance() (bool, error) {
 		}
 		s.block++
 	}
-	e, term, err := s.c.next()
-	if err != nil {
-		return false, err
-	}
-	s.entry, s.term = e, string(term)
-	return true, nil
+	var err error
+	s.entry, s.term, err = s.c.next()
+	return err == nil, err
 }
 
 type wordHeap []*wordSource
 
 func (h wordHeap) Len() int { return len(h) }
 func (h wordHeap) Less(i, j int) bool {
-	return h[i].term < h[j].term || h[i].term == h[j].term && h[i].n < h[j].n
+	c := bytes.Compare(h[i].term, h[j].term)
+	return c < 0 || c == 0 && h[i].n < h[j].n
 }
 func (h wordHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *wordHeap) Push(x any)   { *h = append(*h, x.(*wordSource)) }
@@ -161,9 +160,9 @@ func (m *merger) mergeWords(w *segmentWriter) error {
 	heap.Init(&h)
 	var list, part []posting
 	for len(h) > 0 {
-		term := h[0].term
+		term := string(h[0].term)
 		list = list[:0]
-		for len(h) > 0 && h[0].term == term {
+		for len(h) > 0 && string(h[0].term) == term {
 			s := h[0]
 			var err error
 			if part, err = s.in.r.postingsIn(part[:0], s.entry, passageRange{0, s.in.r.seg.passages}); err != nil {

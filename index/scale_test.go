@@ -74,6 +74,12 @@ func TestScale(t *testing.T) {
 			}
 			return fmt.Sprintf("%d hits, %d read, %d KB of index", res.Matched, res.Read, res.IndexBytes>>10)
 		})
+		start, n := time.Now(), 0
+		db.must(p.Stream(t.Context(), db.all, func(int64, []byte) bool {
+			n++
+			return true
+		}))
+		t.Logf("%-34s scan %.2f ms, %d hits", "", ms(time.Since(start)), n)
 	}
 }
 
@@ -115,6 +121,14 @@ func (db *scaleDB) fetch(_ context.Context, ids []int64, yield func(int64, []byt
 		}
 	}
 	return nil
+}
+
+// all reads every text.
+func (db *scaleDB) all(yield func(int64, []byte) bool) error {
+	stmt := db.prepare("SELECT id, text FROM message ORDER BY id DESC")
+	for stmt.Step() && yield(stmt.ColumnInt64(0), stmt.ColumnRawBlob(1)) {
+	}
+	return errors.Join(stmt.Err(), stmt.Close())
 }
 
 // Get reads one section.
@@ -165,11 +179,7 @@ func (db *scaleDB) infos() (out []index.Info) {
 func (db *scaleDB) seal(docs []index.Doc) (build, merge time.Duration) {
 	db.t.Helper()
 	start := time.Now()
-	b := index.NewBuilder(index.Options{Docs: index.SealDocs})
-	for _, d := range docs {
-		db.must(b.Add(d))
-	}
-	sealed, err := b.Seal()
+	sealed, err := index.Build(docs, index.Options{})
 	db.must(err)
 	build = time.Since(start)
 	db.segments = append(db.segments, db.put(sealed))

@@ -21,8 +21,6 @@ type Filter struct {
 	Accept        func(id int64) bool // a last word on each document, may be nil
 }
 
-func (f *Filter) byTime() bool { return f.Since != 0 || f.Before != 0 }
-
 // outside reports that no document of the segment can pass.
 func (f *Filter) outside(s *Segment) bool {
 	return f.Since != 0 && s.maxTime < f.Since || f.Before != 0 && s.minTime >= f.Before
@@ -54,7 +52,7 @@ var defaultLimits = limits{postings: 1 << 20, common: 1 << 19, newest: 1 << 17}
 // More bounds.
 const (
 	candidateCount = 400       // documents scored against their text
-	verifyLimit    = 20_000    // candidates read to verify phrases
+	verifyLimit    = 100_000   // candidates read to verify phrases
 	prefixTerms    = 512       // terms that one prefix* stands for
 	scoreTextBytes = 256 << 10 // longer texts keep the score of their postings
 )

@@ -23,13 +23,7 @@ func (t *Tail) Add(ctx context.Context, docs ...Doc) error {
 	if len(docs) == 0 {
 		return nil
 	}
-	b := NewBuilder(t.opts)
-	for _, d := range docs {
-		if err := b.Add(d); err != nil {
-			return err
-		}
-	}
-	sealed, err := b.Seal()
+	sealed, err := Build(docs, t.opts)
 	if err != nil {
 		return err
 	}
