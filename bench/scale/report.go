@@ -36,10 +36,14 @@ type Run struct {
 	ContextTokens int     `json:"context_tokens"`
 	Passes        int     `json:"passes"`
 	PassMillis    float64 `json:"pass_ms"`
-	RawBytes      int64   `json:"raw_bytes"`
-	DatabaseBytes int64   `json:"database_bytes"`
-	BytesPerRaw   float64 `json:"bytes_per_raw"`
-	RSSBytes      int64   `json:"rss_bytes"`
+	// The CPU time of a context and of a pass, which a busy machine changes
+	// less than their duration.
+	ContextCPUMillis float64 `json:"context_cpu_ms"`
+	PassCPUMillis    float64 `json:"pass_cpu_ms"`
+	RawBytes         int64   `json:"raw_bytes"`
+	DatabaseBytes    int64   `json:"database_bytes"`
+	BytesPerRaw      float64 `json:"bytes_per_raw"`
+	RSSBytes         int64   `json:"rss_bytes"`
 }
 
 // Times are quantiles in milliseconds.
@@ -161,9 +165,11 @@ func (r Report) Text() string {
 	r.row(w, "context, fresh p99, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Cold.P99) })
 	r.row(w, "context, running p50, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Warm.P50) })
 	r.row(w, "context, running p99, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Warm.P99) })
+	r.row(w, "context, mean CPU, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.ContextCPUMillis) })
 	r.row(w, "context, tokens", func(x Run) string { return fmt.Sprint(x.ContextTokens) })
 	r.row(w, "compaction passes", func(x Run) string { return fmt.Sprint(x.Passes) })
 	r.row(w, "overhead a pass, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.PassMillis) })
+	r.row(w, "mean CPU a pass, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.PassCPUMillis) })
 	r.row(w, "raw text, MB", func(x Run) string { return fmt.Sprintf("%.1f", float64(x.RawBytes)/1e6) })
 	r.row(w, "database, MB", func(x Run) string { return fmt.Sprintf("%.1f", float64(x.DatabaseBytes)/1e6) })
 	r.row(w, "bytes a raw byte", func(x Run) string { return fmt.Sprintf("%.2f", x.BytesPerRaw) })

@@ -265,6 +265,7 @@ func (b *bench) pick(i int) store.ConversationID { return b.convs[i*7919%len(b.c
 // the engine's own.
 func (b *bench) compact(ctx context.Context) error {
 	var took time.Duration
+	cpu := cpuTime()
 	for i := range min(len(b.convs), b.Samples) {
 		// Spread conversations are below every threshold; fold them anyway.
 		o := lcm.CompactOptions{Budget: b.Budget, Full: len(b.convs) > 1}
@@ -277,6 +278,7 @@ func (b *bench) compact(ctx context.Context) error {
 	}
 	if b.Passes > 0 {
 		b.PassMillis = millis(took) / float64(b.Passes)
+		b.PassCPUMillis = millis(cpuTime()-cpu) / float64(b.Passes)
 	}
 	return nil
 }
@@ -285,18 +287,20 @@ func (b *bench) compact(ctx context.Context) error {
 // that has just appended a message has it.
 func (b *bench) contexts(ctx context.Context) error {
 	var cold, warm []time.Duration
+	var cpu time.Duration
 	for i := range b.Samples {
 		session, err := b.engine.Resume(ctx, b.pick(i))
 		if err != nil {
 			return err
 		}
 		for _, times := range []*[]time.Duration{&cold, &warm} {
-			at := time.Now()
+			at, spent := time.Now(), cpuTime()
 			view, err := session.Context(ctx, b.Budget)
 			if err != nil {
 				return err
 			}
 			*times = append(*times, time.Since(at))
+			cpu += cpuTime() - spent
 			b.ContextTokens = max(b.ContextTokens, view.Tokens)
 			if i%10 == 0 {
 				if err := session.Append(ctx, b.make(1)...); err != nil {
@@ -306,6 +310,7 @@ func (b *bench) contexts(ctx context.Context) error {
 		}
 	}
 	b.Cold, b.Warm = quantiles(cold), quantiles(warm)
+	b.ContextCPUMillis = millis(cpu) / float64(len(cold)+len(warm))
 	return nil
 }
 
