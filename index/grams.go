@@ -168,18 +168,23 @@ func (w *gramWriter) add(v gram, blocks []uint32, total uint32) {
 		w.inBlock, w.last = 0, v
 	}
 	w.inBlock++
-	start := len(w.postings)
-	w.postings = appendRice(w.postings, blocks, total)
 	w.terms = binary.AppendUvarint(w.terms, uint64(v-w.last))
 	w.terms = binary.AppendUvarint(w.terms, uint64(len(blocks)))
-	w.terms = binary.AppendUvarint(w.terms, uint64(len(w.postings)-start))
 	w.last = v
+	if len(blocks) == 1 {
+		w.terms = binary.AppendUvarint(w.terms, uint64(blocks[0]))
+		return
+	}
+	start := len(w.postings)
+	w.postings = appendRice(w.postings, blocks, total)
+	w.terms = binary.AppendUvarint(w.terms, uint64(len(w.postings)-start))
 }
 
 // gramEntry locates the list of a gram.
 type gramEntry struct {
 	gram         gram
 	df           uint32
+	single       uint32 // the block itself, when df is one
 	offset, size int64
 }
 
@@ -201,7 +206,12 @@ func (c *gramCursor) next() (gramEntry, error) {
 		c.b = c.b[n:]
 	}
 	c.last += gram(f[0])
-	e := gramEntry{c.last, uint32(f[1]), c.postings, int64(f[2])}
+	e := gramEntry{gram: c.last, df: uint32(f[1]), offset: c.postings}
+	if e.df == 1 {
+		e.single = uint32(f[2])
+		return e, nil
+	}
+	e.size = int64(f[2])
 	c.postings += e.size
 	return e, nil
 }
@@ -245,6 +255,12 @@ func (r *reader) gram(v gram) (gramEntry, error) {
 }
 
 func (r *reader) gramList(dst []uint32, e gramEntry) ([]uint32, error) {
+	if e.df == 1 {
+		if e.single >= r.seg.blocks {
+			return dst, corrupt("block out of range")
+		}
+		return append(dst, e.single), nil
+	}
 	b, err := r.read(streamGrams, e.offset, e.size)
 	if err != nil {
 		return dst, err

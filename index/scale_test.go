@@ -110,15 +110,22 @@ type scaleDB struct {
 }
 
 func (db *scaleDB) fetch(_ context.Context, ids []int64, yield func(int64, []byte) bool) error {
-	for _, id := range ids {
-		db.must(db.text.BindInt64(1, id))
+	ids = slices.Sorted(slices.Values(ids))
+	for len(ids) > 0 {
+		// Neighbours come in one pass over the table.
+		run := 1
+		for run < len(ids) && ids[run] == ids[run-1]+1 {
+			run++
+		}
+		db.must(db.text.BindInt64(1, ids[0]), db.text.BindInt64(2, ids[run-1]))
 		more := true
-		if db.text.Step() {
-			more = yield(id, db.text.ColumnRawBlob(0))
+		for more && db.text.Step() {
+			more = yield(db.text.ColumnInt64(0), db.text.ColumnRawBlob(1))
 		}
 		if err := errors.Join(db.text.Err(), db.text.Reset()); err != nil || !more {
 			return err
 		}
+		ids = ids[run:]
 	}
 	return nil
 }
@@ -209,7 +216,7 @@ func openScale(t testing.TB, n int) *scaleDB {
 		CREATE TABLE section (segment INTEGER, section INTEGER, data BLOB, PRIMARY KEY (segment, section)) WITHOUT ROWID;
 		BEGIN`))
 	db.section = db.prepare("SELECT data FROM section WHERE segment = ? AND section = ?")
-	db.text = db.prepare("SELECT text FROM message WHERE id = ?")
+	db.text = db.prepare("SELECT id, text FROM message WHERE id BETWEEN ? AND ?")
 	insert := db.prepare("INSERT INTO message VALUES (?, ?)")
 	source := corpus.New(1, n/1000)
 	var docs []index.Doc
