@@ -18,10 +18,6 @@ var errNotSmaller = errors.New("no summary is smaller than its sources")
 // methodBare is the method of a summary that only names what was folded.
 const methodBare = "reference"
 
-// overage is how much longer than asked for an accepted summary may be, in
-// percent.
-const overage = 150
-
 // write has a fold summarised, one level after the other, until a text is
 // accepted. A refused key ends the run without one.
 func (n *run) write(ctx context.Context, f Fold, m *material) (store.Wording, error) {
@@ -134,7 +130,7 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 	if body == "" {
 		return store.Wording{}, false
 	}
-	if n.counter.Count(body) > req.Target*overage/100 {
+	if float64(n.counter.Count(body)) > float64(req.Target)*n.pol.MaxOverageFactor {
 		return store.Wording{}, false
 	}
 	body = summary.EnsureFooter(body, req)

@@ -114,12 +114,15 @@ func (l *Ledger) reserve(ctx context.Context, e *Entry, b Bounds) (int, error) {
 }
 
 // close records how a run ended. left is how many reserved calls it did not
-// make; a manual run clears them all.
-func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int) error {
+// make; a manual run clears them all. backoff is the pause once they are used
+// up.
+func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int, backoff time.Duration) error {
 	fresh := e.version == 0
 	e.Calls = max(0, e.Calls-left)
 	e.Reason, e.Detail, e.At = r.Reason, r.Detail, l.clock()
 	switch {
+	case r.Reason == Spend:
+		e.NotBefore = e.At.Add(backoff)
 	case r.Progress() || r.Reason == Done || r.Mode == Full:
 		e.Attempts, e.NotBefore = 0, time.Time{}
 	case r.Reason == Interrupted:

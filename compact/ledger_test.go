@@ -59,10 +59,10 @@ func TestSpendSurvivesARestart(t *testing.T) {
 	if rep := try(compact.Soft); rep.Calls != 2 || rep.Reason != compact.Spend {
 		t.Fatalf("%v", rep)
 	}
-	if rep := try(compact.Soft); rep.Calls != 0 || rep.Reason != compact.Spend {
+	if rep := try(compact.Soft); rep.Calls != 0 || rep.Reason != compact.Pause {
 		t.Fatalf("%v", rep)
 	}
-	now = now.Add(10 * time.Minute)
+	now = now.Add(30 * time.Minute)
 	if rep := try(compact.Soft); rep.Calls != 3 {
 		t.Fatalf("in the next window: %v", rep)
 	}

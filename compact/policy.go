@@ -50,6 +50,9 @@ type Policy struct {
 	// token counter; a Runner sets them itself.
 	SummaryFloor int
 	SourceFloor  int
+	// MaxOverageFactor is how many times its target an accepted summary may
+	// be long: 1.5.
+	MaxOverageFactor float64
 	// ExtractiveOnAuth lets a refused key fall back to extractive summaries
 	// like any other failure.
 	ExtractiveOnAuth bool
@@ -72,6 +75,9 @@ func (p Policy) withDefaults() Policy {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}
+	}
+	if p.MaxOverageFactor < 1 {
+		p.MaxOverageFactor = 1.5
 	}
 	return p
 }

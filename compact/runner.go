@@ -36,6 +36,9 @@ type Bounds struct {
 	// CallWindow: 24 in 10 minutes. Full runs are not counted.
 	MaxCalls   int
 	CallWindow time.Duration
+	// SpendBackoff is how long background runs pause once those calls are
+	// used up: 30 minutes.
+	SpendBackoff time.Duration
 	// LeaseTTL is how long a conversation stays taken if the process that
 	// compacts it dies: 90 s.
 	LeaseTTL time.Duration
@@ -55,6 +58,7 @@ func (b Bounds) withDefaults() Bounds {
 		{&b.Deadline, 120 * time.Second},
 		{&b.SummaryTimeout, 60 * time.Second},
 		{&b.CallWindow, 10 * time.Minute},
+		{&b.SpendBackoff, 30 * time.Minute},
 		{&b.LeaseTTL, 90 * time.Second},
 	} {
 		if *d.field <= 0 {
@@ -202,7 +206,7 @@ func (n *run) leased(ctx context.Context, entry *Entry) error {
 	if err != nil {
 		n.report.Reason, n.report.Detail = Interrupted, err.Error()
 	}
-	return errors.Join(err, n.ledger.close(ctx, entry, n.report, n.calls), held.end(ctx))
+	return errors.Join(err, n.ledger.close(ctx, entry, n.report, n.calls, n.bounds.SpendBackoff), held.end(ctx))
 }
 
 func (n *run) reserve(ctx context.Context, entry *Entry) (err error) {

@@ -61,7 +61,6 @@ type Compaction struct {
 	SweepMaxDepth          int // -1 is any depth
 	MaxSweepIterations     int
 	SweepDeadline          time.Duration
-	UntilUnderDeadline     time.Duration
 }
 
 // Summary is who writes summaries and what that may cost.

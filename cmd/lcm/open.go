@@ -150,6 +150,7 @@ func policy(cfg *config.Config) compact.Policy {
 		CondensedMinFanoutHard: c.CondensedMinFanoutHard,
 		MaxDepth:               c.SweepMaxDepth,
 		ExtractiveOnAuth:       cfg.Summary.ExtractiveOnAuth,
+		MaxOverageFactor:       cfg.Summary.MaxOverageFactor,
 	}
 	if c.SweepMaxDepth == 0 { // messages only: no number of leaves is enough
 		p.LeafMinFanout = math.MaxInt32
@@ -164,6 +165,7 @@ func bounds(cfg *config.Config) compact.Bounds {
 		SummaryTimeout: cfg.Summary.Timeout,
 		MaxCalls:       cfg.Summary.MaxCallsPerWindow,
 		CallWindow:     cfg.Summary.CallWindow,
+		SpendBackoff:   cfg.Summary.SpendBackoff,
 	}
 }
 
