@@ -52,8 +52,7 @@ func (a GrepAnswer) Text() string {
 }
 
 func (m Match) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s · %s", m.ID, m.about())
-	b.WriteString("\n")
+	fmt.Fprintf(b, "\n%s\n", m.Heading())
 	if m.Context != nil {
 		writeNeighbours(b, m.Context.Before)
 	}
@@ -67,14 +66,14 @@ func (m Match) write(b *strings.Builder) {
 	}
 }
 
-// about tells what a match is and where to go from it.
-func (m Match) about() string {
-	parts := []string{m.Type}
+// Heading tells what a match is and where to go from it.
+func (m Match) Heading() string {
+	parts := []string{m.ID, m.Type}
 	if m.Role != "" {
 		parts = append(parts, string(m.Role))
 	}
 	if m.Depth != nil {
-		parts = []string{fmt.Sprintf("%s summary of depth %d", m.Kind, *m.Depth)}
+		parts = []string{m.ID, fmt.Sprintf("%s summary of depth %d", m.Kind, *m.Depth)}
 	}
 	parts = append(parts, minute(m.CreatedAt))
 	if m.Type == "file" {

@@ -145,8 +145,8 @@ func (a ExpandAnswer) Text() string {
 	fmt.Fprintf(&b, "beneath %s: %s in all, %d tokens; this page: %s, %d tokens\n", strings.Join(a.SummaryIDs, ", "),
 		plural(a.MessageCount, "message", "messages"), a.MessageTokens, plural(len(a.Pieces), "piece", "pieces"), a.Tokens)
 	for _, p := range a.Pieces {
-		text, encoding := encode(p.Text)
-		fmt.Fprintf(&b, "\n--- %s ---\n%s\n", p.about(encoding), strings.TrimSuffix(text, "\n"))
+		text, _ := encode(p.Text)
+		fmt.Fprintf(&b, "\n--- %s ---\n%s\n", p.Heading(), strings.TrimSuffix(text, "\n"))
 	}
 	if len(a.Pieces) > 0 {
 		b.WriteString("--- end ---\n")
@@ -160,8 +160,8 @@ func (a ExpandAnswer) Text() string {
 	return b.String()
 }
 
-// about tells what a piece is, and which part of it.
-func (p Piece) about(encoding string) string {
+// Heading tells what a piece is, and which part of it.
+func (p Piece) Heading() string {
 	what := string(p.Role)
 	if p.Depth != nil {
 		what = fmt.Sprintf("summary of depth %d", *p.Depth)
@@ -170,7 +170,7 @@ func (p Piece) about(encoding string) string {
 	if p.Offset > 0 || !p.Complete {
 		about += fmt.Sprintf(" · bytes %d to %d of %d", p.Offset, p.Offset+len(p.Text), p.Size)
 	}
-	if encoding != "" {
+	if _, encoding := encode(p.Text); encoding != "" {
 		about += " · " + encoding
 	}
 	return about

@@ -16,12 +16,12 @@ import (
 func newBench(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "bench",
-		Short:   "Measure what summaries keep, and how it scales",
-		Example: "lcm bench retention\nlcm bench scale --sizes 1000,10000",
+		Short:   "Measure what summaries keep, what search finds, and how it scales",
+		Example: "lcm bench retention\nlcm bench recall\nlcm bench needle\nlcm bench scale --sizes 1000,10000",
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newBenchRetention(a), newBenchScale(a))
+	c.AddCommand(newBenchRetention(a), newBenchScale(a), newBenchRecall(a), newBenchNeedle(a))
 	return c
 }
 

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/store"
+)
+
+type grepFlags struct {
+	where
+	recall.GrepRequest
+	mode, sort, role string
+	words            bool
+	heading          bool
+	timeout          time.Duration
+}
+
+const grepLong = `Find where something was said: in text, tool arguments, tool output, reasoning
+and payloads, at any age, and in summaries. PATTERN is a regular expression
+(RE2; (?i) ignores case), or with --full-text words or a question: words are
+ranked, "a phrase" and +word must occur, -word must not, pre* is a beginning.
+
+On a terminal matches are grouped under their conversations, else each is a
+line: conversation, id and the line that matched, with colons between. --heading
+and --heading=false choose. lcm describe shows a match whole.`
+
+func newGrep(a *app) *cobra.Command {
+	f := grepFlags{heading: a.terminal}
+	c := &cobra.Command{
+		Use:   "grep PATTERN",
+		Short: "Find where something was said",
+		Long:  grepLong,
+		Example: `lcm grep 'panic: .*nil pointer'
+lcm grep --full-text 'why did the deployment fail?'
+lcm grep -a -n 10 TLS_CERT_PATH
+lcm grep --since 2026-02-19 --role user --context 1 deploy`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.complete(cmd, args[0]); err != nil {
+				return err
+			}
+			return a.asking(cmd.Context(), f.where, func(ar *archive, svc *recall.Service, at recall.Where) error {
+				f.Where = at
+				return a.grep(cmd.Context(), ar, svc, f)
+			})
+		},
+	}
+	f.where.flags(c)
+	fl := c.Flags()
+	fl.StringVar(&f.mode, "mode", string(store.Regex), "regex or full_text")
+	fl.BoolVarP(&f.words, "full-text", "F", false, "short for --mode full_text")
+	fl.StringVar(&f.Scope, "scope", recall.InBoth, "messages, summaries, both or files")
+	fl.StringSliceVar(&f.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
+	fl.StringVar(&f.Since, "since", "", "not before this time, like 2026-02-19 or 2026-02-19T08:30:00Z")
+	fl.StringVar(&f.Before, "before", "", "before this time")
+	fl.IntVarP(&f.Limit, "limit", "n", recall.DefaultLimit, "at most this many matches, 1 to 200")
+	fl.StringVar(&f.sort, "sort", "", "recency, relevance or hybrid (default recency for a regex, else relevance)")
+	fl.StringVar(&f.role, "role", "", "only messages of user, assistant, system or tool")
+	fl.StringVar(&f.Tool, "tool", "", "only calls of this tool and their results")
+	fl.IntVarP(&f.Context, "context", "C", 0, "show this many messages before and after each, 0 to 20")
+	fl.BoolVar(&f.Echo, "echo", false, "find what lcm itself said as well")
+	fl.StringVar(&f.Cursor, "cursor", "", "go on where a page ended")
+	fl.DurationVar(&f.timeout, "timeout", 0, "give up after this long, with what was found (default: never)")
+	fl.BoolVar(&f.heading, "heading", f.heading, "group matches under their conversations (default: on a terminal)")
+	fl.Lookup("heading").DefValue = "" // it depends on the terminal, and the text says so
+	a.jsonFlag(c)
+	return c
+}
+
+// complete makes the request of the flags.
+func (f *grepFlags) complete(cmd *cobra.Command, pattern string) error {
+	if cmd.Flags().Changed("limit") && f.Limit == 0 {
+		f.Limit = -1 // 0 asks for the default only where it was not typed
+	}
+	if f.words {
+		if cmd.Flags().Changed("mode") && f.mode != string(store.FullText) {
+			return wrongUsage(cmd, fmt.Errorf("--full-text and --mode %s exclude each other", f.mode))
+		}
+		f.mode = string(store.FullText)
+	}
+	if len(f.FileIDs) > 0 && !cmd.Flags().Changed("scope") {
+		f.Scope = recall.InFiles
+	}
+	f.Pattern, f.Mode, f.Sort, f.Role = pattern, store.Mode(f.mode), store.Sort(f.sort), llms.Role(f.role)
+	return nil
+}
+
+func (a *app) grep(ctx context.Context, ar *archive, svc *recall.Service, f grepFlags) error {
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+	}
+	answer, err := svc.Grep(ctx, f.GrepRequest)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(answer)
+	}
+	if f.heading {
+		err = a.grepGrouped(ctx, ar, answer)
+	} else {
+		a.grepLines(answer)
+	}
+	a.grepNotes(answer)
+	return err
+}
+
+// The colours of ripgrep.
+const (
+	matchOn  = "\x1b[1;31m"
+	matchOff = "\x1b[0m"
+)
+
+func (a *app) marked(m recall.Match) string {
+	if !a.colour {
+		return m.Mark("", "", a.shown)
+	}
+	return m.Mark(matchOn, matchOff, a.shown)
+}
+
+// grepGrouped prints matches under their conversations.
+func (a *app) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
+	last := store.ConversationID(0)
+	for i, m := range answer.Matches {
+		if m.ConversationID != last {
+			c, err := ar.db.Conversation(ctx, m.ConversationID)
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				a.printf("\n")
+			}
+			title := c.Title
+			if title == "" {
+				title = c.Key
+			}
+			a.printf("%s\n", a.paint(bold, fmt.Sprintf("conversation %d · %s", c.ID, neutralLine(title))))
+			last = m.ConversationID
+		}
+		a.printf("%s\n", a.paint(green, neutralLine(m.Heading())))
+		if m.Context != nil {
+			a.grepNeighbours(m.Context.Before)
+		}
+		text := a.marked(m)
+		if m.Truncated {
+			text += a.paint(dim, " […]")
+		}
+		a.printf("  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
+		if m.Context != nil {
+			a.grepNeighbours(m.Context.After)
+		}
+	}
+	return nil
+}
+
+func (a *app) grepNeighbours(all []recall.Neighbour) {
+	for _, n := range all {
+		a.printf("%s\n", a.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, neutralLine(n.Snippet)), 120)))
+	}
+}
+
+// grepLines prints a line for each match, for other programs to read.
+func (a *app) grepLines(answer recall.GrepAnswer) {
+	for _, m := range answer.Matches {
+		a.printf("%d:%s:%s\n", m.ConversationID, m.ID, a.shown(matchedLine(m)))
+	}
+}
+
+// matchedLine is the line of a snippet in which the first match begins.
+func matchedLine(m recall.Match) string {
+	runes := []rune(m.Snippet)
+	at := 0
+	if len(m.MatchRanges) > 0 {
+		at = min(m.MatchRanges[0][0], len(runes))
+	}
+	before, after := string(runes[:at]), string(runes[at:])
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	after, _, _ = strings.Cut(after, "\n")
+	return before + after
+}
+
+// grepNotes tells how many there are and how to see more.
+func (a *app) grepNotes(answer recall.GrepAnswer) {
+	total := counted(answer.Total, "match", "matches")
+	if answer.TotalIsLowerBound {
+		total = "at least " + total
+	}
+	a.note("%s in %s", total, answer.Scope)
+	if e := answer.Elsewhere; e != nil {
+		a.note("%s elsewhere: add --all-conversations", counted(e.Hits, "match", "matches"))
+	}
+	a.notes(answer.Notes)
+	if answer.NextCursor != "" {
+		a.note("--cursor %s", answer.NextCursor)
+	}
+}
