@@ -160,5 +160,5 @@ func sum(total, r compact.Report) compact.Report {
 // Rewrite has the configured summariser reword the summaries of a conversation
 // that were made without a model. The old texts stay as revisions.
 func (e *Engine) Rewrite(ctx context.Context, id store.ConversationID, progress func(compact.Rewritten)) (compact.Rewritten, error) {
-	return e.runner.Rewrite(ctx, id, e.store.Sources, progress)
+	return e.runner.Rewrite(ctx, id, progress)
 }

@@ -109,6 +109,12 @@ func (s *memory) Summaries(_ context.Context, q store.SummaryQuery) iter.Seq2[st
 	}
 }
 
+func (s *memory) Sources(_ context.Context, id store.SummaryID) ([]store.Node, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sources[id], nil
+}
+
 func (s *memory) Update(_ context.Context, _ store.ConversationID, fn func(store.Writer) error) error {
 	if s.onFold != nil {
 		s.onFold()

@@ -29,7 +29,7 @@ type Rewritten struct {
 // written from what was reworded. The old text stays as a revision: the DAG is
 // a cache, and can be made better at any time. progress is told after each
 // summary; nil is fine.
-func (r *Runner) Rewrite(ctx context.Context, id store.ConversationID, sources func(context.Context, store.SummaryID) ([]store.Node, error), progress func(Rewritten)) (Rewritten, error) {
+func (r *Runner) Rewrite(ctx context.Context, id store.ConversationID, progress func(Rewritten)) (Rewritten, error) {
 	out := Rewritten{Conversation: id, Reason: Done}
 	if r.primary == nil {
 		return out, errors.New("no model is configured to rewrite summaries with")
@@ -48,7 +48,7 @@ func (r *Runner) Rewrite(ctx context.Context, id store.ConversationID, sources f
 	})
 	out.Candidates = len(candidates)
 	for _, s := range candidates {
-		nodes, err := sources(ctx, s.ID)
+		nodes, err := r.store.Sources(ctx, s.ID)
 		if err != nil {
 			return out, err
 		}
