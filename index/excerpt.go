@@ -1,8 +1,8 @@
 package index
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -12,27 +12,78 @@ type Excerpt struct {
 	Ranges     [][2]int // what matched in it, as bytes of the text, in order
 }
 
+// maxMarks bounds the matches that are weighed for an excerpt.
+const maxMarks = 4096
+
+// mark is a word of the text that the query asks for.
+type mark struct {
+	start, end int
+	term       int
+}
+
 // Excerpt chooses about width bytes of a text around the densest group of the
 // query's words.
 func (q *Query) Excerpt(text []byte, width int) Excerpt {
-	type mark struct {
-		at   [2]int
-		term int
+	marks := q.marks(text)
+	var e Excerpt
+	if len(marks) > 0 {
+		e.Start = max(0, marks[densest(marks, width)].start-width/4)
 	}
-	var marks []mark
-	const enough = 4096
-	eachToken(text, func(t textToken) bool {
-		if n := q.termOf(t); n >= 0 {
-			marks = append(marks, mark{[2]int{t.start, t.end}, n})
+	e.End = min(len(text), e.Start+width)
+	e.Start = max(0, min(e.Start, e.End-width))
+	e.Start, e.End = runeFloor(text, e.Start), runeFloor(text, e.End)
+	for _, m := range marks {
+		if m.start < e.Start || m.end > e.End {
+			continue
 		}
-		return len(marks) < enough
-	})
+		if n := len(e.Ranges); n > 0 && m.start < e.Ranges[n-1][1] {
+			e.Ranges[n-1][1] = max(e.Ranges[n-1][1], m.end)
+			continue
+		}
+		e.Ranges = append(e.Ranges, [2]int{m.start, m.end})
+	}
+	return e
+}
+
+// marks finds the query's words in a text.
+func (q *Query) marks(text []byte) []mark {
+	sc := &scorer{query: q, hints: newHints(q)}
+	var out []mark
+	runs := spans{text: text}
+	for sp, ok := runs.next(); ok && len(out) < maxMarks; sp, ok = runs.next() {
+		sc.tokens = analyse(sc.tokens[:0], text, sp)
+		var places [][2]int
+		word := -1
+		for _, t := range sc.tokens {
+			if !t.whole() {
+				word++
+			}
+			n := sc.find(t)
+			if n < 0 || q.terms[n].not {
+				continue
+			}
+			m := mark{sp.start, sp.end, n}
+			if !t.whole() {
+				if places == nil {
+					places = tokenPlaces(text, sp)
+				}
+				at := places[min(word, len(places)-1)]
+				m.start, m.end = at[0], at[1]
+			}
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y mark) int { return cmp.Compare(x.start, y.start) })
+	return out
+}
+
+// densest is the mark that begins the window with the most different words.
+func densest(marks []mark, width int) int {
 	best, bestScore := 0, -1
 	for i := range marks {
-		seen := uint64(0)
-		score := 0
+		seen, score := uint64(0), 0
 		for _, m := range marks[i:] {
-			if m.at[1] > marks[i].at[0]+width {
+			if m.end > marks[i].start+width {
 				break
 			}
 			if bit := uint64(1) << m.term; seen&bit == 0 {
@@ -45,34 +96,7 @@ func (q *Query) Excerpt(text []byte, width int) Excerpt {
 			best, bestScore = i, score
 		}
 	}
-	var e Excerpt
-	if len(marks) > 0 {
-		e.Start = max(0, marks[best].at[0]-width/4)
-	}
-	e.End = min(len(text), e.Start+width)
-	e.Start = max(0, min(e.Start, e.End-width))
-	e.Start, e.End = runeFloor(text, e.Start), runeFloor(text, e.End)
-	for _, m := range marks {
-		if m.at[0] < e.Start || m.at[1] > e.End {
-			continue
-		}
-		if n := len(e.Ranges); n > 0 && m.at[0] < e.Ranges[n-1][1] {
-			e.Ranges[n-1][1] = max(e.Ranges[n-1][1], m.at[1])
-			continue
-		}
-		e.Ranges = append(e.Ranges, m.at)
-	}
-	return e
-}
-
-// termOf is the place of the query's term that a token matches, or -1.
-func (q *Query) termOf(t textToken) int {
-	if n, ok := q.index[t.term()]; ok && !q.terms[n].not {
-		return n
-	}
-	return slices.IndexFunc(q.terms, func(qt queryTerm) bool {
-		return qt.prefix != "" && !qt.not && strings.HasPrefix(t.plain, qt.prefix)
-	})
+	return best
 }
 
 // runeFloor moves a position back to the start of a rune.

@@ -87,6 +87,17 @@ func (q *Query) positive() bool {
 	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return !t.not })
 }
 
+// Words lists what the query looks for, as it was typed.
+func (q *Query) Words() []string {
+	var out []string
+	for _, t := range q.terms {
+		if !t.not {
+			out = append(out, t.typed)
+		}
+	}
+	return out
+}
+
 // clause is one piece of the query as typed.
 type clause struct {
 	text      string

@@ -12,6 +12,28 @@ type searcher interface {
 	search(ctx context.Context, q Question, conversation int64) ([]int64, error)
 }
 
+// contender is a caller's way of searching, in numbers.
+type contender struct {
+	Contender
+	corpus *corpus
+}
+
+func (s contender) search(ctx context.Context, q Question, conversation int64) ([]int64, error) {
+	ids, err := s.Search(ctx, q.Conversation, q.Text)
+	if err != nil {
+		return nil, err
+	}
+	var out []int64
+	for _, id := range ids {
+		n, ok := s.corpus.ids[conversation-1][id]
+		if !ok {
+			return nil, fmt.Errorf("question %q: message %q is not in conversation %q", q.Text, id, q.Conversation)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
 // corpus is the dataset with numbers in place of names.
 type corpus struct {
 	docs          []index.Doc // in order of ids, which begin at one

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -71,6 +72,34 @@ func TestReportJSON(t *testing.T) {
 	}
 	if rep.Questions == 0 || rep.Questions == len(d.Questions) {
 		t.Errorf("%d of %d questions were asked, want those of one conversation", rep.Questions, len(d.Questions))
+	}
+}
+
+// A caller's own search is measured like the others.
+func TestContender(t *testing.T) {
+	d, err := Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	oracle := Contender{"oracle", func(_ context.Context, _, question string) ([]string, error) {
+		for _, q := range d.Questions {
+			if q.Text == question {
+				return q.Evidence, nil
+			}
+		}
+		return nil, nil
+	}}
+	rep, err := Run(t.Context(), d, Options{Resamples: 10, Also: []Contender{oracle}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := rep.Systems[len(rep.Systems)-1]
+	if last.Name != "oracle" || last.All.R5.Mean != 1 || last.All.MRR.Mean != 1 {
+		t.Errorf("the oracle reached %+v", last)
+	}
+	oracle.Search = func(context.Context, string, string) ([]string, error) { return []string{"nobody"}, nil }
+	if _, err := Run(t.Context(), d, Options{Resamples: 10, Also: []Contender{oracle}}); err == nil {
+		t.Error("an unknown message was accepted")
 	}
 }
 

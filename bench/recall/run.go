@@ -18,6 +18,15 @@ type Options struct {
 	// Keep, when set, chooses the conversations whose questions are asked; all
 	// conversations are indexed in any case.
 	Keep func(conversation string) bool
+	// Also are further ways of searching to measure, such as a whole store.
+	Also []Contender
+}
+
+// Contender is a way of searching that the caller brings. Search returns the
+// ids of messages of the conversation, best first.
+type Contender struct {
+	Name   string
+	Search func(ctx context.Context, conversation, question string) ([]string, error)
 }
 
 // Metric is a mean over questions with its 95 % interval.
@@ -101,10 +110,15 @@ func Run(ctx context.Context, d Dataset, opts Options) (rep Report, err error) {
 		return rep, err
 	}
 	defer func() { err = errors.Join(err, or.close()) }()
-	for _, s := range []struct {
+	type system struct {
 		name string
 		searcher
-	}{{"lcm", engine}, {"FTS5 AND", and}, {"FTS5 OR, porter, no function words", or}} {
+	}
+	systems := []system{{"lcm", engine}, {"FTS5 AND", and}, {"FTS5 OR, porter, no function words", or}}
+	for _, also := range opts.Also {
+		systems = append(systems, system{also.Name, contender{also, c}})
+	}
+	for _, s := range systems {
 		outcomes, leftOut, err := ask(ctx, d, c, s, opts.Keep)
 		if err != nil {
 			return rep, fmt.Errorf("%s: %w", s.name, err)
