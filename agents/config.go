@@ -86,7 +86,12 @@ func (c AgentConfig) withDefaults() AgentConfig {
 	c.Hooks = slices.Clone(c.Hooks)
 	c.Tools = slices.Clone(c.Tools)
 	if c.Memory != nil {
-		c.Tools = append(c.Tools, c.Memory.Tools()...)
+		for _, t := range c.Memory.Tools() {
+			// Both may bring expand, and one is enough.
+			if t == nil || t.GetName() != tools.ExpandName || !hasTool(c.Tools, tools.ExpandName) {
+				c.Tools = append(c.Tools, t)
+			}
+		}
 	}
 	if len(c.SubAgents) > 0 && !hasTool(c.Tools, tools.DelegateName) {
 		c.Tools = append(c.Tools, tools.NewDelegateTool())
