@@ -64,13 +64,13 @@ func exitCode(err error) int {
 // what to do.
 func (a *app) report(err error) {
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(a.err, a.paint(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
+		fmt.Fprintln(a.err, a.mark(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
 		return
 	}
 	message, hint := split(err)
-	fmt.Fprintln(a.err, a.paint(red, "lcm:"), neutralLine(message))
+	fmt.Fprintln(a.err, a.mark(red, "lcm:"), neutralLine(message))
 	if hint != "" {
-		fmt.Fprintln(a.err, a.paint(dim, "hint:"), neutralLine(hint))
+		fmt.Fprintln(a.err, a.mark(dim, "hint:"), neutralLine(hint))
 	}
 }
 

@@ -22,7 +22,8 @@ type app struct {
 	out, err io.Writer
 	terminal bool // out is one
 	progress bool // err is a terminal
-	colour   bool
+	colour   bool // on out
+	colours  bool // on err
 
 	database string
 	json     bool
@@ -30,7 +31,8 @@ type app struct {
 
 func newApp(in io.Reader, out, err io.Writer) *app {
 	a := &app{in: in, out: &remembering{w: out}, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
-	a.colour = a.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
+	a.colour, a.colours = a.terminal && !plain, a.progress && !plain
 	return a
 }
 
@@ -80,16 +82,24 @@ func (a *app) paint(s lipgloss.Style, text string) string {
 	return s.Render(text)
 }
 
+// mark is paint for standard error.
+func (a *app) mark(s lipgloss.Style, text string) string {
+	if !a.colours {
+		return text
+	}
+	return s.Render(text)
+}
+
 // printf writes a piece of the result.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
 // note and warn tell what is not part of the result.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintln(a.err, a.paint(dim, "note:"), fmt.Sprintf(format, args...))
+	fmt.Fprintln(a.err, a.mark(dim, "note:"), fmt.Sprintf(format, args...))
 }
 
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintln(a.err, a.paint(yellow, "warning:"), fmt.Sprintf(format, args...))
+	fmt.Fprintln(a.err, a.mark(yellow, "warning:"), fmt.Sprintf(format, args...))
 }
 
 // printJSON writes a result as indented JSON.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 
 	"charm.land/fang/v2"
@@ -35,16 +37,41 @@ func run(ctx context.Context, a *app, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
+	var failure error
+	capture(root, &failure)
 	err := fang.Execute(ctx, root,
 		fang.WithVersion(version),
 		fang.WithoutManpage(),
-		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { a.report(err) }))
+		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
+	err = cmp.Or(err, failure)
 	if err == nil {
-		if err = a.delivered(); err != nil {
-			a.report(err)
-		}
+		err = a.delivered()
+	}
+	if err != nil {
+		a.report(err)
 	}
 	return exitCode(err)
+}
+
+// capture keeps what the commands return from fang, which would ask the
+// terminal for its colours before it lets an error be printed: some never
+// answer, and the user waits.
+func capture(c *cobra.Command, failure *error) {
+	if check, run := c.Args, c.RunE; run != nil {
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if check != nil {
+				*failure = check(c, args)
+			}
+			if *failure == nil {
+				*failure = run(c, args)
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		capture(sub, failure)
+	}
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -53,14 +80,16 @@ func newRoot(a *app) *cobra.Command {
 		Short:   "Lossless context memory for AI agents",
 		Long:    rootLong,
 		Example: rootExample,
-		Args:    usage(cobra.NoArgs),
+		Args:    knownCommand,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return wrongUsage(c, err) })
 	root.PersistentFlags().StringVar(&a.database, "db", "", "database file (default $LCM_DATABASE_PATH, else the configuration's)")
 	root.AddGroup(
 		&cobra.Group{ID: "record", Title: "the record"},
 		&cobra.Group{ID: "view", Title: "the view"},
+		&cobra.Group{ID: "recall", Title: "the way back"},
 		&cobra.Group{ID: "more", Title: "more"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
@@ -71,10 +100,24 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add("record", newImport(a), newConversations(a), newShow(a), newVerify(a), newStatus(a))
 	add("view", newContext(a), newTree(a), newCompact(a))
+	add("recall", newGrep(a), newDescribe(a), newExpand(a))
 	add("more", newDemo(a), newBench(a), newExplain(a), newConfig(a), newVersion(a))
 	root.SetCompletionCommandGroupID("more")
 	root.SetHelpCommandGroupID("more")
 	return root
+}
+
+// knownCommand refuses what is not a command, and says what may have been
+// meant.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q", args[0])
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		return &failure{code: exitUsage, err: err, hint: fmt.Sprintf("did you mean `lcm %s`?", near[0])}
+	}
+	return &failure{code: exitUsage, err: err, hint: "`lcm --help` lists the commands"}
 }
 
 // usage turns the complaint of an argument check into a usage error.
