@@ -19,6 +19,7 @@ type Config struct {
 	Summary    Summary
 	Models     Models
 	Recall     Recall
+	Agents     Agents
 	Log        Log
 
 	// File is the path of the configuration file that was looked for.
@@ -91,7 +92,14 @@ type Models struct {
 type Recall struct {
 	ExpansionModel    string
 	MaxExpandTokens   int
+	PageTokens        int
 	DelegationTimeout time.Duration
+}
+
+// Agents says on which models lcm's own agents run.
+type Agents struct {
+	SubAgentModel string
+	ChatModel     string
 }
 
 // Log is what the program says about its own work.

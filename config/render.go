@@ -103,6 +103,8 @@ var sections = map[string]string{
 	"summary":    "Who writes summaries, and what that may cost.",
 	"models":     "How models are reached, and what they may cost. Without a model nothing here matters and nothing leaves the machine.",
 	"recall":     "Questions about the record.",
+	"subagents":  "Agents that work for agents.",
+	"chat":       "Talking in a terminal.",
 	"log":        "What the program says about its own work.",
 }
 

@@ -121,6 +121,7 @@ func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more .
 	if s := newSummariser(cfg, db); s != nil {
 		options = append(options, lcm.WithSummariser(s))
 	}
+	options = append(options, expansionOptions(cfg, db)...)
 	engine, err := lcm.New(db, options...)
 	if err != nil {
 		return nil, &failure{code: exitConfig, err: err, hint: "`lcm config` shows the settings and where they come from"}
