@@ -26,6 +26,10 @@ type places struct {
 	Summaries place `json:"s,omitzero"`
 }
 
+// maxOffset is further than anybody pages through ranked matches; a cursor
+// beyond it was made up.
+const maxOffset = 1 << 20
+
 // lane is the messages or the summaries of a grep.
 type lane struct {
 	summaries bool
@@ -92,7 +96,7 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	if l.place.Done {
 		return nil
 	}
-	if l.place.Below < 0 || l.place.Offset < 0 {
+	if l.place.Below < 0 || l.place.Offset < 0 || l.place.Offset > maxOffset {
 		return refuse(cursorHint, "the cursor is damaged")
 	}
 	search := q.search
@@ -159,13 +163,10 @@ func next(lanes []*lane, digest string) string {
 	more := false
 	for _, l := range lanes {
 		rest := l.used < len(l.found.Hits) || l.found.Next != nil
-		if l.found.Unfinished {
-			rest = l.used > 0 // without a hit there is no telling how far it came
-		}
-		if !rest {
-			l.place.Done = true
-		}
-		more = more || rest
+		l.place.Done = l.place.Done || !rest && !l.found.Unfinished
+		// A lane that ran out of time without a hit is worth another try, but
+		// with more time, not with a cursor.
+		more = more || rest || l.found.Unfinished && l.used > 0
 		if l.summaries {
 			to.Summaries = l.place
 		} else {

@@ -40,6 +40,11 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	if q.scope, err = s.scope(ctx, r.Where); err != nil {
 		return nil, err
 	}
+	for _, id := range q.search.Payloads {
+		if _, err := s.store.Payload(ctx, id); err != nil {
+			return nil, lookup(string(id), err)
+		}
+	}
 	q.search.Conversations = q.scope.ConversationIDs
 	q.search.Tool, q.search.Echo = r.Tool, r.Echo
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
