@@ -221,9 +221,9 @@ func (p *phase) collect(n int, s *sums, into *best) error {
 			continue
 		}
 		if !sh.plain {
-			if row, err := sh.r.doc(doc); err != nil {
+			if ok, err := sh.r.passes(&p.filter, doc); err != nil {
 				return err
-			} else if !p.filter.pass(row) {
+			} else if !ok {
 				continue
 			}
 		}

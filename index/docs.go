@@ -28,24 +28,32 @@ type docRow struct {
 	passage      uint32 // its first passage
 }
 
-const docRowBytes = 24
+const docRowBytes = 22
 
-// append writes all but the id, which has a column of its own: candidates are
-// many, and most are asked for nothing else.
+// append writes all but the id, role and flags, which have columns of their
+// own: candidates are many, and most are asked for nothing else.
 func (d docRow) append(dst []byte, minTime int64) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(d.conversation))
 	dst = binary.LittleEndian.AppendUint32(dst, d.session)
 	dst = binary.LittleEndian.AppendUint32(dst, d.passage)
 	var t [8]byte
 	binary.LittleEndian.PutUint64(t[:], uint64(d.time-minTime))
-	dst = append(dst, t[:6]...)
-	return append(dst, d.role, d.flags)
+	return append(dst, t[:6]...)
 }
 
 // docID is the id of a document.
 func (r *reader) docID(n uint32) (int64, error) {
 	offset, err := r.uint32At(streamIDs, n)
 	return r.seg.info.FirstID + int64(offset), err
+}
+
+// marks are the role and flags of a document.
+func (r *reader) marks(n uint32) (role, flags uint8, err error) {
+	b, err := r.read(streamMarks, int64(n)*2, 2)
+	if err != nil {
+		return 0, 0, err
+	}
+	return b[0], b[1], nil
 }
 
 func (r *reader) doc(n uint32) (docRow, error) {
@@ -57,6 +65,10 @@ func (r *reader) doc(n uint32) (docRow, error) {
 	if err != nil {
 		return docRow{}, err
 	}
+	role, flags, err := r.marks(n)
+	if err != nil {
+		return docRow{}, err
+	}
 	var t [8]byte
 	copy(t[:6], b[16:22])
 	return docRow{
@@ -65,8 +77,8 @@ func (r *reader) doc(n uint32) (docRow, error) {
 		session:      binary.LittleEndian.Uint32(b[8:]),
 		passage:      binary.LittleEndian.Uint32(b[12:]),
 		time:         r.seg.minTime + int64(binary.LittleEndian.Uint64(t[:])),
-		role:         b[22],
-		flags:        b[23],
+		role:         role,
+		flags:        flags,
 	}, nil
 }
 

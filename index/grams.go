@@ -231,6 +231,17 @@ func (r *reader) gramBlockAt(i int) (*gramCursor, error) {
 
 // gram finds the list of a gram; its df is zero when no block has it.
 func (r *reader) gram(v gram) (gramEntry, error) {
+	if e, ok := r.grams[v]; ok {
+		return e, nil
+	}
+	e, err := r.findGram(v)
+	if err == nil {
+		r.grams[v] = e
+	}
+	return e, err
+}
+
+func (r *reader) findGram(v gram) (gramEntry, error) {
 	i := sort.Search(len(r.seg.grams), func(i int) bool { return r.seg.grams[i].first > v }) - 1
 	if i < 0 {
 		return gramEntry{gram: v}, nil

@@ -143,19 +143,26 @@ func (r *reader) candidates(req GrepRequest) ([]int64, error) {
 // acceptor tells whether the request asks for a document. It reads more than
 // the id only when there is something to filter by.
 func (r *reader) acceptor(req GrepRequest) func(doc uint32) (int64, bool, error) {
-	if len(req.Filter.Conversations) == 0 && req.Filter.plain(r.seg) {
-		return func(doc uint32) (int64, bool, error) {
-			id, err := r.docID(doc)
-			return id, req.Below == 0 || id < req.Below, err
-		}
-	}
 	scope := make(map[int64]bool, len(req.Filter.Conversations))
 	for _, c := range req.Filter.Conversations {
 		scope[c] = true
 	}
+	plain := req.Filter.plain(r.seg)
 	return func(doc uint32) (int64, bool, error) {
-		row, err := r.doc(doc)
-		inScope := len(scope) == 0 || scope[row.conversation]
-		return row.id, inScope && (req.Below == 0 || row.id < req.Below) && req.Filter.pass(row), err
+		id, err := r.docID(doc)
+		if err != nil || req.Below != 0 && id >= req.Below {
+			return 0, false, err
+		}
+		if len(scope) > 0 {
+			row, err := r.doc(doc)
+			if err != nil || !scope[row.conversation] {
+				return 0, false, err
+			}
+		}
+		if plain {
+			return id, true, nil
+		}
+		ok, err := r.passes(&req.Filter, doc)
+		return id, ok, err
 	}
 }

@@ -6,7 +6,7 @@ func (h *header) encode() []byte {
 	b := append([]byte(formatMagic), formatVersion)
 	for _, v := range []int64{
 		int64(h.info.Docs), h.info.FirstID, h.info.LastID, h.info.TextBytes, h.info.WordBytes, h.info.GramBytes,
-		h.info.DocBytes, int64(h.passages), int64(h.blocks), int64(h.words), h.minTime, h.maxTime,
+		h.info.DocBytes, int64(h.passages), int64(h.blocks), int64(h.words), h.minTime, h.maxTime, int64(h.flags),
 	} {
 		b = binary.AppendVarint(b, v)
 	}
@@ -87,7 +87,7 @@ func (h *header) decode(b []byte) error {
 		*f = v.next()
 	}
 	h.passages, h.blocks, h.words = uint32(v.next()), uint32(v.next()), uint64(v.next())
-	h.minTime, h.maxTime = v.next(), v.next()
+	h.minTime, h.maxTime, h.flags = v.next(), v.next(), uint8(v.next())
 	for i := range h.streams {
 		h.streams[i] = streamPlace{v.next(), v.next()}
 	}

@@ -40,7 +40,12 @@ func (p *phase) surround(list []Candidate) ([]Candidate, error) {
 			} else {
 				list[i].Prev = other.id
 			}
-			if _, ok := have[other.id]; ok || !p.filter.pass(other) {
+			if _, ok := have[other.id]; ok {
+				continue
+			}
+			if ok, err := p.shares[beside.share].r.passes(&p.filter, beside.doc); err != nil {
+				return nil, err
+			} else if !ok {
 				continue
 			}
 			c := candidate(other, 0)

@@ -15,12 +15,12 @@ type Weights struct {
 	Coverage    float64 // of what the session as a whole has of the query
 	FirstPerson float64 // factor for the user's own words in a first-person question
 	When        float64 // share of the best score for a dated message, when a time is asked
-	UserRole    uint8   // the role that a first-person question asks about
+	UserRole    uint8   // the role that a first-person question asks about; 1 by default
 }
 
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
-	return Weights{Pair: 0.5, Neighbour: 0.4, Session: 0.3, Coverage: 0.4, FirstPerson: 1.3, When: 0.15}
+	return Weights{Pair: 0.5, Neighbour: 0.4, Session: 0.3, Coverage: 0.4, FirstPerson: 1.3, When: 0.15, UserRole: 1}
 }
 
 // Candidate is a document with what its own text has of the query.

@@ -239,10 +239,30 @@ func gramsOf(set []string) *gramQuery {
 		q.grams = slices.Compact(q.grams)
 		options = append(options, q)
 	}
-	if len(options) == 1 {
-		return options[0]
+	return factored(options)
+}
+
+// factored asks for one of several sets of grams, those that all of them share
+// only once.
+func factored(options []*gramQuery) *gramQuery {
+	out := &gramQuery{grams: slices.Clone(options[0].grams)}
+	for _, o := range options[1:] {
+		out.grams = slices.DeleteFunc(out.grams, func(g gram) bool {
+			_, ok := slices.BinarySearch(o.grams, g)
+			return !ok
+		})
 	}
-	return &gramQuery{anyOf: [][]*gramQuery{options}}
+	for _, o := range options {
+		o.grams = slices.DeleteFunc(o.grams, func(g gram) bool {
+			_, ok := slices.BinarySearch(out.grams, g)
+			return ok
+		})
+		if len(o.grams) == 0 {
+			return out // the shared grams are all that one of them asks for
+		}
+	}
+	out.anyOf = [][]*gramQuery{options}
+	return out
 }
 
 // both asks for what x and what y ask for.
@@ -255,10 +275,21 @@ func both(x, y *gramQuery) *gramQuery {
 	case y.never:
 		return y
 	}
-	out := &gramQuery{grams: slices.Concat(x.grams, y.grams), anyOf: slices.Concat(x.anyOf, y.anyOf)}
+	out := &gramQuery{grams: slices.Concat(x.grams, y.grams), anyOf: slices.Clone(x.anyOf)}
 	slices.Sort(out.grams)
 	out.grams = slices.Compact(out.grams)
+	for _, group := range y.anyOf {
+		if !slices.ContainsFunc(x.anyOf, func(g []*gramQuery) bool { return slices.EqualFunc(g, group, sameQuery) }) {
+			out.anyOf = append(out.anyOf, group)
+		}
+	}
 	return out
+}
+
+// sameQuery reports whether two queries ask for the same.
+func sameQuery(x, y *gramQuery) bool {
+	return x.never == y.never && slices.Equal(x.grams, y.grams) &&
+		slices.EqualFunc(x.anyOf, y.anyOf, func(g, h []*gramQuery) bool { return slices.EqualFunc(g, h, sameQuery) })
 }
 
 // either asks for what x or what y asks for.

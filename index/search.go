@@ -26,17 +26,36 @@ func (f *Filter) outside(s *Segment) bool {
 	return f.Since != 0 && s.maxTime < f.Since || f.Before != 0 && s.minTime >= f.Before
 }
 
-// plain reports that every document of the segment in scope passes, so that
-// rows need not be read.
-func (f *Filter) plain(s *Segment) bool {
-	inside := (f.Since == 0 || s.minTime >= f.Since) && (f.Before == 0 || s.maxTime < f.Before)
-	return inside && len(f.Roles) == 0 && f.Without == 0 && f.Accept == nil
+// covers reports that every document of the segment is within the times.
+func (f *Filter) covers(s *Segment) bool {
+	return (f.Since == 0 || s.minTime >= f.Since) && (f.Before == 0 || s.maxTime < f.Before)
 }
 
-func (f *Filter) pass(d docRow) bool {
-	return (f.Since == 0 || d.time >= f.Since) && (f.Before == 0 || d.time < f.Before) &&
-		(len(f.Roles) == 0 || slices.Contains(f.Roles, d.role)) && d.flags&f.Without == 0 &&
-		(f.Accept == nil || f.Accept(d.id))
+// plain reports that every document of the segment in scope passes.
+func (f *Filter) plain(s *Segment) bool {
+	return f.covers(s) && len(f.Roles) == 0 && f.Without&s.flags == 0 && f.Accept == nil
+}
+
+// passes asks for no more of a document than the filter needs: a column of
+// marks is a tenth of the rows.
+func (r *reader) passes(f *Filter, doc uint32) (bool, error) {
+	if len(f.Roles) > 0 || f.Without&r.seg.flags != 0 {
+		role, flags, err := r.marks(doc)
+		if err != nil || flags&f.Without != 0 || len(f.Roles) > 0 && !slices.Contains(f.Roles, role) {
+			return false, err
+		}
+	}
+	if !f.covers(r.seg) {
+		row, err := r.doc(doc)
+		if err != nil || f.Since != 0 && row.time < f.Since || f.Before != 0 && row.time >= f.Before {
+			return false, err
+		}
+	}
+	if f.Accept == nil {
+		return true, nil
+	}
+	id, err := r.docID(doc)
+	return err == nil && f.Accept(id), err
 }
 
 // limits bound the work of one search.

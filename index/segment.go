@@ -57,6 +57,7 @@ const (
 	streamLengths            // words in each passage, one byte
 	streamPassageDocs        // document of each passage, four bytes
 	streamIDs                // id of each document, less the first, four bytes
+	streamMarks              // role and flags of each document, two bytes
 	streamDocs               // the rest of each document
 	streamTalks              // conversations and their ranges of passages
 	streamGramTerms          // trigram directory blocks
@@ -81,6 +82,7 @@ type header struct {
 	passages, blocks uint32
 	words            uint64 // the sum of the lengths of the passages
 	minTime, maxTime int64
+	flags            uint8 // that any document has
 	streams          [streamCount]streamPlace
 	terms            []dictBlock
 	grams            []gramBlock
@@ -136,11 +138,12 @@ type reader struct {
 	ctx   context.Context
 	seg   *Segment
 	seen  map[int64][]byte
+	grams map[gram]gramEntry
 	bytes int64
 }
 
 func (s *Segment) reader(ctx context.Context) *reader {
-	return &reader{ctx: ctx, seg: s, seen: make(map[int64][]byte)}
+	return &reader{ctx: ctx, seg: s, seen: make(map[int64][]byte), grams: make(map[gram]gramEntry)}
 }
 
 func (r *reader) section(n int64) ([]byte, error) {

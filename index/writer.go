@@ -77,12 +77,15 @@ func (w *segmentWriter) describe(text int64) {
 		h.minTime, h.maxTime = min(h.minTime, d.time), max(h.maxTime, d.time)
 	}
 	ids := make([]byte, 0, 4*len(w.rows))
+	marks := make([]byte, 0, 2*len(w.rows))
 	docs := make([]byte, 0, docRowBytes*len(w.rows))
 	for _, d := range w.rows {
 		ids = binary.LittleEndian.AppendUint32(ids, uint32(d.id-h.info.FirstID))
+		marks = append(marks, d.role, d.flags)
 		docs = d.append(docs, h.minTime)
+		h.flags |= d.flags
 	}
-	w.streams[streamIDs], w.streams[streamDocs] = ids, docs
+	w.streams[streamIDs], w.streams[streamMarks], w.streams[streamDocs] = ids, marks, docs
 }
 
 // setBlocks records the first document of each block, before any gram is added.
@@ -111,7 +114,7 @@ func (w *segmentWriter) finish() Sealed {
 	}
 	size := func(stream int) int64 { return int64(len(w.streams[stream])) }
 	h.info.GramBytes = size(streamGramTerms) + size(streamGrams) + size(streamBlocks)
-	h.info.DocBytes = size(streamIDs) + size(streamDocs) + size(streamTalks)
+	h.info.DocBytes = size(streamIDs) + size(streamMarks) + size(streamDocs) + size(streamTalks)
 	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs)
 	sections[0] = sealSection(h.encode())
 	return Sealed{Info: h.info, Sections: sections}
