@@ -11,14 +11,16 @@ import (
 const ContextTag = "<lcm-context"
 
 // echo flags what lcm itself said: a message that holds nothing but results
-// of its own tools, or a block of context that it injected.
+// of its own tools, or a block of context that it injected. A message that
+// only calls them is flagged too: the newest match of a search would otherwise
+// be the search.
 func echo(m llms.Message) store.Flag {
 	if len(m.Parts) == 0 {
 		return 0
 	}
 	for _, p := range m.Parts {
 		ours := p.Kind == llms.PartText && strings.HasPrefix(strings.TrimSpace(p.Text), ContextTag) ||
-			p.Result != nil && IsOwnTool(p.Result.Name)
+			p.Result != nil && IsOwnTool(p.Result.Name) || p.Call != nil && IsOwnTool(p.Call.Name)
 		if !ours {
 			return 0
 		}
