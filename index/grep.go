@@ -2,7 +2,10 @@ package index
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
+	"sync"
 )
 
 // GrepRequest is a search by pattern.
@@ -10,6 +13,9 @@ type GrepRequest struct {
 	Pattern *Pattern
 	Filter  Filter
 	Below   int64 // only documents with lower ids, for paging; zero: all
+	// Readers is how many goroutines may call fetch at once. With more than
+	// one, reading is spread over the cores along with matching; zero is one.
+	Readers int
 }
 
 // GrepResult is an account of a search by pattern.
@@ -44,7 +50,7 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 			part := ids[:min(size, len(ids))]
 			ids = ids[len(part):]
 			size = min(2*size, 4096)
-			more, err := grepPart(ctx, req.Pattern, part, fetch, yield, &res)
+			more, err := req.part(ctx, part, fetch, yield, &res)
 			if err != nil || !more {
 				res.Complete = false
 				return res, err
@@ -69,24 +75,11 @@ func (p *Pattern) direct(ctx context.Context, texts Texts, yield func(id int64, 
 	return err
 }
 
-// grepPart reads and matches one run of candidates.
-func grepPart(ctx context.Context, p *Pattern, ids []int64, fetch Fetch, yield func(int64, []byte) bool, res *GrepResult) (bool, error) {
-	hits := make(map[int64][]byte)
-	emit := func(id int64, text []byte) bool {
-		hits[id] = slices.Clone(text)
-		return true
-	}
-	texts := func(next func(int64, []byte) bool) error {
-		return fetch(ctx, ids, func(id int64, text []byte) bool {
-			res.Read++
-			return next(id, text)
-		})
-	}
-	match := p.Stream
-	if len(ids) <= directMatches {
-		match = p.direct
-	}
-	if err := match(ctx, texts, emit); err != nil {
+// part reads and matches one run of candidates, and yields in their order.
+func (req GrepRequest) part(ctx context.Context, ids []int64, fetch Fetch, yield func(int64, []byte) bool, res *GrepResult) (bool, error) {
+	hits, read, err := req.match(ctx, ids, fetch)
+	res.Read += read
+	if err != nil {
 		return false, err
 	}
 	for _, id := range ids {
@@ -100,6 +93,59 @@ func grepPart(ctx context.Context, p *Pattern, ids []int64, fetch Fetch, yield f
 		}
 	}
 	return true, nil
+}
+
+// match returns the texts that match and how many were read.
+func (req GrepRequest) match(ctx context.Context, ids []int64, fetch Fetch) (hits map[int64][]byte, read int, err error) {
+	if len(ids) > directMatches && req.Readers > 1 {
+		return req.matchApart(ctx, ids, fetch)
+	}
+	hits = make(map[int64][]byte)
+	texts := func(next func(int64, []byte) bool) error {
+		return fetch(ctx, ids, func(id int64, text []byte) bool {
+			read++
+			return next(id, text)
+		})
+	}
+	match := req.Pattern.Stream
+	if len(ids) <= directMatches {
+		match = req.Pattern.direct
+	}
+	err = match(ctx, texts, func(id int64, text []byte) bool {
+		hits[id] = slices.Clone(text)
+		return true
+	})
+	return hits, read, err
+}
+
+// matchApart gives each reader a stretch of the candidates.
+func (req GrepRequest) matchApart(ctx context.Context, ids []int64, fetch Fetch) (map[int64][]byte, int, error) {
+	parts := slices.Collect(slices.Chunk(ids, (len(ids)+req.Readers-1)/req.Readers))
+	found := make([]map[int64][]byte, len(parts))
+	counts, errs := make([]int, len(parts)), make([]error, len(parts))
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		wg.Go(func() {
+			found[i] = make(map[int64][]byte)
+			texts := func(next func(int64, []byte) bool) error {
+				return fetch(ctx, part, func(id int64, text []byte) bool {
+					counts[i]++
+					return next(id, text)
+				})
+			}
+			errs[i] = req.Pattern.direct(ctx, texts, func(id int64, text []byte) bool {
+				found[i][id] = slices.Clone(text)
+				return true
+			})
+		})
+	}
+	wg.Wait()
+	hits, read := found[0], 0
+	for i := range parts {
+		maps.Copy(hits, found[i])
+		read += counts[i]
+	}
+	return hits, read, errors.Join(errs...)
 }
 
 // candidates lists the documents that may match, newest first.

@@ -122,7 +122,7 @@ func TestGrepEqualsBruteForce(t *testing.T) {
 	docs := grepDocs(10_500)
 	l := newLibrary(t, docs, 2500)
 	l.ix.Segments = slices.Replace(l.ix.Segments, 1, 3, merged(t, l.ix.Segments[1:3]))
-	for _, expr := range grepPatterns() {
+	for i, expr := range grepPatterns() {
 		re := regexp.MustCompile(expr)
 		var want []int64
 		for _, d := range slices.Backward(docs) {
@@ -135,7 +135,7 @@ func TestGrepEqualsBruteForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int64
-		res, err := l.ix.Grep(t.Context(), index.GrepRequest{Pattern: p}, l.fetch, func(id int64, text []byte) bool {
+		res, err := l.ix.Grep(t.Context(), index.GrepRequest{Pattern: p, Readers: i % 4}, l.fetch, func(id int64, text []byte) bool {
 			if !re.Match(text) {
 				t.Errorf("%s: yielded a text that does not match", expr)
 			}

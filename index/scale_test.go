@@ -42,6 +42,7 @@ func TestScale(t *testing.T) {
 		{"common word", common, index.Filter{}, index.ByRelevance},
 		{"common word, recency", common, index.Filter{}, index.ByRecency},
 		{"common word, role", common, index.Filter{Roles: []uint8{2}}, index.ByRelevance},
+		{"common word, flags", common, index.Filter{Without: 1}, index.ByRelevance},
 		{"phrase", fmt.Sprintf("%q", source.Word(80)+" "+source.Word(120)), index.Filter{}, index.ByRelevance},
 		{"han", "丁丂", index.Filter{}, index.ByRelevance},
 		{"six words", words, index.Filter{}, index.ByRelevance},
@@ -224,6 +225,9 @@ func openScale(t testing.TB, n int) *scaleDB {
 	var build, merge time.Duration
 	for i := range n {
 		d := source.Next()
+		if i%50 == 0 {
+			d.Flags = 1
+		}
 		raw += int64(len(d.Text))
 		db.must(insert.BindInt64(1, d.ID), insert.BindBlob(2, d.Text), insert.Exec())
 		if docs = append(docs, d); len(docs) == index.SealDocs || i+1 == n {
