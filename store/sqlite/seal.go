@@ -88,7 +88,9 @@ func (l *lane) follow(ctx context.Context, least int64) error {
 		if err != nil {
 			return err
 		}
-		if err := l.merge(ctx); err != nil {
+		if err := l.merge(ctx); errors.Is(err, index.ErrCorrupt) {
+			return nil // the next search notices, and has the index built anew
+		} else if err != nil {
 			return err
 		}
 		if !more {

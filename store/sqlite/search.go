@@ -25,9 +25,17 @@ func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
 	if q.Summaries {
 		l = db.summaries
 	}
+	healed := false
 	for try := 0; ; try++ {
 		found, err := l.search(ctx, q)
 		if errors.Is(err, errMerged) && try < maxRetries {
+			continue
+		}
+		if errors.Is(err, index.ErrCorrupt) && !healed {
+			if err := l.heal(ctx, err); err != nil {
+				return store.Found{}, err
+			}
+			healed = true
 			continue
 		}
 		return found, err
