@@ -84,8 +84,8 @@ func newAsk(a *app) *cobra.Command {
 summaries that the question is about, word for word, and answers in a few
 sentences with the ids it rests on; every id is checked against what it read.
 
-Without a model (recall.expansion_model), or with --evidence, the answer is the best
-passages themselves. The same question is the tool lcm_expand_query.`,
+Without a model (recall.expansion_model), or with --evidence, the answer is the
+best passages themselves. The same question is the tool lcm_expand_query.`,
 		Example: `lcm ask "What was the root cause of the OAuth failure?"
 lcm ask "Which commits fixed it?" --query "OAuth authentication fix"
 lcm ask "What were the exact file changes?" --summary sum_0123456789abcdef

@@ -16,8 +16,8 @@ func newBenchAnswer(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "answer",
 		Short: "Measure how much evidence an answer without a model holds",
-		Long: `Ask every question of a dataset through lcm_expand_query with output "evidence", and
-count the messages known to hold the answer that stand word for word in what
+		Long: `Ask every question of a dataset through lcm_expand_query with output "evidence",
+and count the messages known to hold the answer that stand word for word in what
 comes back. Without --data it asks the bundled questions about the bundled
 session. --data takes what ` + "`lcm bench recall`" + ` takes.`,
 		Example: "lcm bench answer\nlcm bench answer --data locomo10.json --json",
