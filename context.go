@@ -100,6 +100,9 @@ func (s *Session) load(ctx context.Context, view store.View, budget int) (assemb
 	in := assemble.Input{
 		View: view, Pinned: view.LastUserItem, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
 		Messages: map[store.MessageID]store.Message{}, Summaries: map[store.SummaryID]assemble.Rendered{},
+		// What was counted on arrival need not be estimated again. A real
+		// tokenizer may have been configured since, so it counts anew.
+		Counted: s.engine.settings.counter == llms.Estimate,
 	}
 	items := view.Items
 	if view.LastUserItem != nil {

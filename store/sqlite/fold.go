@@ -49,11 +49,12 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if err != nil {
 		return store.Summary{}, err
 	}
-	for i, it := range over {
-		err := w.exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?)`, num, i, null(int64(it.Message)), null(it.num))
-		if err != nil {
-			return store.Summary{}, err
-		}
+	err = w.exec(`
+		INSERT INTO edges (summary, ord, message, source)
+		SELECT ?, row_number() OVER (ORDER BY pos) - 1, message, summary FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`,
+		num, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
+	if err != nil {
+		return store.Summary{}, err
 	}
 	return s, w.replace(over, viewItem{num: num, Item: store.Item{
 		Pos: over[0].Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth,

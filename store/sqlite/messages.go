@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -82,6 +83,9 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 var errStop = fmt.Errorf("stop")
 
 func (c *conn) messagesByID(ids []store.MessageID, row func(*sqlite3.Stmt) error) error {
+	if len(ids) > 8 && dense(ids) {
+		return c.messageRun(ids, row)
+	}
 	return c.read(func() error {
 		for _, id := range ids {
 			found, err := c.one(`SELECT`+messageColumns+` WHERE m.id = ?`, row, int64(id))
@@ -94,6 +98,27 @@ func (c *conn) messagesByID(ids []store.MessageID, row func(*sqlite3.Stmt) error
 		}
 		return nil
 	})
+}
+
+// dense reports whether ids increase and leave out few: then one sweep is
+// faster than looking each one up.
+func dense(ids []store.MessageID) bool {
+	return slices.IsSorted(ids) && int(ids[len(ids)-1]-ids[0]) < 2*len(ids)
+}
+
+func (c *conn) messageRun(ids []store.MessageID, row func(*sqlite3.Stmt) error) error {
+	next := 0
+	err := c.query(`SELECT`+messageColumns+` WHERE m.id BETWEEN ? AND ? ORDER BY m.id`, func(s *sqlite3.Stmt) error {
+		if next == len(ids) || store.MessageID(s.ColumnInt64(0)) != ids[next] {
+			return nil
+		}
+		next++
+		return row(s)
+	}, int64(ids[0]), int64(ids[len(ids)-1]))
+	if err == nil && next < len(ids) {
+		err = store.Missing(ids[next].String())
+	}
+	return err
 }
 
 func (c *conn) messagesByNative(id store.ConversationID, natives []string, row func(*sqlite3.Stmt) error) error {
