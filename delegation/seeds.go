@@ -14,10 +14,12 @@ import (
 // beneath them, so that a few are enough; the best messages come along because
 // a summary of 20,000 tokens is three pages, and the answer may be on the last.
 const (
-	maxSeeds     = 8
-	maxMessages  = 16
-	searchLimit  = 50
-	largeMessage = 2000 // tokens; larger ones come after the others
+	maxSeeds    = 8
+	maxMessages = 16
+	searchLimit = 40
+	// enoughMatches of the query make a search for the prompt's words needless.
+	enoughMatches = 4
+	largeMessage  = 2000 // tokens; larger ones come after the others
 )
 
 // plan is what a question is about.
@@ -28,6 +30,7 @@ type plan struct {
 	// that were named.
 	within    []store.SummaryID
 	found     bool
+	matches   int
 	elsewhere *recall.Elsewhere
 	notes     []string
 }
@@ -81,8 +84,8 @@ func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
 	texts := []string{r.Query, r.Prompt}
 	var failure error
 	for i, text := range texts {
-		if text == "" || i > 0 && text == texts[0] {
-			continue
+		if text == "" || i > 0 && (text == texts[0] || p.matches >= enoughMatches) {
+			continue // the query says where to look, and the prompt what for
 		}
 		found, err := d.config.Recall.Grep(ctx, recall.GrepRequest{
 			Pattern: text, Mode: store.FullText, Scope: recall.InBoth, Where: r.Where, Limit: searchLimit,
@@ -96,6 +99,7 @@ func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
 			return nil, err
 		}
 		p.scope = found.Scope
+		p.matches += len(found.Matches)
 		if i == 0 {
 			p.elsewhere = found.Elsewhere
 		}
