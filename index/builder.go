@@ -223,12 +223,13 @@ func (b *Builder) writeWords(w *segmentWriter) {
 // sortedPostings puts a list in order of passages, which it is already when the
 // segment holds one conversation.
 func sortedPostings(list []posting) []posting {
-	byPassage := func(x, y posting) int { return cmp.Compare(x.passage, y.passage) }
-	if !slices.IsSortedFunc(list, byPassage) {
-		slices.SortFunc(list, byPassage)
+	if !slices.IsSortedFunc(list, comparePassages) {
+		slices.SortFunc(list, comparePassages)
 	}
 	return list
 }
+
+func comparePassages(x, y posting) int { return cmp.Compare(x.passage, y.passage) }
 
 func (b *Builder) writeGrams(w *segmentWriter) {
 	entries := b.grams.finish()

@@ -2,8 +2,6 @@ package index
 
 import "context"
 
-type contextT = context.Context
-
 // streamBlobs serves streams from memory, by the section they begin at.
 type streamBlobs map[int64][]byte
 

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"math/rand/v2"
 	"regexp"
@@ -230,7 +231,7 @@ func FuzzHeader(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nothing := func(_ contextT, _ []int64, _ func(int64, []byte) bool) error { return nil }
+		nothing := func(_ context.Context, _ []int64, _ func(int64, []byte) bool) error { return nil }
 		ix := Index{Segments: []*Segment{seg}}
 		_, _ = ix.Search(t.Context(), Request{Query: q}, nothing)
 		p, err := ParsePattern("again|find")
@@ -264,7 +265,7 @@ func TestDamageIsReported(t *testing.T) {
 		seg, err := damaged.Segment(t.Context())
 		if err == nil {
 			_, err = Index{Segments: []*Segment{seg}}.Search(t.Context(), Request{Query: q},
-				func(contextT, []int64, func(int64, []byte) bool) error { return nil })
+				func(context.Context, []int64, func(int64, []byte) bool) error { return nil })
 		}
 		if err != nil {
 			reported++

@@ -158,12 +158,14 @@ func (m *merger) mergeWords(w *segmentWriter) error {
 		}
 	}
 	heap.Init(&h)
-	var list, part []posting
+	var list, part, spare []posting
+	var runs []int
 	for len(h) > 0 {
 		term := string(h[0].term)
-		list = list[:0]
+		list, runs = list[:0], runs[:0]
 		for len(h) > 0 && string(h[0].term) == term {
 			s := h[0]
+			runs = append(runs, len(list))
 			var err error
 			if part, err = s.in.r.postingsIn(part[:0], s.entry, passageRange{0, s.in.r.seg.passages}); err != nil {
 				return err
@@ -182,9 +184,39 @@ func (m *merger) mergeWords(w *segmentWriter) error {
 				heap.Pop(&h)
 			}
 		}
-		w.words.add(term, sortedPostings(list))
+		if !slices.IsSortedFunc(list, comparePassages) {
+			spare = mergeRuns(list, runs, spare)
+		}
+		w.words.add(term, list)
 	}
 	return nil
+}
+
+// mergeRuns sorts a list made of sorted runs, given where each begins: in every
+// input passages are in order of conversation, as they are in the result.
+func mergeRuns(list []posting, runs []int, spare []posting) []posting {
+	ends := append(slices.Clone(runs[1:]), len(list))
+	for len(ends) > 1 {
+		spare = spare[:0]
+		var merged []int
+		start := 0
+		for i := 0; i < len(ends); i += 2 {
+			x, y := list[start:ends[i]], list[ends[i]:ends[min(i+1, len(ends)-1)]]
+			for len(x) > 0 && len(y) > 0 {
+				if x[0].passage < y[0].passage {
+					spare, x = append(spare, x[0]), x[1:]
+				} else {
+					spare, y = append(spare, y[0]), y[1:]
+				}
+			}
+			spare = append(append(spare, x...), y...)
+			start = ends[min(i+1, len(ends)-1)]
+			merged = append(merged, start)
+		}
+		copy(list, spare)
+		ends = merged
+	}
+	return spare
 }
 
 // gramSource walks the trigram directory of an input.

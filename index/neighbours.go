@@ -8,11 +8,9 @@ func (p *phase) surround(list []Candidate) ([]Candidate, error) {
 	for i, c := range list {
 		have[c.ID] = i
 	}
+	strict := p.strict()
 	for i := range len(list) {
-		at, ok := p.placed[list[i].ID]
-		if !ok {
-			continue
-		}
+		at := p.placed[list[i].ID]
 		row, err := p.shares[at.share].r.doc(at.doc)
 		if err != nil {
 			return nil, err
@@ -20,48 +18,18 @@ func (p *phase) surround(list []Candidate) ([]Candidate, error) {
 		if list[i].Session, err = p.session(at, row); err != nil {
 			return nil, err
 		}
-		if p.strict() {
+		if strict {
 			continue
 		}
 		for _, forward := range []bool{false, true} {
-			beside, ok, err := p.beside(at, row, forward)
+			other, ok, err := p.neighbour(&list[i], at, row, forward)
 			if err != nil {
 				return nil, err
 			}
-			if !ok {
-				continue
+			if _, known := have[other.ID]; ok && !known {
+				have[other.ID] = len(list)
+				list = append(list, other)
 			}
-			other, err := p.shares[beside.share].r.doc(beside.doc)
-			if err != nil {
-				return nil, err
-			}
-			if forward {
-				list[i].Next = other.id
-			} else {
-				list[i].Prev = other.id
-			}
-			if _, ok := have[other.id]; ok {
-				continue
-			}
-			if ok, err := p.shares[beside.share].r.passes(&p.filter, beside.doc); err != nil {
-				return nil, err
-			} else if !ok {
-				continue
-			}
-			c := candidate(other, 0)
-			if c.Session, err = p.session(beside, other); err != nil {
-				return nil, err
-			}
-			if c.Session != list[i].Session {
-				continue
-			}
-			have[other.id] = len(list)
-			if forward {
-				c.Prev = list[i].ID
-			} else {
-				c.Next = list[i].ID
-			}
-			list = append(list, c)
 		}
 	}
 	// A neighbour may stand between two candidates.
@@ -74,6 +42,31 @@ func (p *phase) surround(list []Candidate) ([]Candidate, error) {
 		}
 	}
 	return list, nil
+}
+
+// neighbour links a candidate to what was said before or after it, and returns
+// that as a candidate of its own if it is of the same session and in scope.
+func (p *phase) neighbour(c *Candidate, at place, row docRow, forward bool) (Candidate, bool, error) {
+	beside, ok, err := p.beside(at, row, forward)
+	if err != nil || !ok {
+		return Candidate{}, false, err
+	}
+	r := p.shares[beside.share].r
+	otherRow, err := r.doc(beside.doc)
+	if err != nil {
+		return Candidate{}, false, err
+	}
+	other := candidate(otherRow, 0)
+	if forward {
+		c.Next, other.Prev = other.ID, c.ID
+	} else {
+		c.Prev, other.Next = other.ID, c.ID
+	}
+	if other.Session, err = p.session(beside, otherRow); err != nil || other.Session != c.Session {
+		return other, false, err
+	}
+	ok, err = r.passes(&p.filter, beside.doc)
+	return other, ok, err
 }
 
 // place is where a document is.
