@@ -183,9 +183,20 @@ func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner 
 		}
 		return out.reply, out.err
 	case <-ctx.Done():
-		return reply{}, d.gaveUp(ctx)
 	}
+	// Time is up. A sub-agent that honours its context is gone in a moment,
+	// and its session with it.
+	grace := time.NewTimer(graceTime)
+	defer grace.Stop()
+	select {
+	case <-ended:
+	case <-grace.C:
+	}
+	return reply{}, d.gaveUp(ctx)
 }
+
+// graceTime is how long a sub-agent whose time is up is waited for.
+const graceTime = 2 * time.Second
 
 func (d *Delegation) gaveUp(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errTimeout) {

@@ -31,21 +31,22 @@ func parseReply(text string) (reply, error) {
 	if len(text) > maxReply {
 		text = text[:floor(text, maxReply)]
 	}
-	var problem error
-	for _, candidate := range candidates(text) {
+	all := candidates(text)
+	var problem error = errNoAnswer
+	for i, candidate := range all {
 		r, err := readReply([]byte(candidate))
-		if err != nil {
-			r, err = readReply([]byte(mend(candidate)))
-		}
 		if err == nil {
 			return r, nil
 		}
-		if problem == nil {
+		if i == 0 {
 			problem = err
 		}
 	}
-	if problem == nil {
-		problem = errNoAnswer
+	// Only when none is whole: what is mended may be a part.
+	for _, candidate := range all {
+		if r, err := readReply([]byte(mend(candidate))); err == nil {
+			return r, nil
+		}
 	}
 	return reply{}, problem
 }
