@@ -27,7 +27,8 @@ func (a DescribeAnswer) Text() string {
 	if encoding != "" {
 		title += " (" + encoding + ")"
 	}
-	fmt.Fprintf(&b, "\n--- %s ---\n%s\n--- end ---\n", title, strings.TrimSuffix(content, "\n"))
+	rule := fence(content)
+	fmt.Fprintf(&b, "\n%s %s %s\n%s\n%s end %s\n", rule, title, rule, strings.TrimSuffix(content, "\n"), rule, rule)
 	if a.SummaryDetail != nil {
 		a.writeManifest(&b)
 	}
@@ -131,6 +132,18 @@ func (a DescribeAnswer) writeMessage(b *strings.Builder) {
 	}
 }
 
+// fence returns a rule that begins no line of the texts: stored text is not to
+// be trusted, and could otherwise pretend to end where it does not.
+func fence(texts ...string) string {
+	rule := "---"
+	for _, text := range texts {
+		for strings.HasPrefix(text, rule) || strings.Contains(text, "\n"+rule) || strings.Contains(text, "\r"+rule) {
+			rule += "-"
+		}
+	}
+	return rule
+}
+
 func orNone(s, none string) string {
 	if s == "" {
 		return none
@@ -144,12 +157,16 @@ func (a ExpandAnswer) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "beneath %s: %s in all, %d tokens; this page: %s, %d tokens\n", strings.Join(a.SummaryIDs, ", "),
 		plural(a.MessageCount, "message", "messages"), a.MessageTokens, plural(len(a.Pieces), "piece", "pieces"), a.Tokens)
-	for _, p := range a.Pieces {
-		text, _ := encode(p.Text)
-		fmt.Fprintf(&b, "\n--- %s ---\n%s\n", p.Heading(), strings.TrimSuffix(text, "\n"))
+	texts := make([]string, len(a.Pieces))
+	for i, p := range a.Pieces {
+		texts[i], _ = encode(p.Text)
+	}
+	rule := fence(texts...)
+	for i, p := range a.Pieces {
+		fmt.Fprintf(&b, "\n%s %s %s\n%s\n", rule, p.Heading(), rule, strings.TrimSuffix(texts[i], "\n"))
 	}
 	if len(a.Pieces) > 0 {
-		b.WriteString("--- end ---\n")
+		fmt.Fprintf(&b, "%s end %s\n", rule, rule)
 	}
 	for _, n := range a.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
