@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -33,9 +34,9 @@ type Builder struct {
 	docOf   []uint32 // document of each passage
 	text    int64
 
-	terms   map[string]uint32
-	names   []string
-	known   map[string]uint32 // word as written → term
+	terms   *table    // term → its number
+	names   []nameRef // of each term
+	known   *table    // word as written → its term's number
 	entries []wordEntry
 	tally   []uint8 // of each term, in the open passage
 	touched []uint32
@@ -44,6 +45,14 @@ type Builder struct {
 	words   int // in the open passage
 
 	grams gramBuilder
+}
+
+// nameRef is where the table of terms keeps a term.
+type nameRef struct{ start, length uint32 }
+
+func (b *Builder) name(term uint32) []byte {
+	r := b.names[term]
+	return b.terms.words[r.start : r.start+r.length]
 }
 
 type wordEntry struct {
@@ -57,8 +66,8 @@ func NewBuilder(opts Options) *Builder {
 		opts.BlockBytes = DefaultBlockBytes
 	}
 	return &Builder{
-		terms:   make(map[string]uint32, 8*opts.Docs),
-		known:   make(map[string]uint32, 8*opts.Docs),
+		terms:   newTable(8 * opts.Docs),
+		known:   newTable(8 * opts.Docs),
 		entries: make([]wordEntry, 0, 64*opts.Docs),
 		grams:   gramBuilder{blockBytes: opts.BlockBytes, entries: make([]uint64, 0, 192*opts.Docs)},
 	}
@@ -117,42 +126,34 @@ func (b *Builder) addWords(doc uint32, text []byte) {
 // termOf numbers a token's term. It remembers words as they were written, since
 // folding and stemming are the costly part; false for what folds to nothing.
 func (b *Builder) termOf(t token) (uint32, bool) {
-	if t.kind == tokenWhole {
-		return b.number(t.term()), true
+	switch t.kind {
+	case tokenWhole:
+		b.scratch = append(b.scratch[:0], t.term()...)
+		return b.number(b.scratch), true
+	case tokenPlain:
+		return b.number(t.raw), true
 	}
-	if n, ok := b.known[string(t.raw)]; ok {
+	if n, ok := b.known.get(t.raw); ok {
 		return n, true
 	}
-	if t.kind == tokenPlain {
-		b.scratch = append(b.scratch[:0], t.raw...)
-	} else {
-		b.scratch = wordTerm(b.scratch[:0], t.raw)
-	}
+	b.scratch = wordTerm(b.scratch[:0], t.raw)
 	if len(b.scratch) == 0 {
 		return 0, false
 	}
-	n, ok := b.terms[string(b.scratch)]
-	if !ok {
-		n = b.number(string(b.scratch))
+	n := b.number(b.scratch)
+	if len(t.raw) <= maxTermBytes {
+		b.known.put(t.raw, n)
 	}
-	if len(t.raw) > maxTermBytes {
-		return n, true
-	}
-	written := b.names[n]
-	if string(t.raw) != written {
-		written = string(t.raw)
-	}
-	b.known[written] = n
 	return n, true
 }
 
-func (b *Builder) number(term string) uint32 {
-	if n, ok := b.terms[term]; ok {
+func (b *Builder) number(term []byte) uint32 {
+	if n, ok := b.terms.get(term); ok {
 		return n
 	}
 	n := uint32(len(b.names))
-	b.terms[term] = n
-	b.names = append(b.names, term)
+	start, length := b.terms.put(term, n)
+	b.names = append(b.names, nameRef{start, length})
 	b.tally = append(b.tally, 0)
 	return n
 }
@@ -212,10 +213,10 @@ func (b *Builder) writeWords(w *segmentWriter) {
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	slices.SortFunc(order, func(x, y uint32) int { return cmp.Compare(b.names[x], b.names[y]) })
+	slices.SortFunc(order, func(x, y uint32) int { return bytes.Compare(b.name(x), b.name(y)) })
 	for _, t := range order {
 		if list := lists[starts[t]:starts[t+1]]; len(list) > 0 {
-			w.words.add(b.names[t], sortedPostings(list))
+			w.words.add(b.name(t), sortedPostings(list))
 		}
 	}
 }

@@ -28,15 +28,15 @@ type dictEntry struct {
 type dictWriter struct {
 	terms, postings []byte
 	blocks          []dictBlock
-	last            string
+	last            []byte
 	scratch         []byte
 }
 
-func (w *dictWriter) add(term string, list []posting) {
+func (w *dictWriter) add(term []byte, list []posting) {
 	start := len(w.blocks) == 0 || int64(len(w.terms))-w.blocks[len(w.blocks)-1].offset >= dictBlockBytes
 	if start {
-		w.blocks = append(w.blocks, dictBlock{term, int64(len(w.terms)), int64(len(w.postings))})
-		w.last = ""
+		w.blocks = append(w.blocks, dictBlock{string(term), int64(len(w.terms)), int64(len(w.postings))})
+		w.last = w.last[:0]
 	}
 	shared := sharedPrefix(w.last, term)
 	w.terms = binary.AppendUvarint(w.terms, uint64(shared))
@@ -50,10 +50,10 @@ func (w *dictWriter) add(term string, list []posting) {
 		w.terms = binary.AppendUvarint(w.terms, uint64(len(w.scratch)))
 		w.postings = append(w.postings, w.scratch...)
 	}
-	w.last = term
+	w.last = append(w.last[:0], term...)
 }
 
-func sharedPrefix(a, b string) int {
+func sharedPrefix[T string | []byte](a, b T) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

@@ -5,8 +5,7 @@
 //
 // Documents are built into immutable segments. A segment is a list of small
 // byte sections that a store keeps as rows and that a query fetches one by one,
-// so that a search over a million documents reads a few hundred kilobytes. A
-// segment has two lanes:
+// so that it reads a small part of the index. A segment has two lanes:
 //
 //   - words: a dictionary of folded, stemmed words, parts of identifiers, pairs
 //     of runes for scripts without spaces, and emoji, with the passages (at most
@@ -39,9 +38,9 @@
 // which id documents are in segments:
 //
 //	append    write the rows; nothing else has to happen in the transaction
-//	seal      when SealDocs or more documents lie past the last segment, add
-//	          them to a Builder and store what Seal returns, in one transaction
-//	          with the row that makes the segment known
+//	seal      when SealDocs or more documents lie past the last segment, Build
+//	          one of them and store its sections, in one transaction with the
+//	          row that makes the segment known
 //	merge     while PlanMerge names a run of segments, store what Merge returns
 //	          and remove the run, in one transaction
 //	search    open the stored segments once (Open), keep the documents past them

@@ -107,8 +107,8 @@ func TestPostingsRoundTrip(t *testing.T) {
 			p += 1 + uint32(rng.IntN(step))
 		}
 		w := dictWriter{}
-		w.add("before", list[:1])
-		w.add("term", list)
+		w.add([]byte("before"), list[:1])
+		w.add([]byte("term"), list)
 		seg := &Segment{header: header{terms: w.blocks}}
 		seg.streams[streamTerms] = streamPlace{1, int64(len(w.terms))}
 		seg.streams[streamPostings] = streamPlace{1000, int64(len(w.postings))}

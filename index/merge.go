@@ -160,10 +160,11 @@ func (m *merger) mergeWords(w *segmentWriter) error {
 	heap.Init(&h)
 	var list, part, spare []posting
 	var runs []int
+	var term []byte
 	for len(h) > 0 {
-		term := string(h[0].term)
+		term = append(term[:0], h[0].term...)
 		list, runs = list[:0], runs[:0]
-		for len(h) > 0 && string(h[0].term) == term {
+		for len(h) > 0 && bytes.Equal(h[0].term, term) {
 			s := h[0]
 			runs = append(runs, len(list))
 			var err error

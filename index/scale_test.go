@@ -105,7 +105,7 @@ type scaleDB struct {
 	conn     *sqlite3.Conn
 	section  *sqlite3.Stmt
 	text     *sqlite3.Stmt
-	cache    *index.Cache
+	cache    *cache
 	segments []*index.Segment
 	last     int64
 }
@@ -207,7 +207,7 @@ func (db *scaleDB) seal(docs []index.Doc) (build, merge time.Duration) {
 func openScale(t testing.TB, n int) *scaleDB {
 	t.Helper()
 	db := &scaleDB{t: t}
-	db.cache = index.NewCache(db, 32<<20)
+	db.cache = newCache(db, 32<<20)
 	var err error
 	db.conn, err = sqlite3.OpenContext(t.Context(), t.TempDir()+"/scale.db")
 	db.must(err)

@@ -108,7 +108,7 @@ func TestReadsLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	counting := &countingBlobs{Blobs: sealed}
-	seg, err := index.Open(t.Context(), index.NewCache(counting, 8<<20), 1)
+	seg, err := index.Open(t.Context(), newCache(counting, 8<<20), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,17 @@
-package index
+package index_test
 
 import (
 	"container/list"
 	"context"
 	"sync"
+
+	"github.com/lossless-context/lcm/index"
 )
 
-// Cache keeps recently read sections in memory. Sections never change and
-// segment numbers must not be used twice, so nothing is ever invalidated. It is
-// safe for concurrent use if what it wraps is.
-type Cache struct {
-	blobs Blobs
+// cache keeps recently read sections in memory, as a store does. Sections never
+// change, so nothing is ever invalidated.
+type cache struct {
+	blobs index.Blobs
 	limit int
 
 	mu    sync.Mutex
@@ -26,13 +27,13 @@ type cacheItem struct {
 	data []byte
 }
 
-// NewCache returns blobs behind a cache of at most limit bytes.
-func NewCache(blobs Blobs, limit int) *Cache {
-	return &Cache{blobs: blobs, limit: limit, items: make(map[cacheKey]*list.Element), order: list.New()}
+// newCache returns blobs behind a cache of at most limit bytes.
+func newCache(blobs index.Blobs, limit int) *cache {
+	return &cache{blobs: blobs, limit: limit, items: make(map[cacheKey]*list.Element), order: list.New()}
 }
 
-// Get implements Blobs.
-func (c *Cache) Get(ctx context.Context, segment, section int64) ([]byte, error) {
+// Get implements index.Blobs.
+func (c *cache) Get(ctx context.Context, segment, section int64) ([]byte, error) {
 	key := cacheKey{segment, section}
 	c.mu.Lock()
 	if e, ok := c.items[key]; ok {
