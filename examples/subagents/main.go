@@ -1,0 +1,114 @@
+// Command subagents shows delegated recall: a question about a long, folded
+// conversation is answered by a sub-agent that reads the exact messages, while
+// the caller only ever sees the short answer. It needs no key: the model is
+// scripted.
+//
+//	go run ./examples/subagents
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/sample"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "subagents:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "lcm-subagents-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	db, err := sqlite.Open(ctx, filepath.Join(dir, "agent.db"), sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	// The model that reads for others may be a cheaper one than theirs.
+	model := llmtest.NewEngine(subAgent)
+	engine, err := lcm.New(db, lcm.WithExpansionModel(model))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close(ctx)) }()
+	session := engine.Session("subagents/demo")
+	if err := session.Append(ctx, sample.Messages()...); err != nil {
+		return err
+	}
+	if _, err := session.Compact(ctx, lcm.CompactOptions{Budget: 32_000, Full: true}); err != nil {
+		return err
+	}
+	return ask(ctx, session, out)
+}
+
+// ask asks twice: once the sub-agent, once for the passages themselves.
+func ask(ctx context.Context, session *lcm.Session, out io.Writer) error {
+	question := delegation.Request{Query: "lease on a parcel, Retry-After", Prompt: "How long do we wait at most for Retry-After, and why?"}
+	answer, err := session.Ask(ctx, question)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: %s\n", answer.Method, answer.Answer)
+	for _, c := range answer.Citations {
+		fmt.Fprintf(out, "  %s says %q\n", c.MessageID, c.Quote)
+	}
+	fmt.Fprintf(out, "  %d tokens of the record were read for it\n", answer.TotalSourceTokens)
+
+	question.Output = delegation.OutputEvidence
+	question.MaxTokens = 300
+	if answer, err = session.Ask(ctx, question); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: %d passages\n", answer.Method, len(answer.CitedIDs))
+	return nil
+}
+
+var (
+	payload = regexp.MustCompile(`(?m)^ +(\{.*"includeMessages":true\})$`)
+	piece   = regexp.MustCompile(`id="(msg_\d+)"[^>]*>\n([^<]*2 minutes because the lease[^<]*)`)
+)
+
+// subAgent stands for a model: it makes the call of its task, reads the page
+// and answers in JSON. It also cites something that it has not read, which
+// the answer leaves out.
+func subAgent(r llms.Request) llmtest.Reply {
+	results := r.Messages[len(r.Messages)-1].ToolResults()
+	if len(results) == 0 {
+		call := payload.FindStringSubmatch(llmtest.LastUserText(r))
+		if call == nil {
+			return llmtest.Say("There is no payload in the task.")
+		}
+		return llmtest.Call(delegation.ExpandName, call[1])
+	}
+	found := piece.FindStringSubmatch(strings.ReplaceAll(results[0].Output[0].Text, "<record", "\n<record"))
+	if found == nil {
+		return llmtest.Say(`{"answer": "The record does not say.", "citedIds": []}`)
+	}
+	reply, err := json.Marshal(map[string]any{
+		"answer":   "Two minutes, because the lease on a parcel is 150 seconds.",
+		"citedIds": []string{found[1], "sum_0000000000000000"},
+	})
+	if err != nil {
+		return llmtest.Say(err.Error())
+	}
+	return llmtest.Say(string(reply))
+}
