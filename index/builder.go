@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 )
@@ -209,16 +210,37 @@ func (b *Builder) writeWords(w *segmentWriter) {
 		lists[at[e.term]] = posting{w.renumber[e.passage], e.count}
 		at[e.term]++
 	}
-	order := make([]uint32, len(b.names))
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(x, y uint32) int { return bytes.Compare(b.name(x), b.name(y)) })
-	for _, t := range order {
+	for _, t := range b.alphabetical() {
 		if list := lists[starts[t]:starts[t+1]]; len(list) > 0 {
 			w.words.add(b.name(t), sortedPostings(list))
 		}
 	}
+}
+
+// alphabetical returns the terms in order. Most are told apart by their first
+// eight bytes, which are compared as a number.
+func (b *Builder) alphabetical() []uint32 {
+	type keyed struct {
+		key  uint64
+		term uint32
+	}
+	list := make([]keyed, len(b.names))
+	for i := range list {
+		var first [8]byte
+		copy(first[:], b.name(uint32(i)))
+		list[i] = keyed{binary.BigEndian.Uint64(first[:]), uint32(i)}
+	}
+	slices.SortFunc(list, func(x, y keyed) int {
+		if x.key != y.key {
+			return cmp.Compare(x.key, y.key)
+		}
+		return bytes.Compare(b.name(x.term), b.name(y.term))
+	})
+	order := make([]uint32, len(list))
+	for i, k := range list {
+		order[i] = k.term
+	}
+	return order
 }
 
 // sortedPostings puts a list in order of passages, which it is already when the

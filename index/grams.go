@@ -128,18 +128,19 @@ func (g *gramBuilder) finish() []uint64 {
 		g.set = nil
 	}
 	from, to := g.entries, make([]uint64, len(g.entries))
-	for shift := 32; shift < 56; shift += 8 {
-		var count [257]int
+	const digit = 1 << 12
+	for shift := 32; shift < 56; shift += 12 {
+		var count [digit + 1]uint32
 		for _, e := range from {
-			count[int(byte(e>>shift))+1]++
+			count[e>>shift&(digit-1)+1]++
 		}
-		for i := 1; i < 257; i++ {
+		for i := 1; i < digit; i++ {
 			count[i] += count[i-1]
 		}
 		for _, e := range from {
-			b := byte(e >> shift)
-			to[count[b]] = e
-			count[b]++
+			d := e >> shift & (digit - 1)
+			to[count[d]] = e
+			count[d]++
 		}
 		from, to = to, from
 	}
