@@ -209,6 +209,7 @@ func (p *phase) readBatch(sc *scorer, batch []found, fetch Fetch) ([]scoredDoc, 
 		ids[i] = id
 		at[id] = i
 	}
+	slices.Sort(ids) // rows that lie together are read together
 	docs := make([]scoredDoc, len(batch))
 	keep := make([]bool, len(batch))
 	err := fetch(p.ctx, ids, func(id int64, text []byte) bool {
