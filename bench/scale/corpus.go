@@ -37,12 +37,19 @@ func message(n int) llms.Message {
 	default:
 		m = llms.Assistant(prose(rng, 400))
 	}
+	if n%32 == 0 {
+		m.Parts[0].Text += " " + pickFrom(rng, chinese) + pickFrom(rng, chinese) + "。"
+	}
 	m.ID = fmt.Sprintf("m%08d", n)
 	m.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * 7 * time.Second)
 	return m
 }
 
-func pick(rng *rand.Rand) string { return words[rng.IntN(len(words))] }
+var chinese = strings.Fields("配置文件 数据库迁移 连接超时 部署失败 缓存命中率 重试次数 订单服务 日志级别 内存泄漏 索引重建 回滚版本 限流阈值")
+
+func pick(rng *rand.Rand) string { return pickFrom(rng, words) }
+
+func pickFrom(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }
 
 // prose writes sentences of about n characters.
 func prose(rng *rand.Rand, n int) string {

@@ -25,9 +25,23 @@ type Run struct {
 	IngestPerSecond float64 `json:"ingest_per_second"`
 	SQLPerSecond    float64 `json:"sql_per_second"`
 	Ratio           float64 `json:"ratio"`
-	// IndexMillis is how long after the last batch the search index was
-	// complete. Searches do not wait for it.
-	IndexMillis float64 `json:"index_ms"`
+	// IndexMillis is how long building the search index took. IndexedRatio
+	// sets storing and indexing together beside hand-written SQL that inserts
+	// the same messages into a table with an FTS5 index of words.
+	IndexMillis     float64 `json:"index_ms"`
+	IndexedRatio    float64 `json:"indexed_ratio"`
+	GramBytesPerRaw float64 `json:"gram_bytes_per_raw"`
+	WordBytesPerRaw float64 `json:"word_bytes_per_raw"`
+	// Searches are the kinds of search, each over several patterns.
+	Searches []Search `json:"searches"`
+	// PeerRatio is how many times longer a common word takes with the
+	// statement that peers use; ScanRatio how many times longer a plain loop
+	// over all texts takes than a selective expression; MemoryRatio how many
+	// times longer an expression without a literal takes than over the same
+	// texts in memory on all cores.
+	PeerRatio   float64 `json:"peer_ratio"`
+	ScanRatio   float64 `json:"scan_ratio"`
+	MemoryRatio float64 `json:"memory_ratio"`
 	// Append is a durable append of one message, Cold a context of a fresh
 	// session, Warm one of a session that has been asked before.
 	Append        Times   `json:"append"`
@@ -44,6 +58,15 @@ type Run struct {
 	DatabaseBytes    int64   `json:"database_bytes"`
 	BytesPerRaw      float64 `json:"bytes_per_raw"`
 	RSSBytes         int64   `json:"rss_bytes"`
+}
+
+// Search is what one kind of search took.
+type Search struct {
+	Name   string  `json:"name"`
+	P50    float64 `json:"p50_ms"`
+	P95    float64 `json:"p95_ms"`
+	Target float64 `json:"target_ms"` // of P95
+	Hits   int     `json:"hits"`
 }
 
 // Times are quantiles in milliseconds.
@@ -92,6 +115,18 @@ func (r Report) Checks() []Check {
 	}
 	ratio := worst(func(r Run) float64 { return r.Ratio }, lowest)
 	checks = append(checks, Check{What: "batch ingest, by hand-written SQL", Got: ratio, Target: 0.6, AtLeast: true, OK: ratio >= 0.6})
+	indexed := worst(func(r Run) float64 { return r.IndexedRatio }, lowest)
+	checks = append(checks, Check{What: "stored and indexed, by FTS5 by hand", Got: indexed, Target: 0.6, AtLeast: true, OK: indexed >= 0.6})
+	atMost("trigram bytes a byte of text", worst(func(r Run) float64 { return r.GramBytesPerRaw }, highest), 0.35)
+	for i, s := range r.Runs[0].Searches {
+		atMost(s.Name+" p95, ms", worst(func(r Run) float64 { return r.Searches[i].P95 }, highest), s.Target)
+	}
+	atMost("expression without a literal, by memory", worst(func(r Run) float64 { return r.MemoryRatio }, highest), 1.5)
+	if last := r.Runs[len(r.Runs)-1]; last.Messages >= 100_000 {
+		checks = append(checks,
+			Check{What: "common word, times faster than peers", Got: last.PeerRatio, Target: 10, AtLeast: true, OK: last.PeerRatio >= 10},
+			Check{What: "selective regex, times a scan", Got: last.ScanRatio, Target: 20, AtLeast: true, OK: last.ScanRatio >= 20})
+	}
 	atMost("context p50 of a fresh session, ms", worst(func(r Run) float64 { return r.Cold.P50 }, highest), 5)
 	atMost("context p50 of a running session, ms", worst(func(r Run) float64 { return r.Warm.P50 }, highest), 5)
 	atMost("compaction overhead a pass, ms", worst(func(r Run) float64 { return r.PassMillis }, highest), 2)
@@ -158,7 +193,18 @@ func (r Report) Text() string {
 	r.row(w, "batch ingest, messages/s", func(x Run) string { return fmt.Sprintf("%.0f", x.IngestPerSecond) })
 	r.row(w, "the same rows by hand, /s", func(x Run) string { return fmt.Sprintf("%.0f", x.SQLPerSecond) })
 	r.row(w, "ratio", func(x Run) string { return fmt.Sprintf("%.2f", x.Ratio) })
-	r.row(w, "index complete after, ms", func(x Run) string { return fmt.Sprintf("%.0f", x.IndexMillis) })
+	r.row(w, "index, ms", func(x Run) string { return fmt.Sprintf("%.0f", x.IndexMillis) })
+	r.row(w, "stored+indexed, by FTS5", func(x Run) string { return fmt.Sprintf("%.2f", x.IndexedRatio) })
+	r.row(w, "trigrams a byte of text", func(x Run) string { return fmt.Sprintf("%.2f", x.GramBytesPerRaw) })
+	r.row(w, "words a byte of text", func(x Run) string { return fmt.Sprintf("%.2f", x.WordBytesPerRaw) })
+	if len(r.Runs) > 0 {
+		for i, s := range r.Runs[0].Searches {
+			r.row(w, s.Name+" p95, ms", func(x Run) string { return fmt.Sprintf("%.1f", x.Searches[i].P95) })
+		}
+	}
+	r.row(w, "common word, times peers'", func(x Run) string { return fmt.Sprintf("%.0f", x.PeerRatio) })
+	r.row(w, "regex, times a scan", func(x Run) string { return fmt.Sprintf("%.0f", x.ScanRatio) })
+	r.row(w, "no literal, by memory", func(x Run) string { return fmt.Sprintf("%.2f", x.MemoryRatio) })
 	r.row(w, "durable append p50, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Append.P50) })
 	r.row(w, "durable append p99, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Append.P99) })
 	r.row(w, "context, fresh p50, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Cold.P50) })

@@ -22,7 +22,7 @@ const (
 func (db *DB) indexed(ctx context.Context, last int64) {
 	db.mu.Lock()
 	behind := last - db.sealed
-	if behind < due || db.closed {
+	if behind < due || db.closed || db.opts.DeferIndex {
 		db.mu.Unlock()
 		return
 	}

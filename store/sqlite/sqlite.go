@@ -37,6 +37,9 @@ type Options struct {
 	ReadOnly bool
 	// CacheKiB is the page cache of each connection in KiB (16,384).
 	CacheKiB int
+	// DeferIndex leaves the search index to [DB.Reindex], for a bulk import
+	// that calls it at its end. Searches are complete all the same.
+	DeferIndex bool
 	// Clock is what time it is (time.Now).
 	Clock func() time.Time
 	// Log is where failures of background work are reported (slog.Default).

@@ -73,3 +73,31 @@ func (st *Stats) count(c *conn) error {
 			return nil
 		})
 }
+
+// IndexStats says how large the search index of the messages is.
+type IndexStats struct {
+	Segments  int
+	Docs      int64
+	TextBytes int64 // of what is indexed
+	WordBytes int64
+	GramBytes int64
+	DocBytes  int64
+}
+
+// IndexStats adds up the segments of the message lane.
+func (db *DB) IndexStats(ctx context.Context) (IndexStats, error) {
+	var st IndexStats
+	err := db.withReader(ctx, func(c *conn) error {
+		_, infos, err := db.messages.infos(c)
+		for _, i := range infos {
+			st.Segments++
+			st.Docs += int64(i.Docs)
+			st.TextBytes += i.TextBytes
+			st.WordBytes += i.WordBytes
+			st.GramBytes += i.GramBytes
+			st.DocBytes += i.DocBytes
+		}
+		return err
+	})
+	return st, err
+}
