@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"sync"
@@ -100,7 +101,7 @@ lcm ask "How do we deploy?" --all --json`,
 				f.Output = delegation.OutputEvidence
 			}
 			if cmd.Flags().Changed("max-tokens") && f.MaxTokens == 0 {
-				f.MaxTokens = -1 // an explicit 0 is out of range, not the default
+				return wrongUsage(cmd, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", delegation.MinMaxTokens, delegation.MaxMaxTokens))
 			}
 			return a.asking(cmd.Context(), f.where, func(ar *archive, _ *recall.Service, at recall.Where) error {
 				f.Request.Where = at
