@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,7 @@ func TestAModelWritesTheSummaries(t *testing.T) {
 		if refuse.Load() {
 			return llmtest.Status(http.StatusTooManyRequests, "quota exceeded")
 		}
-		return llmtest.Say(fmt.Sprintf("Note %d: the parcel service was worked on.", calls.Add(1)))
+		return llmtest.Say(envelope(r, fmt.Sprintf("Note %d: the parcel service was worked on.", calls.Add(1))))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +120,14 @@ func rewrite(t *testing.T, engine *lcm.Engine, session *lcm.Session) {
 		}
 	}
 	sound(t, session)
+}
+
+var envelopeTag = regexp.MustCompile(`<(lcm-summary-[^>]+)>`)
+
+// envelope wraps a note as the prompt asks for it.
+func envelope(r llms.Request, note string) string {
+	tag := envelopeTag.FindStringSubmatch(r.System)[1]
+	return "<" + tag + ">" + note + "\n" + summary.Footer + "the rest</" + tag + ">"
 }
 
 func sound(t *testing.T, s *lcm.Session) {

@@ -52,15 +52,16 @@ func NewModel(engine llms.Engine, options ...ModelOption) (*Model, error) {
 }
 
 // ErrNoAnswer says that a model returned nothing that could be a summary:
-// reasoning alone, a refusal, or an envelope that was not ours.
+// reasoning alone, a refusal, or something that was cut off or is not what was
+// asked for.
 var ErrNoAnswer = errors.New("the model returned no summary")
 
 // headroom is what a model may spend beyond the summary itself, on reasoning
 // and the envelope. Models that reason return nothing at all without it.
 const headroom = 2_048
 
-// Summarise implements [Summariser]. A reply that was cut off before it said
-// anything is asked for once more with twice the room.
+// Summarise implements [Summariser]. A reply that was cut off is asked for once
+// more with twice the room.
 func (m *Model) Summarise(ctx context.Context, r Request) (Result, error) {
 	if len(r.Sources) == 0 {
 		return Result{}, errors.New("summary: there is nothing to summarise")
@@ -73,7 +74,7 @@ func (m *Model) Summarise(ctx context.Context, r Request) (Result, error) {
 	req := llms.Request{
 		Model: m.model, System: system, Messages: []llms.Message{llms.User(user)}, MaxTokens: r.Target + headroom,
 	}
-	result := Result{Method: "model", Model: m.engine.Name()}
+	result := Result{Method: MethodModel, Model: m.engine.Name()}
 	for try := 0; ; try++ {
 		answer, err := llms.Complete(ctx, m.engine, req)
 		result.TokensIn += answer.Usage.InputTokens
@@ -84,7 +85,7 @@ func (m *Model) Summarise(ctx context.Context, r Request) (Result, error) {
 		if err != nil {
 			return result, fmt.Errorf("asking %s for a summary: %w", m.engine.Name(), err)
 		}
-		text, err := readReply(answer.Message.PlainText(), nonce)
+		text, err := readReply(answer, nonce)
 		if err == nil {
 			result.Text = text
 			return result, nil
@@ -96,28 +97,36 @@ func (m *Model) Summarise(ctx context.Context, r Request) (Result, error) {
 	}
 }
 
-var (
-	envelope  = regexp.MustCompile(`(?s)<lcm-summary nonce="([^"]*)">(.*?)(</lcm-summary>|\z)`)
-	reasoning = regexp.MustCompile(`(?is)<(think|thinking|reasoning)>.*?(</(think|thinking|reasoning)>|\z)`)
-)
+// MethodModel is the method of a summary that a model wrote.
+const MethodModel = "model"
 
-// readReply takes the summary out of its envelope. A model that leaves the
-// envelope out is believed; one that brings back somebody else's is not: the
-// material has talked it into quoting.
-func readReply(reply, nonce string) (string, error) {
-	reply = reasoning.ReplaceAllString(reply, "")
-	text := reply
-	if found := envelope.FindAllStringSubmatch(reply, -1); found != nil {
-		text = ""
-		for _, f := range found {
-			if f[1] == nonce {
-				text = f[2]
-				break
-			}
-		}
-		if text == "" {
-			return "", fmt.Errorf("%w: its envelope has another marker", ErrNoAnswer)
-		}
+// thoughts are reasoning that some servers leave in the text, before the
+// answer.
+var thoughts = regexp.MustCompile(`(?is)^\s*<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
+
+// readReply takes the summary out of its envelope, whose tags carry the nonce
+// on both sides: what the material or the summary itself says about such tags
+// is just text. A model that leaves the envelope out is believed if it came to
+// an end and wrote the last line it was asked for.
+func readReply(answer llms.Response, nonce string) (string, error) {
+	if answer.Stop == llms.StopRefusal {
+		return "", fmt.Errorf("%w: the provider refused", ErrNoAnswer)
+	}
+	reply := thoughts.ReplaceAllString(answer.Message.PlainText(), "")
+	_, inside, opened := strings.Cut(reply, "<lcm-summary-"+nonce+">")
+	end := strings.LastIndex(inside, "</lcm-summary-"+nonce+">")
+	var text string
+	switch {
+	case opened && end >= 0:
+		text = inside[:end]
+	case answer.Stop == llms.StopLength:
+		return "", fmt.Errorf("%w: it was cut off", ErrNoAnswer)
+	case opened:
+		text = inside
+	case HasFooter(reply):
+		text = reply
+	default:
+		return "", fmt.Errorf("%w: it has neither the envelope nor the last line that were asked for", ErrNoAnswer)
 	}
 	text = strings.TrimSpace(strings.ReplaceAll(text, nonce, ""))
 	if text == "" {

@@ -55,7 +55,7 @@ type fields struct {
 func (p *prompts) render(r Request, nonce, custom string) (system, user string, err error) {
 	f := fields{
 		Nonce: nonce, Task: p.tasks[min(max(r.Depth, 0), len(p.tasks)-1)], Custom: custom, Target: r.Target,
-		Previous: unmarked(strings.TrimSpace(r.Previous), nonce), Material: unmarked(transcript(r.Sources), nonce),
+		Previous: unmarked(strings.TrimSpace(r.Previous), nonce), Material: transcript(r.Sources, nonce),
 	}
 	if r.Level == Aggressive {
 		f.Aggressive = p.aggressive
@@ -71,8 +71,9 @@ func (p *prompts) render(r Request, nonce, custom string) (system, user string, 
 }
 
 // transcript writes the sources down, each with who said it and when: without
-// the role a tool's output can pass for what the user wants.
-func transcript(sources []Source) string {
+// the role a tool's output can pass for what the user wants. The marker in
+// each of these lines is what a source cannot forge.
+func transcript(sources []Source, nonce string) string {
 	var b strings.Builder
 	for i, s := range sources {
 		if i > 0 {
@@ -82,12 +83,12 @@ func transcript(sources []Source) string {
 		if s.Kind != "" {
 			who = string(s.Kind) + " summary"
 		}
-		fmt.Fprintf(&b, "[%s | %s", s.ID, who)
+		fmt.Fprintf(&b, "[%s %s | %s", nonce, s.ID, who)
 		if !s.Time.IsZero() {
 			fmt.Fprintf(&b, " | %s", s.Time.UTC().Format(time.RFC3339))
 		}
 		b.WriteString("]\n")
-		b.WriteString(s.Text)
+		b.WriteString(unmarked(s.Text, nonce))
 	}
 	return b.String()
 }
