@@ -104,8 +104,14 @@ func (n *run) call(ctx context.Context, req summary.Request) (summary.Result, er
 	}
 	done := make(chan answer, 1)
 	go func() {
-		res, err := n.primary.Summarise(ctx, req)
-		done <- answer{res, err}
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("the summariser panicked: %v", p)
+			}
+			done <- a
+		}()
+		a.res, a.err = n.primary.Summarise(ctx, req)
 	}()
 	select {
 	case a := <-done:

@@ -42,6 +42,8 @@ const (
 	Moving Reason = "moving"
 	// Auth says that the summariser's key was refused: nothing was written.
 	Auth Reason = "auth"
+	// Failing says that the summariser failed several times in a row.
+	Failing Reason = "failing"
 	// Pause says that earlier runs made no progress and the next one is not
 	// due yet.
 	Pause Reason = "pause"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/summary"
 )
@@ -17,96 +18,152 @@ type Rewritten struct {
 	Candidates   int // summaries that no model has written
 	Done         int
 	Kept         int // the model's text was no better: not smaller than the sources, or far too long
+	Failed       int // the model returned an error or nothing
 	TokensIn     int
 	TokensOut    int
-	// Reason is Done, Auth or Spend; Cause the summariser's last error.
+	// Reason is Done, or why the rest was left: Auth, Spend, Failing or Busy.
 	Reason Reason
-	Cause  error
+	Cause  error // the summariser's last error
 }
 
 // Rewrite has a model reword the summaries of a conversation that were made
 // without one, the deepest sources first, so that a summary of summaries is
 // written from what was reworded. The old text stays as a revision: the DAG is
-// a cache, and can be made better at any time. progress is told after each
-// summary; nil is fine.
+// a cache, and can be made better at any time. It is a user's order, so the
+// bound on calls in a window does not hold for it; a meter's cap does. progress
+// is told after each summary; nil is fine.
 func (r *Runner) Rewrite(ctx context.Context, id store.ConversationID, progress func(Rewritten)) (Rewritten, error) {
-	out := Rewritten{Conversation: id, Reason: Done}
+	w := &rewriting{run: &run{Runner: r, id: id, pol: r.policy}, out: Rewritten{Conversation: id, Reason: Done}}
 	if r.primary == nil {
-		return out, errors.New("no model is configured to rewrite summaries with")
+		return w.out, errors.New("no model is configured to rewrite summaries with")
 	}
-	var candidates []store.Summary
-	for s, err := range r.store.Summaries(ctx, store.SummaryQuery{Conversation: id}) {
+	if r.leases != nil {
+		held, _, err := r.leases.take(ctx, id, false)
+		if errors.Is(err, errBusy) {
+			w.out.Reason = Busy
+			return w.out, nil
+		}
 		if err != nil {
-			return out, err
+			return w.out, err
 		}
-		if s.Model == "" && !s.Retired {
-			candidates = append(candidates, s)
-		}
+		w.lease = held
+		defer func() { _ = held.end(context.WithoutCancel(ctx)) }() // it runs out by itself as well
 	}
-	slices.SortStableFunc(candidates, func(a, b store.Summary) int {
-		return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Pos, b.Pos))
-	})
-	out.Candidates = len(candidates)
+	candidates, err := w.candidates(ctx)
+	if err != nil {
+		return w.out, err
+	}
+	w.out.Candidates = len(candidates)
 	for _, s := range candidates {
-		nodes, err := r.store.Sources(ctx, s.ID)
-		if err != nil {
-			return out, err
-		}
-		if err := r.rewrite(ctx, s, nodes, &out); err != nil {
-			return out, err
-		}
-		if out.Reason != Done {
-			return out, nil
+		if err := w.rewrite(ctx, s); err != nil || w.out.Reason != Done {
+			return w.out, err
 		}
 		if progress != nil {
-			progress(out)
+			progress(w.out)
 		}
 	}
-	return out, nil
+	return w.out, nil
+}
+
+// rewriting is one call of Rewrite.
+type rewriting struct {
+	*run
+	out Rewritten
+}
+
+// candidates lists the summaries that no model has written, sources before
+// what was made from them.
+func (w *rewriting) candidates(ctx context.Context) ([]store.Summary, error) {
+	var all []store.Summary
+	for s, err := range w.store.Summaries(ctx, store.SummaryQuery{Conversation: w.id}) {
+		if err != nil {
+			return nil, err
+		}
+		if (s.Method == summary.MethodExtractive || s.Method == methodBare) && !s.Retired {
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b store.Summary) int {
+		return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Pos, b.Pos))
+	})
+	return all, nil
 }
 
 // rewrite has one summary reworded.
-func (r *Runner) rewrite(ctx context.Context, s store.Summary, nodes []store.Node, out *Rewritten) error {
-	n := &run{Runner: r, id: s.Conversation, pol: r.policy}
-	f := Fold{From: 0, To: len(nodes), Kind: s.Kind, Depth: s.Depth, Tokens: s.SourceTokens, Target: r.policy.LeafTargetTokens}
-	if s.Kind == summary.Condensed {
-		f.Target = r.policy.CondensedTargetTokens
-	}
-	f.Target = min(f.Target, s.SourceTokens/2)
-	for _, node := range nodes {
-		n.view.Items = append(n.view.Items, store.Item{Node: node})
-	}
-	n.view.Gap = len(nodes)
-	m, err := n.load(ctx, f)
+func (w *rewriting) rewrite(ctx context.Context, s store.Summary) error {
+	nodes, err := w.store.Sources(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	req := summary.Request{Kind: f.Kind, Depth: f.Depth, Level: summary.Normal, Target: f.Target, Sources: m.sources, Counter: r.counter}
-	res, err := n.call(ctx, req)
-	out.TokensIn += res.TokensIn
-	out.TokensOut += res.TokensOut
-	switch {
-	case ctx.Err() != nil:
+	if err := w.lease.renew(ctx); err != nil {
+		return err
+	}
+	f, m, err := w.material(ctx, s, nodes)
+	if err != nil {
+		return err
+	}
+	req := summary.Request{Kind: f.Kind, Depth: f.Depth, Level: summary.Normal, Target: f.Target, Sources: m.sources, Counter: w.counter}
+	res, err := w.call(ctx, req)
+	w.out.TokensIn += res.TokensIn
+	w.out.TokensOut += res.TokensOut
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case isAuth(err):
-		out.Reason, out.Cause = Auth, err
-		return nil
-	case err != nil:
-		out.Reason, out.Cause = Spend, err
+	}
+	if err != nil {
+		w.failed(err)
 		return nil
 	}
-	w, ok := n.accept(f, m, req, res)
+	w.failures = 0
+	wording, ok := w.accept(f, m, req, res)
 	if !ok {
-		out.Kept++
+		w.out.Kept++
 		return nil
 	}
-	err = r.store.Update(ctx, s.Conversation, func(tx store.Writer) error {
-		_, err := tx.Reword(ctx, s.ID, w)
+	err = w.store.Update(ctx, w.id, func(tx store.Writer) error {
+		_, err := tx.Reword(ctx, s.ID, wording)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("rewording %s: %w", s.ID, err)
 	}
-	out.Done++
+	w.out.Done++
 	return nil
+}
+
+// failed notes that the summariser failed, and whether it is worth going on.
+func (w *rewriting) failed(err error) {
+	w.out.Failed++
+	w.out.Cause = err
+	w.failures++
+	switch {
+	case isAuth(err):
+		w.out.Reason = Auth
+	case llms.ClassOf(err) == llms.ClassQuota:
+		w.out.Reason = Spend
+	case w.failures >= maxFailures:
+		w.out.Reason = Failing
+	}
+}
+
+// material loads what a summary was made from, as it reads now: its sources
+// may have been reworded since.
+func (w *rewriting) material(ctx context.Context, s store.Summary, nodes []store.Node) (Fold, *material, error) {
+	w.view = store.View{Gap: len(nodes)}
+	for _, node := range nodes {
+		w.view.Items = append(w.view.Items, store.Item{Node: node})
+	}
+	f := Fold{To: len(nodes), Kind: s.Kind, Depth: s.Depth}
+	m, err := w.load(ctx, f)
+	if err != nil {
+		return f, nil, err
+	}
+	for _, src := range m.sources {
+		f.Tokens += max(src.Tokens, w.counter.Count(src.Text))
+	}
+	f.Target = w.policy.LeafTargetTokens
+	if s.Kind == summary.Condensed {
+		f.Target = w.policy.CondensedTargetTokens
+	}
+	f.Target = max(minTarget, min(f.Target, f.Tokens/2))
+	return f, m, nil
 }

@@ -10,6 +10,7 @@ package spend
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 // The spaces of store.State that this package uses.
 const (
 	ledgerSpace  = "spend"
+	daySpace     = "spend-day"
 	breakerSpace = "breaker"
 )
 
@@ -35,8 +37,13 @@ type Limits struct {
 	TokensPerDay int64
 	// Failures is how many refusals of the key in a row open the circuit: 5.
 	Failures int
-	// Cooldown is how long it stays open: 30 minutes.
+	// Cooldown is how long it stays open: 30 minutes. Then one call is let
+	// through, and the rest wait for how it ends.
 	Cooldown time.Duration
+	// Account tells keys and servers apart, so that a mended key is not kept
+	// out by the refusals of another one. It is kept in the store: give a
+	// fingerprint, never a key.
+	Account string
 }
 
 func (l Limits) withDefaults() Limits {
@@ -77,69 +84,106 @@ func (m *Meter) Name() string { return m.engine.Name() }
 // Stream implements [llms.Engine].
 func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
-		if err := m.allow(ctx); err != nil {
+		hold, err := m.allow(ctx, r)
+		if err != nil {
 			yield(llms.Event{}, err)
 			return
 		}
 		var used llms.Usage
 		var failure error
+		left := false // the reader has gone
 		for event, err := range m.engine.Stream(ctx, r) {
 			if err != nil {
 				failure = err
 				break
 			}
 			if event.Kind == llms.EventEnd {
-				used = used.Add(event.Usage)
+				used = event.Usage
 			}
-			if !yield(event, nil) {
+			if left = !yield(event, nil); left {
 				break
 			}
 		}
 		// What was spent was spent, also where the caller has gone.
-		if err := m.record(context.WithoutCancel(ctx), used, failure); err != nil && failure == nil {
+		err = m.record(context.WithoutCancel(ctx), r, hold, used, failure)
+		if failure == nil {
 			failure = err
 		}
-		if failure != nil {
+		if failure != nil && !left {
 			yield(llms.Event{}, failure)
 		}
 	}
 }
 
-// allow refuses a call if the circuit is open or the day's cap is reached.
-func (m *Meter) allow(ctx context.Context) error {
-	b, err := m.breaker(ctx)
-	if err != nil {
-		return err
-	}
-	if wait := b.OpenUntil.Sub(m.clock()); wait > 0 {
-		return &llms.Error{Class: llms.ClassAuth, Provider: m.engine.Name(), Message: fmt.Sprintf(
-			"the key was refused %d times in a row; no further call is made for %s", b.Failures, wait.Round(time.Second))}
+// allow refuses a call if the circuit is open or the day's cap could be
+// exceeded by it, and else holds what it may cost.
+func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err error) {
+	if err := m.pass(ctx); err != nil {
+		return "", err
 	}
 	if m.limits.TokensPerDay == 0 {
-		return nil
+		return "", nil
 	}
-	day := m.clock().UTC().Format(time.DateOnly)
-	spent, err := Ledger(ctx, m.state)
-	if err != nil {
-		return err
-	}
-	var today int64
-	for _, e := range spent {
-		if e.Day == day {
-			today += e.InputTokens + e.OutputTokens
+	now := m.clock()
+	estimate := estimate(r)
+	hold = rand.Text()
+	var refused error
+	err = change(ctx, m.state, daySpace, day(now), func(d *dayTotal) {
+		refused = nil
+		taken := d.Used
+		for id, h := range d.Held {
+			if now.After(h.Until) { // its process has died
+				delete(d.Held, id)
+				continue
+			}
+			taken += h.Tokens
 		}
+		if taken+estimate > m.limits.TokensPerDay {
+			refused = &llms.Error{Class: llms.ClassQuota, Provider: m.engine.Name(), Message: fmt.Sprintf(
+				"%d tokens were spent today, this call may cost %d, and the cap is %d", taken, estimate, m.limits.TokensPerDay)}
+			return
+		}
+		if d.Held == nil {
+			d.Held = map[string]held{}
+		}
+		d.Held[hold] = held{Tokens: estimate, Until: now.Add(holdTime)}
+	})
+	return hold, errors.Join(refused, err)
+}
+
+// holdTime is how long a call that never came to its end counts.
+const holdTime = 10 * time.Minute
+
+// estimate is what a call may cost at the most, as far as can be told.
+func estimate(r llms.Request) int64 {
+	tokens := llms.Estimate.Count(r.System) + r.MaxTokens
+	for _, msg := range r.Messages {
+		tokens += llms.CountMessage(llms.Estimate, msg)
 	}
-	if today >= m.limits.TokensPerDay {
-		return &llms.Error{Class: llms.ClassQuota, Provider: m.engine.Name(), Message: fmt.Sprintf(
-			"%d tokens were spent today and the cap is %d", today, m.limits.TokensPerDay)}
+	for _, t := range r.Tools {
+		tokens += llms.Estimate.Count(t.Description) + llms.Estimate.Count(string(t.Parameters))
 	}
-	return nil
+	return int64(tokens)
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// dayTotal is what all models together cost on one day, and what calls that
+// are under way may still cost.
+type dayTotal struct {
+	Used int64           `json:"used"`
+	Held map[string]held `json:"held,omitempty"`
+}
+
+type held struct {
+	Tokens int64     `json:"tokens"`
+	Until  time.Time `json:"until"`
 }
 
 // record writes down what a call used and how it ended.
-func (m *Meter) record(ctx context.Context, used llms.Usage, failure error) error {
-	entry := Entry{Purpose: m.purpose, Model: m.engine.Name(), Day: m.clock().UTC().Format(time.DateOnly)}
-	err := change(ctx, m.state, ledgerSpace, entry.key(), func(e *Entry) {
+func (m *Meter) record(ctx context.Context, r llms.Request, hold string, used llms.Usage, failure error) error {
+	entry := Entry{Purpose: m.purpose, Model: m.modelOf(r), Day: day(m.clock())}
+	errs := []error{change(ctx, m.state, ledgerSpace, entry.key(), func(e *Entry) {
 		e.Purpose, e.Model, e.Day = entry.Purpose, entry.Model, entry.Day
 		e.Calls++
 		if failure != nil {
@@ -147,46 +191,26 @@ func (m *Meter) record(ctx context.Context, used llms.Usage, failure error) erro
 		}
 		e.InputTokens += int64(used.InputTokens)
 		e.OutputTokens += int64(used.OutputTokens)
-	})
-	refused := llms.ClassOf(failure) == llms.ClassAuth
-	if failure != nil && !refused {
-		return err // says nothing about the key
-	}
-	b, berr := m.breaker(ctx)
-	if berr != nil || !refused && b == (breaker{}) {
-		return errors.Join(err, berr)
-	}
-	return errors.Join(err, change(ctx, m.state, breakerSpace, m.engine.Name(), func(b *breaker) {
-		if !refused {
-			*b = breaker{}
-			return
-		}
-		if b.Failures++; b.Failures >= m.limits.Failures {
-			b.OpenUntil = m.clock().Add(m.limits.Cooldown)
-		}
+	})}
+	errs = append(errs, change(ctx, m.state, daySpace, entry.Day, func(d *dayTotal) {
+		d.Used += int64(used.InputTokens + used.OutputTokens)
+		delete(d.Held, hold)
 	}))
-}
-
-// breaker is what is known of how a provider receives the key.
-type breaker struct {
-	Failures  int       `json:"failures,omitempty"`
-	OpenUntil time.Time `json:"openUntil,omitzero"`
-}
-
-func (m *Meter) breaker(ctx context.Context) (b breaker, err error) {
-	v, err := m.state.Get(ctx, breakerSpace, m.engine.Name())
-	if errors.Is(err, store.ErrNotFound) {
-		return b, nil
+	refused := llms.ClassOf(failure) == llms.ClassAuth
+	if failure == nil || refused {
+		errs = append(errs, m.received(ctx, refused))
 	}
-	if err == nil {
-		err = json.Unmarshal(v.Data, &b)
-	}
-	return b, err
+	return errors.Join(errs...)
 }
 
-// Reset closes the circuit of a model, after its key was mended.
-func Reset(ctx context.Context, state store.State, model string) error {
-	return change(ctx, state, breakerSpace, model, func(b *breaker) { *b = breaker{} })
+// modelOf names the model that a request is for.
+func (m *Meter) modelOf(r llms.Request) string {
+	name := m.engine.Name()
+	if r.Model == "" {
+		return name
+	}
+	provider, _, _ := strings.Cut(name, "/")
+	return provider + "/" + r.Model
 }
 
 // Entry is what one model was used for on one day.

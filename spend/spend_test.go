@@ -67,7 +67,12 @@ func (b *bed) meter(t *testing.T, l spend.Limits) *spend.Meter {
 
 func (b *bed) call(t *testing.T, l spend.Limits) error {
 	t.Helper()
-	_, err := llms.Complete(t.Context(), b.meter(t, l), llms.Request{})
+	return b.ask(t, l, llms.Request{})
+}
+
+func (b *bed) ask(t *testing.T, l spend.Limits, r llms.Request) error {
+	t.Helper()
+	_, err := llms.Complete(t.Context(), b.meter(t, l), r)
 	return err
 }
 
@@ -99,13 +104,13 @@ func TestTheLedgerIsWhatTheProviderSaid(t *testing.T) {
 
 func TestTheCapHoldsAcrossRestartsUntilTheNextDay(t *testing.T) {
 	b := newBed(t)
-	limits := spend.Limits{TokensPerDay: 250}
+	limits := spend.Limits{TokensPerDay: 350}
 	for range 3 {
 		if err := b.call(t, limits); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := b.call(t, limits)
+	err := b.ask(t, limits, llms.Request{MaxTokens: 60})
 	if llms.ClassOf(err) != llms.ClassQuota || !strings.Contains(err.Error(), "300 tokens") {
 		t.Errorf("over the cap: %v", err)
 	}
@@ -115,6 +120,31 @@ func TestTheCapHoldsAcrossRestartsUntilTheNextDay(t *testing.T) {
 	b.now = b.now.Add(24 * time.Hour)
 	if err := b.call(t, limits); err != nil {
 		t.Errorf("the next day: %v", err)
+	}
+}
+
+// Calls at the same time cannot exceed the cap together.
+func TestTheCapHoldsForCallsAtTheSameTime(t *testing.T) {
+	b := newBed(t)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() { b.ask(t, spend.Limits{TokensPerDay: 300}, llms.Request{MaxTokens: 100}) })
+	}
+	wg.Wait()
+	if b.model.calls > 3 {
+		t.Errorf("%d calls of 100 tokens went through a cap of 300", b.model.calls)
+	}
+}
+
+// A reader that leaves is not called again, whatever goes wrong afterwards.
+func TestAReaderThatLeavesIsLeftAlone(t *testing.T) {
+	b := newBed(t)
+	meter := b.meter(t, spend.Limits{})
+	for range meter.Stream(t.Context(), llms.Request{}) {
+		if err := b.db.Close(); err != nil { // the ledger cannot be written
+			t.Fatal(err)
+		}
+		break
 	}
 }
 
@@ -150,15 +180,30 @@ func TestTheCircuitOpensOnARefusedKey(t *testing.T) {
 	}
 }
 
-func TestResetClosesTheCircuit(t *testing.T) {
+func TestAMendedKeyIsTriedAtOnce(t *testing.T) {
 	b := newBed(t)
 	b.model.fail = &llms.Error{Class: llms.ClassAuth, Provider: "test"}
-	b.call(t, spend.Limits{Failures: 1})
+	b.call(t, spend.Limits{Failures: 1, Account: "old"})
 	b.model.fail = nil
-	if err := spend.Reset(t.Context(), b.db, "test/model"); err != nil {
-		t.Fatal(err)
+	if err := b.call(t, spend.Limits{Failures: 1, Account: "old"}); llms.ClassOf(err) != llms.ClassAuth {
+		t.Errorf("the old key: %v", err)
 	}
-	if err := b.call(t, spend.Limits{Failures: 1}); err != nil {
-		t.Errorf("after a reset: %v", err)
+	if err := b.call(t, spend.Limits{Failures: 1, Account: "new"}); err != nil {
+		t.Errorf("the new key: %v", err)
+	}
+}
+
+// After the cooldown one call tries the key, not all at once.
+func TestOneCallTriesTheKeyAgain(t *testing.T) {
+	b := newBed(t)
+	limits := spend.Limits{Failures: 1, Cooldown: time.Hour}
+	b.model.fail = &llms.Error{Class: llms.ClassAuth, Provider: "test"}
+	b.call(t, limits)
+	b.now = b.now.Add(2 * time.Hour)
+	for range 5 {
+		b.call(t, limits)
+	}
+	if b.model.calls != 2 {
+		t.Errorf("the model was called %d times", b.model.calls)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -164,7 +165,7 @@ func (l *lane) grep(ctx context.Context, ix index.Index, q store.Search, f index
 	if !pattern.Indexed() {
 		p.Tier = "scan"
 	}
-	req := index.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below}
+	req := index.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below, Readers: runtime.GOMAXPROCS(0)}
 	res, err := ix.Grep(ctx, req, l.texts(q), func(id int64, _ []byte) bool {
 		p.Matched++
 		if len(p.hits) < q.Limit {
