@@ -113,6 +113,13 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 		Model: c.config.Model, System: c.system, Messages: messages, Tools: c.specs,
 		MaxTokens: c.config.MaxTokens, Temperature: c.config.Temperature,
 	})
+	// What was spent was spent, also where the answer broke off.
+	if usage := answer.Usage; err == nil || usage != (llms.Usage{}) {
+		c.emit(core.Event{Kind: core.EventUsage, Usage: &usage})
+	}
+	if c.scope.Delegated() {
+		c.scope.Charge(answer.Usage)
+	}
 	if err != nil {
 		return answer, errors.Join(err, c.recordPartial(ctx, answer.Message))
 	}
@@ -120,9 +127,6 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 		if err := c.memory.Append(ctx, answer.Message); err != nil {
 			return answer, fmt.Errorf("recording the answer: %w", err)
 		}
-	}
-	if c.scope.Delegated() {
-		c.scope.Charge(answer.Usage)
 	}
 	return answer, nil
 }
@@ -132,6 +136,7 @@ func (c *chat) stream(ctx context.Context, r llms.Request) (llms.Response, error
 	var collected llms.Collector
 	for event, err := range c.config.LLMEngine.Stream(ctx, r) {
 		if err != nil {
+			collected.Fail(err)
 			return collected.Response(), err
 		}
 		collected.Add(event)
@@ -146,13 +151,10 @@ func (c *chat) stream(ctx context.Context, r llms.Request) (llms.Response, error
 			if call := event.Call; call != nil {
 				c.emit(core.Event{Kind: core.EventToolCall, Call: &core.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments}})
 			}
-		case llms.EventEnd:
-			usage := event.Usage
-			c.emit(core.Event{Kind: core.EventUsage, Usage: &usage})
 		}
 	}
 	if !collected.Ended() {
-		return collected.Response(), llms.Truncated(ctx, c.config.LLMEngine.Name())
+		return collected.Response(), llms.Truncated(ctx, c.config.LLMEngine.Name()).Costing(collected.Response().Usage)
 	}
 	return collected.Response(), nil
 }

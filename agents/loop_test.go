@@ -322,6 +322,17 @@ func TestModelFailuresEndTheChat(t *testing.T) {
 	}
 }
 
+// A call that fails has cost something too.
+func TestTheCostOfABrokenCallIsReported(t *testing.T) {
+	reply := llmtest.Say("one two three").Broken(llmtest.FaultCut, 2)
+	reply.Usage = llms.Usage{InputTokens: 90, OutputTokens: 10}
+	agent, engine := build(t, agents.AgentConfig{}, reply)
+	last := agent.ChatStream("go").Start().Wait()
+	if last.Err == nil || last.Usage == nil || *last.Usage != (llms.Usage{InputTokens: 90}) || *last.Usage != engine.Usage() {
+		t.Errorf("the stream ends with usage %+v and %v", last.Usage, last.Err)
+	}
+}
+
 func TestAnEmptyAnswerIsNotRecorded(t *testing.T) {
 	memory := agents.NewTranscript()
 	agent, _ := build(t, agents.AgentConfig{Memory: memory}, llmtest.Reply{})

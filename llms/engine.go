@@ -3,6 +3,7 @@ package llms
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 
 	"github.com/lossless-context/lcm/core"
@@ -22,6 +23,13 @@ type Usage = core.Usage
 // Leaving the loop early cancels the call. Engines are safe for concurrent
 // use, retry what can be retried before the first event, and never put a key
 // into an event or an error.
+//
+// A call costs from its first byte. What a provider says of the cost before
+// the end comes at once as an EventUsage, any number of times, and the error
+// of a call that fails carries it too, so that a caller who leaves, or an
+// answer that breaks off, can still be accounted for. Each such Usage is the
+// whole of what is known so far: a later one, and that of the end, takes the
+// place of the earlier ones and is not added to them.
 type Engine interface {
 	// Name says which provider and model answer, such as
 	// "anthropic/claude-sonnet-4-5".
@@ -67,7 +75,8 @@ const (
 	EventText      EventKind = "text"      // Text: a piece of the answer
 	EventReasoning EventKind = "reasoning" // Text: a piece of the reasoning; Signature or Extra: its end
 	EventToolCall  EventKind = "tool_call" // Call, complete
-	EventEnd       EventKind = "end"       // Stop, Usage, ID, Model
+	EventUsage     EventKind = "usage"     // Usage: what the call is known to have cost so far
+	EventEnd       EventKind = "end"       // Stop, Usage (of the whole call), ID, Model
 )
 
 // Event is one thing that a model said.
@@ -135,10 +144,19 @@ func (c *Collector) Add(e Event) {
 			call := *e.Call
 			c.response.Message.Parts = append(c.response.Message.Parts, Part{Kind: PartToolCall, Call: &call})
 		}
+	case EventUsage:
+		c.response.Usage = e.Usage
 	case EventEnd:
 		c.ended = true
 		c.response.Stop, c.response.Usage, c.response.Model = e.Stop, e.Usage, e.Model
 		c.response.Message.ID = e.ID
+	}
+}
+
+// Fail takes the error in which a stream ended, for what it says of the cost.
+func (c *Collector) Fail(err error) {
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Usage != (Usage{}) {
+		c.response.Usage = failed.Usage
 	}
 }
 
@@ -165,17 +183,19 @@ func (c *Collector) Response() Response {
 }
 
 // Complete runs a call to its end and returns the whole answer. With an
-// error, the answer holds what had been said until then.
+// error, the answer holds what had been said until then, and its Usage is what
+// the call is known to have cost.
 func Complete(ctx context.Context, e Engine, r Request) (Response, error) {
 	var c Collector
 	for event, err := range e.Stream(ctx, r) {
 		if err != nil {
+			c.Fail(err)
 			return c.Response(), err
 		}
 		c.Add(event)
 	}
 	if !c.Ended() {
-		return c.Response(), Truncated(ctx, e.Name())
+		return c.Response(), Truncated(ctx, e.Name()).Costing(c.response.Usage)
 	}
 	return c.Response(), nil
 }

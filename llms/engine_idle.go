@@ -30,8 +30,12 @@ func GiveUpWhenIdle(ctx context.Context, provider string, idle time.Duration, st
 		for event, err := range stream(watched) {
 			timer.Stop()
 			if err != nil && errors.Is(context.Cause(watched), ErrIdle) {
-				err = &Error{Class: ClassTransient, Provider: provider,
+				silent := &Error{Class: ClassTransient, Provider: provider,
 					Message: fmt.Sprintf("%v for %v", ErrIdle, idle), cause: ErrIdle}
+				if failed, ok := errors.AsType[*Error](err); ok {
+					silent.Usage = failed.Usage
+				}
+				err = silent
 			}
 			if !yield(event, err) {
 				return

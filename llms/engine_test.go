@@ -99,6 +99,34 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// What a call has cost is known however it ends, and is counted once.
+func TestUsageBeforeTheEnd(t *testing.T) {
+	known := llms.Event{Kind: llms.EventUsage, Usage: llms.Usage{InputTokens: 70}}
+	more := llms.Event{Kind: llms.EventUsage, Usage: llms.Usage{InputTokens: 70, OutputTokens: 2}}
+	end := llms.Event{Kind: llms.EventEnd, Stop: llms.StopEnd, Usage: llms.Usage{InputTokens: 70, OutputTokens: 9}}
+	broken := (&llms.Error{Class: llms.ClassTransient}).Costing(llms.Usage{InputTokens: 70, OutputTokens: 5})
+	tests := []struct {
+		name   string
+		engine said
+		output int
+	}{
+		{"to the end", said{known, more, end}, 9},
+		{"an error that knows more", said{known, more, broken}, 5},
+		{"an error that knows nothing", said{known, more, errors.New("broken")}, 2},
+		{"no end", said{known, more}, 2},
+	}
+	for _, test := range tests {
+		got, err := llms.Complete(t.Context(), test.engine, llms.Request{})
+		if want := (llms.Usage{InputTokens: 70, OutputTokens: test.output}); got.Usage != want {
+			t.Errorf("%s: %+v, want %+v", test.name, got.Usage, want)
+		}
+		var failed *llms.Error
+		if errors.As(err, &failed) && failed.Usage != got.Usage {
+			t.Errorf("%s: the error tells of %+v", test.name, failed.Usage)
+		}
+	}
+}
+
 func TestSpec(t *testing.T) {
 	tool := core.MustTool(core.ToolInfo{Name: "dice", Description: "Rolls a die.", Advanced: "LONG"},
 		func(context.Context, struct{}) (core.Result, error) { return core.Result{}, nil })

@@ -41,6 +41,9 @@ type Error struct {
 	Message  string
 	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
+	// Usage is what the call is known to have cost all the same; zero where
+	// the provider said nothing before it failed.
+	Usage Usage
 
 	// cause is ErrIdle or the error of a context, never the SDK's own: that
 	// holds the request, and with it the key.
@@ -84,6 +87,13 @@ func (e *Error) hint() string {
 
 // Unwrap returns the error of the context that ended the call, if one did.
 func (e *Error) Unwrap() error { return e.cause }
+
+// Costing returns the error with what the failed call is known to have cost.
+func (e *Error) Costing(u Usage) *Error {
+	costing := *e
+	costing.Usage = u
+	return &costing
+}
 
 // ClassOf returns the class of a failed model call, or "" if err is none.
 func ClassOf(err error) Class {

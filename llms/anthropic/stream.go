@@ -35,11 +35,11 @@ func (e *Engine) run(ctx context.Context, params anthropic.MessageNewParams, yie
 	}
 	switch err := stream.Err(); {
 	case ctx.Err() != nil && !a.ended:
-		yield(llms.Event{}, llms.Canceled(ctx, provider))
+		yield(llms.Event{}, llms.Canceled(ctx, provider).Costing(a.usage))
 	case err != nil && !a.ended:
-		yield(llms.Event{}, e.failure(err))
+		yield(llms.Event{}, e.failure(err).Costing(a.usage))
 	case !a.ended:
-		yield(llms.Event{}, llms.Truncated(ctx, provider))
+		yield(llms.Event{}, llms.Truncated(ctx, provider).Costing(a.usage))
 	}
 }
 
@@ -49,6 +49,10 @@ func (a *answer) read(e anthropic.MessageStreamEventUnion) []llms.Event {
 	case "message_start":
 		a.id, a.model = e.Message.ID, string(e.Message.Model)
 		a.count(e.Message.Usage.InputTokens, e.Message.Usage.CacheReadInputTokens, e.Message.Usage.CacheCreationInputTokens)
+		a.usage.OutputTokens = int(e.Message.Usage.OutputTokens)
+		if a.usage != (llms.Usage{}) {
+			return []llms.Event{{Kind: llms.EventUsage, Usage: a.usage}}
+		}
 	case "content_block_start":
 		return a.open(e.ContentBlock)
 	case "content_block_delta":

@@ -110,7 +110,7 @@ func anthropicInput(u llms.Usage) object {
 		"input_tokens":                u.InputTokens - u.CacheReadTokens - u.CacheWriteTokens,
 		"cache_creation_input_tokens": u.CacheWriteTokens,
 		"cache_read_input_tokens":     u.CacheReadTokens,
-		"output_tokens":               1,
+		"output_tokens":               0, // the count of the answer comes at its end
 	}
 }
 

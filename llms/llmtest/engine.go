@@ -32,7 +32,8 @@ func (e *Engine) Requests() []llms.Request {
 	return slices.Clone(e.requests)
 }
 
-// Usage returns what the answers that came to their end have cost.
+// Usage returns what the answers have cost: the input from the first event on,
+// the output when an answer has come to its end.
 func (e *Engine) Usage() llms.Usage {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,29 +52,48 @@ func (e *Engine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Even
 			return
 		}
 		reply := e.model(r).finished(r)
-		events := reply.events()
-		for i, event := range events {
-			if f := reply.Fault; f != nil && (f.Kind == FaultStatus || i >= f.After || i == len(events)-1) {
-				yield(llms.Event{}, e.fail(ctx, f))
-				return
-			}
-			if ctx.Err() != nil {
-				yield(llms.Event{}, llms.Canceled(ctx, e.Name()))
-				return
-			}
-			if event.Kind == llms.EventEnd {
-				e.mu.Lock()
-				e.usage = e.usage.Add(event.Usage)
-				e.mu.Unlock()
-			}
-			if !yield(event, nil) {
-				return
-			}
+		if f := reply.Fault; f != nil && f.Kind == FaultStatus {
+			yield(llms.Event{}, e.fail(ctx, f))
+			return
+		}
+		input := inputOf(reply.Usage)
+		e.spend(input)
+		if !yield(llms.Event{Kind: llms.EventUsage, Usage: input}, nil) {
+			return
+		}
+		e.play(ctx, reply, yield)
+	}
+}
+
+// play yields the events of a reply as far as its fault lets it.
+func (e *Engine) play(ctx context.Context, reply Reply, yield func(llms.Event, error) bool) {
+	input := inputOf(reply.Usage)
+	events := reply.events()
+	for i, event := range events {
+		if f := reply.Fault; f != nil && (i >= f.After || i == len(events)-1) {
+			yield(llms.Event{}, e.fail(ctx, f).Costing(input))
+			return
+		}
+		if ctx.Err() != nil {
+			yield(llms.Event{}, llms.Canceled(ctx, e.Name()).Costing(input))
+			return
+		}
+		if event.Kind == llms.EventEnd {
+			e.spend(llms.Usage{OutputTokens: reply.Usage.OutputTokens})
+		}
+		if !yield(event, nil) {
+			return
 		}
 	}
 }
 
-func (e *Engine) fail(ctx context.Context, f *Fault) error {
+func (e *Engine) spend(u llms.Usage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.usage = e.usage.Add(u)
+}
+
+func (e *Engine) fail(ctx context.Context, f *Fault) *llms.Error {
 	switch f.Kind {
 	case FaultHang:
 		<-ctx.Done()

@@ -129,6 +129,12 @@ func inputTokens(r llms.Request) int {
 	return max(n, 1)
 }
 
+// inputOf is the part of a usage that is known before the first word.
+func inputOf(u llms.Usage) llms.Usage {
+	u.OutputTokens = 0
+	return u
+}
+
 func (r Reply) outputTokens() int {
 	var counter llms.Estimator
 	n := counter.Count(r.Reasoning) + counter.Count(r.Text)

@@ -68,7 +68,8 @@ func (h *Handler) Exchanges() []Exchange {
 	return slices.Clone(h.exchanges)
 }
 
-// Usage returns what the answers that came to their end have cost.
+// Usage returns what the answers have cost: the input from the first byte on,
+// the output when an answer has come to its end. An HTTP error costs nothing.
 func (h *Handler) Usage() llms.Usage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,6 +185,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, f face, request
 	}
 	sent := 0
 	frames := f.frames(request, reply)
+	h.spend(inputOf(reply.Usage))
 	for i, fr := range frames {
 		// A fault that is due after more pieces than there are strikes before
 		// the last event: the answer never comes to its end.
@@ -192,7 +194,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, f face, request
 			return
 		}
 		if i == len(frames)-1 {
-			h.spend(reply.Usage) // before the client can know that it is over
+			h.spend(llms.Usage{OutputTokens: reply.Usage.OutputTokens}) // before the client can know that it is over
 		}
 		send(fr)
 		if fr.piece {
@@ -228,9 +230,12 @@ func (h *Handler) whole(w http.ResponseWriter, r *http.Request, f face, request 
 		_, _ = w.Write(body)
 		return
 	}
-	switch reply.Fault.Kind {
-	case FaultError:
+	if reply.Fault.Kind == FaultError {
 		writeFailure(w, f, reply.Fault)
+		return
+	}
+	h.spend(inputOf(reply.Usage)) // from the first byte
+	switch reply.Fault.Kind {
 	case FaultBadJSON:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body[:len(body)/2])

@@ -1,9 +1,7 @@
 package llmtest
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -43,6 +41,7 @@ func EngineSuite(t *testing.T, open func(EngineOptions) (llms.Engine, error)) {
 	t.Run("stop reasons", s.stopReasons)
 	t.Run("faults", s.faults)
 	t.Run("partial answer", s.partialAnswer)
+	t.Run("cost of what breaks off", s.costs)
 	t.Run("retries", s.retries)
 	t.Run("hang", s.hang)
 	t.Run("cancellation", s.cancellation)
@@ -215,140 +214,6 @@ func (s *suite) stopReasons(t *testing.T) {
 	}
 }
 
-func (s *suite) faults(t *testing.T) {
-	full := Say("one two three four")
-	tests := []struct {
-		name  string
-		reply Reply
-		class llms.Class
-		tries int
-	}{
-		{"401", Status(http.StatusUnauthorized, "invalid x-api-key"), llms.ClassAuth, 1},
-		{"403", Status(http.StatusForbidden, "not for you"), llms.ClassAuth, 1},
-		{"402", Status(http.StatusPaymentRequired, "no money"), llms.ClassQuota, 1},
-		{"404", Status(http.StatusNotFound, "model: no-such-model"), llms.ClassInvalid, 1},
-		{"400", Status(http.StatusBadRequest, "tools: bad schema"), llms.ClassInvalid, 1},
-		{"too long", Status(http.StatusBadRequest, "prompt is too long: 210000 tokens > 200000 maximum"), llms.ClassContextLength, 1},
-		{"too long, in other words", Status(http.StatusBadRequest, "This model's maximum context length is 8192 tokens"), llms.ClassContextLength, 1},
-		{"413", Status(http.StatusRequestEntityTooLarge, "too large"), llms.ClassContextLength, 1},
-		{"429", Status(http.StatusTooManyRequests, "slow down"), llms.ClassQuota, 1 + retries},
-		{"500", Status(http.StatusInternalServerError, "oops"), llms.ClassTransient, 1 + retries},
-		{"529", Status(529, "overloaded"), llms.ClassTransient, 1 + retries},
-		{"cut at once", full.Broken(FaultCut, 0), llms.ClassTransient, 0},
-		{"cut in the middle", full.Broken(FaultCut, 2), llms.ClassTransient, 1},
-		{"cut before the end", full.Broken(FaultCut, 99), llms.ClassTransient, 1},
-		{"cut in a tool call", Call("add", `{"a":1,"b":2,"c":3,"d":4}`).Broken(FaultCut, 1), llms.ClassTransient, 1},
-		{"bad JSON", full.Broken(FaultBadJSON, 2), llms.ClassTransient, 1},
-		{"error in the stream", full.Broken(FaultError, 2), llms.ClassTransient, 1},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			engine, server := s.start(t, func(llms.Request) Reply { return test.reply })
-			_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
-			var failed *llms.Error
-			if !errors.As(err, &failed) || failed.Class != test.class || failed.Provider == "" || failed.Message == "" {
-				t.Fatalf("error %#v, want class %s", err, test.class)
-			}
-			if f := test.reply.Fault; f.Kind == FaultStatus && failed.Status != f.Status {
-				t.Errorf("status %d, want %d", failed.Status, f.Status)
-			}
-			if got := len(server.Exchanges()); test.tries != 0 && got != test.tries {
-				t.Errorf("%d tries, want %d", got, test.tries)
-			}
-			if server.Usage() != (llms.Usage{}) {
-				t.Error("the server counted an answer that did not end")
-			}
-		})
-	}
-}
-
-func (s *suite) partialAnswer(t *testing.T) {
-	for _, kind := range []FaultKind{FaultCut, FaultBadJSON, FaultError} {
-		engine, _ := s.start(t, Script(Say("one two three four").Broken(kind, 2)))
-		answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
-		if err == nil || answer.Message.PlainText() != "one two " {
-			t.Errorf("%s: kept %q, %v", kind, answer.Message.PlainText(), err)
-		}
-	}
-}
-
-func (s *suite) retries(t *testing.T) {
-	engine, server := s.start(t, Script(
-		Status(http.StatusTooManyRequests, "slow down"), Status(http.StatusInternalServerError, "oops"), Say("at last")))
-	answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
-	if err != nil || answer.Message.PlainText() != "at last" || len(server.Exchanges()) != 3 {
-		t.Errorf("got %q after %d tries, %v", answer.Message.PlainText(), len(server.Exchanges()), err)
-	}
-	waiting := Status(http.StatusTooManyRequests, "slow down")
-	waiting.Fault.RetryAfter = 3 * time.Millisecond
-	engine, _ = s.start(t, func(llms.Request) Reply { return waiting })
-	_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
-	var failed *llms.Error
-	if !errors.As(err, &failed) || failed.RetryAfter != 3*time.Millisecond {
-		t.Errorf("the wait that the provider asks for is lost: %v", err)
-	}
-}
-
-func (s *suite) hang(t *testing.T) {
-	for _, after := range []int{0, 2} {
-		engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, after)),
-			func(o *EngineOptions) { o.IdleTimeout = 50 * time.Millisecond })
-		_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
-		if llms.ClassOf(err) != llms.ClassTransient || !errors.Is(err, llms.ErrIdle) {
-			t.Errorf("after %d pieces: %v", after, err)
-		}
-	}
-}
-
-func (s *suite) cancellation(t *testing.T) {
-	engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, 2)))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var last error
-	for event, err := range engine.Stream(ctx, llms.Request{Messages: []llms.Message{llms.User("go")}}) {
-		last = err
-		if event.Text == "two " {
-			cancel()
-		}
-	}
-	if llms.ClassOf(last) != llms.ClassCanceled || !errors.Is(last, context.Canceled) {
-		t.Errorf("got %v", last)
-	}
-}
-
-func (s *suite) leavingEarly(t *testing.T) {
-	engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, 2)))
-	for range engine.Stream(t.Context(), llms.Request{Messages: []llms.Message{llms.User("go")}}) {
-		break
-	}
-}
-
-func (s *suite) hiddenKey(t *testing.T) {
-	echo := "Incorrect API key provided: " + SuiteKey
-	for _, reply := range []Reply{
-		Status(http.StatusUnauthorized, echo),
-		Status(http.StatusBadRequest, echo),
-		{Text: "one two", Fault: &Fault{Kind: FaultError, After: 1, Status: 500, Message: echo}},
-	} {
-		engine, server := s.start(t, Script(reply))
-		_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
-		if err == nil {
-			t.Fatal("no error")
-		}
-		for ; err != nil; err = errors.Unwrap(err) {
-			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, SuiteKey) {
-				t.Errorf("the key is in the error: %s", text)
-			}
-		}
-		if e := server.Exchanges()[0]; strings.Contains(string(e.Body), SuiteKey) || !strings.Contains(fmt.Sprint(e.Header), SuiteKey) {
-			t.Error("the key is in the body, or not in the header")
-		}
-	}
-	if engine, _ := s.start(t, Script()); strings.Contains(engine.Name(), SuiteKey) {
-		t.Error("the key is in the name")
-	}
-}
-
 func (s *suite) manyAtOnce(t *testing.T) {
 	engine, server := s.start(t, func(r llms.Request) Reply { return Say("you said " + LastUserText(r)) })
 	var calls sync.WaitGroup
@@ -364,16 +229,5 @@ func (s *suite) manyAtOnce(t *testing.T) {
 	calls.Wait()
 	if got := len(server.Exchanges()); got != 40 {
 		t.Errorf("%d exchanges", got)
-	}
-}
-
-func (s *suite) noServer(t *testing.T) {
-	engine, server := s.start(t, Script(Say("never")), func(o *EngineOptions) { o.MaxRetries = -1 })
-	if err := server.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
-	if llms.ClassOf(err) != llms.ClassTransient {
-		t.Errorf("got %v", err)
 	}
 }

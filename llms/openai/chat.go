@@ -38,7 +38,7 @@ func (e *Engine) chat(ctx context.Context, r llms.Request, yield func(llms.Event
 		}
 		return
 	}
-	e.finish(ctx, stream.Err(), false, yield)
+	e.finish(ctx, stream.Err(), false, a.usage, yield)
 }
 
 func (e *Engine) chatParams(r llms.Request) (openai.ChatCompletionNewParams, error) {
@@ -96,6 +96,7 @@ type chatAnswer struct {
 	id, model string
 	calls     []llms.ToolCall
 	indices   []int64 // of the calls, as the server numbers them
+	refused   bool    // the model said so in the field for it
 	stop      llms.StopReason
 	usage     llms.Usage
 }
@@ -103,7 +104,8 @@ type chatAnswer struct {
 // read takes the next chunk and returns what it means.
 func (a *chatAnswer) read(chunk openai.ChatCompletionChunk) []llms.Event {
 	a.id, a.model = chunk.ID, chunk.Model
-	if chunk.Usage.TotalTokens > 0 {
+	counted := chunk.Usage.TotalTokens > 0
+	if counted {
 		a.usage = llms.Usage{
 			InputTokens:     int(chunk.Usage.PromptTokens),
 			OutputTokens:    int(chunk.Usage.CompletionTokens),
@@ -121,12 +123,16 @@ func (a *chatAnswer) read(chunk openai.ChatCompletionChunk) []llms.Event {
 		if text := choice.Delta.Content + choice.Delta.Refusal; text != "" {
 			events = append(events, llms.Event{Kind: llms.EventText, Text: text})
 		}
+		a.refused = a.refused || choice.Delta.Refusal != ""
 		for _, call := range choice.Delta.ToolCalls {
 			a.grow(call)
 		}
 		if choice.FinishReason != "" {
 			a.stop = a.stopReason(choice.FinishReason)
 		}
+	}
+	if counted && a.stop == "" { // most servers count at the end, some in every chunk
+		events = append(events, llms.Event{Kind: llms.EventUsage, Usage: a.usage})
 	}
 	return events
 }
@@ -166,6 +172,9 @@ func (a *chatAnswer) stopReason(s string) llms.StopReason {
 	case "length":
 		return llms.StopLength
 	case "content_filter":
+		return llms.StopRefusal
+	}
+	if a.refused { // it finishes with "stop" like any other answer
 		return llms.StopRefusal
 	}
 	if len(a.calls) > 0 {

@@ -160,15 +160,15 @@ func invalid(err error) *llms.Error {
 }
 
 // finish yields the error that a stream ended in, if it did not end well.
-func (e *Engine) finish(ctx context.Context, err error, ended bool, yield func(llms.Event, error) bool) {
+func (e *Engine) finish(ctx context.Context, err error, ended bool, used llms.Usage, yield func(llms.Event, error) bool) {
 	switch {
 	case ended:
 	case ctx.Err() != nil:
-		yield(llms.Event{}, llms.Canceled(ctx, provider))
+		yield(llms.Event{}, llms.Canceled(ctx, provider).Costing(used))
 	case err != nil:
-		yield(llms.Event{}, e.failure(err))
+		yield(llms.Event{}, e.failure(err).Costing(used))
 	default:
-		yield(llms.Event{}, llms.Truncated(ctx, provider))
+		yield(llms.Event{}, llms.Truncated(ctx, provider).Costing(used))
 	}
 }
 

@@ -72,6 +72,47 @@ func TestOddCompletions(t *testing.T) {
 	}
 }
 
+// A refusal comes in a field of its own and finishes like any other answer. It
+// must not be taken for one.
+func TestRefusalsAreNoAnswers(t *testing.T) {
+	tests := map[openai.API]string{
+		openai.Chat: chunks(
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"refusal":"I will "}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"refusal":"not."}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, `[DONE]`),
+		openai.Responses: chunks(
+			`{"type":"response.created","response":{"id":"r","status":"in_progress","output":[]}}`,
+			`{"type":"response.refusal.delta","delta":"I will "}`,
+			`{"type":"response.refusal.delta","delta":"not."}`,
+			`{"type":"response.refusal.done","refusal":"I will not."}`,
+			`{"type":"response.completed","response":{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"I will not."}]}]}}`),
+	}
+	for api, body := range tests {
+		engine := serve(t, api, http.StatusOK, "text/event-stream", body)
+		got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		if err != nil || got.Stop != llms.StopRefusal || got.Message.PlainText() != "I will not." {
+			t.Errorf("%s: stop %q, text %q, %v", api, got.Stop, got.Message.PlainText(), err)
+		}
+	}
+}
+
+// Some servers count in every chunk, and a failed response may carry its cost.
+func TestTheCostOfABrokenAnswer(t *testing.T) {
+	tests := map[openai.API]string{
+		openai.Chat: chunks(`{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":70,"completion_tokens":1,"total_tokens":71}}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"b"}}],"usage":{"prompt_tokens":70,"completion_tokens":2,"total_tokens":72}}`),
+		openai.Responses: chunks(`{"type":"response.failed","response":{"error":{"code":"server_error","message":"oops"},"usage":{"input_tokens":70,"output_tokens":2,"total_tokens":72}}}`),
+	}
+	for api, body := range tests {
+		engine := serve(t, api, http.StatusOK, "text/event-stream", body)
+		got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		if err == nil || got.Usage != (llms.Usage{InputTokens: 70, OutputTokens: 2}) {
+			t.Errorf("%s: %+v, %v", api, got.Usage, err)
+		}
+	}
+}
+
 func TestOddFailures(t *testing.T) {
 	tests := []struct {
 		name, contentType, body string

@@ -23,20 +23,23 @@ func (e *Engine) respond(ctx context.Context, r llms.Request, yield func(llms.Ev
 	}
 	stream := e.answers.NewStreaming(ctx, params)
 	defer stream.Close()
-	ended, called := false, false
+	var a responsesAnswer
 	for stream.Next() {
-		event, err := e.readResponse(stream.Current(), called)
+		event, err := e.readResponse(stream.Current(), &a)
 		if err != nil {
 			yield(llms.Event{}, err)
 			return
 		}
-		called = called || event.Kind == llms.EventToolCall
-		ended = ended || event.Kind == llms.EventEnd
 		if event.Kind != "" && !yield(event, nil) {
 			return
 		}
 	}
-	e.finish(ctx, stream.Err(), ended, yield)
+	e.finish(ctx, stream.Err(), a.ended, llms.Usage{}, yield)
+}
+
+// responsesAnswer is what has been seen of a streamed response.
+type responsesAnswer struct {
+	called, refused, ended bool
 }
 
 func responsesParams(r llms.Request) (responses.ResponseNewParams, error) {
@@ -88,20 +91,24 @@ type responseTool struct {
 }
 
 // readResponse returns what the next event means; most mean nothing here.
-// called says whether a tool was called before.
-func (e *Engine) readResponse(event responses.ResponseStreamEventUnion, called bool) (llms.Event, error) {
+func (e *Engine) readResponse(event responses.ResponseStreamEventUnion, a *responsesAnswer) (llms.Event, error) {
 	switch event.Type {
-	case "response.output_text.delta", "response.refusal.delta":
+	case "response.output_text.delta":
+		return llms.Event{Kind: llms.EventText, Text: event.Delta}, nil
+	case "response.refusal.delta":
+		a.refused = true
 		return llms.Event{Kind: llms.EventText, Text: event.Delta}, nil
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		return llms.Event{Kind: llms.EventReasoning, Text: event.Delta}, nil
 	case "response.output_item.done":
+		a.called = a.called || event.Item.Type == "function_call"
 		return doneItem(event.Item)
 	case "response.completed", "response.incomplete":
-		return endOf(event.Response, called), nil
+		a.ended = true
+		return a.end(event.Response), nil
 	case "response.failed":
 		return llms.Event{}, llms.Classify(llms.Failure{Provider: provider, Code: string(event.Response.Error.Code),
-			Message: event.Response.Error.Message, Secrets: []string{e.config.APIKey}})
+			Message: event.Response.Error.Message, Secrets: []string{e.config.APIKey}}).Costing(responseUsage(event.Response))
 	case "error":
 		return llms.Event{}, llms.Classify(llms.Failure{Provider: provider, Code: event.Code,
 			Message: event.Message, Secrets: []string{e.config.APIKey}})
@@ -127,18 +134,22 @@ func doneItem(it responses.ResponseOutputItemUnion) (llms.Event, error) {
 	return llms.Event{}, nil
 }
 
-func endOf(r responses.Response, called bool) llms.Event {
-	end := llms.Event{Kind: llms.EventEnd, Stop: llms.StopEnd, ID: r.ID, Model: r.Model, Usage: llms.Usage{
+func responseUsage(r responses.Response) llms.Usage {
+	return llms.Usage{
 		InputTokens:     int(r.Usage.InputTokens),
 		OutputTokens:    int(r.Usage.OutputTokens),
 		CacheReadTokens: int(r.Usage.InputTokensDetails.CachedTokens),
-	}}
+	}
+}
+
+func (a *responsesAnswer) end(r responses.Response) llms.Event {
+	end := llms.Event{Kind: llms.EventEnd, Stop: llms.StopEnd, ID: r.ID, Model: r.Model, Usage: responseUsage(r)}
 	switch {
 	case r.IncompleteDetails.Reason == "max_output_tokens":
 		end.Stop = llms.StopLength
-	case r.IncompleteDetails.Reason == "content_filter":
+	case a.refused, r.IncompleteDetails.Reason == "content_filter":
 		end.Stop = llms.StopRefusal
-	case called:
+	case a.called:
 		end.Stop = llms.StopToolCalls
 	}
 	return end
