@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/spend"
 )
 
 type statusReport struct {
@@ -18,6 +20,7 @@ type statusReport struct {
 	Payloads      int64           `json:"payloads"`
 	PayloadBytes  int64           `json:"payload_bytes"`
 	Summaries     []summaryCounts `json:"summaries"`
+	Spent         []spend.Entry   `json:"spent"`
 }
 
 type summaryCounts struct {
@@ -51,6 +54,9 @@ func newStatus(a *app) *cobra.Command {
 			for _, s := range st.Summaries {
 				r.Summaries = append(r.Summaries, summaryCounts(s))
 			}
+			if r.Spent, err = spend.Ledger(cmd.Context(), ar.db); err != nil {
+				return err
+			}
 			if a.json {
 				return a.printJSON(r)
 			}
@@ -83,6 +89,10 @@ func (a *app) printStatus(r statusReport) {
 	t.add("summaries", number(total))
 	for _, s := range r.Summaries {
 		t.add(fmt.Sprintf("  depth %d", s.Depth), fmt.Sprintf("%s %s, %s tokens", number(s.Count), neutralLine(s.Method), number(s.Tokens)))
+	}
+	for _, e := range r.Spent {
+		t.add("spent "+e.Day, fmt.Sprintf("%s for %s on %s, %s in, %s out", counted(int(e.Calls), "call", "calls"), neutralLine(e.Purpose),
+			neutralLine(e.Model), number(e.InputTokens), number(e.OutputTokens)))
 	}
 	a.printTable(t)
 }
