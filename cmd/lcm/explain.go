@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -31,7 +32,11 @@ Tools: ` + strings.Join(explainable(), ", "),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r := tools.Expand(ownTools(), nil, args[0], args[1], troubleshoot)
 			if r.IsError {
-				return failed(exitNotFound, "tools: "+strings.Join(explainable(), ", "), "%s", strings.TrimPrefix(r.Text, "Error: "))
+				code := exitNotFound
+				if args[0] != tools.SubjectTool && args[0] != tools.SubjectAgent {
+					code = exitUsage
+				}
+				return failed(code, explainHint(args[0]), "%s", strings.TrimPrefix(r.Text, "Error: "))
 			}
 			if a.json {
 				return a.printJSON(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text})
@@ -45,9 +50,17 @@ Tools: ` + strings.Join(explainable(), ", "),
 	return c
 }
 
+func explainHint(subject string) string {
+	if subject == tools.SubjectAgent {
+		return "lcm brings no sub-agents along; a program's own are explained by its expand tool"
+	}
+	return "tools: " + strings.Join(explainable(), ", ")
+}
+
 // ownTools are the tools that lcm brings along.
 func ownTools() []core.Tool {
-	return []core.Tool{tools.NewExpandTool(), tools.NewDelegateTool(), tools.NewFooTool()}
+	// The tools describe themselves without a record behind them.
+	return append(new(lcm.Engine).Session("").Tools(), tools.NewDelegateTool(), tools.NewFooTool())
 }
 
 // explainable lists the names of those tools.
