@@ -49,6 +49,31 @@ func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
+	return s.build(ctx, view, budget, report)
+}
+
+// Preview is Context without folding: it changes nothing, and leaves out what
+// does not fit.
+func (s *Session) Preview(ctx context.Context, budget int) (Context, error) {
+	if budget == 0 {
+		budget = s.engine.settings.budget
+	}
+	if budget < MinBudget {
+		return Context{}, tooSmall(budget)
+	}
+	id, err := s.active(ctx)
+	if err != nil {
+		return Context{}, err
+	}
+	view, err := s.engine.store.View(ctx, id, store.Window{NewestTokens: budget})
+	if err != nil {
+		return Context{}, err
+	}
+	return s.build(ctx, view, budget, nil)
+}
+
+// build makes a context of a view.
+func (s *Session) build(ctx context.Context, view store.View, budget int, report *compact.Report) (Context, error) {
 	in, err := s.load(ctx, view, budget)
 	if err != nil {
 		return Context{}, err
@@ -63,11 +88,15 @@ func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
 	}, nil
 }
 
+func tooSmall(budget int) error {
+	return fmt.Errorf("a budget of %d tokens is too small: use at least %d", budget, MinBudget)
+}
+
 // useBudget remembers the budget of the last call for the calls that name
 // none, and for background work.
 func (s *Session) useBudget(budget int) (int, error) {
 	if budget != 0 && budget < MinBudget {
-		return 0, fmt.Errorf("a budget of %d tokens is too small: use at least %d", budget, MinBudget)
+		return 0, tooSmall(budget)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

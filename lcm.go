@@ -88,7 +88,7 @@ func WithCounter(c llms.Counter) Option {
 func WithBudget(tokens int) Option {
 	return func(s *settings) error {
 		if tokens < MinBudget {
-			return fmt.Errorf("a budget of %d tokens is too small: use at least %d", tokens, MinBudget)
+			return tooSmall(tokens)
 		}
 		s.budget = tokens
 		return nil

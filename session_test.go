@@ -159,6 +159,30 @@ func TestPrefixDoesNotChangeWhileTheTailGrows(t *testing.T) {
 	}
 }
 
+func TestPreviewChangesNothing(t *testing.T) {
+	engine := newEngine(t, lcm.WithoutBackground())
+	session := engine.Session("looked at")
+	for i := range 200 {
+		if err := session.Append(t.Context(), llms.User(prose(i)), llms.Assistant("yes")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	view, err := session.Preview(t.Context(), 2_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if view.Tokens > 2_000 || len(view.Dropped)+view.Skipped == 0 {
+		t.Errorf("%d tokens, %d dropped, %d skipped", view.Tokens, len(view.Dropped), view.Skipped)
+	}
+	c, err := session.Conversation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Summaries != 0 || c.ViewItems != 400 {
+		t.Errorf("looking folded the view: %d summaries, %d items", c.Summaries, c.ViewItems)
+	}
+}
+
 func TestBudgetTooSmall(t *testing.T) {
 	engine := newEngine(t)
 	session := engine.Session("tiny")
