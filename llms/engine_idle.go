@@ -12,9 +12,10 @@ import (
 // gone silent.
 var ErrIdle = errors.New("the provider went silent")
 
-// GiveUpWhenIdle runs a call and gives it up when nothing arrives for idle. The
-// time that the reader takes to handle an event does not count. With idle <= 0
-// the call is left alone.
+// GiveUpWhenIdle runs a call and gives it up when nothing arrives for idle: no
+// event and, for an engine whose client is from [WatchHTTP], no byte. The time
+// that the reader takes to handle an event does not count. With idle <= 0 the
+// call is left alone.
 //
 // A total timeout would not do: a long answer that keeps arriving is healthy,
 // and a connection that hangs after its first word is not.
@@ -27,7 +28,8 @@ func GiveUpWhenIdle(ctx context.Context, provider string, idle time.Duration, st
 		defer cancel(nil)
 		timer := time.AfterFunc(idle, func() { cancel(ErrIdle) })
 		defer timer.Stop()
-		for event, err := range stream(watched) {
+		life := signOfLife{idle: idle, sign: func() { timer.Reset(idle) }}
+		for event, err := range stream(withSignOfLife(watched, life)) {
 			timer.Stop()
 			if err != nil && errors.Is(context.Cause(watched), ErrIdle) {
 				silent := &Error{Class: ClassTransient, Provider: provider,

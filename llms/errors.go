@@ -169,17 +169,6 @@ func classOf(f Failure) Class {
 	return ClassTransient // no answer at all: the network
 }
 
-// retryAfter reads how long a provider asks to wait.
-func retryAfter(h http.Header) time.Duration {
-	if ms, err := time.ParseDuration(h.Get("Retry-After-Ms") + "ms"); err == nil && ms > 0 {
-		return ms
-	}
-	if s, err := time.ParseDuration(h.Get("Retry-After") + "s"); err == nil && s > 0 {
-		return s
-	}
-	return 0
-}
-
 // keyLike matches what the providers' keys look like, also a part of one: an
 // error page may quote it, and the key may not be the one this program sent.
 var keyLike = regexp.MustCompile(`\b(?:sk|key|xai|gsk|pplx)[-_][A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+[A-Za-z0-9_\-.~+/=]{8,}`)

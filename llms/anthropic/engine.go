@@ -85,7 +85,7 @@ func New(c Config) (*Engine, error) {
 	}
 	options := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
-		option.WithHTTPClient(c.HTTPClient),
+		option.WithHTTPClient(llms.WatchHTTP(c.HTTPClient)),
 		option.WithMaxRetries(max(c.MaxRetries, 0)),
 	}
 	if c.APIKey != "" {

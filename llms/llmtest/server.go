@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lossless-context/lcm/llms"
 )
@@ -146,7 +147,10 @@ func (h *Handler) spend(u llms.Usage) {
 }
 
 func writeFailure(w http.ResponseWriter, f face, fault *Fault) {
-	if fault.RetryAfter > 0 {
+	switch {
+	case fault.RetryAfter >= time.Second:
+		w.Header().Set("Retry-After", fmt.Sprint(int(fault.RetryAfter.Seconds())))
+	case fault.RetryAfter > 0:
 		w.Header().Set("Retry-After-Ms", fmt.Sprint(fault.RetryAfter.Milliseconds()))
 	}
 	writeJSON(w, fault.Status, f.failure(fault))

@@ -44,6 +44,7 @@ func EngineSuite(t *testing.T, open func(EngineOptions) (llms.Engine, error)) {
 	t.Run("cost of what breaks off", s.costs)
 	t.Run("retries", s.retries)
 	t.Run("hang", s.hang)
+	t.Run("slow but lively", s.lively)
 	t.Run("cancellation", s.cancellation)
 	t.Run("leaving early", s.leavingEarly)
 	t.Run("the key stays hidden", s.hiddenKey)

@@ -1,12 +1,14 @@
 package llmtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -140,6 +142,14 @@ func (s *suite) retries(t *testing.T) {
 	if !errors.As(err, &failed) || failed.RetryAfter != 3*time.Millisecond {
 		t.Errorf("the wait that the provider asks for is lost: %v", err)
 	}
+	waiting.Fault.RetryAfter = time.Hour
+	engine, server = s.start(t, func(llms.Request) Reply { return waiting })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // an SDK would sleep the hour
+	defer cancel()
+	_, err = llms.Complete(ctx, engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	if !errors.As(err, &failed) || failed.Class != llms.ClassQuota || failed.RetryAfter != time.Hour || len(server.Exchanges()) != 1 {
+		t.Errorf("an hour's wait: %v after %d tries", err, len(server.Exchanges()))
+	}
 }
 
 func (s *suite) hang(t *testing.T) {
@@ -151,6 +161,66 @@ func (s *suite) hang(t *testing.T) {
 			t.Errorf("after %d pieces: %v", after, err)
 		}
 	}
+}
+
+// slow is a connection without a network, on which the bytes of an answer come
+// a few at a time, each lot after a pause.
+type slow struct {
+	handler http.Handler
+	pause   time.Duration
+}
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := recorder{header: http.Header{}, body: new(bytes.Buffer)}
+	s.handler.ServeHTTP(w, r)
+	return &http.Response{StatusCode: http.StatusOK, Header: w.header, Body: slowBody{r.Context(), w.body, s.pause}}, nil
+}
+
+type recorder struct {
+	header http.Header
+	body   *bytes.Buffer
+}
+
+func (r recorder) Header() http.Header         { return r.header }
+func (r recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+func (r recorder) WriteHeader(int)             {}
+
+type slowBody struct {
+	ctx   context.Context // of the request: a body ends with it
+	rest  *bytes.Buffer
+	pause time.Duration
+}
+
+func (b slowBody) Read(p []byte) (int, error) {
+	time.Sleep(b.pause)
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return b.rest.Read(p[:min(len(p), 100)])
+}
+
+func (b slowBody) Close() error { return nil }
+
+// lively checks that a provider who sends what becomes no event, such as the
+// pieces of a long tool call, is not taken for silent.
+func (s *suite) lively(t *testing.T) {
+	long := fmt.Sprintf(`{"text":%q}`, strings.Repeat("word ", 200))
+	synctest.Test(t, func(t *testing.T) { // the pauses take no time
+		const idle = time.Minute
+		began := time.Now()
+		engine, err := s.open(EngineOptions{BaseURL: "http://slow.invalid", Key: SuiteKey, IdleTimeout: idle,
+			HTTPClient: &http.Client{Transport: slow{NewHandler(Script(Call("write", long))), idle / 2}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		if calls := answer.Message.ToolCalls(); err != nil || len(calls) != 1 || calls[0].Arguments != long {
+			t.Errorf("calls %+v, %v", calls, err)
+		}
+		if took := time.Since(began); took < 10*idle {
+			t.Errorf("the answer took %v, which shows nothing", took)
+		}
+	})
 }
 
 func (s *suite) cancellation(t *testing.T) {

@@ -114,7 +114,7 @@ func New(c Config) (*Engine, error) {
 func (c Config) options() []option.RequestOption {
 	options := []option.RequestOption{
 		option.WithEnvironmentProduction(), // the address, unless there is another below
-		option.WithHTTPClient(c.HTTPClient),
+		option.WithHTTPClient(llms.WatchHTTP(c.HTTPClient)),
 		option.WithMaxRetries(max(c.MaxRetries, 0)),
 	}
 	if c.APIKey != "" {
