@@ -4,22 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/index"
-	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
 )
 
-// Evidence is chosen from this many messages.
-const (
-	evidenceHits  = 200
-	evidenceBatch = 24
-	// maxText bounds how much of one message is looked through.
-	maxText = 4 << 20
-)
+// maxText bounds how much of one message is looked through.
+const maxText = 4 << 20
 
 // evidence answers with the best verbatim passages: messages in the order in
 // which search ranks them for the question, whole where they are short and
@@ -47,88 +40,6 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 	return a, err
 }
 
-// rank searches for the question and, where it differs, for the query, and
-// fuses the two orders.
-func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]store.Hit, error) {
-	scores := map[store.MessageID]float64{}
-	hits := map[store.MessageID]store.Hit{}
-	texts := []string{r.Prompt}
-	if r.Query != "" && r.Query != r.Prompt {
-		texts = append(texts, r.Query)
-	}
-	for _, text := range texts {
-		found, err := d.config.Store.Search(ctx, store.Search{
-			Mode: store.FullText, Pattern: text, Conversations: p.conversations(), Sort: store.ByRelevance, Limit: evidenceHits,
-		})
-		if errors.Is(err, index.ErrNoWords) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i, h := range found.Hits {
-			hits[h.Message] = h
-			scores[h.Message] += 1 / float64(rankOffset+i)
-		}
-	}
-	order := make([]store.Hit, 0, len(hits))
-	for _, h := range hits {
-		order = append(order, h)
-	}
-	slices.SortFunc(order, func(x, y store.Hit) int {
-		if sx, sy := scores[x.Message], scores[y.Message]; sx != sy {
-			return int(math.Copysign(1, sy-sx))
-		}
-		return int(x.Message - y.Message)
-	})
-	return d.inside(ctx, order, p)
-}
-
-// rankOffset is the constant of reciprocal rank fusion.
-const rankOffset = 60
-
-// conversations are those that a plan looks at; none stands for all.
-func (p *plan) conversations() []store.ConversationID {
-	if p.scope.Kind == recall.ScopeAll {
-		return nil
-	}
-	return p.scope.ConversationIDs
-}
-
-// inside keeps what lies beneath the summaries that the question names. Where
-// search finds nothing there, it is what the summaries begin with.
-func (d *Delegation) inside(ctx context.Context, hits []store.Hit, p *plan) ([]store.Hit, error) {
-	if p.within == nil {
-		return hits, nil
-	}
-	var kept []store.Hit
-	for _, h := range hits {
-		ok, err := d.beneath(ctx, h.Node, p.within)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			kept = append(kept, h)
-		}
-	}
-	if len(kept) > 0 {
-		return kept, nil
-	}
-	ids := make([]string, len(p.within))
-	for i, id := range p.within {
-		ids[i] = string(id)
-	}
-	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{
-		SummaryIDs: ids, Where: recall.Where{AllConversations: true}, TokenCap: DefaultMaxTokens,
-	})
-	for _, piece := range first.Pieces {
-		if id, perr := store.ParseID(piece.ID); perr == nil && id.Message != 0 {
-			kept = append(kept, store.Hit{Node: store.Node{Message: id.Message}, Conversation: piece.ConversationID})
-		}
-	}
-	return kept, err
-}
-
 // passage is a message, or the best part of one.
 type passage struct {
 	rank  int
@@ -149,34 +60,25 @@ type extract struct {
 	passages []passage
 }
 
-// choose takes hits in order until the cap is reached. A passage that does not
-// fit is passed over for shorter ones behind it, but not for long: they are
-// ever less about the question.
-func (e *extract) choose(ctx context.Context, hits []store.Hit) error {
+// choose takes candidates in order until the cap is reached. A passage that
+// does not fit is passed over for shorter ones behind it, but not for long:
+// they are ever less about the question.
+func (e *extract) choose(ctx context.Context, all []candidate) error {
 	const patience = 12
 	misses := 0
-	for from := 0; from < len(hits) && misses < patience; from += evidenceBatch {
-		batch := hits[from:min(from+evidenceBatch, len(hits))]
-		ids := make([]store.MessageID, len(batch))
-		for i, h := range batch {
-			ids[i] = h.Message
+	for rank, c := range all {
+		ok, err := e.add(ctx, c.msg, rank)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			misses = 0
+		default:
+			misses++
 		}
-		rank := from
-		for m, err := range e.config.Store.Messages(ctx, store.MessageQuery{IDs: ids}) {
-			if err != nil {
-				return err
-			}
-			ok, err := e.add(ctx, m, rank)
-			if err != nil {
-				return err
-			}
-			rank++
-			if ok {
-				misses = 0
-			} else if misses++; misses == patience {
-				e.left += len(hits) - rank
-				break
-			}
+		if misses == patience {
+			e.left += len(all) - rank - 1
+			break
 		}
 	}
 	return nil
