@@ -140,34 +140,73 @@ func Classify(f Failure) *Error {
 	return e
 }
 
+// classOf goes by what is most certain: the status, then the provider's own
+// code. Words decide only where neither does, and only about what providers
+// report in no other way: a message may quote anything, a tool's name among
+// it.
 func classOf(f Failure) Class {
-	text := strings.ToLower(f.Code + " " + f.Message)
-	says := func(phrases ...string) bool {
-		for _, phrase := range phrases {
-			if strings.Contains(text, phrase) {
-				return true
-			}
-		}
-		return false
+	if class := classOfStatus(f.Status); class != "" {
+		return class
 	}
-	switch {
-	case says("context_length_exceeded", "prompt is too long", "maximum context length", "context window", "request_too_large"),
-		f.Status == http.StatusRequestEntityTooLarge:
-		return ClassContextLength
-	case f.Status == http.StatusUnauthorized, f.Status == http.StatusForbidden,
-		says("authentication_error", "permission_error", "invalid_api_key"):
-		return ClassAuth
-	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusPaymentRequired,
-		says("insufficient_quota", "rate_limit", "billing_error", "credit balance"):
-		return ClassQuota
-	case f.Status == http.StatusRequestTimeout, f.Status == http.StatusConflict, f.Status >= 500,
-		says("overloaded_error", "api_error", "server_error", "timeout_error"):
-		return ClassTransient
-	case f.Status >= 400, says("invalid_request_error", "not_found_error"):
+	for code := range strings.FieldsSeq(strings.ToLower(f.Code)) {
+		if class, ok := classOfCode[code]; ok {
+			return class
+		}
+	}
+	if f.Status == 0 || f.Status == http.StatusBadRequest {
+		if tooLong.MatchString(f.Message) {
+			return ClassContextLength
+		}
+		if noCredit.MatchString(f.Message) {
+			return ClassQuota
+		}
+	}
+	if f.Status >= 400 || refusedCode.MatchString(f.Code) {
 		return ClassInvalid
 	}
 	return ClassTransient // no answer at all: the network
 }
+
+// classOfStatus returns "" where the status leaves it open.
+func classOfStatus(status int) Class {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return ClassAuth
+	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired:
+		return ClassQuota
+	case status == http.StatusRequestEntityTooLarge:
+		return ClassContextLength
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status >= 500:
+		return ClassTransient
+	}
+	return ""
+}
+
+var classOfCode = map[string]Class{
+	"context_length_exceeded":    ClassContextLength,
+	"request_too_large":          ClassContextLength,
+	"exceed_context_size_error":  ClassContextLength,
+	"authentication_error":       ClassAuth,
+	"permission_error":           ClassAuth,
+	"invalid_api_key":            ClassAuth,
+	"insufficient_quota":         ClassQuota,
+	"billing_error":              ClassQuota,
+	"billing_hard_limit_reached": ClassQuota,
+	"rate_limit_error":           ClassQuota,
+	"rate_limit_exceeded":        ClassQuota,
+	"overloaded_error":           ClassTransient,
+	"api_error":                  ClassTransient,
+	"server_error":               ClassTransient,
+	"timeout_error":              ClassTransient,
+}
+
+var (
+	refusedCode = regexp.MustCompile(`(?i)\b(?:invalid_request_error|not_found_error)\b`)
+	tooLong     = regexp.MustCompile(`(?is)\b(?:prompt|input) is too long\b|\bmaximum (?:context|prompt) length\b|` +
+		`\bexceeds? the maximum number of tokens\b|\bexceed\w*\b.{0,80}\bcontext (?:window|limit|length|size)\b|` +
+		`\bcontext (?:window|limit|length|size)\b.{0,40}\bexceed`)
+	noCredit = regexp.MustCompile(`(?i)\bcredit balance\b`)
+)
 
 // keyLike matches what the providers' keys look like, also a part of one: an
 // error page may quote it, and the key may not be the one this program sent.
