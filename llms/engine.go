@@ -199,3 +199,15 @@ func Complete(ctx context.Context, e Engine, r Request) (Response, error) {
 	}
 	return c.Response(), nil
 }
+
+// WithoutRecords returns the messages without the records they were read from.
+// A prompt is written from their parts: a record may hold fields of a
+// transcript that no provider accepts.
+func WithoutRecords(ms []Message) []Message {
+	out := make([]Message, len(ms))
+	for i, m := range ms {
+		m.Raw.Bytes = nil
+		out[i] = m
+	}
+	return out
+}

@@ -126,7 +126,7 @@ func (e *Engine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Even
 // llms writes: the SDK's types would only be filled to be written again.
 func (e *Engine) params(r llms.Request) (anthropic.MessageNewParams, error) {
 	more, messages := llms.SplitSystem(r.Messages)
-	records, err := llms.EncodeAll(llms.FormatAnthropic, withoutRecords(messages))
+	records, err := llms.EncodeAll(llms.FormatAnthropic, llms.WithoutRecords(messages))
 	if err != nil {
 		return anthropic.MessageNewParams{}, fmt.Errorf("the conversation cannot be written for the Messages API: %w", err)
 	}
@@ -172,15 +172,4 @@ func toolParam(t llms.ToolSpec) anthropic.ToolUnionParam {
 		tool.Description = param.NewOpt(t.Description)
 	}
 	return anthropic.ToolUnionParam{OfTool: &tool}
-}
-
-// withoutRecords returns the messages without the records they were read
-// from, which may hold fields of a transcript that the API refuses.
-func withoutRecords(ms []llms.Message) []llms.Message {
-	out := make([]llms.Message, len(ms))
-	for i, m := range ms {
-		m.Raw.Bytes = nil
-		out[i] = m
-	}
-	return out
 }

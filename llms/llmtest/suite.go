@@ -27,7 +27,9 @@ type EngineOptions struct {
 const retries = 2
 
 // SuiteKey is a key that must not appear anywhere but in a request's header.
-const SuiteKey = "sk-suite-0123456789abcdefghij"
+// It does not look like a key, so that only an engine that hides its own key
+// can hide it.
+const SuiteKey = "opensesame0123456789"
 
 // EngineSuite checks that a provider keeps the promises of [llms.Engine]. It
 // runs the provider, with its real SDK, against a scripted server.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
@@ -22,7 +21,7 @@ func (e *Engine) chat(ctx context.Context, r llms.Request, yield func(llms.Event
 	}
 	stream := e.completions.NewStreaming(ctx, params)
 	defer stream.Close()
-	var a chatAnswer
+	a := chatAnswer{newID: e.config.NewID}
 	for stream.Next() {
 		for _, event := range a.read(stream.Current()) {
 			if !yield(event, nil) {
@@ -42,7 +41,7 @@ func (e *Engine) chat(ctx context.Context, r llms.Request, yield func(llms.Event
 }
 
 func (e *Engine) chatParams(r llms.Request) (openai.ChatCompletionNewParams, error) {
-	messages := withoutRecords(r.Messages)
+	messages := llms.WithoutRecords(r.Messages)
 	if strings.TrimSpace(r.System) != "" {
 		messages = append([]llms.Message{llms.System(r.System)}, messages...)
 	}
@@ -93,6 +92,7 @@ type function struct {
 
 // chatAnswer is what has been gathered of a streamed completion.
 type chatAnswer struct {
+	newID     func() string
 	id, model string
 	calls     []llms.ToolCall
 	indices   []int64 // of the calls, as the server numbers them
@@ -148,9 +148,14 @@ func reasoning(d openai.ChatCompletionChunkChoiceDelta) string {
 	return ""
 }
 
+// grow adds a piece of a call to the one it belongs to: the last one of its
+// index, unless it begins another.
 func (a *chatAnswer) grow(d openai.ChatCompletionChunkChoiceDeltaToolCall) {
-	i := slices.Index(a.indices, d.Index)
-	if i < 0 {
+	i := len(a.indices) - 1
+	for i >= 0 && a.indices[i] != d.Index {
+		i--
+	}
+	if i < 0 || begins(a.calls[i], d) {
 		i = len(a.calls)
 		a.indices = append(a.indices, d.Index)
 		a.calls = append(a.calls, llms.ToolCall{})
@@ -163,6 +168,15 @@ func (a *chatAnswer) grow(d openai.ChatCompletionChunkChoiceDeltaToolCall) {
 		call.Name = d.Function.Name
 	}
 	call.Arguments += d.Function.Arguments
+}
+
+// begins reports whether d is the first piece of another call than the one
+// before it of the same index: some servers number all parallel calls 0.
+func begins(call llms.ToolCall, d openai.ChatCompletionChunkChoiceDeltaToolCall) bool {
+	if call.ID != "" && d.ID != "" {
+		return call.ID != d.ID
+	}
+	return d.Function.Name != "" && d.Function.Arguments != "" && json.Valid([]byte(call.Arguments))
 }
 
 func (a *chatAnswer) stopReason(s string) llms.StopReason {
@@ -186,10 +200,14 @@ func (a *chatAnswer) stopReason(s string) llms.StopReason {
 // end returns the calls, which are complete only now, and the end.
 func (a *chatAnswer) end() []llms.Event {
 	var events []llms.Event
-	for i, call := range a.calls {
-		if call.ID == "" {
-			call.ID = fmt.Sprintf("call_%d", i+1) // some servers give none, and a result must name its call
+	seen := map[string]bool{}
+	for _, call := range a.calls {
+		if call.ID == "" || seen[call.ID] {
+			// Some servers give none, or the same to all. A result must name
+			// its call, in this answer and beside those of other turns.
+			call.ID = a.newID()
 		}
+		seen[call.ID] = true
 		if call.Arguments == "" {
 			call.Arguments = "{}"
 		}

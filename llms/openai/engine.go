@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -54,6 +55,9 @@ type Config struct {
 	IdleTimeout time.Duration
 	// HTTPClient is http.DefaultClient when nil.
 	HTTPClient *http.Client
+	// NewID names tool calls that a compatible server gave no id. Random when
+	// nil.
+	NewID func() string
 }
 
 // The defaults of Config.
@@ -103,6 +107,9 @@ func New(c Config) (*Engine, error) {
 	}
 	if c.HTTPClient == nil {
 		c.HTTPClient = http.DefaultClient
+	}
+	if c.NewID == nil {
+		c.NewID = func() string { return "call_" + rand.Text() }
 	}
 	return &Engine{
 		config:      c,
@@ -199,15 +206,4 @@ func (e *Engine) failure(err error) *llms.Error {
 		}
 	}
 	return llms.Classify(f)
-}
-
-// withoutRecords returns the messages without the records they were read
-// from, which may hold fields of a transcript that the API refuses.
-func withoutRecords(ms []llms.Message) []llms.Message {
-	out := make([]llms.Message, len(ms))
-	for i, m := range ms {
-		m.Raw.Bytes = nil
-		out[i] = m
-	}
-	return out
 }

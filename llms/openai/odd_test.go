@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -25,7 +26,9 @@ func serve(t *testing.T, api openai.API, status int, contentType, body string) *
 	}))
 	client, closeIdle := llmtest.Client()
 	t.Cleanup(func() { closeIdle(); server.Close() })
-	engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL, MaxRetries: -1, HTTPClient: client})
+	made := 0
+	engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL, MaxRetries: -1, HTTPClient: client,
+		NewID: func() string { made++; return fmt.Sprintf("made_%d", made) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +43,45 @@ func chunks(data ...string) string {
 	return b.String()
 }
 
+// called is an answer of just calls.
+func called(calls ...llms.ToolCall) llms.Response {
+	r := llms.Response{Stop: llms.StopToolCalls, Model: "m", Message: llms.Message{ID: "1", Role: llms.RoleAssistant}}
+	for _, call := range calls {
+		r.Message.Parts = append(r.Message.Parts, llms.Part{Kind: llms.PartToolCall, Call: &call})
+	}
+	return r
+}
+
+// answers is a connection that answers everything with one stream.
+type answers string
+
+func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(string(a)))}, nil
+}
+
+// Ids that the engine makes up name one call only, in any turn.
+func TestMadeUpIdsAreUnique(t *testing.T) {
+	body := chunks(`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"now"}}]},"finish_reason":"tool_calls"}]}`)
+	client := &http.Client{Transport: answers(body)}
+	engine, err := openai.New(openai.Config{Model: "m", BaseURL: "http://server.invalid", HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for range 3 {
+		got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		if err != nil || len(got.Message.ToolCalls()) != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if id := got.Message.ToolCalls()[0].ID; seen[id] || id == "" {
+			t.Errorf("id %q names two calls", id)
+		} else {
+			seen[id] = true
+		}
+	}
+}
+
 // Compatible servers differ. What they leave out, or say in another place, is
 // read all the same.
 func TestOddCompletions(t *testing.T) {
@@ -52,8 +94,26 @@ func TestOddCompletions(t *testing.T) {
 			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"look","arguments":"{\"at\":"}}]}}]}`,
 			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}},{"index":1,"function":{"name":"now"}}]},"finish_reason":"stop"}]}`},
 			llms.Response{Stop: llms.StopToolCalls, Model: "m", Message: llms.Message{ID: "1", Role: llms.RoleAssistant, Parts: []llms.Part{
-				{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "call_1", Name: "look", Arguments: `{"at":1}`}},
-				{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "call_2", Name: "now", Arguments: `{}`}}}}}},
+				{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "made_1", Name: "look", Arguments: `{"at":1}`}},
+				{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "made_2", Name: "now", Arguments: `{}`}}}}}},
+		{"one index for all calls, whole", []string{
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{\"at\":1}"}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"look","arguments":"{\"at\":2}"}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`},
+			called(llms.ToolCall{ID: "a", Name: "look", Arguments: `{"at":1}`}, llms.ToolCall{ID: "b", Name: "look", Arguments: `{"at":2}`})},
+		{"one index for all calls, in pieces", []string{
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":""}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{\"at\""}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"look"}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"at\":2}"}}]},"finish_reason":"tool_calls"}]}`},
+			called(llms.ToolCall{ID: "a", Name: "look", Arguments: `{"at":1}`}, llms.ToolCall{ID: "b", Name: "look", Arguments: `{"at":2}`})},
+		{"one index and no id, or one id, for all", []string{
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"look","arguments":"{\"at\":1}"}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"look","arguments":"{\"at\":2}"}}]}}]}`,
+			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"x","function":{"name":"now"}},{"index":2,"id":"x","function":{"name":"now"}}]},"finish_reason":"tool_calls"}]}`},
+			called(llms.ToolCall{ID: "made_1", Name: "look", Arguments: `{"at":1}`}, llms.ToolCall{ID: "made_2", Name: "look", Arguments: `{"at":2}`},
+				llms.ToolCall{ID: "x", Name: "now", Arguments: `{}`}, llms.ToolCall{ID: "made_3", Name: "now", Arguments: `{}`})},
 		{"reasoning under another name, a second choice, usage beside the end", []string{
 			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"reasoning":"hm"}},{"index":1,"delta":{"content":"other"}}]}`,
 			`{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"yes"},"finish_reason":"length"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`,
