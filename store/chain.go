@@ -11,19 +11,29 @@ import (
 var Genesis = sha256.Sum256([]byte("lcm chain 1"))
 
 // Link extends a conversation's hash chain by a message: it covers the hash
-// of the original record and what the record does not say about itself. Every
-// backend computes it the same way, so that a chain can be checked after a
-// record has moved from one to another.
-func Link(prev [sha256.Size]byte, m NewMessage, saidMillis int64) [sha256.Size]byte {
-	h := make([]byte, 0, 160+len(m.Native))
+// of the original record, what the record does not say about itself, and the
+// body where that is stored beside it (nil where it is not). When a message was
+// said is part of it, when it was stored is not. Every backend computes it the
+// same way, so that a chain can be checked after a record has moved from one
+// to another.
+func Link(prev [sha256.Size]byte, m NewMessage, body []byte) [sha256.Size]byte {
+	said := int64(0)
+	if !m.Said.IsZero() {
+		said = m.Said.UnixMilli()
+	}
+	h := make([]byte, 0, 192+len(m.Native))
 	h = append(h, prev[:]...)
 	h = append(h, m.SHA256[:]...)
 	h = binary.BigEndian.AppendUint64(h, uint64(m.Size))
-	h = binary.BigEndian.AppendUint64(h, uint64(saidMillis))
+	h = binary.BigEndian.AppendUint64(h, uint64(said))
 	h = binary.BigEndian.AppendUint32(h, uint32(m.Flags))
 	h = append(h, RoleCode(m.Role))
 	h = binary.BigEndian.AppendUint16(h, uint16(len(m.Format)))
 	h = append(h, m.Format...)
+	if body != nil {
+		sum := sha256.Sum256(body)
+		h = append(h, sum[:]...)
+	}
 	h = append(h, m.Native...)
 	return sha256.Sum256(h)
 }

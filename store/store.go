@@ -53,8 +53,8 @@ var (
 	ErrConflict = errors.New("the state has changed since it was read")
 	// ErrArchived says that a conversation no longer takes messages.
 	ErrArchived = errors.New("the conversation is archived")
-	// ErrOffBranch says that a message is not on the active branch.
-	ErrOffBranch = errors.New("not on the active branch")
+	// ErrOffBranch says that a message is on no branch of the conversation.
+	ErrOffBranch = errors.New("not on a branch of this conversation")
 	// ErrReadOnly says that the store was opened, or can only be opened, for
 	// reading.
 	ErrReadOnly = errors.New("the store is read-only")
@@ -104,8 +104,11 @@ type Writer interface {
 	// instead of in full; its record is untouched.
 	Stub(ctx context.Context, id MessageID, tokens int) error
 	// Rewind makes the given message the newest of the view. What came after
-	// it is kept as a branch. The zero MessageID rewinds to the beginning.
+	// it is kept as a branch. A message on a kept branch makes that branch the
+	// active one again. The zero MessageID rewinds to the beginning.
 	Rewind(ctx context.Context, to MessageID, cause string) (Branch, error)
+	// Active reports whether a message is on the active branch.
+	Active(ctx context.Context, id MessageID) (bool, error)
 }
 
 // Conversations opens and closes conversations.

@@ -148,8 +148,13 @@ func cover(total *store.Summary, part store.Summary) {
 // covers and from what it says: the same fold gives the same id in every
 // database.
 func (w *writer) summaryID(over []viewItem, body string) (store.SummaryID, error) {
+	id, err := w.freeID("sum_", summaryDigest(w.Conversation(), over, body), `SELECT 1 FROM summaries WHERE id = ?`)
+	return store.SummaryID(id), err
+}
+
+func summaryDigest(c store.Conversation, over []viewItem, body string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %d\n", w.Key, w.Segment)
+	fmt.Fprintf(h, "%q %d\n", c.Key, c.Segment)
 	var n [8]byte
 	for _, it := range over {
 		binary.BigEndian.PutUint64(n[:], uint64(it.Pos))
@@ -157,8 +162,7 @@ func (w *writer) summaryID(over []viewItem, body string) (store.SummaryID, error
 		h.Write([]byte(it.Summary))
 	}
 	h.Write([]byte(body))
-	id, err := w.freeID("sum_", hex.EncodeToString(h.Sum(nil)), `SELECT 1 FROM summaries WHERE id = ?`)
-	return store.SummaryID(id), err
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func (w *writer) insertSummary(s store.Summary, pos int64) (int64, error) {

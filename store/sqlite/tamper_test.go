@@ -58,7 +58,7 @@ func fill(ctx context.Context, db *sqlite.DB, id store.ConversationID, n int) er
 			text := fmt.Sprintf("message %d of conversation %d", i+1, id)
 			m := store.NewMessage{
 				Role: llms.RoleUser, Native: fmt.Sprint("id-", i), Format: llms.FormatText, Record: []byte(text),
-				Size: int64(len(text)), SHA256: sha256.Sum256([]byte(text)), Tokens: 10,
+				Size: int64(len(text)), SHA256: sha256.Sum256([]byte(text)), Tokens: 10, Said: time.Date(2026, 2, 18, 9, i, 0, 0, time.UTC),
 			}
 			if i == 2 {
 				payload, err := w.PutPayload(ctx, store.NewPayload{Data: []byte(text), Name: "big.txt"})
@@ -121,9 +121,15 @@ func TestVerifyNamesDamage(t *testing.T) {
 		{"a payload gone", "PRAGMA foreign_keys=OFF; DELETE FROM payloads WHERE num = 1", []string{"record"}, "msg_3"},
 		{"record and hash", "UPDATE messages SET record = 'forged', size = 6, sha256 = x'" + fmt.Sprintf("%x", sha256.Sum256([]byte("forged"))) + "' WHERE id = 5", []string{"chain"}, "msg_5"},
 		{"a role", "UPDATE messages SET role = 2 WHERE id = 5", []string{"chain"}, "msg_5"},
-		{"a time", "UPDATE messages SET stored = stored + 1 WHERE id = 5", []string{"chain"}, "msg_5"},
+		{"a time", "UPDATE messages SET said = said + 1 WHERE id = 5", []string{"chain"}, "msg_5"},
 		{"a native id", "UPDATE messages SET native = 'other' WHERE id = 5", []string{"chain"}, "msg_5"},
 		{"a link", "UPDATE messages SET chain = zeroblob(32) WHERE id = 5", []string{"chain"}, "msg_5"},
+		{"a body", "UPDATE messages SET body = replace(body, 'file_', 'file-') WHERE id = 3", []string{"chain"}, "msg_3"},
+		{"view items swapped", "UPDATE view SET pos = pos + 1000 WHERE conversation = 1 AND message = 11; UPDATE view SET pos = 11 WHERE conversation = 1 AND message = 12; UPDATE view SET pos = 12 WHERE conversation = 1 AND message = 11", []string{"view-order"}, ""},
+		{"sources swapped", "UPDATE edges SET ord = 99 WHERE message = 2; UPDATE edges SET ord = 1 WHERE message = 3; UPDATE edges SET ord = 2 WHERE message = 2", []string{"source-order"}, ""},
+		{"the newest user message", "UPDATE conversations SET last_user = 9 WHERE id = 1", []string{"view-totals"}, "conversation 1"},
+		{"a summary's text", "UPDATE summaries SET body = 'something else' WHERE num = 1", []string{"summary"}, ""},
+		{"a summary's files", "UPDATE summaries SET files = 'x' WHERE num = 1", []string{"summary"}, ""},
 		{"the head", "UPDATE conversations SET head = zeroblob(32) WHERE id = 1", []string{"head"}, "conversation 1"},
 		{"a message gone", "PRAGMA foreign_keys=OFF; DELETE FROM messages WHERE id = 5", []string{"missing", "sequence"}, ""},
 		{"the newest message gone", "PRAGMA foreign_keys=OFF; DELETE FROM messages WHERE id = 12", []string{"head", "missing"}, ""},

@@ -64,7 +64,7 @@ func (w *writer) Conversation() store.Conversation { return w.row.Conversation }
 
 // Append implements [store.Writer].
 func (w *writer) Append(_ context.Context, ms ...store.NewMessage) ([]store.Appended, error) {
-	if !w.Active() {
+	if !w.Conversation().Active() {
 		return nil, fmt.Errorf("conversation %d (%s): %w", w.ID, w.Key, store.ErrArchived)
 	}
 	done := make([]store.Appended, 0, len(ms))
@@ -86,9 +86,16 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if !m.Said.IsZero() {
 		said = m.Said
 	}
+	var body []byte
+	if m.Body != nil {
+		var err error
+		if body, err = encodeBody(*m.Body); err != nil {
+			return store.Appended{}, err
+		}
+	}
 	seq := w.Messages + 1
-	chain := store.Link(w.Head, *m, said.UnixMilli())
-	id, err := w.insertMessage(m, seq, said.UnixMilli(), chain[:])
+	chain := store.Link(w.Head, *m, body)
+	id, err := w.insertMessage(m, seq, body, chain[:])
 	if err != nil {
 		return store.Appended{}, err
 	}
@@ -139,7 +146,7 @@ func (w *writer) active(said time.Time) {
 // insertMessage returns 0 if the conversation has the native id already. The
 // conflict clause names that one index: any other conflict is an error, never
 // a message quietly left out.
-func (w *writer) insertMessage(m *store.NewMessage, seq, said int64, chain []byte) (_ store.MessageID, err error) {
+func (w *writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byte) (_ store.MessageID, err error) {
 	s, err := w.stmt(`
 		INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -148,7 +155,7 @@ func (w *writer) insertMessage(m *store.NewMessage, seq, said int64, chain []byt
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Reset(), s.ClearBindings()) }()
-	var cuts, body any
+	var cuts, stored any
 	if len(m.Cuts) > 0 {
 		b, err := json.Marshal(m.Cuts)
 		if err != nil {
@@ -156,14 +163,11 @@ func (w *writer) insertMessage(m *store.NewMessage, seq, said int64, chain []byt
 		}
 		cuts = string(b)
 	}
-	if m.Body != nil {
-		if body, err = encodeBody(*m.Body); err != nil {
-			return 0, err
-		}
+	if body != nil {
+		stored = body
 	}
-	stored := w.now.UnixMilli()
-	err = bind(s, int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), stored, nullUnless(said != stored, said), m.Tokens,
-		null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, body)
+	err = bind(s, int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.now, m.Said, m.Tokens,
+		null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, stored)
 	if err != nil {
 		return 0, err
 	}
@@ -175,13 +179,6 @@ func (w *writer) insertMessage(m *store.NewMessage, seq, said int64, chain []byt
 		return 0, nil
 	}
 	return store.MessageID(w.LastInsertRowID()), nil
-}
-
-func nullUnless(ok bool, v int64) any {
-	if ok {
-		return v
-	}
-	return nil
 }
 
 // encodeBody encodes a body without what the row says already.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -74,7 +75,7 @@ func (v *verifier) messages() error {
 	v.head = store.Genesis
 	var tokens int64
 	err := v.query(`
-		SELECT id, seq, role, flags, ifnull(said, stored), tokens, native, format, size, sha256, chain, record, cuts
+		SELECT id, seq, role, flags, said, tokens, native, format, size, sha256, chain, record, cuts, body
 		FROM messages WHERE conversation = ? ORDER BY seq`, func(s *sqlite3.Stmt) error {
 		tokens += s.ColumnInt64(5)
 		return v.message(s)
@@ -109,9 +110,12 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 	}
 	n := store.NewMessage{
 		Role: store.RoleOf(s.ColumnInt(2)), Flags: store.Flag(s.ColumnInt64(3)), Native: s.ColumnText(6),
-		Format: llms.Format(s.ColumnText(7)), Size: s.ColumnInt64(8),
+		Format: llms.Format(s.ColumnText(7)), Size: s.ColumnInt64(8), Said: millis(s, 4),
 	}
-	said := s.ColumnInt64(4)
+	var body []byte
+	if s.ColumnType(13) != sqlite3.NULL {
+		body = s.ColumnBlob(13, []byte{})
+	}
 	copy(n.SHA256[:], s.ColumnRawBlob(9))
 	chain := s.ColumnBlob(10, nil)
 	record, err := v.join(s.ColumnBlob(11, nil), s.ColumnText(12))
@@ -126,9 +130,9 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 		v.fault("record", id, "its record does not match the SHA-256 taken when it arrived")
 	}
 	v.Verification.Bytes += n.Size
-	v.head = store.Link(v.head, n, said)
+	v.head = store.Link(v.head, n, body)
 	if !bytes.Equal(v.head[:], chain) {
-		v.fault("chain", id, "its link does not follow from the one before: its metadata or an earlier message was changed")
+		v.fault("chain", id, "its link does not follow from the one before: its metadata, its body or an earlier message was changed")
 		copy(v.head[:], chain) // go on from here, so that one break is one fault
 	}
 	return nil
@@ -151,9 +155,17 @@ func (v *verifier) coverage() error {
 	tokens := 0
 	for _, it := range items {
 		tokens += it.Tokens
+		if err := v.checkPlace(it); err != nil {
+			return err
+		}
 		if err := v.reach(it.Node, it.num, nil); err != nil {
 			return err
 		}
+	}
+	if newest, err := v.newestUser(v.row.ID); err != nil {
+		return err
+	} else if newest != v.lastUser {
+		v.fault("view-totals", v.conversationName(), "it says that the user's newest message stands at %d, it stands at %d", v.lastUser, newest)
 	}
 	if len(items) != v.ViewItems || tokens != v.ViewTokens {
 		v.fault("view-totals", v.conversationName(), "it says its view has %d items and %d tokens, there are %d and %d",
@@ -179,6 +191,18 @@ func (v *verifier) coverage() error {
 	v.checkOwn()
 	v.checkInherited()
 	return nil
+}
+
+// checkPlace proves that an item stands where it belongs.
+func (v *verifier) checkPlace(it viewItem) error {
+	place, err := v.itemsOf([]edge{{Node: it.Node, num: it.num}})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // reach reports it
+	}
+	if err == nil && place[0].Pos != it.Pos {
+		v.fault("view-order", it.Node, "it stands at %d in the view, where it belongs is %d", it.Pos, place[0].Pos)
+	}
+	return err
 }
 
 // reach marks everything below a node. path holds the summaries above it, so
@@ -262,17 +286,23 @@ func (v *verifier) checkInherited() {
 	}
 }
 
+// node is a summary with its number.
+type node struct {
+	num int64
+	store.Summary
+}
+
 // summaries checks what each summary says of itself against its sources.
 func (v *verifier) summaries() error {
-	type node struct {
-		num int64
-		store.Summary
-	}
 	var all []node
 	err := v.query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
 		num, sum, err := scanSummary(s)
+		if err != nil {
+			v.fault("summary", name(sum.ID), "it cannot be read: %v", err)
+			num = s.ColumnInt64(0)
+		}
 		all = append(all, node{num, sum})
-		return err
+		return nil
 	}, int64(v.row.ID))
 	if err != nil {
 		return err
@@ -285,27 +315,52 @@ func (v *verifier) summaries() error {
 		if v.nodes[n.num] == 0 && !n.Retired {
 			v.fault("orphan", name(n.ID), "neither the view nor a kept branch leads to it")
 		}
-		sources, err := v.edges(n.num)
-		if err != nil {
+		if err := v.summary(n); err != nil {
 			return err
-		}
-		depth, messages := 0, 0
-		for _, e := range sources {
-			if !e.IsSummary() {
-				messages++
-				continue
-			}
-			s, err := v.summaryByNum(e.num)
-			if err != nil {
-				return err
-			}
-			depth, messages = max(depth, s.Depth+1), messages+s.Messages
-		}
-		if n.Depth != depth || n.Messages != messages {
-			v.fault("summary", name(n.ID), "it says depth %d over %d messages, its sources say %d over %d", n.Depth, n.Messages, depth, messages)
 		}
 	}
 	return nil
+}
+
+// summary checks one summary: its numbers, the order of its sources, and that
+// its id is the one that its text gives it.
+func (v *verifier) summary(n node) error {
+	sources, err := v.sourceItems(n.num)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // reach has reported it
+	}
+	if err != nil {
+		return err
+	}
+	depth, messages := 0, 0
+	for i, it := range sources {
+		if i > 0 && it.Pos <= sources[i-1].Pos {
+			v.fault("source-order", name(n.ID), "%s is out of order among its sources", it.Node)
+		}
+		if !it.IsSummary() {
+			messages++
+			continue
+		}
+		below, err := v.coveredBy(it.num)
+		if err != nil {
+			return err
+		}
+		depth, messages = max(depth, it.Depth+1), messages+below
+	}
+	if n.Depth != depth || n.Messages != messages {
+		v.fault("summary", name(n.ID), "it says depth %d over %d messages, its sources say %d over %d", n.Depth, n.Messages, depth, messages)
+	}
+	// A summary that was reworded keeps the id of its first text.
+	if digest := "sum_" + summaryDigest(v.row.Conversation, sources, n.Body); n.Revision == 0 && !strings.HasPrefix(digest, string(n.ID)) {
+		v.fault("summary", name(n.ID), "its text or its sources are not those that its id was made from")
+	}
+	return nil
+}
+
+// coveredBy returns how many messages a summary says it covers.
+func (v *verifier) coveredBy(num int64) (messages int, err error) {
+	_, err = v.one(`SELECT messages FROM summaries WHERE num = ?`, integer(&messages), num)
+	return messages, err
 }
 
 // digest names the messages of the conversation, whatever database they are

@@ -160,12 +160,14 @@ func testRewind(t *testing.T, f *fixture) {
 	want(t, "view", show(f.view(t, c.ID)), "msg_1 msg_2 msg_3 msg_4 msg_7")
 	want(t, "nothing is gone", len(f.messages(t, store.MessageQuery{Conversation: c.ID})), 7)
 	f.sound(t, c.ID)
+	other := f.conversation(t, "other")
+	strange := f.fill(t, other.ID, 1)
 	err := f.Update(t.Context(), c.ID, func(w store.Writer) error {
-		_, err := w.Rewind(t.Context(), ids[5], "back to the branch")
+		_, err := w.Rewind(t.Context(), strange[0], "somebody else's")
 		return err
 	})
 	if !errors.Is(err, store.ErrOffBranch) {
-		t.Errorf("rewind to a message of another branch: %v", err)
+		t.Errorf("rewind to a message of another conversation: %v", err)
 	}
 	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
 		_, err := w.Rewind(ctx, 0, "start over")
@@ -174,6 +176,39 @@ func testRewind(t *testing.T, f *fixture) {
 	want(t, "an empty view", f.view(t, c.ID).Count, 0)
 	want(t, "no user message", f.view(t, c.ID).LastUser, 0)
 	f.sound(t, c.ID)
+}
+
+func testRestoreBranch(t *testing.T, f *fixture) {
+	c := f.conversation(t, "branches")
+	ids := f.fill(t, c.ID, 8)
+	f.fold(t, c.ID, 4, 6, "five to seven")
+	rewind := func(to store.MessageID) {
+		f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+			_, err := w.Rewind(ctx, to, "switch")
+			return err
+		})
+		f.sound(t, c.ID)
+	}
+	active := func(id store.MessageID) (on bool) {
+		f.update(t, c.ID, func(ctx context.Context, w store.Writer) (err error) {
+			on, err = w.Active(ctx, id)
+			return err
+		})
+		return on
+	}
+	rewind(ids[1])
+	want(t, "after a rewind", show(f.view(t, c.ID)), "msg_1 msg_2")
+	want(t, "what was left is not active", active(ids[5]), false)
+	edit := f.fill(t, c.ID, 2)
+	rewind(ids[5]) // inside the summary on the kept branch
+	want(t, "the old branch again, up to a message", show(f.view(t, c.ID)), "msg_1 msg_2 msg_3 msg_4 msg_5 msg_6")
+	want(t, "it is active", active(ids[5]), true)
+	want(t, "the edit is kept", active(edit[1]), false)
+	rewind(edit[1])
+	want(t, "the edit again", show(f.view(t, c.ID)), "msg_1 msg_2 msg_9 msg_10")
+	rewind(ids[7])
+	want(t, "all of the old branch", show(f.view(t, c.ID)), "msg_1 msg_2 msg_3 msg_4 msg_5 msg_6 msg_7 msg_8")
+	want(t, "nothing is gone", len(f.messages(t, store.MessageQuery{Conversation: c.ID})), 10)
 }
 
 func testRewindIntoSummary(t *testing.T, f *fixture) {

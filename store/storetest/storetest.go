@@ -45,6 +45,7 @@ func Run(t *testing.T, open Open) {
 		{"stub", testStub},
 		{"rewind", testRewind},
 		{"rewind into a summary", testRewindIntoSummary},
+		{"a branch restored", testRestoreBranch},
 		{"fork", testFork},
 		{"payloads", testPayloads},
 		{"carved records", testCarved},

@@ -47,7 +47,7 @@ CREATE TABLE messages (
     role         INTEGER NOT NULL,
     flags        INTEGER NOT NULL,
     stored       INTEGER NOT NULL,
-    said         INTEGER,          -- where it is not the time it was stored
+    said         INTEGER,          -- null where nobody knows
     tokens       INTEGER NOT NULL,
     native       TEXT,
     format       TEXT    NOT NULL,
