@@ -130,6 +130,29 @@ func TestContextWaitsForFoldingAtTheHardThreshold(t *testing.T) {
 	}
 }
 
+func TestInstructionsAreNotFolded(t *testing.T) {
+	engine := newEngine(t, lcm.WithoutBackground())
+	session := engine.Session("instructed")
+	if err := session.Append(t.Context(), llms.System("Answer in French.")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		if err := session.Append(t.Context(), llms.User(prose(i)), llms.Assistant("oui")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	view, err := session.Context(t.Context(), 4_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := view.Messages[0]; first.Role != llms.RoleSystem || first.PlainText() != "Answer in French." {
+		t.Errorf("the context begins with %s: %.60q", first.Role, first.PlainText())
+	}
+	if view.Compaction == nil {
+		t.Error("nothing was folded: the test proves nothing")
+	}
+}
+
 func TestPrefixDoesNotChangeWhileTheTailGrows(t *testing.T) {
 	engine := newEngine(t, lcm.WithoutBackground())
 	session := engine.Session("cached")

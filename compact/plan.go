@@ -2,6 +2,7 @@ package compact
 
 import (
 	"github.com/lossless-context/lcm/assemble"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/summary"
 )
@@ -59,10 +60,14 @@ func Plan(v store.View, lim Limits, pol Policy) Step {
 		// The hard limit, not the budget, is what tail and pinned message
 		// must leave room in.
 		p.tail = assemble.TailAt(v, p.cuts, pol.Policy, lim.Hard)
-		p.regions = p.foldable()
+		p.regions = p.foldable(p.preamble(lim.Hard / 8))
 		step := Step{Fold: p.next()}
 		if pressure {
 			step.Stubs = p.stubs(lim)
+		}
+		if pressure && step.Fold == nil && len(step.Stubs) == 0 {
+			p.regions = p.foldable(0)
+			step.Fold = p.next()
 		}
 		if step.Fold != nil || len(step.Stubs) > 0 {
 			return step
@@ -104,11 +109,26 @@ func (p *planner) largestPiece() int {
 // region is a run of items that may be folded together.
 type region struct{ from, to int }
 
-// foldable returns the regions before the tail. The pinned message and the gap
-// part them, and they begin and end at legal cuts.
-func (p *planner) foldable() []region {
+// preamble is how many system messages the view begins with, as far as they
+// cost little: instructions are in force however old they are, and in a
+// summary they would be hearsay. They are folded only if nothing else is left.
+func (p *planner) preamble(limit int) int {
+	tokens := 0
+	for i, it := range p.Items {
+		if it.IsSummary() || it.Role != llms.RoleSystem || p.Skipped > 0 && i >= p.Gap {
+			return i
+		}
+		if tokens += it.Tokens; tokens > limit {
+			return i
+		}
+	}
+	return len(p.Items)
+}
+
+// foldable returns the regions before the tail, from an item on. The pinned
+// message and the gap part them, and they begin and end at legal cuts.
+func (p *planner) foldable(from int) []region {
 	var regions []region
-	from := 0
 	end := func(to int) {
 		for from < to && !p.cuts[from] {
 			from++
@@ -120,7 +140,7 @@ func (p *planner) foldable() []region {
 			regions = append(regions, region{from, to})
 		}
 	}
-	for i := range p.tail {
+	for i := from; i < p.tail; i++ {
 		if p.Skipped > 0 && i == p.Gap {
 			end(i)
 			from = i

@@ -138,10 +138,16 @@ func checkContext(t *rapid.T, db store.Store, v store.View, budget int) {
 // BenchmarkPass measures what a pass costs beside the summariser: planning,
 // loading about 20,000 tokens and folding them, all of it on disk.
 func BenchmarkPass(b *testing.B) {
-	db, id := open(b)
-	if err := db.Relax(context.Background(), false); err != nil {
+	db, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "lcm.db"), sqlite.Options{})
+	if err != nil {
 		b.Fatal(err)
 	}
+	b.Cleanup(func() { db.Close() })
+	conv, err := db.Open(context.Background(), store.NewConversation{Key: "pass"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	id := conv.ID
 	instant := &summariser{write: func(context.Context, summary.Request) (string, error) {
 		return "Everything was done.\n" + summary.Footer + "how", nil
 	}}

@@ -161,9 +161,3 @@ type Store interface {
 	Update(ctx context.Context, id ConversationID, fn func(Writer) error) error
 	io.Closer
 }
-
-// Relaxer is implemented by stores that can acknowledge before the data is
-// safe from a power cut, for bulk imports that can be repeated.
-type Relaxer interface {
-	Relax(ctx context.Context, relaxed bool) error
-}

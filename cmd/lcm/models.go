@@ -23,7 +23,7 @@ func newModel(cfg *config.Config, provider, model string) (llms.Engine, error) {
 	if model == "" {
 		return nil, nil
 	}
-	if provider == "" {
+	if provider == "" || provider == "auto" {
 		provider = guessProvider(model)
 	}
 	m := cfg.Models

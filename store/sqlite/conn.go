@@ -46,7 +46,7 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 		fmt.Sprintf("cache_size=-%d", o.CacheKiB),
 	} {
 		if err := c.Exec("PRAGMA " + pragma); err != nil {
-			return fmt.Errorf("PRAGMA %s: %w", pragma, err)
+			return err
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func explain(path string, err error) error {
 	case errors.Is(err, sqlite3.NOTADB):
 		hint = "the file is not an lcm database: choose another path, or restore it from a backup"
 	case errors.Is(err, sqlite3.CORRUPT):
-		hint = "the file is damaged: keep a copy of it, then restore a backup; `lcm verify` says what is still whole"
+		hint = "the file is damaged: keep a copy of it and restore a backup"
 	case errors.Is(err, sqlite3.FULL), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		hint = "the disk is full: free some space and repeat the command; nothing was half-written"
 	case errors.Is(err, store.ErrReadOnly), errors.Is(err, sqlite3.READONLY), errors.Is(err, syscall.EROFS):
@@ -40,7 +40,7 @@ func explain(path string, err error) error {
 	case errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
 		hint = "check that the path names a file, not a directory, and that its directory exists and is writable"
 	case errors.Is(err, sqlite3.IOERR):
-		hint = "the disk reported an error: check it, then run `lcm verify`"
+		hint = "the disk is full or reported an error: see how much is free (df), then check the disk; nothing was half-written"
 	default:
 		return err
 	}

@@ -46,7 +46,7 @@ func (db *DB) indexed(ctx context.Context, last int64) {
 // stays behind loses nothing: searches read past it, and the next write tries
 // again.
 func (db *DB) reportIndexing(err error) {
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errClosed) {
 		db.opts.Log.Warn("the search index could not follow the data; searches stay complete but are slower", "err", err)
 	}
 }

@@ -77,6 +77,9 @@ type DB struct {
 
 var _ store.Store = (*DB)(nil)
 
+// errClosed is what every call after Close returns.
+var errClosed = errors.New("the store is closed")
+
 // maxIdle is how many reading connections are kept when nobody needs them.
 const maxIdle = 4
 
@@ -109,7 +112,11 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{path: path, opts: o, write: make(chan *conn, 1)}
 	db.life, db.end = context.WithCancel(context.WithoutCancel(ctx))
 	db.messages, db.summaries = newLane(db, laneMessages), newLane(db, laneSummaries)
-	if err := c.begin(ctx, o); err != nil {
+	err = c.begin(ctx, o)
+	if err == nil {
+		db.sealed, err = db.messages.watermark(c)
+	}
+	if err != nil {
 		db.end()
 		return nil, explain(path, errors.Join(err, c.close()))
 	}
@@ -160,10 +167,15 @@ func (db *DB) private() {
 
 func dsn(path string, o Options) string {
 	q := url.Values{}
-	if o.VFS != "" {
+	switch _, err := os.Stat(path + "-wal"); {
+	case o.VFS != "":
 		q.Set("vfs", o.VFS)
-	} else if !o.ReadOnly {
+	case !o.ReadOnly:
 		q.Set("modeof", path)
+	case errors.Is(err, os.ErrNotExist):
+		// Nobody is writing, and on a read-only file system nobody could:
+		// without this SQLite would want to make its shared memory there.
+		q.Set("immutable", "1")
 	}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
 	return u.String()
@@ -199,20 +211,6 @@ func (c *conn) sync(relaxed bool) error {
 		return c.Exec("PRAGMA synchronous=NORMAL")
 	}
 	return c.Exec("PRAGMA synchronous=FULL")
-}
-
-// Relax implements [store.Relaxer]. Leaving the relaxed mode syncs what was
-// acknowledged in it.
-func (db *DB) Relax(ctx context.Context, relaxed bool) error {
-	return db.withWriter(ctx, func(c *conn) error {
-		if err := c.sync(relaxed); err != nil {
-			return err
-		}
-		if relaxed {
-			return nil
-		}
-		return c.Exec("PRAGMA wal_checkpoint(PASSIVE)")
-	})
 }
 
 // withWriter lends the writing connection to fn.
@@ -255,7 +253,7 @@ func (db *DB) enter() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.closed {
-		return errors.New("the store is closed")
+		return errClosed
 	}
 	db.out.Add(1)
 	return nil
