@@ -43,16 +43,21 @@ func (p *planner) tokens(from, to int) int {
 // legal cut before it grows too large, but not before the first. A rest that
 // is too small for a leaf of its own is taken along, unless it will grow.
 func (p *planner) chunk(from, end int) int {
-	to, tokens := from, 0
+	to, tokens, taken := from, 0, 0
 	for i := from; i < end; i++ {
 		tokens += p.Items[i].Tokens
 		if !p.cuts[i+1] {
 			continue
 		}
-		if tokens > p.pol.LeafChunkTokens && to > from {
+		// A few small messages before a very large one go along with it: a
+		// leaf of theirs alone would save next to nothing.
+		if tokens > p.pol.LeafChunkTokens && taken >= p.pol.minLeaf() {
 			break
 		}
-		to = i + 1
+		to, taken = i+1, tokens
+		if tokens > p.pol.LeafChunkTokens {
+			break
+		}
 	}
 	if end != p.tail && end != p.Gap && p.cuts[end] && p.tokens(to, end) < p.pol.minLeaf() {
 		return end
