@@ -19,7 +19,7 @@ const (
 )
 
 // Tools returns the tools under the key "tools". Any slice will do: elements
-// that are not tools are left out.
+// that are not tools, or nil, are left out.
 func (ac AgentContext) Tools() []Tool { return elements[Tool](ac[KeyTools]) }
 
 // SubAgents returns the sub-agents under the key "subAgents". Any slice will
@@ -45,16 +45,13 @@ func (ac AgentContext) Context() context.Context {
 // element by element, because a developer who writes []*agents.Agent has
 // written down sub-agents all the same.
 func elements[T any](v any) []T {
-	if ts, ok := v.([]T); ok {
-		return ts
-	}
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice && rv.Kind() != reflect.Array {
 		return nil
 	}
 	var ts []T
 	for i := range rv.Len() {
-		if t, ok := rv.Index(i).Interface().(T); ok {
+		if t, ok := rv.Index(i).Interface().(T); ok && !IsNil(t) {
 			ts = append(ts, t)
 		}
 	}

@@ -101,26 +101,21 @@ func deriveStruct(t reflect.Type, within []reflect.Type) (*node, error) {
 	}
 	within = append(slices.Clone(within), t)
 	n := &node{Types: typeList{"object"}, Properties: properties{}, Additional: &additionalProps{Forbidden: true}}
-	for _, field := range reflect.VisibleFields(t) {
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if !field.IsExported() || field.Anonymous && name == "" || name == "-" && options == "" {
-			continue
-		}
-		if name == "" {
-			name = field.Name
-		}
-		schema, err := derive(field.Type, within)
+	fields, err := jsonFields(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fields {
+		schema, err := derive(f.Type, within)
 		if err != nil {
-			return nil, fmt.Errorf("field %s: %w", field.Name, err)
+			return nil, fmt.Errorf("field %s: %w", f.Name, err)
 		}
-		if err := schema.annotate(field.Tag); err != nil {
-			return nil, fmt.Errorf("field %s: %w", field.Name, err)
+		if err := schema.annotate(f.Tag); err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.Name, err)
 		}
-		n.Properties = append(n.Properties, property{Name: name, Schema: schema})
-		optional := field.Type.Kind() == reflect.Pointer || len(schema.Default) > 0 ||
-			strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
-		if !optional {
-			n.Required = append(n.Required, name)
+		n.Properties = append(n.Properties, property{Name: f.json, Schema: schema})
+		if f.Type.Kind() != reflect.Pointer && len(schema.Default) == 0 && !f.omitted {
+			n.Required = append(n.Required, f.json)
 		}
 	}
 	return n, nil

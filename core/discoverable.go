@@ -16,7 +16,7 @@ type Discoverable interface {
 // Discoverable itself but has a method Unwrap() Tool is looked through, so a
 // hooked tool explains itself as the tool it wraps.
 func AsDiscoverable(v any) (Discoverable, bool) {
-	for v != nil {
+	for !IsNil(v) {
 		if d, ok := v.(Discoverable); ok {
 			return d, true
 		}

@@ -9,9 +9,9 @@ const (
 	EventReasoning  EventKind = "reasoning"   // Text: a piece of the model's reasoning
 	EventToolCall   EventKind = "tool_call"   // Call
 	EventToolResult EventKind = "tool_result" // Call (without arguments), Result
-	EventUsage      EventKind = "usage"       // Usage: of one model call
-	EventDone       EventKind = "done"        // Text: the whole final answer; Usage: of the whole stream
-	EventError      EventKind = "error"       // Err
+	EventUsage      EventKind = "usage"       // Usage and Stop: of one model call
+	EventDone       EventKind = "done"        // Text: the whole final answer; Stop: why it ended there; Usage: of the whole stream
+	EventError      EventKind = "error"       // Err; Usage: of the whole stream
 )
 
 // Event is one thing that happened while an agent answered.
@@ -24,6 +24,7 @@ type Event struct {
 	Call   *Call
 	Result *Result
 	Usage  *Usage
+	Stop   StopReason
 	Err    error
 }
 
@@ -67,3 +68,15 @@ func (u Usage) Add(v Usage) Usage {
 
 // Total is the tokens in and out together.
 func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }
+
+// StopReason says why a model stopped.
+type StopReason string
+
+// The reasons. Providers' own reasons map onto these.
+const (
+	StopEnd       StopReason = "end"        // it had said everything
+	StopToolCalls StopReason = "tool_calls" // it waits for tool results
+	StopLength    StopReason = "length"     // it ran into the limit of its answer
+	StopSequence  StopReason = "stop"       // it wrote a text that ends the answer
+	StopRefusal   StopReason = "refusal"    // it, or its provider, would not answer
+)

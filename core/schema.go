@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Schema is the part of JSON Schema that describes a tool's arguments: types,
@@ -25,14 +26,43 @@ type node struct {
 	Default     json.RawMessage  `json:"default,omitempty"`
 	Minimum     *float64         `json:"minimum,omitempty"`
 	Maximum     *float64         `json:"maximum,omitempty"`
-	MinLength   *int             `json:"minLength,omitempty"`
-	MaxLength   *int             `json:"maxLength,omitempty"`
-	MinItems    *int             `json:"minItems,omitempty"`
-	MaxItems    *int             `json:"maxItems,omitempty"`
+	MinLength   *count           `json:"minLength,omitempty"`
+	MaxLength   *count           `json:"maxLength,omitempty"`
+	MinItems    *count           `json:"minItems,omitempty"`
+	MaxItems    *count           `json:"maxItems,omitempty"`
 	Items       *node            `json:"items,omitempty"`
 	Properties  properties       `json:"properties,omitzero"`
 	Required    []string         `json:"required,omitempty"`
 	Additional  *additionalProps `json:"additionalProperties,omitempty"`
+
+	nothing bool // the schema is false, which no value fits
+}
+
+// UnmarshalJSON reads a schema: an object, or true or false for one that
+// everything or nothing fits. Numbers keep their digits.
+func (n *node) UnmarshalJSON(raw []byte) error {
+	var fits bool
+	if json.Unmarshal(raw, &fits) == nil {
+		n.nothing = !fits
+		return nil
+	}
+	type plain node
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	return dec.Decode((*plain)(n))
+}
+
+// count is a number of characters or items. JSON Schema allows 1.0 for 1.
+type count int
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *count) UnmarshalJSON(raw []byte) error {
+	n, err := strconv.Atoi(string(integer(json.Number(raw))))
+	if err != nil || n < 0 {
+		return fmt.Errorf("%s is not a number of characters or items", raw)
+	}
+	*c = count(n)
+	return nil
 }
 
 // ParseSchema reads the JSON Schema of a tool's arguments and reports what
@@ -78,7 +108,8 @@ func (n *node) check(path string) error {
 		if err != nil {
 			return fmt.Errorf("schema%s: default: %w", at(path), err)
 		}
-		if _, problems := n.apply(path, value); len(problems) > 0 {
+		// null is how generators write that there is no default.
+		if _, problems := n.apply(path, value); len(problems) > 0 && value != nil {
 			return fmt.Errorf("schema%s: default does not fit its own schema: %s", at(path), problems[0])
 		}
 	}

@@ -54,6 +54,106 @@ func TestSchemaOfAnEmptyStructHasProperties(t *testing.T) {
 	}
 }
 
+type paging struct {
+	Limit  int    `json:"limit" default:"50"`
+	Cursor string `json:"cursor,omitempty"`
+	Name   string `json:"name"`
+}
+
+type named struct {
+	paging `json:"page"` // unexported, so encoding/json leaves it out
+	Paging paging        `json:"paging"`
+	Name   string        `json:"name"`
+}
+
+type Embedded struct {
+	A string `json:"a"`
+}
+
+// Arguments are what encoding/json reads, embedded structs included.
+func TestEmbeddedStructs(t *testing.T) {
+	tests := []struct {
+		name   string
+		schema func() (*core.Schema, error)
+		want   string
+	}{
+		{"promoted, the outer field hides the inner", core.SchemaFor[struct {
+			paging
+			Name *string `json:"name"`
+		}], `{"type":"object","properties":{"limit":{"type":"integer","default":50},"cursor":{"type":"string"},"name":{"type":"string"}},"additionalProperties":false}`},
+		{"under a name of its own", core.SchemaFor[struct {
+			Embedded `json:"inner"`
+			B        string `json:"b"`
+		}], `{"type":"object","properties":{"inner":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false},"b":{"type":"string"}},"required":["inner","b"],"additionalProperties":false}`},
+		{"left out", core.SchemaFor[struct {
+			Embedded `json:"-"`
+			B        string `json:"b"`
+		}], `{"type":"object","properties":{"b":{"type":"string"}},"required":["b"],"additionalProperties":false}`},
+		{"unexported under a name", core.SchemaFor[struct {
+			B     string `json:"b"`
+			named `json:"n"`
+		}], `{"type":"object","properties":{"b":{"type":"string"}},"required":["b"],"additionalProperties":false}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			schema, err := test.schema()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, string(schema.JSON())); diff != "" {
+				t.Errorf("schema (-want +got):\n%s", diff)
+			}
+		})
+	}
+	_, err := core.SchemaFor[struct {
+		A string `json:"B"`
+		B string
+	}]()
+	if err == nil || !strings.Contains(err.Error(), `both named "B"`) {
+		t.Errorf("two fields of one name: %v", err)
+	}
+}
+
+// What JSON Schema allows, a tool of any origin may send.
+func TestLegalSchemas(t *testing.T) {
+	const big = "9007199254740993" // no float64 holds it
+	tests := []struct {
+		name, schema string
+		args         map[string]any
+		want         []string
+	}{
+		{"anything", `{"x":true}`, map[string]any{"x": []any{1}}, nil},
+		{"nothing", `{"x":false}`, map[string]any{"x": 1}, []string{`argument "x" must not be given`}},
+		{"nothing, not given", `{"x":false}`, nil, nil},
+		{"a count with a point", `{"x":{"type":"string","minLength":2.0}}`, map[string]any{"x": "a"}, []string{`argument "x" must have at least 2 characters, has 1`}},
+		{"no default", `{"x":{"type":"string","default":null}}`, nil, nil},
+		{"a large number in an enum", `{"x":{"enum":[` + big + `]}}`, map[string]any{"x": json.Number(big)}, nil},
+		{"another large number", `{"x":{"enum":[` + big + `]}}`, map[string]any{"x": json.Number("9007199254740992")},
+			[]string{`argument "x" must be one of ` + big + `, got 9007199254740992`}},
+		{"a whole number with a point in an enum", `{"x":{"enum":[1, 2.0]}}`, map[string]any{"x": 2}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			schema, err := core.ParseSchema(json.RawMessage(`{"type":"object","properties":` + test.schema + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			args, problems := schema.Apply(test.args)
+			if diff := cmp.Diff(test.want, problems); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+			if _, given := args["x"]; given != (test.args != nil) {
+				t.Errorf("the arguments became %v", args)
+			}
+		})
+	}
+	for _, bad := range []string{`1.5`, `-1`, `"2"`, `1e99`} {
+		if _, err := core.ParseSchema(json.RawMessage(`{"type":"object","properties":{"x":{"minLength":` + bad + `}}}`)); err == nil {
+			t.Errorf("minLength %s is taken", bad)
+		}
+	}
+}
+
 type recursive struct {
 	Next []recursive `json:"next"`
 }

@@ -47,6 +47,7 @@ type Stream struct {
 	mu     sync.Mutex
 	events []Event
 	usage  Usage
+	stop   StopReason // of the last model call of the stream's own
 	ended  bool
 	grown  chan struct{} // closed and replaced whenever events grew
 }
@@ -78,6 +79,9 @@ func (s *Stream) emit(e Event) {
 	if e.Kind == EventUsage && e.Usage != nil {
 		s.usage = s.usage.Add(*e.Usage)
 	}
+	if e.Kind == EventUsage && len(e.From) == 0 {
+		s.stop = e.Stop
+	}
 	s.appendLocked(e)
 }
 
@@ -85,7 +89,7 @@ func (s *Stream) finish(text string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	usage := s.usage
-	last := Event{Kind: EventDone, Text: text, Usage: &usage}
+	last := Event{Kind: EventDone, Text: text, Stop: s.stop, Usage: &usage}
 	if err != nil {
 		last = Event{Kind: EventError, Err: err, Usage: &usage}
 	}

@@ -3,8 +3,12 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
+	"strings"
+	"unicode"
 )
 
 // Tool is something a model can call.
@@ -52,6 +56,16 @@ func TextResult(text string) Result { return Result{Text: text} }
 // ErrorPrefix begins the text by which a failure reaches a model.
 const ErrorPrefix = "Error: "
 
+// ModelText is the text as a model reads it. A failure begins with "Error: "
+// however the tool wrote it down: not every provider's shape has another place
+// that says so.
+func (r Result) ModelText() string {
+	if r.IsError && !strings.HasPrefix(r.Text, ErrorPrefix) {
+		return ErrorPrefix + r.Text
+	}
+	return r.Text
+}
+
 // ErrorResult returns the result that shows err to a model.
 func ErrorResult(err error) Result {
 	return Result{Text: ErrorPrefix + err.Error(), IsError: true}
@@ -65,7 +79,7 @@ func CallText(t Tool, ac AgentContext, args map[string]any) string {
 	if err != nil {
 		return ErrorResult(err).Text
 	}
-	return result.Text
+	return result.ModelText()
 }
 
 // toolName is what the providers accept as the name of a function.
@@ -74,8 +88,8 @@ var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 // CheckTool reports what would make t unusable for a model: a name that
 // providers refuse, or parameters that are not an object schema.
 func CheckTool(t Tool) error {
-	if t == nil {
-		return fmt.Errorf("tool is nil")
+	if IsNil(t) {
+		return errors.New("tool is nil")
 	}
 	if err := checkToolName(t.GetName()); err != nil {
 		return err
@@ -91,4 +105,30 @@ func checkToolName(name string) error {
 		return fmt.Errorf("tool name %q: use 1 to 64 letters, digits, '_' or '-', which is what model providers accept", name)
 	}
 	return nil
+}
+
+// CheckName reports what makes a name unusable for an agent. It is written
+// into prompts, one to a line, so it has to stay on its line: what follows a
+// line break could pass for another section.
+func CheckName(name string) error {
+	if strings.TrimSpace(name) == "" {
+		return errors.New("the name is empty")
+	}
+	for _, r := range name {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) {
+			return fmt.Errorf("the name %q holds a line break or another control character", name)
+		}
+	}
+	return nil
+}
+
+// IsNil reports whether v is nil or holds a nil pointer or function. A nil
+// pointer in an interface is not nil itself, and is what a constructor whose
+// error was ignored leaves behind.
+func IsNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	rv := reflect.ValueOf(v)
+	return (rv.Kind() == reflect.Pointer || rv.Kind() == reflect.Func) && rv.IsNil()
 }

@@ -159,3 +159,51 @@ func ExampleNewTool() {
 	// 21°C in Basel
 	// Error: bad arguments for tool 'weather': argument "unit" must be one of "C", "F", got "K"
 }
+
+func TestAFailureBeginsWithError(t *testing.T) {
+	tests := []struct{ result, want string }{
+		{"disk full", "Error: disk full"},
+		{"Error: disk full", "Error: disk full"},
+		{"", "Error: "},
+	}
+	for _, test := range tests {
+		failing := core.MustTool(core.ToolInfo{Name: "f"}, func(context.Context, struct{}) (core.Result, error) {
+			return core.Result{Text: test.result, IsError: true}, nil
+		})
+		if got := failing.Call(nil, nil); got != test.want {
+			t.Errorf("%q reads as %q", test.result, got)
+		}
+	}
+	if got := core.TextResult("fine").ModelText(); got != "fine" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNilToolsAreNoTools(t *testing.T) {
+	var typed *core.FuncTool
+	for _, tool := range []core.Tool{nil, typed} {
+		if err := core.CheckTool(tool); err == nil || !strings.Contains(err.Error(), "nil") {
+			t.Errorf("%T: %v", tool, err)
+		}
+	}
+	ac := core.AgentContext{core.KeyTools: []core.Tool{nil, typed}, core.KeySubAgents: []core.SubAgent{nil}}
+	if got := len(ac.Tools()) + len(ac.SubAgents()); got != 0 {
+		t.Errorf("%d of them are found", got)
+	}
+	if _, ok := core.AsDiscoverable(typed); ok {
+		t.Error("a nil tool explains itself")
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	for _, good := range []string{"a", "system-reasoning", "größer", "研究者", "two words", "👩‍🔬"} {
+		if err := core.CheckName(good); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	for _, bad := range []string{"", " ", "a\n[TOOLS]", "a\r", "a\x00", "a\u0085b", "a\u2028b", "a\u2029b", "\x1b[31m"} {
+		if core.CheckName(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}

@@ -63,6 +63,9 @@ func decodeValue(raw []byte) (any, error) {
 
 // apply checks v against n and returns it with defaults filled in.
 func (n *node) apply(path string, v any) (any, []string) {
+	if n.nothing {
+		return v, []string{fmt.Sprintf("%s must not be given", subject(path))}
+	}
 	if len(n.Types) > 0 && !slices.ContainsFunc(n.Types, func(t string) bool { return hasType(v, t) }) {
 		return v, []string{fmt.Sprintf("%s must be %s, got %s", subject(path), n.want(), show(v))}
 	}
@@ -95,7 +98,10 @@ func (n *node) applyObject(path string, object map[string]any) (any, []string) {
 			case required:
 				problems = append(problems, fmt.Sprintf("%s is missing: it is required and must be %s", subject(at), p.Schema.want()))
 			case len(p.Schema.Default) > 0:
-				out[p.Name], _ = decodeValue(p.Schema.Default) // checked when the schema was parsed
+				usual, _ := decodeValue(p.Schema.Default) // checked when the schema was parsed
+				if usual != nil {
+					out[p.Name] = usual
+				}
 			}
 			continue
 		}
@@ -159,11 +165,11 @@ func (n *node) applyNumber(path string, v json.Number) (any, []string) {
 	return v, nil
 }
 
-func outside(path, unit string, have int, least, most *int) []string {
+func outside(path, unit string, have int, least, most *count) []string {
 	switch {
-	case least != nil && have < *least:
+	case least != nil && have < int(*least):
 		return []string{fmt.Sprintf("%s must have at least %d %s, has %d", subject(path), *least, unit, have)}
-	case most != nil && have > *most:
+	case most != nil && have > int(*most):
 		return []string{fmt.Sprintf("%s must have at most %d %s, has %d", subject(path), *most, unit, have)}
 	}
 	return nil
@@ -206,10 +212,20 @@ func integer(v json.Number) json.Number {
 
 func (n *node) inEnum(v any) bool {
 	return slices.ContainsFunc(n.Enum, func(e any) bool {
+		if x, y, ok := numbers(e, v); ok {
+			return x == y || integer(x) != "" && integer(x) == integer(y)
+		}
 		a, errA := json.Marshal(e)
 		b, errB := json.Marshal(v)
 		return errA == nil && errB == nil && bytes.Equal(a, b)
 	})
+}
+
+// numbers returns both values if both are numbers.
+func numbers(a, b any) (x, y json.Number, ok bool) {
+	x, okX := a.(json.Number)
+	y, okY := b.(json.Number)
+	return x, y, okX && okY
 }
 
 // want says in words what n accepts.

@@ -94,16 +94,17 @@ type Event struct {
 	Model string // the model that answered, as the provider names it
 }
 
-// StopReason says why a model stopped.
-type StopReason string
+// StopReason says why a model stopped. It is the same type as
+// [core.StopReason].
+type StopReason = core.StopReason
 
 // The reasons. Providers' own reasons map onto these.
 const (
-	StopEnd       StopReason = "end"        // it had said everything
-	StopToolCalls StopReason = "tool_calls" // it waits for tool results
-	StopLength    StopReason = "length"     // it ran into MaxTokens
-	StopSequence  StopReason = "stop"       // it wrote one of Request.Stop
-	StopRefusal   StopReason = "refusal"    // the provider would not let it answer
+	StopEnd       = core.StopEnd       // it had said everything
+	StopToolCalls = core.StopToolCalls // it waits for tool results
+	StopLength    = core.StopLength    // it ran into MaxTokens
+	StopSequence  = core.StopSequence  // it wrote one of Request.Stop
+	StopRefusal   = core.StopRefusal   // it, or its provider, would not answer
 )
 
 // Response is a whole answer.
