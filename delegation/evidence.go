@@ -1,11 +1,13 @@
 package delegation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lossless-context/lcm/index"
 	"github.com/lossless-context/lcm/store"
@@ -92,12 +94,12 @@ func (e *extract) add(ctx context.Context, m store.Message, rank int) (bool, err
 	}
 	e.read += e.count(text)
 	p := passage{rank: rank, msg: m}
-	p.text, p.whole = e.part(text, rank)
+	p.text, p.whole = e.part(text, e.share(m, rank))
 	if p.text == "" {
 		return true, nil // says nothing: no reason to give up
 	}
 	p.cost = e.count(line(p)) + 1
-	if e.used+p.cost+headerCost > e.cap {
+	if e.used+p.cost+e.headers(p) > e.cap {
 		e.left++
 		return false, nil
 	}
@@ -119,14 +121,25 @@ func (e *extract) textOf(ctx context.Context, m store.Message) (string, error) {
 	return strings.ToValidUTF8(text[:floor(text, len(text))], "\uFFFD"), nil
 }
 
-// part returns a text if it is short, else the part of it that holds most of
-// the question's words. The first hits get more room than the others.
-func (e *extract) part(text string, rank int) (string, bool) {
-	share := e.cap / 10
-	if rank < 3 {
-		share = e.cap / 5
+// share is how much room a message gets: the first more than the others, and
+// what was said more than what a tool printed.
+func (e *extract) share(m store.Message, rank int) int {
+	parts := 13
+	switch {
+	case rank < 3:
+		parts = 6
+	case rank < 10:
+		parts = 10
 	}
-	share = max(share, 40)
+	if !spoken(m) {
+		parts *= 3
+	}
+	return max(e.cap/parts, 40)
+}
+
+// part returns a text if it is short, else the part of it that holds most of
+// the question's words.
+func (e *extract) part(text string, share int) (string, bool) {
 	if len(text) <= share || e.count(text) <= share {
 		return strings.TrimSpace(text), true
 	}
@@ -137,23 +150,23 @@ func (e *extract) part(text string, rank int) (string, bool) {
 	return strings.TrimSpace(best), false
 }
 
-// headerCost is about what the line above a run of messages costs.
+// headerCost is about what the line above a day costs.
 const headerCost = 12
 
-// headers is what a passage adds in lines above runs: nothing where it joins
+// headers is what a passage adds in lines above days: nothing where it joins
 // one.
 func (e *extract) headers(p passage) int {
 	for _, q := range e.passages {
-		if adjacent(q.msg, p.msg) || adjacent(p.msg, q.msg) {
+		if day(q) == day(p) {
 			return 0
 		}
 	}
 	return headerCost
 }
 
-// adjacent reports whether b was said right after a.
-func adjacent(a, b store.Message) bool {
-	return a.Conversation == b.Conversation && b.Seq > a.Seq && b.Seq-a.Seq <= 2
+// day names the day of a passage in its conversation.
+func day(p passage) string {
+	return fmt.Sprintf("%d %s", p.msg.Conversation, p.msg.Body.Time.UTC().Format(time.DateOnly))
 }
 
 // line writes a passage: its id, who spoke, and the words.
@@ -197,51 +210,30 @@ func (e *extract) answer() Answer {
 	return a
 }
 
-// write arranges passages in runs.
+// write puts passages in the order in which they were said, under their days:
+// a reader has to see what came later, since it may take back what came
+// before.
 func write(passages []passage) string {
+	ordered := slices.Clone(passages)
+	slices.SortFunc(ordered, func(x, y passage) int {
+		return cmp.Or(cmp.Compare(x.msg.Conversation, y.msg.Conversation), cmp.Compare(x.msg.Seq, y.msg.Seq))
+	})
+	many := len(ordered) > 0 && ordered[0].msg.Conversation != ordered[len(ordered)-1].msg.Conversation
 	var b strings.Builder
-	many := slices.ContainsFunc(passages, func(p passage) bool { return p.msg.Conversation != passages[0].msg.Conversation })
-	for _, run := range runs(passages) {
-		if b.Len() > 0 {
-			b.WriteString("\n")
+	last := ""
+	for _, p := range ordered {
+		if now := day(p); now != last {
+			last = now
+			fmt.Fprintf(&b, "[%s", p.msg.Body.Time.UTC().Format(time.DateOnly))
+			if many {
+				fmt.Fprintf(&b, ", conversation %d", p.msg.Conversation)
+			}
+			b.WriteString("]\n")
 		}
-		fmt.Fprintf(&b, "[%s", run[0].msg.Body.Time.UTC().Format("2006-01-02 15:04"))
-		if many {
-			fmt.Fprintf(&b, ", conversation %d", run[0].msg.Conversation)
-		}
-		b.WriteString("]\n")
-		for _, p := range run {
-			b.WriteString(line(p))
-			b.WriteString("\n")
-		}
+		b.WriteString(line(p))
+		b.WriteString("\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// runs groups passages that follow each other in their conversation. Runs are
-// in the order of their best passage, and inside a run it is that of the
-// conversation.
-func runs(passages []passage) [][]passage {
-	sorted := slices.Clone(passages)
-	slices.SortFunc(sorted, func(x, y passage) int {
-		if x.msg.Conversation != y.msg.Conversation {
-			return int(x.msg.Conversation - y.msg.Conversation)
-		}
-		return int(x.msg.Seq - y.msg.Seq)
-	})
-	var all [][]passage
-	for i, p := range sorted {
-		if i > 0 && adjacent(sorted[i-1].msg, p.msg) {
-			all[len(all)-1] = append(all[len(all)-1], p)
-		} else {
-			all = append(all, []passage{p})
-		}
-	}
-	best := func(run []passage) int {
-		return slices.MinFunc(run, func(x, y passage) int { return x.rank - y.rank }).rank
-	}
-	slices.SortStableFunc(all, func(x, y []passage) int { return best(x) - best(y) })
-	return all
 }
 
 // covering counts the summaries that the passages were found beneath.
