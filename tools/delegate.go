@@ -31,7 +31,7 @@ func NewDelegateTool() *core.FuncTool {
 func delegate(ctx context.Context, in delegateArgs) (core.Result, error) {
 	var agent core.SubAgent
 	for _, a := range core.AgentContextFrom(ctx).SubAgents() {
-		if a != nil && a.Name() == in.AgentName {
+		if a.Name() == in.AgentName {
 			agent = a
 			break
 		}
@@ -48,7 +48,7 @@ func delegate(ctx context.Context, in delegateArgs) (core.Result, error) {
 		return core.Result{}, err
 	}
 	call := agent.ChatStream(in.Task)
-	if call == nil {
+	if core.IsNil(call) {
 		return core.Result{}, fmt.Errorf("sub-agent '%s' cannot be started", in.AgentName)
 	}
 	return relay(ctx, in.AgentName, inner, call.StartContext(WithScope(ctx, inner)))

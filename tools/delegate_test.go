@@ -150,6 +150,29 @@ func TestHandOffGuard(t *testing.T) {
 	t.Run("the same task in other dress", func(t *testing.T) {
 		refused(t, inner(t, tools.Budget{}), "please: "+strings.ToUpper(task)+"!!", kept, "nearly the task")
 	})
+	t.Run("the same task with words around it", func(t *testing.T) {
+		for _, wrapped := range []string{
+			"You are a sub-agent. " + task,
+			"Please do the following for me, carefully, completely and without asking back: " + task,
+			task + ". Report back with a short list of what you did, what you found, and what is left to be done.",
+		} {
+			refused(t, inner(t, tools.Budget{}), wrapped, kept, "nearly the task")
+		}
+	})
+	t.Run("a smaller part in the same words", func(t *testing.T) {
+		if _, err := inner(t, tools.Budget{}).HandOff("Find out why the nightly backup fails", kept); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a short task is in many others", func(t *testing.T) {
+		s, err := tools.NewScope(tools.Budget{}).HandOff("Fix it", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.HandOff("Fix it in the file that holds the orders", kept); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("the task of a grandparent", func(t *testing.T) {
 		s, err := inner(t, tools.Budget{}).HandOff(part, kept)
 		if err != nil {
@@ -191,6 +214,52 @@ func TestHandOffGuard(t *testing.T) {
 	})
 }
 
+// An agent's own budget bounds what it hands on, within what it was given.
+func TestANarrowedScope(t *testing.T) {
+	const part = "List the backup jobs that ran since Monday"
+	outer, err := tools.NewScope(tools.Budget{Depth: 3, Handoffs: 9, Tokens: 100}).HandOff("Look after the backups", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		own, want tools.Budget
+	}{
+		{tools.Budget{}, tools.Budget{Depth: 2, Handoffs: 8, Tokens: 100}},
+		{tools.Budget{Depth: 1, Handoffs: 2, Tokens: 30}, tools.Budget{Depth: 1, Handoffs: 2, Tokens: 30}},
+		{tools.Budget{Depth: 99, Handoffs: 99, Tokens: 999}, tools.Budget{Depth: 2, Handoffs: 8, Tokens: 100}},
+		{tools.Budget{Depth: -1, Handoffs: -1, Tokens: -1}, tools.Budget{}},
+	}
+	for _, test := range tests {
+		if diff := cmp.Diff(test.want, outer.Narrow(test.own).Left()); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", test.own, diff)
+		}
+	}
+
+	narrow := outer.Narrow(tools.Budget{Handoffs: 1, Tokens: 30})
+	outer.Charge(core.Usage{InputTokens: 40})
+	if got := narrow.Left().Tokens; got != 30 {
+		t.Errorf("the agent's own calls were taken from the budget for its helpers: %d left", got)
+	}
+	helper, err := narrow.HandOff(part, "the rest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	helper.Charge(core.Usage{InputTokens: 30})
+	if !errors.Is(helper.Err(), tools.ErrBudgetSpent) || outer.Err() != nil {
+		t.Errorf("helper %v, agent %v", helper.Err(), outer.Err())
+	}
+	if _, err := narrow.HandOff(part, "the rest"); err == nil {
+		t.Error("the own budget does not bind")
+	}
+	want := tools.Budget{Depth: 2, Handoffs: 7, Tokens: 30}
+	if diff := cmp.Diff(want, outer.Left()); diff != "" {
+		t.Errorf("what is left outside (-want +got):\n%s", diff)
+	}
+	if _, err := narrow.HandOff("fix", "the rest"); !errors.Is(err, tools.ErrBudgetSpent) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // However agents hand work on, what is left of the budget never grows and the
 // tree of hand-offs is no larger than the budget said.
 func TestBudgetOnlyShrinks(t *testing.T) {
@@ -204,6 +273,13 @@ func TestBudgetOnlyShrinks(t *testing.T) {
 		left := scopes[0].Left()
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			s := rapid.SampledFrom(scopes).Draw(t, "scope")
+			if rapid.IntRange(0, 3).Draw(t, "narrow") == 0 {
+				s = s.Narrow(tools.Budget{
+					Depth:    rapid.IntRange(-1, 9).Draw(t, "own depth"),
+					Handoffs: rapid.IntRange(-1, 20).Draw(t, "own handoffs"),
+					Tokens:   rapid.IntRange(-1, 2000).Draw(t, "own tokens"),
+				})
+			}
 			if rapid.Bool().Draw(t, "charge") {
 				s.Charge(core.Usage{InputTokens: rapid.IntRange(-5, 50).Draw(t, "cost")})
 			} else if next, err := s.HandOff(rapid.StringN(1, 60, -1).Draw(t, "task")+"x", "the rest of the work"); err == nil {

@@ -51,7 +51,7 @@ func (t *ExpandTool) Run(ctx context.Context, args map[string]any) (core.Result,
 	ac := core.AgentContextFrom(ctx)
 	subjectType, name := text(args["subject_type"]), text(args["subject_name"])
 	tools := ac.Tools()
-	if !slices.ContainsFunc(tools, func(o core.Tool) bool { return o != nil && o.GetName() == t.GetName() }) {
+	if !slices.ContainsFunc(tools, func(o core.Tool) bool { return o.GetName() == t.GetName() }) {
 		tools = append(slices.Clip(tools), t)
 	}
 	return Expand(tools, ac.SubAgents(), subjectType, name, truth(args["troubleshoot"])), nil
@@ -68,14 +68,14 @@ func Expand(tools []core.Tool, subAgents []core.SubAgent, subjectType, name stri
 	switch subjectType {
 	case SubjectTool:
 		for _, t := range tools {
-			if t != nil && t.GetName() == name {
+			if !core.IsNil(t) && t.GetName() == name {
 				return describe("Tool", name, t, troubleshoot)
 			}
 		}
 		return failure("Tool '%s' not found in context. \nAvailable tools can be seen in your system prompt or by listing your tools.", name)
 	case SubjectAgent:
 		for _, a := range subAgents {
-			if a != nil && a.Name() == name {
+			if !core.IsNil(a) && a.Name() == name {
 				return describe("Agent", name, a, troubleshoot)
 			}
 		}

@@ -370,3 +370,21 @@ func TestTextsNameTheRealParameters(t *testing.T) {
 		})
 	}
 }
+
+// What a constructor whose error was ignored leaves behind is not there.
+func TestNilSubjectsAreNotFound(t *testing.T) {
+	var nilTool *core.FuncTool
+	ts, as := []core.Tool{nil, nilTool}, []core.SubAgent{nil, (*seedNil)(nil)}
+	for subject, want := range map[string]string{"tool": "Error: Tool 'x' not found", "agent": "Error: Agent 'x' not found"} {
+		if got := tools.Expand(ts, as, subject, "x", false); !strings.HasPrefix(got.Text, want) {
+			t.Errorf("%s: %q", subject, got.Text)
+		}
+		got := tools.NewExpandTool().Call(core.AgentContext{"tools": ts, "subAgents": as}, map[string]any{"subject_type": subject, "subject_name": "x"})
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s through the context: %q", subject, got)
+		}
+	}
+}
+
+// seedNil is an agent whose methods need one.
+type seedNil struct{ core.SubAgent }

@@ -52,9 +52,11 @@ type Scope struct {
 	spent  int // tokens of this scope and those below; guarded by pool.mu
 }
 
-// pool is what all scopes of one tree draw from.
+// pool is what the scopes of a tree draw from. One that was narrowed is
+// within another, and what is drawn from it is drawn from both.
 type pool struct {
-	mu       sync.Mutex
+	mu       *sync.Mutex // of the whole tree
+	within   *pool
 	handoffs int
 	tokens   int
 }
@@ -62,7 +64,22 @@ type pool struct {
 // NewScope returns the scope of a chat.
 func NewScope(b Budget) *Scope {
 	b = b.withDefaults()
-	return &Scope{depth: b.Depth, pool: &pool{handoffs: b.Handoffs, tokens: b.Tokens}}
+	return &Scope{depth: b.Depth, pool: &pool{mu: new(sync.Mutex), handoffs: b.Handoffs, tokens: b.Tokens}}
+}
+
+// Narrow returns the scope in which an agent hands on work when it has a
+// budget of its own: less of each, never more. Zero fields leave what there
+// is. The agent's own calls are charged to s, since a budget is for helpers.
+func (s *Scope) Narrow(b Budget) *Scope {
+	left := s.Left()
+	less := func(own, left int) int {
+		if own == 0 {
+			return left
+		}
+		return min(max(own, 0), left)
+	}
+	return &Scope{depth: less(b.Depth, left.Depth), tasks: s.tasks, parent: s, pool: &pool{mu: s.pool.mu, within: s.pool,
+		handoffs: less(b.Handoffs, left.Handoffs), tokens: less(b.Tokens, left.Tokens)}}
 }
 
 // Delegated reports whether the agent in this scope works on a task that was
@@ -73,7 +90,16 @@ func (s *Scope) Delegated() bool { return len(s.tasks) > 0 }
 func (s *Scope) Left() Budget {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	return Budget{Depth: s.depth, Handoffs: s.pool.handoffs, Tokens: s.pool.tokens}
+	return s.left()
+}
+
+// left is Left for a caller who holds the lock.
+func (s *Scope) left() Budget {
+	b := Budget{Depth: s.depth, Handoffs: s.pool.handoffs, Tokens: s.pool.tokens}
+	for p := s.pool.within; p != nil; p = p.within {
+		b.Handoffs, b.Tokens = min(b.Handoffs, p.handoffs), min(b.Tokens, p.tokens)
+	}
+	return b
 }
 
 // Charge takes the tokens of a model call from the budget.
@@ -83,7 +109,9 @@ func (s *Scope) charge(tokens int) {
 	tokens = max(0, tokens) // nothing a provider reports can give tokens back
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	s.pool.tokens = max(0, s.pool.tokens-tokens)
+	for p := s.pool; p != nil; p = p.within {
+		p.tokens = max(0, p.tokens-tokens)
+	}
 	for at := s; at != nil; at = at.parent {
 		at.spent += tokens
 	}
@@ -126,8 +154,8 @@ func (s *Scope) HandOff(task, keptWork string) (*Scope, error) {
 		}
 	}
 	for _, ancestor := range s.tasks {
-		if similarity(task, ancestor) >= tooSimilar {
-			return nil, errors.New("this is nearly the task that was delegated to you: do it yourself, or hand on a smaller part of it")
+		if similarity(task, ancestor) >= tooSimilar || contains(task, ancestor) {
+			return nil, errors.New("this is nearly the task that was delegated to you: do it yourself, or hand on a smaller part of it, in words of its own")
 		}
 	}
 	if s.depth <= 0 {
@@ -135,13 +163,16 @@ func (s *Scope) HandOff(task, keptWork string) (*Scope, error) {
 	}
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	if s.pool.tokens <= 0 {
+	left := s.left()
+	if left.Tokens <= 0 {
 		return nil, fmt.Errorf("%w: do the task yourself", ErrBudgetSpent)
 	}
-	if s.pool.handoffs <= 0 {
+	if left.Handoffs <= 0 {
 		return nil, errors.New("no more work can be delegated in this conversation: do the task yourself")
 	}
-	s.pool.handoffs--
+	for p := s.pool; p != nil; p = p.within {
+		p.handoffs--
+	}
 	tasks := append(append(make([]string, 0, len(s.tasks)+1), s.tasks...), task)
 	return &Scope{depth: s.depth - 1, tasks: tasks, pool: s.pool, parent: s}, nil
 }

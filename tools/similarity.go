@@ -12,6 +12,14 @@ const tooSimilar = 0.8
 // spaces are compared as well as others.
 const shingleLength = 5
 
+// most is how much of a task another may repeat, and enough how many shingles
+// a task must have for that to mean something: "fix it" is in many a task that
+// is another.
+const (
+	most   = 0.9
+	enough = 12
+)
+
 // similarity is the Jaccard index of the shingles of two texts, between 0 and
 // 1. Case, punctuation and spacing do not count.
 func similarity(a, b string) float64 {
@@ -19,13 +27,25 @@ func similarity(a, b string) float64 {
 	if len(sa) == 0 || len(sb) == 0 {
 		return 0
 	}
+	common := inBoth(sa, sb)
+	return float64(common) / float64(len(sa)+len(sb)-common)
+}
+
+// contains reports whether a task repeats another with words around it, which
+// the Jaccard index does not notice.
+func contains(task, other string) bool {
+	of := shingles(other)
+	return len(of) >= enough && float64(inBoth(of, shingles(task))) >= most*float64(len(of))
+}
+
+func inBoth(a, b map[string]bool) int {
 	common := 0
-	for s := range sa {
-		if sb[s] {
+	for s := range a {
+		if b[s] {
 			common++
 		}
 	}
-	return float64(common) / float64(len(sa)+len(sb)-common)
+	return common
 }
 
 func shingles(text string) map[string]bool {
