@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/compact"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
 )
 
 // Context is what a model should be sent.
@@ -191,9 +192,11 @@ func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items [
 		if err != nil {
 			return err
 		}
-		sources, err := s.engine.store.Sources(ctx, sum.ID)
-		if err != nil {
-			return err
+		var sources []store.Node // a leaf does not list its messages
+		if sum.Kind == summary.Condensed {
+			if sources, err = s.engine.store.Sources(ctx, sum.ID); err != nil {
+				return err
+			}
 		}
 		in.Summaries[sum.ID] = assemble.Rendered{Summary: sum, Sources: sources}
 	}

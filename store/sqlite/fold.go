@@ -27,7 +27,7 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if n.Body == "" {
 		return store.Summary{}, errors.New("fold: the summary has no text")
 	}
-	over, err := w.items(w.ID, n.Over[0].Pos, n.Over[len(n.Over)-1].Pos)
+	over, err := w.run(n.Over[0].Pos, n.Over[len(n.Over)-1].Pos)
 	if err != nil {
 		return store.Summary{}, err
 	}
@@ -59,6 +59,24 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	return s, w.replace(over, viewItem{num: num, Item: store.Item{
 		Pos: over[0].Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth,
 	}})
+}
+
+// run reads a run of view items to be folded: what they are and what they
+// cost.
+func (w *writer) run(from, to int64) ([]viewItem, error) {
+	var found []viewItem
+	err := w.query(`
+		SELECT v.pos, v.message, v.summary, v.tokens, s.id FROM view v LEFT JOIN summaries s ON s.num = v.summary
+		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`, func(s *sqlite3.Stmt) error {
+		it := viewItem{num: s.ColumnInt64(2)}
+		it.Pos, it.Message, it.Tokens = s.ColumnInt64(0), store.MessageID(s.ColumnInt64(1)), s.ColumnInt(3)
+		if it.num != 0 {
+			it.Summary = store.SummaryID(s.ColumnText(4))
+		}
+		found = append(found, it)
+		return nil
+	}, int64(w.ID), from, to)
+	return found, err
 }
 
 func sameItems(have []viewItem, want []store.Item) bool {
@@ -107,24 +125,29 @@ func (w *writer) gather(over []viewItem) (store.Summary, error) {
 }
 
 // gatherMessages adds the messages that stand in the view between two
-// positions. Two statements serve the whole run.
+// positions.
 func (w *writer) gatherMessages(from, to int64, total *store.Summary) error {
+	var first, last int64
 	err := w.query(`
-		SELECT m.tokens, ifnull(m.said, m.stored) FROM view v JOIN messages m ON m.id = v.message
-		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ?`, func(s *sqlite3.Stmt) error {
-		said := millis(s, 1)
-		cover(total, store.Summary{Messages: 1, MessageTokens: s.ColumnInt64(0), Earliest: said, Latest: said})
+		SELECT count(*), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored)), min(m.id), max(m.id)
+		FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ? AND v.pos BETWEEN ? AND ?`, func(s *sqlite3.Stmt) error {
+		if n := s.ColumnInt(0); n > 0 {
+			cover(total, store.Summary{Messages: n, MessageTokens: s.ColumnInt64(1), Earliest: millis(s, 2), Latest: millis(s, 3)})
+		}
+		first, last = s.ColumnInt64(4), s.ColumnInt64(5)
 		return nil
 	}, int64(w.ID), from, to)
 	if err != nil {
 		return err
 	}
+	// Few messages have payloads: they are looked up by the range of their
+	// ids, and only then whether they are of this run.
 	return w.query(`
-		SELECT p.id FROM view v JOIN message_payloads mp ON mp.message = v.message JOIN payloads p ON p.num = mp.payload
-		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos, p.num`, func(s *sqlite3.Stmt) error {
+		SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload JOIN view v ON v.message = mp.message
+		WHERE mp.message BETWEEN ? AND ? AND v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos, p.num`, func(s *sqlite3.Stmt) error {
 		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
 		return nil
-	}, int64(w.ID), from, to)
+	}, first, last, int64(w.ID), from, to)
 }
 
 // cover adds one part to what a summary covers.
