@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -99,48 +101,73 @@ func (l *lane) follow(ctx context.Context, least int64) error {
 	}
 }
 
-// seal builds one segment of the documents past the watermark. more says that
-// another one may be due.
+// bulk is how many documents a segment of a long backlog holds: as many as a
+// first merge would bring together.
+const bulk = 12 * index.SealDocs
+
+// seal builds segments of the documents past the watermark, those of a long
+// backlog on all cores. more says that others may be due.
 func (l *lane) seal(ctx context.Context, least int64) (more bool, err error) {
-	var after, last int64
-	var docs []index.Doc
-	err = l.db.withReader(ctx, func(c *conn) error {
-		return c.read(func() error {
-			if after, err = l.watermark(c); err != nil {
-				return err
-			}
-			if _, err := c.one(l.sql.last, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }); err != nil {
-				return err
-			}
-			if last-after < least {
-				return nil
-			}
-			docs, _, err = l.read(c, after, index.SealDocs)
-			return err
-		})
-	})
+	after, runs, err := l.backlog(ctx, least)
 	l.noteSealed(after)
-	if err != nil || len(docs) == 0 {
+	if err != nil || len(runs) == 0 {
 		return false, err
 	}
-	b := index.NewBuilder(index.Options{})
-	for _, d := range docs {
-		if err := b.Add(d); err != nil {
-			return false, err
-		}
+	sealed := make([]index.Sealed, len(runs))
+	errs := make([]error, len(runs))
+	var wg sync.WaitGroup
+	for i, docs := range runs {
+		wg.Go(func() { sealed[i], errs[i] = index.Build(docs, index.Options{}) })
 	}
-	sealed, err := b.Seal()
-	if err != nil {
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
 		return false, err
 	}
 	err = l.db.transact(ctx, func(c *conn) error {
 		if now, err := l.watermark(c); err != nil || now != after {
 			return err // another process has sealed these
 		}
-		return c.putSegment(l.kind, sealed)
+		for _, s := range sealed {
+			if err := c.putSegment(l.kind, s); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	l.noteSealed(sealed.Info.LastID)
+	if err == nil {
+		l.noteSealed(sealed[len(sealed)-1].Info.LastID)
+	}
 	return err == nil, err
+}
+
+// backlog reads the documents that are due, in runs of a segment each, and the
+// watermark they lie past.
+func (l *lane) backlog(ctx context.Context, least int64) (after int64, runs [][]index.Doc, err error) {
+	err = l.db.withReader(ctx, func(c *conn) error {
+		return c.read(func() (err error) {
+			if after, err = l.watermark(c); err != nil {
+				return err
+			}
+			var last int64
+			if _, err := c.one(l.sql.last, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }); err != nil {
+				return err
+			}
+			size, most := index.SealDocs, 1
+			if last-after >= bulk {
+				size, most = bulk, runtime.GOMAXPROCS(0)
+			}
+			for from := after; len(runs) < most && last-from >= least; {
+				docs, _, err := l.read(c, from, size)
+				if err != nil || len(docs) == 0 {
+					return err
+				}
+				runs = append(runs, docs)
+				from = docs[len(docs)-1].ID
+			}
+			return nil
+		})
+	})
+	return after, runs, err
 }
 
 // noteSealed remembers how far the message lane is indexed.
