@@ -12,9 +12,9 @@ import (
 type Report struct {
 	Messages    int     `json:"messages"`
 	Tokens      int     `json:"tokens"`
-	ChunkTokens int     `json:"chunk_tokens"`
+	ChunkTokens int     `json:"chunkTokens"`
 	Budget      float64 `json:"budget"`
-	FanOut      int     `json:"fan_out"`
+	FanOut      int     `json:"fanOut"`
 	Depths      []Depth `json:"depths"`
 }
 

@@ -22,16 +22,16 @@ type Run struct {
 	Conversations int `json:"conversations"`
 	// IngestPerSecond and SQLPerSecond are messages a second, stored by the
 	// engine and inserted by hand; Ratio is the former by the latter.
-	IngestPerSecond float64 `json:"ingest_per_second"`
-	SQLPerSecond    float64 `json:"sql_per_second"`
+	IngestPerSecond float64 `json:"ingestPerSecond"`
+	SQLPerSecond    float64 `json:"sqlPerSecond"`
 	Ratio           float64 `json:"ratio"`
 	// IndexMillis is how long building the search index took. IndexedRatio
 	// sets storing and indexing together beside hand-written SQL that inserts
 	// the same messages into a table with an FTS5 index of words.
-	IndexMillis     float64 `json:"index_ms"`
-	IndexedRatio    float64 `json:"indexed_ratio"`
-	GramBytesPerRaw float64 `json:"gram_bytes_per_raw"`
-	WordBytesPerRaw float64 `json:"word_bytes_per_raw"`
+	IndexMillis     float64 `json:"indexMs"`
+	IndexedRatio    float64 `json:"indexedRatio"`
+	GramBytesPerRaw float64 `json:"gramBytesPerRaw"`
+	WordBytesPerRaw float64 `json:"wordBytesPerRaw"`
 	// Searches are the kinds of search, each over several patterns.
 	Searches []Search `json:"searches"`
 	// PeerRatio is how many times longer a common word takes with the
@@ -39,40 +39,40 @@ type Run struct {
 	// over all texts takes than a selective expression; MemoryRatio how many
 	// times longer an expression without a literal takes than over the same
 	// texts in memory on all cores.
-	PeerRatio   float64 `json:"peer_ratio"`
-	ScanRatio   float64 `json:"scan_ratio"`
-	MemoryRatio float64 `json:"memory_ratio"`
+	PeerRatio   float64 `json:"peerRatio"`
+	ScanRatio   float64 `json:"scanRatio"`
+	MemoryRatio float64 `json:"memoryRatio"`
 	// Append is a durable append of one message, Cold a context of a fresh
 	// session, Warm one of a session that has been asked before.
 	Append        Times   `json:"append"`
-	Cold          Times   `json:"context_cold"`
-	Warm          Times   `json:"context_warm"`
-	ContextTokens int     `json:"context_tokens"`
+	Cold          Times   `json:"contextCold"`
+	Warm          Times   `json:"contextWarm"`
+	ContextTokens int     `json:"contextTokens"`
 	Passes        int     `json:"passes"`
-	PassMillis    float64 `json:"pass_ms"`
+	PassMillis    float64 `json:"passMs"`
 	// The CPU time of a context and of a pass, which a busy machine changes
 	// less than their duration.
-	ContextCPUMillis float64 `json:"context_cpu_ms"`
-	PassCPUMillis    float64 `json:"pass_cpu_ms"`
-	RawBytes         int64   `json:"raw_bytes"`
-	DatabaseBytes    int64   `json:"database_bytes"`
-	BytesPerRaw      float64 `json:"bytes_per_raw"`
-	RSSBytes         int64   `json:"rss_bytes"`
+	ContextCPUMillis float64 `json:"contextCpuMs"`
+	PassCPUMillis    float64 `json:"passCpuMs"`
+	RawBytes         int64   `json:"rawBytes"`
+	DatabaseBytes    int64   `json:"databaseBytes"`
+	BytesPerRaw      float64 `json:"bytesPerRaw"`
+	RSSBytes         int64   `json:"rssBytes"`
 }
 
 // Search is what one kind of search took.
 type Search struct {
 	Name   string  `json:"name"`
-	P50    float64 `json:"p50_ms"`
-	P95    float64 `json:"p95_ms"`
-	Target float64 `json:"target_ms"` // of P95
+	P50    float64 `json:"p50Ms"`
+	P95    float64 `json:"p95Ms"`
+	Target float64 `json:"targetMs"` // of P95
 	Hits   int     `json:"hits"`
 }
 
 // Times are quantiles in milliseconds.
 type Times struct {
-	P50 float64 `json:"p50_ms"`
-	P99 float64 `json:"p99_ms"`
+	P50 float64 `json:"p50Ms"`
+	P99 float64 `json:"p99Ms"`
 }
 
 func quantiles(times []time.Duration) Times {
@@ -91,7 +91,7 @@ type Check struct {
 	Got    float64 `json:"got"`
 	Target float64 `json:"target"`
 	// AtLeast says that more is better.
-	AtLeast bool `json:"at_least"`
+	AtLeast bool `json:"atLeast"`
 	OK      bool `json:"ok"`
 }
 

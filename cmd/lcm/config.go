@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +17,7 @@ func newConfig(a *app) *cobra.Command {
 		Short: "Show or change settings",
 		Long: `Print every setting with its value and where that comes from: a flag, the
 environment, the configuration file or the default. The output is itself a
-valid configuration file.`,
+valid configuration file; secrets that are set are comments in it.`,
 		Example: `lcm config
 lcm config get context.token_budget
 lcm config set context.token_budget 200000
@@ -28,13 +31,35 @@ lcm config path`,
 			if a.json {
 				return a.printJSON(map[string]any{"file": cfg.File, "settings": cfg.Values()})
 			}
-			a.printf("%s", cfg.Render())
+			a.printf("%s", withoutSecrets(cfg.Render()))
 			return nil
 		},
 	}
 	a.jsonFlag(c)
 	c.AddCommand(newConfigGet(a), newConfigSet(a), newConfigPath(a))
 	return c
+}
+
+// withoutSecrets makes comments of the settings whose value is not shown: read
+// back as a file, they would overwrite the secret with what stands for it.
+func withoutSecrets(rendered string) string {
+	var b strings.Builder
+	section := ""
+	for line := range strings.Lines(rendered) {
+		if strings.HasPrefix(line, "[") {
+			section = strings.Trim(line, "[]\n")
+		}
+		name, value, _ := strings.Cut(line, " = ")
+		if isSecret(section+"."+name) && strings.HasPrefix(value, strconv.Quote(config.Redacted)) {
+			b.WriteString("# ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func isSecret(key string) bool {
+	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Key == key && s.Secret })
 }
 
 func newConfigGet(a *app) *cobra.Command {
@@ -82,7 +107,11 @@ and the order of the file stay as they are.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "%s: %s is now %s\n", path, args[0], args[1])
+			shown := args[1]
+			if isSecret(args[0]) {
+				shown = config.Redacted
+			}
+			fmt.Fprintf(a.err, "%s: %s is now %s\n", path, args[0], shown)
 			return nil
 		},
 	}

@@ -18,7 +18,7 @@ type contextReport struct {
 	Conversation  store.ConversationID `json:"conversation"`
 	Budget        int                  `json:"budget"`
 	Tokens        int                  `json:"tokens"`
-	HistoryTokens int64                `json:"history_tokens"`
+	HistoryTokens int64                `json:"historyTokens"`
 	Items         []contextItem        `json:"items"`
 	Dropped       []string             `json:"dropped,omitempty"`
 	Skipped       int                  `json:"skipped,omitempty"`
@@ -35,24 +35,31 @@ type contextFlags struct {
 	choice
 	budget            int
 	openai, anthropic bool
-	brief             bool
+	brief, fold       bool
 }
 
 func newContext(a *app) *cobra.Command {
 	var f contextFlags
 	c := &cobra.Command{
-		Use:   "context",
+		Use:   "context [N]",
 		Short: "Print what a model would see, with its size",
 		Long: `Print what a model would be sent within a budget of tokens: summaries, then the
-newest messages. If the view is above the hard threshold of the budget it is
-folded first, exactly as it is for an agent; nothing is lost by that.
+newest messages. This only looks: what does not fit is left out and named.
+
+For an agent, a view above the hard threshold of the budget is folded into
+summaries first. --fold does the same, and keeps the summaries; no message is
+lost by that.
 
 --openai and --anthropic print the messages as those APIs take them.`,
-		Example: `lcm context --budget 32000
-lcm context --budget 32000 --items
+		Example: `lcm context
+lcm context 3 --budget 32000 --items
+lcm context --budget 32000 --fold
 lcm context --openai | jq '.[-1]'`,
-		Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: optionalNumber,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.argument(cmd, args); err != nil {
+				return err
+			}
 			if err := f.check(cmd, a.json); err != nil {
 				return err
 			}
@@ -67,6 +74,7 @@ lcm context --openai | jq '.[-1]'`,
 	c.Flags().IntVarP(&f.budget, "budget", "b", 0, "size of the context window in tokens (default: context.token_budget)")
 	c.Flags().BoolVar(&f.openai, "openai", false, "print the messages for OpenAI's API")
 	c.Flags().BoolVar(&f.anthropic, "anthropic", false, "print the system prompt and the messages for Anthropic's API")
+	c.Flags().BoolVar(&f.fold, "fold", false, "fold the view first where an agent's would be, and keep the summaries")
 	c.Flags().BoolVar(&f.brief, "items", false, "only list the items and their sizes")
 	a.jsonFlag(c)
 	return c
@@ -97,23 +105,29 @@ func (a *app) context(ctx context.Context, ar *archive, f contextFlags) error {
 	if err != nil {
 		return err
 	}
-	view, err := session.Context(ctx, f.budget)
+	look := session.Preview
+	if f.fold {
+		look = session.Context
+	}
+	view, err := look(ctx, f.budget)
 	if err != nil {
 		return explainBudget(err)
 	}
-	if view.Compaction != nil && view.Compaction.Folds() > 0 {
+	switch {
+	case view.Compaction != nil && view.Compaction.Folds() > 0:
 		a.note("folded first, to fit: %s", view.Compaction)
+	case !f.fold:
+		a.noteFolding(c, view, ar.cfg.Context.HardThreshold)
 	}
 	switch {
 	case f.openai:
-		return a.printMessages(llms.FormatOpenAI, view.Messages)
-	case f.anthropic:
-		system, rest := llms.SplitSystem(view.Messages)
-		records, err := llms.EncodeAll(llms.FormatAnthropic, rest)
+		records, err := llms.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
 		if err != nil {
 			return err
 		}
-		return a.printJSON(map[string]any{"system": system, "messages": records})
+		return a.printJSON(records)
+	case f.anthropic:
+		return a.printAnthropic(view.Messages)
 	case a.json:
 		return a.printContextJSON(c, view)
 	}
@@ -131,12 +145,30 @@ func explainBudget(err error) error {
 	return err
 }
 
-func (a *app) printMessages(f llms.Format, ms []llms.Message) error {
-	records, err := llms.EncodeAll(f, ms)
+// noteFolding says what an agent's context would have done first.
+func (a *app) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
+	limit := int(hard * float64(view.Budget))
+	if c.ViewTokens < limit && len(view.Dropped) == 0 && view.Skipped == 0 {
+		return
+	}
+	a.note("the view has %s tokens; an agent's would be folded below %s first, so that summaries stand for what does not fit: add --fold",
+		number(c.ViewTokens), number(limit))
+}
+
+// request is what Anthropic's API takes of a context. A system prompt must not
+// be there where there is none.
+type request struct {
+	System   string            `json:"system,omitempty"`
+	Messages []json.RawMessage `json:"messages"`
+}
+
+func (a *app) printAnthropic(ms []llms.Message) error {
+	system, rest := llms.SplitSystem(llms.WithoutRecords(ms))
+	records, err := llms.EncodeAll(llms.FormatAnthropic, rest)
 	if err != nil {
 		return err
 	}
-	return a.printJSON(records)
+	return a.printJSON(request{System: system, Messages: records})
 }
 
 func (a *app) printContextJSON(c store.Conversation, view lcm.Context) error {
@@ -150,8 +182,7 @@ func (a *app) printContextJSON(c store.Conversation, view lcm.Context) error {
 	for _, n := range view.Dropped {
 		r.Dropped = append(r.Dropped, n.String())
 	}
-	for _, m := range view.Messages {
-		m.Raw = llms.Raw{Format: m.Raw.Format} // translate, whatever it came as
+	for _, m := range llms.WithoutRecords(view.Messages) {
 		record, err := llms.Encode(llms.FormatLCM, m)
 		if err != nil {
 			return err

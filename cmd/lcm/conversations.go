@@ -10,7 +10,7 @@ import (
 )
 
 type conversationReport struct {
-	Number       store.ConversationID `json:"number"`
+	Number       store.ConversationID `json:"conversation"`
 	Key          string               `json:"key"`
 	Segment      int                  `json:"segment"`
 	Agent        string               `json:"agent,omitempty"`
@@ -18,17 +18,17 @@ type conversationReport struct {
 	Origin       string               `json:"origin,omitempty"`
 	Root         string               `json:"root,omitempty"`
 	Parent       store.ConversationID `json:"parent,omitempty"`
-	ForkedFrom   store.ConversationID `json:"forked_from,omitempty"`
+	ForkedFrom   store.ConversationID `json:"forkedFrom,omitempty"`
 	Messages     int64                `json:"messages"`
 	Tokens       int64                `json:"tokens"`
 	Bytes        int64                `json:"bytes"`
 	Summaries    int64                `json:"summaries"`
-	ViewItems    int                  `json:"view_items"`
-	ViewTokens   int                  `json:"view_tokens"`
-	CreatedAt    time.Time            `json:"created_at"`
-	UpdatedAt    time.Time            `json:"updated_at"`
-	ArchivedAt   time.Time            `json:"archived_at,omitzero"`
-	ArchiveCause string               `json:"archive_cause,omitempty"`
+	ViewItems    int                  `json:"viewItems"`
+	ViewTokens   int                  `json:"viewTokens"`
+	CreatedAt    time.Time            `json:"createdAt"`
+	UpdatedAt    time.Time            `json:"updatedAt"`
+	ArchivedAt   time.Time            `json:"archivedAt,omitzero"`
+	ArchiveCause string               `json:"archiveCause,omitempty"`
 }
 
 func describeConversation(c store.Conversation) conversationReport {

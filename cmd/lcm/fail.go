@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/config"
@@ -68,10 +71,30 @@ func (a *app) report(err error) {
 		return
 	}
 	message, hint := split(err)
-	fmt.Fprintln(a.err, a.mark(red, "lcm:"), neutralLine(message))
+	fmt.Fprintln(a.err, a.mark(red, "lcm:"), neutralLine(plain(message)))
 	if hint != "" {
 		fmt.Fprintln(a.err, a.mark(dim, "hint:"), neutralLine(hint))
 	}
+}
+
+// damaged reports whether an error says that the file of the database is not
+// what it was.
+func damaged(err error) bool { return errors.Is(err, sqlite3.CORRUPT) }
+
+// plumbing is what libraries put in front of what went wrong.
+var plumbing = regexp.MustCompile(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
+
+// plain takes the plumbing out of a message, and what an error and the one
+// that it led to both say.
+func plain(message string) string {
+	lines := strings.Split(plumbing.ReplaceAllString(message, ""), "\n")
+	var kept []string
+	for i, line := range lines {
+		if !slices.ContainsFunc(lines[:i], func(before string) bool { return strings.HasSuffix(before, line) }) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "; ")
 }
 
 // split parts an error from its hint.

@@ -37,7 +37,8 @@ func newGrep(a *app) *cobra.Command {
 		Use:   "grep PATTERN",
 		Short: "Find where something was said",
 		Long:  grepLong,
-		Example: `lcm grep 'panic: .*nil pointer'
+		Example: `lcm grep deploy
+lcm grep 'panic: .*nil pointer'
 lcm grep --full-text 'why did the deployment fail?'
 lcm grep -a -n 10 TLS_CERT_PATH
 lcm grep --since 2026-02-19 --role user --context 1 deploy`,

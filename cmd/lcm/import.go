@@ -3,13 +3,8 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,11 +20,15 @@ type importReport struct {
 	Read         int                  `json:"read"`
 	New          int                  `json:"new"`
 	Known        int                  `json:"known"`
-	Payloads     int64                `json:"payloads"` // externalised
-	Loose        int                  `json:"loose,omitempty"`
+	Payloads     int64                `json:"payloads"`        // externalised
+	Loose        int                  `json:"loose,omitempty"` // before the part that matches; stored outside the view
+	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored after them
 	Rewound      bool                 `json:"rewound,omitempty"`
 	Torn         *torn                `json:"torn,omitempty"`
+	Untimed      *untimed             `json:"untimed,omitempty"`
 	Seconds      float64              `json:"seconds"`
+
+	current bool // the conversation is the one that commands mean here
 }
 
 type importFlags struct{ session, agent, title string }
@@ -45,9 +44,14 @@ of OpenAI's or Anthropic's API. A message may have an "id" and a "timestamp".
 
 What is there already is not stored again: messages with ids are told apart by
 those, others by their place in the history. The whole input is checked before
-anything is stored. A last line that was cut off is reported with a warning, and
-the rest is stored.`,
+anything is stored. If it was cut off in the middle of a message, that is
+reported with a warning, and the rest is stored.
+
+A session is named by --session, else by the file's path, and standard input by
+its first four messages. Importing to the same name goes on with it.`,
 		Example: `lcm import session.jsonl
+lcm import session.jsonl        # again, when it has grown: adds what is new
+echo '[{"role":"user","content":"Hi"}]' | lcm import - --session notes
 lcm import --session support/42 --agent support-bot messages.json
 zcat old.jsonl.gz | lcm import - --session archive/2024 --json`,
 		Args: usage(cobra.ExactArgs(1)),
@@ -85,7 +89,7 @@ func (a *app) importFile(ctx context.Context, name string, f importFlags) (impor
 	}
 	key := f.session
 	if key == "" {
-		key = src.key(plan.first)
+		key = src.key(plan.begins)
 	}
 	for _, pattern := range cfg.Ingest.IgnoreSessionPatterns {
 		if matchKey(pattern, key) {
@@ -106,24 +110,32 @@ func (a *app) importFile(ctx context.Context, name string, f importFlags) (impor
 type survey struct {
 	messages int
 	ids      bool // every message has one
-	first    [sha256.Size]byte
+	begins   [sha256.Size]byte
 	torn     *torn
+	untimed  *untimed
 }
+
+// opening is how many messages tell one standard input from another: many
+// begin with the same system prompt or the same greeting.
+const opening = 4
 
 // surveySource reads the input once without storing anything, so that a bad
 // line in the middle of it leaves no half of it behind.
 func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 	s := survey{ids: true}
 	t := transcript{name: src.name, read: func(n int64) { b.set(n, src.size, number(s.messages)+" messages") }}
+	begins := sha256.New()
 	err := src.each(&t, func(m llms.Message) error {
-		if s.messages == 0 {
-			s.first = sha256.Sum256(m.Raw.Bytes)
+		if s.messages < opening {
+			one := sha256.Sum256(m.Raw.Bytes)
+			begins.Write(one[:])
 		}
 		s.messages++
 		s.ids = s.ids && m.ID != ""
 		return ctx.Err()
 	})
-	s.torn = t.torn
+	s.torn, s.untimed = t.torn, t.untimed
+	begins.Sum(s.begins[:0])
 	if errors.As(err, new(*badRecord)) {
 		return s, &failure{code: exitFailure, err: err, hint: "nothing was stored; mend or remove that record and repeat the command"}
 	}
@@ -148,27 +160,27 @@ func (a *app) store(ctx context.Context, ar *archive, src *source, plan survey, 
 	if err != nil {
 		return importReport{}, err
 	}
-	in := &importer{
-		archive: ar, session: session, conv: conv.ID, bar: a.newBar("importing"), total: plan.messages,
-		report: importReport{Conversation: conv.ID, Key: key, Read: plan.messages, Torn: plan.torn},
+	in, err := ar.newImporter(conv.ID, a.newBar("importing"),
+		importReport{Conversation: conv.ID, Key: key, Read: plan.messages, Torn: plan.torn, Untimed: plan.untimed})
+	if err != nil {
+		return importReport{}, err
 	}
 	defer in.bar.clear()
 	if err := in.run(ctx, src, plan); err != nil {
 		return in.report, in.explain(err)
 	}
 	after, err := ar.db.Stats(ctx)
+	if err != nil {
+		return in.report, err
+	}
 	in.report.Payloads = after.Payloads - before.Payloads
-	return in.report, err
+	current, err := ar.pick(ctx, choice{})
+	in.report.current = err == nil && current.ID == conv.ID
+	return in.report, nil
 }
 
 func (a *app) printImport(name string, r importReport) error {
-	if r.Torn != nil {
-		a.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored",
-			neutralLine(name), r.Torn.Line, counted(r.Torn.Bytes, "byte", "bytes"))
-	}
-	if r.Rewound {
-		a.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
-	}
+	a.printFindings(neutralLine(name), r)
 	if a.json {
 		return a.printJSON(r)
 	}
@@ -179,89 +191,61 @@ func (a *app) printImport(name string, r importReport) error {
 	t.add("  known", number(r.Known))
 	t.add("  externalised payloads", number(r.Payloads))
 	a.printTable(t)
+	if !r.current {
+		a.note("it is not the current conversation here: use --conversation %d, as in `lcm show --conversation %d`", r.Conversation, r.Conversation)
+	}
 	return nil
 }
 
-// source is an input that can be read twice.
-type source struct {
-	name  string
-	path  string // absolute; empty for standard input
-	file  *os.File
-	size  int64
-	spool string // the temporary file that holds the input, if there is one
-}
-
-// openSource opens a file. Standard input and other things that can be read
-// only once are written to a temporary file first.
-func (a *app) openSource(name string) (*source, error) {
-	if name == "-" {
-		return spool("standard input", a.in)
+// printFindings says in words what is out of the ordinary in an input.
+func (a *app) printFindings(name string, r importReport) {
+	if t := r.Torn; t != nil {
+		a.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, counted(t.Bytes, "byte", "bytes"))
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, failed(exitFailure, "check the path and that you may read it", "%w", err)
-	}
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, errors.Join(err, file.Close())
-	case info.IsDir():
-		return nil, errors.Join(failed(exitFailure, "name one file; a shell loop imports many", "%s is a directory", name), file.Close())
-	}
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	if !info.Mode().IsRegular() {
-		s, err := spool(name, file)
-		if err == nil {
-			s.path = abs
+	if u := r.Untimed; u != nil {
+		more := ""
+		if u.Count > 1 {
+			more = " (and so in " + counted(u.Count-1, "more message", "more messages") + ")"
 		}
-		return s, errors.Join(err, file.Close())
+		a.warn("%s:%d: the time %s cannot be read%s; the time of storing stands in for it. Write it like \"2026-01-02T03:04:05Z\"",
+			name, u.Line, clip(neutralLine(u.Value), 40), more)
 	}
-	return &source{name: name, path: abs, file: file, size: info.Size()}, nil
-}
-
-func spool(name string, r io.Reader) (*source, error) {
-	file, err := os.CreateTemp("", "lcm-import-*")
-	if err != nil {
-		return nil, fmt.Errorf("keep the input while it is checked: %w", err)
+	if r.Rewound {
+		a.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
 	}
-	s := &source{name: name, file: file, spool: file.Name()}
-	if s.size, err = io.Copy(file, r); err != nil {
-		s.close()
-		return nil, fmt.Errorf("read %s: %w", name, err)
+	if r.Loose > 0 {
+		a.note("%s before the part that is known: stored and searchable, but not in the view", isOr(r.Loose))
 	}
-	return s, nil
-}
-
-func (s *source) close() {
-	_ = s.file.Close() // it was only read
-	if s.spool != "" {
-		_ = os.Remove(s.spool)
+	if r.Late > 0 {
+		a.note("%s before some that were known: stored after those, in the order of arrival", isOr(r.Late))
 	}
 }
 
-// each reads the messages from the beginning.
-func (s *source) each(t *transcript, fn func(llms.Message) error) error {
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return err
+func isOr(n int) string {
+	if n == 1 {
+		return "1 new message stands"
 	}
-	return t.each(s.file, fn)
-}
-
-// key names the session of an input that was given none: by its path, and for
-// standard input by its first message, which is the same when more follows.
-func (s *source) key(first [sha256.Size]byte) string {
-	if s.path == "" {
-		return "import:stdin:" + hex.EncodeToString(first[:6])
-	}
-	return "import:" + filepath.ToSlash(s.path)
+	return number(n) + " new messages stand"
 }
 
 // matchKey reports whether a session key matches a pattern in which * stands
-// for any characters.
+// for any characters, slashes included.
 func matchKey(pattern, key string) bool {
-	ok, err := path.Match(pattern, key)
-	return err == nil && ok
+	pieces := strings.Split(pattern, "*")
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if len(pieces) == 1 {
+		return pattern == key
+	}
+	if len(key) < len(first)+len(last) || !strings.HasPrefix(key, first) || !strings.HasSuffix(key, last) {
+		return false
+	}
+	key = key[len(first) : len(key)-len(last)]
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		_, rest, found := strings.Cut(key, piece)
+		if !found {
+			return false
+		}
+		key = rest
+	}
+	return true
 }

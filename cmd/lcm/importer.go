@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // A batch is stored in one transaction. It is bounded in both ways so that
@@ -20,36 +20,110 @@ const (
 	batchBytes    = 16 << 20
 )
 
+// maxHeld is the largest file without ids whose messages are held in memory
+// to be aligned as a whole.
+const maxHeld = 64 << 20
+
 // importer stores what is new of a source in one conversation.
 type importer struct {
 	*archive
-	session *lcm.Session
-	conv    store.ConversationID
-	bar     *bar
-	total   int
-	done    int
-	report  importReport
+	guard  *guard
+	ingest *ingest.Ingester
+	conv   store.ConversationID
+	bar    *bar
+	total  int
+	held   int64 // the largest input without ids that is held in memory
+	report importReport
 
 	batch []llms.Message
 	bytes int
+	done  int
+	fresh int // new since the last that was known
 }
 
-// run stores messages with ids by those. Without, a history that continues
-// what is stored is stored from there on, in batches; any other is aligned as
-// a whole.
+func (ar *archive) newImporter(conv store.ConversationID, b *bar, r importReport) (*importer, error) {
+	in := &importer{archive: ar, guard: &guard{DB: ar.db}, conv: conv, bar: b, total: r.Read, held: maxHeld, report: r}
+	var err error
+	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold)
+	return in, err
+}
+
+// errMoved says that someone else added to the conversation since it was read.
+var errMoved = errors.New("another process is adding to the conversation")
+
+// guard is a store that writes to a conversation only if it still ends where
+// it ended when it was compared with the input. Two imports of one file at the
+// same time would otherwise both find its messages missing.
+type guard struct {
+	*sqlite.DB
+	on   bool
+	head [sha256.Size]byte
+}
+
+// watch has the writes from here on refused if the conversation moves.
+func (g *guard) watch(ctx context.Context, id store.ConversationID) error {
+	c, err := g.DB.Conversation(ctx, id)
+	g.on, g.head = true, c.Head
+	return err
+}
+
+// Update implements [ingest.Store].
+func (g *guard) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
+	var head [sha256.Size]byte
+	err := g.DB.Update(ctx, id, func(w store.Writer) error {
+		if g.on && w.Conversation().Head != g.head {
+			return errMoved
+		}
+		err := fn(w)
+		head = w.Conversation().Head
+		return err
+	})
+	if err == nil {
+		g.head = head
+	}
+	return err
+}
+
+// maxTries is how often an input is compared anew because the conversation
+// has moved.
+const maxTries = 20
+
+// run stores messages with ids by those. A history without is aligned as a
+// whole; one that is too large to hold is stored from where it continues what
+// is there, in batches.
 func (in *importer) run(ctx context.Context, src *source, plan survey) error {
-	skip := 0
-	if !plan.ids {
-		shared, differs, err := in.shared(ctx, src)
-		if err != nil {
+	if plan.ids {
+		return in.append(ctx, src, 0)
+	}
+	for try := 1; ; try++ {
+		if err := in.guard.watch(ctx, in.conv); err != nil {
 			return err
 		}
-		if differs {
-			return in.align(ctx, src)
+		err := in.alignOrContinue(ctx, src)
+		if !errors.Is(err, errMoved) || try == maxTries {
+			return err
 		}
-		skip = shared
+		in.batch, in.bytes = in.batch[:0], 0
 	}
-	in.report.Known, in.done = skip, skip
+}
+
+func (in *importer) alignOrContinue(ctx context.Context, src *source) error {
+	if src.size <= in.held {
+		return in.align(ctx, src)
+	}
+	shared, differs, err := in.shared(ctx, src)
+	switch {
+	case err != nil:
+		return err
+	case differs:
+		return in.align(ctx, src)
+	}
+	return in.append(ctx, src, shared)
+}
+
+// append stores the messages after those that are known.
+func (in *importer) append(ctx context.Context, src *source, skip int) error {
+	in.report.Known, in.done = skip-in.report.New, skip
 	err := src.each(&transcript{name: src.name}, func(m llms.Message) error {
 		if skip > 0 {
 			skip--
@@ -76,15 +150,18 @@ func (in *importer) flush(ctx context.Context) error {
 	if len(in.batch) == 0 {
 		return ctx.Err()
 	}
-	done, err := in.session.AppendInputs(ctx, ingest.Messages(in.batch...)...)
+	done, err := in.ingest.Append(ctx, in.conv, ingest.Messages(in.batch...)...)
 	if err != nil {
 		return err
 	}
-	for _, d := range done {
+	for _, d := range done.Messages {
 		if d.Existed {
 			in.report.Known++
+			in.report.Late += in.fresh
+			in.fresh = 0
 		} else {
 			in.report.New++
+			in.fresh++
 		}
 	}
 	in.done += len(in.batch)
@@ -141,15 +218,12 @@ func (in *importer) align(ctx context.Context, src *source) error {
 	if err != nil {
 		return err
 	}
-	ing, err := ingest.New(in.db, in.counter, in.cfg.Ingest.LargeFileTokenThreshold)
+	done, err := in.ingest.Sync(ctx, in.conv, ingest.Messages(history...), true)
 	if err != nil {
 		return err
 	}
-	done, err := ing.Sync(ctx, in.conv, ingest.Messages(history...), true)
-	if err != nil {
-		return err
-	}
-	in.report.New, in.report.Known = len(done.Stored), done.Existing
+	in.report.New += len(done.Stored)
+	in.report.Known = len(history) - in.report.New
 	in.report.Loose, in.report.Rewound = done.Loose, done.Rewound != nil
 	return nil
 }

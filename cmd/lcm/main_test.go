@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		"sample": writeSample,
 		"hold":   hold,
 		"rot":    rot,
+
+		"scratch": scratch,
 	})
 }
 
@@ -94,6 +96,22 @@ func rot() {
 	data, err := os.ReadFile(os.Args[1])
 	check(err)
 	for i := len(data) / 2; i < len(data); i++ {
+		data[i] = 0x5a
+	}
+	check(os.WriteFile(os.Args[1], data, 0o600))
+}
+
+// scratch makes the page of a database that holds a text unreadable: scratch
+// FILE TEXT.
+func scratch() {
+	data, err := os.ReadFile(os.Args[1])
+	check(err)
+	at := bytes.Index(data, []byte(os.Args[2]))
+	if at < 0 {
+		check(fmt.Errorf("%q is not there", os.Args[2]))
+	}
+	page := at - at%4096
+	for i := page; i < page+4096; i++ {
 		data[i] = 0x5a
 	}
 	check(os.WriteFile(os.Args[1], data, 0o600))

@@ -71,7 +71,9 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archiv
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: a.logger(cfg)}
 	db, err := sqlite.Open(ctx, path, o)
-	if n == toRead && errors.Is(err, store.ErrReadOnly) {
+	// A file that cannot be written, or is too damaged for that, may still be
+	// read.
+	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err)) {
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, path, o)
 	}
@@ -91,6 +93,9 @@ func databaseFailure(err error) error {
 		return err
 	}
 	_, hint := split(err)
+	if damaged(err) {
+		hint = "the file is damaged so far that it cannot be opened: keep a copy of it, then restore a backup; SQLite's `.recover` may save parts of it"
+	}
 	return &failure{code: exitDatabase, err: hintless{err}, hint: hint}
 }
 

@@ -50,8 +50,11 @@ func (a *app) rewrite(ctx context.Context, ar *archive, f compactFlags) error {
 			TokensIn: r.TokensIn, TokensOut: r.TokensOut,
 		})
 	}
-	if a.json {
+	switch {
+	case a.json && f.all:
 		return a.printJSON(reports)
+	case a.json:
+		return a.printJSON(reports[0])
 	}
 	return nil
 }

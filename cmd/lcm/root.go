@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
@@ -22,8 +23,15 @@ Exit codes: 0 done · 1 failure · 2 wrong usage · 3 not found ·
 const rootExample = `# see it work on a bundled session, nothing is kept
 lcm demo
 
-# keep a transcript, fold it, look at what a model would see
+# keep a transcript, and read it
 lcm import session.jsonl
+lcm show --newest --limit 5
+
+# find what was said, ask about it
+lcm grep 'deploy.*failed'
+lcm ask "Why did the deployment fail?"
+
+# fold it, look at what a model would see
 lcm compact --budget 32000
 lcm context --budget 32000
 
@@ -33,6 +41,8 @@ lcm verify --all`
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, a *app, args []string) int {
 	root := newRoot(a)
+	root.InitDefaultCompletionCmd()
+	withoutDatabase(root)
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
@@ -84,7 +94,7 @@ func newRoot(a *app) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return wrongUsage(c, err) })
+	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().StringVar(&a.database, "db", "", "database file (default $LCM_DATABASE_PATH, else the configuration's)")
 	root.AddGroup(
 		&cobra.Group{ID: "record", Title: "the record"},
@@ -107,26 +117,31 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// knownCommand refuses what is not a command, and says what may have been
-// meant.
-func knownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	err := fmt.Errorf("unknown command %q", args[0])
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
-		return &failure{code: exitUsage, err: err, hint: fmt.Sprintf("did you mean `lcm %s`?", near[0])}
-	}
-	return &failure{code: exitUsage, err: err, hint: "`lcm --help` lists the commands"}
+// memoryless are the commands that have nothing to do with the user's
+// database.
+var memoryless = []string{
+	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm config path", "lcm config set",
+	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer",
 }
 
-// usage turns the complaint of an argument check into a usage error.
-func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return wrongUsage(c, err)
+// withoutDatabase takes --db away from the commands that it does nothing for.
+func withoutDatabase(c *cobra.Command) {
+	if slices.Contains(memoryless, c.CommandPath()) || c.HasParent() && slices.Contains(memoryless, c.Parent().CommandPath()) {
+		c.Flags().String("db", "", "")
+		_ = c.Flags().MarkHidden("db") // it was added the line before
+		check := c.Args
+		c.Args = func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("db") {
+				return wrongUsage(c, fmt.Errorf("`%s` does not use the database: leave --db out", c.CommandPath()))
+			}
+			if check == nil {
+				return nil
+			}
+			return check(c, args)
 		}
-		return nil
+	}
+	for _, sub := range c.Commands() {
+		withoutDatabase(sub)
 	}
 }
 

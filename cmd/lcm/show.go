@@ -20,10 +20,10 @@ import (
 type messageReport struct {
 	ID       string      `json:"id"`
 	Seq      int64       `json:"seq"`
-	Native   string      `json:"native_id,omitempty"`
+	Native   string      `json:"nativeId,omitempty"`
 	Role     llms.Role   `json:"role"`
-	Time     time.Time   `json:"time"`
-	Stored   time.Time   `json:"stored"`
+	Time     time.Time   `json:"createdAt"`
+	Stored   time.Time   `json:"storedAt"`
 	Flags    []string    `json:"flags,omitempty"`
 	Tokens   int         `json:"tokens"`
 	Bytes    int64       `json:"bytes"`
@@ -54,17 +54,20 @@ back.
 
 --raw writes the records exactly as they arrived: one message's bytes with --id
 and nothing else, else one record a line. --json prints a JSON object a line;
-a record that is not UTF-8 is in base64, and "encoding" says so.`,
-		Example: `lcm show 3
-lcm show 3 --from 51 --limit 50
+a record that is not UTF-8 is in base64, and "encoding" says so. Into a file or
+a pipe both write the whole conversation unless --limit says otherwise.`,
+		Example: `lcm show
 lcm show --newest --limit 5
+lcm show 3 --from 51 --limit 50
+lcm show 3 --raw > session.jsonl
 lcm show --id msg_12 --raw | sha256sum
 lcm show --id sum_0123456789abcdef`,
-		Args: usage(cobra.MaximumNArgs(1)),
+		Args: optionalNumber,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args, a.json); err != nil {
 				return err
 			}
+			f.unpaged(cmd, a)
 			ar, err := a.open(cmd.Context(), toRead)
 			if err != nil {
 				return err
@@ -79,7 +82,7 @@ lcm show --id sum_0123456789abcdef`,
 	f.flag(c)
 	c.Flags().StringVar(&f.id, "id", "", "one thing by its id: msg_…, sum_… or file_…")
 	c.Flags().Int64Var(&f.from, "from", 1, "begin at this place in the conversation")
-	c.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most this many messages, 0 for no limit")
+	c.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most this many messages, 0 for no limit (piped --raw and --json have none)")
 	c.Flags().BoolVar(&f.newest, "newest", false, "the newest messages instead of the oldest")
 	c.Flags().BoolVar(&f.raw, "raw", false, "the records exactly as they arrived")
 	c.Flags().BoolVar(&f.full, "full", false, "with externalised content in its place")
@@ -99,6 +102,14 @@ func (f *showFlags) check(cmd *cobra.Command, args []string, json bool) error {
 		return wrongUsage(cmd, errors.New("--limit cannot be negative"))
 	}
 	return f.argument(cmd, args)
+}
+
+// unpaged lifts the limit that nobody asked for where records go to another
+// program: it would take the first page for the whole.
+func (f *showFlags) unpaged(cmd *cobra.Command, a *app) {
+	if (f.raw || a.json) && !a.terminal && !f.newest && !cmd.Flags().Changed("limit") {
+		f.limit = 0
+	}
 }
 
 func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) error {

@@ -10,23 +10,24 @@ import (
 
 type statusReport struct {
 	Database      string          `json:"database"`
-	FileBytes     int64           `json:"file_bytes"`
-	Schema        int             `json:"schema_version"`
+	FileBytes     int64           `json:"fileBytes"`
+	Schema        int             `json:"schemaVersion"`
 	Conversations int64           `json:"conversations"`
 	Archived      int64           `json:"archived"`
 	Messages      int64           `json:"messages"`
 	Tokens        int64           `json:"tokens"`
 	Bytes         int64           `json:"bytes"`
 	Payloads      int64           `json:"payloads"`
-	PayloadBytes  int64           `json:"payload_bytes"`
-	Summaries     []summaryCounts `json:"summaries"`
+	PayloadBytes  int64           `json:"payloadBytes"`
+	Summaries     int64           `json:"summaries"`
+	Depths        []summaryCounts `json:"depths"`
 	Spent         []spend.Entry   `json:"spent"`
 }
 
 type summaryCounts struct {
 	Depth  int    `json:"depth"`
 	Method string `json:"method"`
-	Count  int64  `json:"count"`
+	Count  int64  `json:"summaries"`
 	Tokens int64  `json:"tokens"`
 }
 
@@ -49,10 +50,11 @@ func newStatus(a *app) *cobra.Command {
 			r := statusReport{
 				Database: ar.db.Path(), FileBytes: st.FileBytes, Schema: st.Schema, Conversations: st.Conversations, Archived: st.Archived,
 				Messages: st.Messages, Tokens: st.Tokens, Bytes: st.Bytes, Payloads: st.Payloads, PayloadBytes: st.PayloadBytes,
-				Summaries: []summaryCounts{},
+				Depths: []summaryCounts{},
 			}
 			for _, s := range st.Summaries {
-				r.Summaries = append(r.Summaries, summaryCounts(s))
+				r.Depths = append(r.Depths, summaryCounts(s))
+				r.Summaries += s.Count
 			}
 			if r.Spent, err = spend.Ledger(cmd.Context(), ar.db); err != nil {
 				return err
@@ -82,12 +84,8 @@ func (a *app) printStatus(r statusReport) {
 	t.add("tokens", number(r.Tokens))
 	t.add("record bytes", number(r.Bytes))
 	t.add("payloads", fmt.Sprintf("%s (%s)", number(r.Payloads), size(r.PayloadBytes)))
-	var total int64
-	for _, s := range r.Summaries {
-		total += s.Count
-	}
-	t.add("summaries", number(total))
-	for _, s := range r.Summaries {
+	t.add("summaries", number(r.Summaries))
+	for _, s := range r.Depths {
 		t.add(fmt.Sprintf("  depth %d", s.Depth), fmt.Sprintf("%s %s, %s tokens", number(s.Count), neutralLine(s.Method), number(s.Tokens)))
 	}
 	for _, e := range r.Spent {

@@ -23,13 +23,8 @@ type transcript struct {
 	read func(int64)
 	// torn is set if the input ends in the middle of a message.
 	torn *torn
-}
-
-// torn says where an input ends in the middle of a message, and how much of
-// the message is there.
-type torn struct {
-	Line  int   `json:"line"`
-	Bytes int64 `json:"bytes"`
+	// untimed is set if a message has a time that cannot be read.
+	untimed *untimed
 }
 
 // badRecord is something in the input that is not a message.
@@ -66,7 +61,7 @@ func (t *transcript) each(r io.Reader, fn func(llms.Message) error) error {
 				return &badRecord{t.name, n, wrong}
 			}
 			any = true
-			if err := all(ms, fn); err != nil {
+			if err := t.all(ms, n, fn); err != nil {
 				return err
 			}
 		}
@@ -84,8 +79,7 @@ func (t *transcript) early(in *bufio.Reader, line []byte, n int, any bool, wrong
 	case err != nil:
 		return fmt.Errorf("read %s: %w", t.name, err)
 	case !more:
-		t.torn = &torn{Line: n, Bytes: int64(len(bytes.TrimRight(line, "\r\n")))}
-		return nil
+		return t.document(line, n, fn)
 	case any:
 		return &badRecord{t.name, n, wrong}
 	}
@@ -129,8 +123,13 @@ func (t *transcript) document(data []byte, line int, fn func(llms.Message) error
 		case err == io.EOF:
 			return false, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			t.torn = &torn{Line: at(from), Bytes: int64(len(bytes.TrimLeft(data[from:], " \t\r\n,")))}
-			return false, nil
+			ms, skip, err := decodeTorn(data[from:])
+			if err != nil {
+				return false, &badRecord{t.name, at(from + skip), err}
+			}
+			rest := from + skip
+			t.torn = &torn{Line: at(rest), Bytes: int64(len(bytes.TrimLeft(data[rest:], " \t\r\n,")))}
+			return false, t.all(ms, at(from), fn)
 		case err != nil:
 			return false, &badRecord{t.name, at(d.InputOffset()), err}
 		}
@@ -138,7 +137,7 @@ func (t *transcript) document(data []byte, line int, fn func(llms.Message) error
 		if err != nil {
 			return false, &badRecord{t.name, at(from), err}
 		}
-		return true, all(ms, fn)
+		return true, t.all(ms, at(from), fn)
 	}
 	inArray := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	if inArray {
@@ -163,8 +162,10 @@ func (t *transcript) document(data []byte, line int, fn func(llms.Message) error
 	return nil
 }
 
-func all(ms []llms.Message, fn func(llms.Message) error) error {
+// all hands on the messages that begin on a line.
+func (t *transcript) all(ms []llms.Message, line int, fn func(llms.Message) error) error {
 	for _, m := range ms {
+		t.noteTime(m, line)
 		if err := fn(m); err != nil {
 			return err
 		}
@@ -230,15 +231,23 @@ func decodeRequest(record []byte) (ms []llms.Message, ok bool, err error) {
 	if err := json.Unmarshal(record, &request); err != nil || request.Messages == nil {
 		return nil, false, nil
 	}
-	if len(request.System) > 0 && string(request.System) != "null" {
-		prompt, err := decodeMessage(bytes.Join([][]byte{[]byte(`{"role":"system","content":`), request.System, []byte("}")}, nil))
-		if err != nil {
-			return nil, true, fmt.Errorf("the system prompt: %w", err)
-		}
-		ms = append(ms, prompt)
+	if ms, err = decodeSystem(request.System); err != nil {
+		return nil, true, err
 	}
 	ms, err = decodeItems(ms, request.Messages)
 	return ms, true, err
+}
+
+// decodeSystem makes a message of a system prompt, if there is one.
+func decodeSystem(prompt json.RawMessage) ([]llms.Message, error) {
+	if len(prompt) == 0 || string(prompt) == "null" {
+		return nil, nil
+	}
+	m, err := decodeMessage(bytes.Join([][]byte{[]byte(`{"role":"system","content":`), prompt, []byte("}")}, nil))
+	if err != nil {
+		return nil, fmt.Errorf("the system prompt: %w", err)
+	}
+	return []llms.Message{m}, nil
 }
 
 // counting tells how much has been read.

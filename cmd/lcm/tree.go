@@ -18,10 +18,16 @@ import (
 // made from, or a run of messages.
 type treeNode struct {
 	Summary  *summaryReport `json:"summary,omitempty"`
-	Messages *messageRun    `json:"messages,omitempty"`
+	Messages *messageRun    `json:"run,omitempty"`
 	Sources  []*treeNode    `json:"sources,omitempty"`
 
 	drawn string
+}
+
+// treeReport is the tree of a conversation.
+type treeReport struct {
+	conversationReport
+	View []*treeNode `json:"view"`
 }
 
 type messageRun struct {
@@ -36,16 +42,16 @@ type summaryReport struct {
 	Kind          summary.Kind      `json:"kind"`
 	Depth         int               `json:"depth"`
 	Tokens        int               `json:"tokens"`
-	SourceTokens  int               `json:"source_tokens"`
+	SourceTokens  int               `json:"sourceTokens"`
 	Messages      int               `json:"messages"`
-	MessageTokens int64             `json:"message_tokens"`
+	MessageTokens int64             `json:"messageTokens"`
 	Descendants   int               `json:"descendants"`
-	Earliest      time.Time         `json:"earliest"`
-	Latest        time.Time         `json:"latest"`
+	Earliest      time.Time         `json:"earliestAt"`
+	Latest        time.Time         `json:"latestAt"`
 	Method        string            `json:"method"`
 	Level         summary.Level     `json:"level"`
 	Model         string            `json:"model,omitempty"`
-	Files         []store.PayloadID `json:"files,omitempty"`
+	Files         []store.PayloadID `json:"fileIds,omitempty"`
 	Sources       []string          `json:"sources,omitempty"`
 	Encoding      string            `json:"encoding,omitempty"`
 	Body          string            `json:"body,omitempty"`
@@ -88,7 +94,7 @@ func newTree(a *app) *cobra.Command {
 beneath it, down to the messages. Runs of messages are one line; --messages lists
 each.`,
 		Example: "lcm tree\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
-		Args:    usage(cobra.MaximumNArgs(1)),
+		Args:    optionalNumber,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ch.argument(cmd, args); err != nil {
 				return err
@@ -126,7 +132,7 @@ func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversatio
 		return err
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"conversation": describeConversation(c), "view": roots})
+		return a.printJSON(treeReport{describeConversation(c), roots})
 	}
 	a.printf("%s\n", a.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(neutralLine(c.Key), 50))))
 	a.printf("%s, %s tokens; the view shows %s in %s tokens\n", counted(c.Messages, "message", "messages"), number(c.Tokens),

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -17,16 +19,16 @@ type verifyReport struct {
 	Messages      int64                  `json:"messages"`
 	Summaries     int64                  `json:"summaries"`
 	Bytes         int64                  `json:"bytes"`
-	Digest        string                 `json:"digest"`
+	Digest        string                 `json:"digest,omitempty"` // none where a conversation cannot be read
 }
 
 type verifiedConversation struct {
-	Number    store.ConversationID `json:"number"`
+	Number    store.ConversationID `json:"conversation"`
 	Key       string               `json:"key"`
 	Messages  int64                `json:"messages"`
 	Summaries int64                `json:"summaries"`
 	Bytes     int64                `json:"bytes"`
-	Digest    string               `json:"digest"`
+	Digest    string               `json:"digest,omitempty"`
 	Faults    []faultReport        `json:"faults"`
 }
 
@@ -49,7 +51,7 @@ is named, and the exit code is then 6.
 
 The digest is the same for the same messages, whatever the database.`,
 		Example: "lcm verify\nlcm verify 3\nlcm verify --all --json | jq .digest",
-		Args:    usage(cobra.MaximumNArgs(1)),
+		Args:    optionalNumber,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ch.argument(cmd, args); err != nil {
 				return err
@@ -76,48 +78,105 @@ The digest is the same for the same messages, whatever the database.`,
 }
 
 func (ar *archive) verify(ctx context.Context, ch choice, all bool) (verifyReport, error) {
-	var v lcm.Verification
 	if all {
-		var err error
-		if v, err = ar.engine.Verify(ctx); err != nil {
+		v, err := ar.engine.Verify(ctx)
+		if err == nil {
+			return ar.describeVerification(ctx, v)
+		}
+		list, unlisted := ar.db.Conversations(ctx, store.ConversationQuery{})
+		if !damaged(err) || unlisted != nil {
 			return verifyReport{}, err
 		}
-	} else {
-		c, err := ar.pick(ctx, ch)
-		if err != nil {
-			return verifyReport{}, err
-		}
-		one, err := ar.db.Verify(ctx, c.ID)
-		if err != nil {
-			return verifyReport{}, err
-		}
-		v = lcm.Verification{
-			Conversations: []store.Verification{one}, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes, Digest: one.Digest,
-		}
+		return ar.salvage(ctx, list)
 	}
-	return ar.describeVerification(ctx, v)
+	c, err := ar.pick(ctx, ch)
+	if err != nil {
+		return verifyReport{}, err
+	}
+	one, err := ar.db.Verify(ctx, c.ID)
+	switch {
+	case damaged(err):
+		return ar.salvage(ctx, []store.Conversation{c})
+	case err != nil:
+		return verifyReport{}, err
+	}
+	return ar.describeVerification(ctx, lcm.Verification{
+		Conversations: []store.Verification{one}, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes, Digest: one.Digest,
+	})
 }
 
 func (ar *archive) describeVerification(ctx context.Context, v lcm.Verification) (verifyReport, error) {
-	r := verifyReport{
-		Sound: v.Sound(), Conversations: []verifiedConversation{}, Messages: v.Messages, Summaries: v.Summaries, Bytes: v.Bytes,
-		Digest: hex.EncodeToString(v.Digest[:]),
-	}
+	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}, Digest: hex.EncodeToString(v.Digest[:])}
 	for _, one := range v.Conversations {
 		c, err := ar.db.Conversation(ctx, one.Conversation)
 		if err != nil {
 			return r, err
 		}
-		vc := verifiedConversation{
-			Number: c.ID, Key: c.Key, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes,
-			Digest: hex.EncodeToString(one.Digest[:]), Faults: []faultReport{},
-		}
-		for _, f := range one.Faults {
-			vc.Faults = append(vc.Faults, faultReport(f))
-		}
-		r.Conversations = append(r.Conversations, vc)
+		r.add(describeVerified(c, one))
 	}
 	return r, nil
+}
+
+func (r *verifyReport) add(c verifiedConversation) {
+	r.Conversations = append(r.Conversations, c)
+	r.Messages += c.Messages
+	r.Summaries += c.Summaries
+	r.Bytes += c.Bytes
+}
+
+func describeVerified(c store.Conversation, one store.Verification) verifiedConversation {
+	v := verifiedConversation{
+		Number: c.ID, Key: c.Key, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes,
+		Digest: hex.EncodeToString(one.Digest[:]), Faults: []faultReport{},
+	}
+	for _, f := range one.Faults {
+		v.Faults = append(v.Faults, faultReport(f))
+	}
+	return v
+}
+
+// salvage verifies conversations one by one in a file that is damaged, and
+// goes on after those that cannot be read. Without them there is no digest of
+// the whole.
+func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (verifyReport, error) {
+	r := verifyReport{Conversations: []verifiedConversation{}}
+	for _, c := range list {
+		one, err := ar.db.Verify(ctx, c.ID)
+		switch {
+		case ctx.Err() != nil:
+			return r, ctx.Err()
+		case err == nil:
+			r.add(describeVerified(c, one))
+			continue
+		}
+		v := verifiedConversation{Number: c.ID, Key: c.Key}
+		why, _ := split(err)
+		v.Messages, v.Bytes = ar.readable(ctx, c)
+		v.Faults = []faultReport{{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
+			"%s; %s of %s can be read and match", plain(why), number(v.Messages), counted(c.Messages, "message", "messages"))}}
+		r.add(v)
+	}
+	return r, nil
+}
+
+// readable counts the messages of a conversation whose records can be read and
+// match their hashes, and their bytes.
+func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size int64) {
+	for after := int64(0); after < c.Messages && ctx.Err() == nil; {
+		next := after + 1 // what cannot be read is stepped over, one by one
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: after, Before: after + 100}) {
+			if err != nil {
+				break
+			}
+			next = m.Seq
+			record, err := ar.db.Record(ctx, m.ID)
+			if err == nil && sha256.Sum256(record) == m.SHA256 {
+				n, size = n+1, size+m.Size
+			}
+		}
+		after = next
+	}
+	return n, size
 }
 
 func (a *app) printVerification(r verifyReport) error {
@@ -134,11 +193,16 @@ func (a *app) printVerification(r verifyReport) error {
 			a.printVerified(c)
 		}
 		a.printf("%s, %s, %s bytes\n", counted(r.Messages, "message", "messages"), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
-		a.printf("digest %s\n", r.Digest)
+		if r.Digest != "" {
+			a.printf("digest %s\n", r.Digest)
+		}
+	}
+	hint := "restore these messages from a backup, or keep the database as it is for a closer look; nothing was changed"
+	if r.Digest == "" {
+		hint = "the file is damaged: keep a copy of it, then restore a backup; `lcm show N --raw` saves a conversation that is ok"
 	}
 	if faults > 0 {
-		return failed(exitFaults, "restore these messages from a backup, or keep the database as it is for a closer look; nothing was changed",
-			"verification found %s", counted(faults, "fault", "faults"))
+		return failed(exitFaults, hint, "verification found %s", counted(faults, "fault", "faults"))
 	}
 	return nil
 }

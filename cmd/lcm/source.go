@@ -1,0 +1,90 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// source is an input that can be read twice.
+type source struct {
+	name  string
+	path  string // absolute; empty for standard input
+	file  *os.File
+	size  int64
+	spool string // the temporary file that holds the input, if there is one
+}
+
+// openSource opens a file. Standard input and other things that can be read
+// only once are written to a temporary file first.
+func (a *app) openSource(name string) (*source, error) {
+	if name == "-" {
+		return spool("standard input", a.in)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, failed(exitFailure, "check the path and that you may read it", "%w", err)
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, errors.Join(err, file.Close())
+	case info.IsDir():
+		return nil, errors.Join(failed(exitFailure, "name one file; a shell loop imports many", "%s is a directory", name), file.Close())
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if !info.Mode().IsRegular() {
+		s, err := spool(name, file)
+		if err == nil {
+			s.path = abs
+		}
+		return s, errors.Join(err, file.Close())
+	}
+	return &source{name: name, path: abs, file: file, size: info.Size()}, nil
+}
+
+func spool(name string, r io.Reader) (*source, error) {
+	file, err := os.CreateTemp("", "lcm-import-*")
+	if err != nil {
+		return nil, fmt.Errorf("keep the input while it is checked: %w", err)
+	}
+	s := &source{name: name, file: file, spool: file.Name()}
+	if s.size, err = io.Copy(file, r); err != nil {
+		s.close()
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return s, nil
+}
+
+func (s *source) close() {
+	_ = s.file.Close() // it was only read
+	if s.spool != "" {
+		_ = os.Remove(s.spool)
+	}
+}
+
+// each reads the messages from the beginning.
+func (s *source) each(t *transcript, fn func(llms.Message) error) error {
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return t.each(s.file, fn)
+}
+
+// key names the session of an input that was given none: by its path, and for
+// standard input by its first messages, which are the same when more follow.
+func (s *source) key(begins [sha256.Size]byte) string {
+	if s.path == "" {
+		return "import:stdin:" + hex.EncodeToString(begins[:6])
+	}
+	return "import:" + filepath.ToSlash(s.path)
+}
