@@ -14,10 +14,11 @@ import (
 // concurrent use, and it is a [core.SubAgent].
 type Agent struct {
 	config AgentConfig
-	tools  map[string]llms.Tool // with hooks around them
+	hooked []llms.Tool          // the tools of the config, with hooks around them
+	tools  map[string]llms.Tool // the same, by name
 	specs  []llms.ToolSpec
 	system string
-	turn   chan struct{} // holds the token of the chat that has the memory
+	turns  turns // for a memory that has none of its own
 	err    error
 }
 
@@ -26,13 +27,15 @@ var _ core.SubAgent = (*Agent)(nil)
 // New returns the agent that the config describes, or everything that is
 // wrong with it.
 func New(c AgentConfig) (*Agent, error) {
-	a := &Agent{config: c.withDefaults(), turn: make(chan struct{}, 1)}
+	a := &Agent{config: c.withDefaults(), turns: newTurns()}
 	if err := a.config.check(); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", c.AgentName, err)
 	}
 	a.tools = make(map[string]llms.Tool, len(a.config.Tools))
 	for _, t := range a.config.Tools {
-		a.tools[t.GetName()] = tools.WithHooks(t, a.config.Hooks...)
+		hooked := tools.WithHooks(t, a.config.Hooks...)
+		a.hooked = append(a.hooked, hooked)
+		a.tools[t.GetName()] = hooked
 		a.specs = append(a.specs, llms.Spec(t))
 	}
 	system, err := systemPrompt(a.config)

@@ -8,8 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/llms"
@@ -21,7 +23,7 @@ import (
 func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result {
 	ctx = core.WithEmitter(ctx, c.emit)
 	ctx = core.WithAgentContext(ctx, core.AgentContext{
-		core.KeyTools:     c.Tools(),
+		core.KeyTools:     slices.Clone(c.hooked), // a tool that calls another does not get around the hooks
 		core.KeySubAgents: c.SubAgents(),
 		core.KeyAgentName: c.Name(),
 	})
@@ -79,11 +81,8 @@ type outcome struct {
 // ends when the tool does, and what it says then is dropped.
 func (c *chat) contained(ctx context.Context, tool llms.Tool, args map[string]any) (core.Result, error) {
 	name := tool.GetName()
-	if name != tools.DelegateName {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.config.ToolTimeout, errSlowTool)
-		defer cancel()
-	}
+	ctx, cancel := c.bounded(ctx, name)
+	defer cancel()
 	done := make(chan outcome, 1)
 	go func() {
 		out := outcome{err: fmt.Errorf("tool '%s' ended without a result", name)}
@@ -102,13 +101,39 @@ func (c *chat) contained(ctx context.Context, tool llms.Tool, args map[string]an
 		return out.result, out.err
 	case <-ctx.Done():
 	}
-	if errors.Is(context.Cause(ctx), errSlowTool) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errSlowTool):
 		return core.Result{}, fmt.Errorf("tool '%s' did not answer within %v and was given up", name, c.config.ToolTimeout)
+	case errors.Is(cause, errSilentAgent):
+		return core.Result{}, fmt.Errorf("%w for %v and was given up", errSilentAgent, c.config.DelegateTimeout)
+	default:
+		return core.Result{}, fmt.Errorf("tool '%s' was given up: %w", name, cause)
 	}
-	return core.Result{}, fmt.Errorf("tool '%s' was given up: %w", name, context.Cause(ctx))
 }
 
-var errSlowTool = errors.New("the tool took too long")
+var (
+	errSlowTool    = errors.New("the tool took too long")
+	errSilentAgent = errors.New("the sub-agent showed no sign of life")
+)
+
+// bounded returns the context under which a tool runs. A tool has a time to
+// answer in. A sub-agent may work for as long as it is seen to work: each of
+// its events gives it more time.
+func (c *chat) bounded(ctx context.Context, tool string) (context.Context, context.CancelFunc) {
+	if tool != tools.DelegateName {
+		return context.WithTimeoutCause(ctx, c.config.ToolTimeout, errSlowTool)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(c.config.DelegateTimeout, func() { cancel(errSilentAgent) })
+	ctx = core.WithEmitter(ctx, func(e core.Event) {
+		timer.Reset(c.config.DelegateTimeout)
+		c.emit(e)
+	})
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
 
 // parseArguments reads what a model wrote as arguments.
 func parseArguments(call llms.ToolCall) (map[string]any, error) {

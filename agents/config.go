@@ -47,11 +47,16 @@ type AgentConfig struct {
 	// MaxParallelTools is how many tools run at once in one chat. Default 8.
 	MaxParallelTools int
 	// ToolTimeout is how long one tool call may take. Default 5 minutes. It
-	// does not apply to delegate: a sub-agent has bounds of its own.
+	// does not apply to delegate, which has DelegateTimeout.
 	ToolTimeout time.Duration
+	// DelegateTimeout is how long a sub-agent may go without a sign of life,
+	// which is any event in its stream. Default 15 minutes. Raise it above the
+	// ToolTimeout of sub-agents whose tools take longer.
+	DelegateTimeout time.Duration
 	// Timeout bounds a whole chat. Default none but the context's.
 	Timeout time.Duration
-	// Delegation bounds the work that one chat hands to sub-agents.
+	// Delegation bounds the work that one chat hands to sub-agents. For an
+	// agent that is itself a sub-agent, it can only narrow what it was given.
 	Delegation tools.Budget
 	// Hooks run around every tool call, the first outermost.
 	Hooks []tools.Hook
@@ -65,6 +70,7 @@ const (
 	DefaultMaxToolIterations = 25
 	DefaultMaxParallelTools  = 8
 	DefaultToolTimeout       = 5 * time.Minute
+	DefaultDelegateTimeout   = 15 * time.Minute
 )
 
 // withDefaults returns the config with nothing left to decide. Slices are
@@ -79,16 +85,19 @@ func (c AgentConfig) withDefaults() AgentConfig {
 	if c.ToolTimeout == 0 {
 		c.ToolTimeout = DefaultToolTimeout
 	}
+	if c.DelegateTimeout == 0 {
+		c.DelegateTimeout = DefaultDelegateTimeout
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.SubAgents = slices.Clone(c.SubAgents)
 	c.Hooks = slices.Clone(c.Hooks)
 	c.Tools = slices.Clone(c.Tools)
-	if c.Memory != nil {
+	if !core.IsNil(c.Memory) {
 		for _, t := range c.Memory.Tools() {
 			// Both may bring expand, and one is enough.
-			if t == nil || t.GetName() != tools.ExpandName || !hasTool(c.Tools, tools.ExpandName) {
+			if core.IsNil(t) || t.GetName() != tools.ExpandName || !hasTool(c.Tools, tools.ExpandName) {
 				c.Tools = append(c.Tools, t)
 			}
 		}
@@ -100,20 +109,25 @@ func (c AgentConfig) withDefaults() AgentConfig {
 }
 
 func hasTool(ts []llms.Tool, name string) bool {
-	return slices.ContainsFunc(ts, func(t llms.Tool) bool { return t != nil && t.GetName() == name })
+	return slices.ContainsFunc(ts, func(t llms.Tool) bool { return !core.IsNil(t) && t.GetName() == name })
 }
 
 // check reports everything that is wrong with the config at once.
 func (c AgentConfig) check() error {
 	var wrong []error
-	if c.LLMEngine == nil {
+	if core.IsNil(c.LLMEngine) {
 		wrong = append(wrong, errors.New("LLMEngine is missing: an agent needs a model"))
 	}
 	if strings.TrimSpace(c.AgentName) == "" {
 		wrong = append(wrong, errors.New("AgentName is missing"))
+	} else if err := core.CheckName(c.AgentName); err != nil {
+		wrong = append(wrong, fmt.Errorf("AgentName: %w", err))
 	}
-	if c.MaxToolIterations < 0 || c.MaxParallelTools < 0 || c.MaxTokens < 0 || c.ToolTimeout < 0 || c.Timeout < 0 {
-		wrong = append(wrong, errors.New("MaxToolIterations, MaxParallelTools, MaxTokens, ToolTimeout and Timeout must not be negative"))
+	if c.Memory != nil && core.IsNil(c.Memory) {
+		wrong = append(wrong, fmt.Errorf("Memory is a nil %T: leave it out for chats that stand alone", c.Memory))
+	}
+	if c.MaxToolIterations < 0 || c.MaxParallelTools < 0 || c.MaxTokens < 0 || c.ToolTimeout < 0 || c.DelegateTimeout < 0 || c.Timeout < 0 {
+		wrong = append(wrong, errors.New("MaxToolIterations, MaxParallelTools, MaxTokens, ToolTimeout, DelegateTimeout and Timeout must not be negative"))
 	}
 	seen := map[string]bool{}
 	for i, t := range c.Tools {
@@ -126,51 +140,5 @@ func (c AgentConfig) check() error {
 		}
 		seen[t.GetName()] = true
 	}
-	return errors.Join(append(wrong, c.checkSubAgents()...)...)
-}
-
-func (c AgentConfig) checkSubAgents() []error {
-	var wrong []error
-	seen := map[string]bool{}
-	for i, s := range c.SubAgents {
-		switch {
-		case s == nil:
-			wrong = append(wrong, fmt.Errorf("sub-agent number %d is nil", i+1))
-			continue
-		case strings.TrimSpace(s.Name()) == "":
-			wrong = append(wrong, fmt.Errorf("sub-agent number %d has no name", i+1))
-		case seen[s.Name()]:
-			wrong = append(wrong, fmt.Errorf("two sub-agents are named %q: a model could not tell them apart", s.Name()))
-		}
-		seen[s.Name()] = true
-		if broken, ok := s.(interface{ Err() error }); ok && broken.Err() != nil {
-			wrong = append(wrong, fmt.Errorf("sub-agent %q: %w", s.Name(), broken.Err()))
-		}
-		if err := findCycle([]string{c.AgentName}, s); err != nil {
-			wrong = append(wrong, err)
-		}
-	}
-	return wrong
-}
-
-// findCycle follows sub-agents that name their own. Agents are told apart by
-// name, because that is what a model delegates to.
-func findCycle(path []string, s core.SubAgent) error {
-	path = append(slices.Clone(path), s.Name())
-	if slices.Contains(path[:len(path)-1], s.Name()) {
-		return fmt.Errorf("sub-agent cycle: %s", strings.Join(path, " → "))
-	}
-	owner, ok := s.(interface{ SubAgents() []core.SubAgent })
-	if !ok {
-		return nil
-	}
-	for _, next := range owner.SubAgents() {
-		if next == nil {
-			continue
-		}
-		if err := findCycle(path, next); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(append(wrong, checkSubAgents(c.AgentName, c.SubAgents)...)...)
 }

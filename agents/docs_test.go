@@ -130,7 +130,7 @@ func TestDocsListEverySettingWithItsDefault(t *testing.T) {
 	}
 	for field, value := range map[string]any{
 		"MaxToolIterations": agents.DefaultMaxToolIterations, "MaxParallelTools": agents.DefaultMaxParallelTools,
-		"ToolTimeout": agents.DefaultToolTimeout, "Depth": tools.DefaultDepth, "Handoffs": tools.DefaultHandoffs,
+		"ToolTimeout": agents.DefaultToolTimeout, "DelegateTimeout": agents.DefaultDelegateTimeout, "Depth": tools.DefaultDepth, "Handoffs": tools.DefaultHandoffs,
 		"Tokens": tools.DefaultTokens,
 	} {
 		if want := fmt.Sprintf("| `%s` | %v |", field, value); !strings.Contains(text, want) {

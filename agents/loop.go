@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/llms"
@@ -16,6 +19,13 @@ var ErrTooManyIterations = errors.New("the limit of tool iterations is reached")
 
 // ErrRefused ends a chat whose model would not answer.
 var ErrRefused = errors.New("the model refused to answer")
+
+// ErrEmpty ends a chat whose model said nothing, or nothing but its reasoning.
+var ErrEmpty = errors.New("the model gave an empty answer")
+
+// ErrSharedMemory ends a chat of a sub-agent that has the memory of an agent
+// which waits for it: what it said would stand between a call and its result.
+var ErrSharedMemory = errors.New("the memory belongs to an agent that waits for this one: give each its own")
 
 // MetaInterrupted is the key in a message's Meta that marks an answer that
 // broke off, because the call failed or was canceled.
@@ -40,14 +50,19 @@ func (a *Agent) chat(ctx context.Context, m llms.Message, emit func(core.Event))
 	c := &chat{Agent: a, memory: a.config.Memory, scope: tools.ScopeFrom(ctx), emit: emit}
 	if c.memory == nil {
 		c.memory = NewTranscript()
-	} else if err := a.takeTurn(ctx); err != nil {
-		return "", err
 	} else {
-		defer func() { <-a.turn }()
+		held, done, err := a.takeTurn(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer done()
+		ctx = held
 	}
 	if c.scope == nil {
 		c.scope = tools.NewScope(a.config.Delegation)
 		ctx = tools.WithScope(ctx, c.scope)
+	} else {
+		ctx = tools.WithScope(ctx, c.scope.Narrow(a.config.Delegation))
 	}
 	if err := c.memory.Append(ctx, m); err != nil {
 		return "", fmt.Errorf("recording the message: %w", err)
@@ -55,15 +70,27 @@ func (a *Agent) chat(ctx context.Context, m llms.Message, emit func(core.Event))
 	return c.loop(ctx)
 }
 
-// takeTurn waits until no other chat of this agent writes to its memory: a
-// conversation is a sequence, and a tool call must be followed by its result.
-func (a *Agent) takeTurn(ctx context.Context) error {
-	select {
-	case a.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return gaveUp(ctx)
+// heldKey is the key of the memories that a chat and those above it hold.
+type heldKey struct{}
+
+// takeTurn waits until no other chat writes to the agent's memory. The context
+// it returns tells sub-agents who has it.
+func (a *Agent) takeTurn(ctx context.Context) (held context.Context, done func(), err error) {
+	memory := a.config.Memory
+	above, _ := ctx.Value(heldKey{}).([]Memory)
+	for _, m := range above {
+		if reflect.ValueOf(m).Comparable() && m == memory {
+			return ctx, nil, ErrSharedMemory
+		}
 	}
+	take := a.turns.take
+	if taker, ok := memory.(TurnTaker); ok {
+		take = taker.TakeTurn
+	}
+	if done, err = take(ctx); err != nil {
+		return ctx, nil, err
+	}
+	return context.WithValue(ctx, heldKey{}, append(slices.Clone(above), memory)), done, nil
 }
 
 func gaveUp(ctx context.Context) error {
@@ -88,10 +115,7 @@ func (c *chat) loop(ctx context.Context) (string, error) {
 		}
 		calls := answer.Message.ToolCalls()
 		if len(calls) == 0 {
-			if answer.Stop == llms.StopRefusal {
-				return "", ErrRefused
-			}
-			return answer.Message.PlainText(), nil
+			return finalText(answer)
 		}
 		if round >= c.config.MaxToolIterations {
 			err := fmt.Errorf("%w: %d rounds", ErrTooManyIterations, c.config.MaxToolIterations)
@@ -101,6 +125,22 @@ func (c *chat) loop(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// finalText returns the answer that ends a chat, or why there is none.
+func finalText(answer llms.Response) (string, error) {
+	text := answer.Message.PlainText()
+	switch said := strings.TrimSpace(text); {
+	case answer.Stop == llms.StopRefusal && said != "":
+		return "", fmt.Errorf("%w: %s", ErrRefused, said)
+	case answer.Stop == llms.StopRefusal:
+		return "", ErrRefused
+	case said == "" && answer.Stop == llms.StopLength:
+		return "", fmt.Errorf("%w: it ran into the limit of tokens before its first word (see MaxTokens)", ErrEmpty)
+	case said == "":
+		return "", ErrEmpty
+	}
+	return text, nil
 }
 
 // ask calls the model once and records its answer.
@@ -115,7 +155,7 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 	})
 	// What was spent was spent, also where the answer broke off.
 	if usage := answer.Usage; err == nil || usage != (llms.Usage{}) {
-		c.emit(core.Event{Kind: core.EventUsage, Usage: &usage})
+		c.emit(core.Event{Kind: core.EventUsage, Usage: &usage, Stop: answer.Stop})
 	}
 	if c.scope.Delegated() {
 		c.scope.Charge(answer.Usage)
@@ -123,7 +163,9 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 	if err != nil {
 		return answer, errors.Join(err, c.recordPartial(ctx, answer.Message))
 	}
-	if len(answer.Message.Parts) > 0 { // providers refuse an empty message when it is sent back
+	// Providers refuse an empty message, and one of just reasoning, when it is
+	// sent back.
+	if len(answer.Message.ToolCalls()) > 0 || strings.TrimSpace(answer.Message.PlainText()) != "" {
 		if err := c.memory.Append(ctx, answer.Message); err != nil {
 			return answer, fmt.Errorf("recording the answer: %w", err)
 		}
@@ -190,7 +232,7 @@ func (c *chat) record(ctx context.Context, calls []llms.ToolCall, results []core
 }
 
 func resultMessage(call llms.ToolCall, r core.Result) llms.Message {
-	m := llms.Result(call.ID, call.Name, r.Text, r.IsError)
+	m := llms.Result(call.ID, call.Name, r.ModelText(), r.IsError)
 	result := m.Parts[0].Result
 	for _, b := range r.Blobs {
 		result.Output = append(result.Output, llms.Part{Kind: llms.PartBlob,

@@ -96,8 +96,8 @@ func TestWhatTheModelCanMendReachesTheModel(t *testing.T) {
 		{"broken JSON", "foo", `{"echo":`, "Error: the arguments of tool 'foo' are not a JSON object: unexpected EOF. Send one JSON object", true},
 		{"no object", "foo", `["x"]`, "Error: the arguments of tool 'foo' are not a JSON object: json: cannot unmarshal array into Go value of type map[string]interface {}. Send one JSON object", true},
 		{"two values", "foo", `{"echo":"x"}{}`, "Error: the arguments of tool 'foo' are more than one JSON value. Send one JSON object", true},
-		{"nothing", "own", ``, "in its own words", true},
-		{"null", "own", `null`, "in its own words", true},
+		{"nothing", "own", ``, "Error: in its own words", true},
+		{"null", "own", `null`, "Error: in its own words", true},
 		{"bad arguments", "foo", `{"echo":7}`, `Error: bad arguments for tool 'foo': argument "echo" must be a string, got 7`, true},
 		{"error", "fails", `{}`, "Error: no luck", true},
 		{"panic", "panics", `{}`, "Error: tool 'panics' crashed: ouch", true},
@@ -333,21 +333,50 @@ func TestTheCostOfABrokenCallIsReported(t *testing.T) {
 	}
 }
 
-func TestAnEmptyAnswerIsNotRecorded(t *testing.T) {
-	memory := agents.NewTranscript()
-	agent, _ := build(t, agents.AgentConfig{Memory: memory}, llmtest.Reply{})
-	if text, err := agent.ChatStream("go").Start().Text(); text != "" || err != nil {
-		t.Errorf("got %q, %v", text, err)
+func TestAnEmptyAnswerIsAnErrorAndNotRecorded(t *testing.T) {
+	tests := map[string]struct {
+		reply llmtest.Reply
+		want  string
+	}{
+		"nothing":             {llmtest.Reply{}, "empty answer"},
+		"blanks":              {llmtest.Say(" \n"), "empty answer"},
+		"just reasoning":      {llmtest.Reply{Reasoning: "hm"}, "empty answer"},
+		"cut before it began": {llmtest.Reply{Reasoning: "hm", Stop: llms.StopLength}, "limit of tokens"},
 	}
-	if got := len(memory.Messages()); got != 1 {
-		t.Errorf("%d messages are recorded", got)
+	for name, test := range tests {
+		memory := agents.NewTranscript()
+		agent, _ := build(t, agents.AgentConfig{Memory: memory}, test.reply)
+		if text, err := agent.ChatStream("go").Start().Text(); text != "" || !errors.Is(err, agents.ErrEmpty) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+		if got := len(memory.Messages()); got != 1 {
+			t.Errorf("%s: %d messages are recorded", name, got)
+		}
+	}
+}
+
+// A reader can tell an answer that was cut from one that is whole, also where
+// a sub-agent's was.
+func TestTheEndSaysWhyTheModelStopped(t *testing.T) {
+	cut := llmtest.Reply{Text: "The answer is", Stop: llms.StopLength}
+	agent, _ := build(t, agents.AgentConfig{}, cut)
+	if last := agent.ChatStream("go").Start().Wait(); last.Err != nil || last.Stop != core.StopLength {
+		t.Errorf("a cut answer: %q, %v", last.Stop, last.Err)
+	}
+	helper, _ := build(t, agents.AgentConfig{AgentName: "helper"}, cut)
+	agent, _ = build(t, agents.AgentConfig{SubAgents: []core.SubAgent{helper}},
+		llmtest.Call("delegate", delegation("helper", "count", "")), llmtest.Say("whole"))
+	if last := agent.ChatStream("go").Start().Wait(); last.Err != nil || last.Stop != core.StopEnd {
+		t.Errorf("a whole answer after a helper's that was cut: %q, %v", last.Stop, last.Err)
 	}
 }
 
 func TestRefusalIsAnError(t *testing.T) {
-	agent, _ := build(t, agents.AgentConfig{}, llmtest.Reply{Stop: llms.StopRefusal})
-	if _, err := agent.ChatStream("go").Start().Text(); !errors.Is(err, agents.ErrRefused) {
-		t.Errorf("got %v", err)
+	for text, want := range map[string]string{"": "refused to answer", "I will not.": "refused to answer: I will not."} {
+		agent, _ := build(t, agents.AgentConfig{}, llmtest.Reply{Text: text, Stop: llms.StopRefusal})
+		if _, err := agent.ChatStream("go").Start().Text(); !errors.Is(err, agents.ErrRefused) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 
@@ -388,5 +417,35 @@ func TestToolsSeeTheAgentAndHooksSeeTheTools(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"look"}, hooked); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A tool that calls another goes through the hooks too; what explains itself
+// is found through them.
+func TestToolsAreReachedThroughTheirHooks(t *testing.T) {
+	proxy := tool("proxy", func(ctx context.Context, _ map[string]any) (core.Result, error) {
+		ac := core.AgentContextFrom(ctx)
+		for _, other := range ac.Tools() {
+			if other.GetName() == "foo" {
+				return core.TextResult("foo said " + other.Call(ac, map[string]any{"echo": "x"})), nil
+			}
+		}
+		return core.Result{}, errors.New("no foo")
+	})
+	agent, engine := build(t, agents.AgentConfig{
+		Tools: []llms.Tool{tools.NewFooTool(), proxy, tools.NewExpandTool()},
+		Hooks: []tools.Hook{{Before: func(_ context.Context, tool string, args map[string]any) (map[string]any, error) {
+			if tool == "foo" {
+				return nil, errors.New("foo is forbidden")
+			}
+			return args, nil
+		}}},
+	}, llmtest.Call("proxy", "{}").And("expand", map[string]any{"subject_type": "tool", "subject_name": "foo"}), llmtest.Say("ok"))
+	if _, err := agent.ChatStream("go").Start().Text(); err != nil {
+		t.Fatal(err)
+	}
+	got := toolOutputs(engine.Requests()[1])
+	if got[0] != "foo said Error: foo is forbidden" || !strings.HasPrefix(got[1], "=== TOOL: foo ===") {
+		t.Errorf("the model reads %q", got)
 	}
 }

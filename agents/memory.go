@@ -12,6 +12,10 @@ import (
 // Memory is what an agent remembers a conversation with. It is asked for the
 // context before every call of the model, so that it may bound what the model
 // sees; what was appended is never taken back.
+//
+// A conversation is a sequence in which a tool call is followed by its result,
+// so the chats of an agent take turns on its memory. Chats of several agents
+// do so if the memory is a [TurnTaker].
 type Memory interface {
 	// Append records messages at the end of the conversation. A chat whose
 	// messages cannot be recorded ends with the error.
@@ -26,16 +30,55 @@ type Memory interface {
 	Tools() []core.Tool
 }
 
+// TurnTaker is a Memory that several agents may share: it, and not each of
+// them, decides whose turn it is.
+type TurnTaker interface {
+	// TakeTurn waits until no other chat has the turn, or ctx ends. The chat
+	// that took the turn gives it back with done.
+	TakeTurn(ctx context.Context) (done func(), err error)
+}
+
+// turns lets one chat through at a time.
+type turns chan struct{}
+
+func newTurns() turns { return make(turns, 1) }
+
+func (t turns) take(ctx context.Context) (done func(), err error) {
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, gaveUp(ctx)
+	}
+}
+
 // Transcript is a Memory that keeps every message in process and shows them
 // all. Its zero value is empty and ready.
 type Transcript struct {
 	mu       sync.Mutex
+	turns    turns // made when it is first needed
 	messages []llms.Message
 }
+
+var (
+	_ Memory    = (*Transcript)(nil)
+	_ TurnTaker = (*Transcript)(nil)
+)
 
 // NewTranscript returns a memory that begins with the given messages.
 func NewTranscript(ms ...llms.Message) *Transcript {
 	return &Transcript{messages: slices.Clone(ms)}
+}
+
+// TakeTurn implements [TurnTaker].
+func (t *Transcript) TakeTurn(ctx context.Context) (done func(), err error) {
+	t.mu.Lock()
+	if t.turns == nil {
+		t.turns = newTurns()
+	}
+	turns := t.turns
+	t.mu.Unlock()
+	return turns.take(ctx)
 }
 
 // Append implements [Memory].

@@ -82,6 +82,53 @@ func TestChatsOnOneMemoryTakeTurns(t *testing.T) {
 	}
 }
 
+// Agents that share a memory take turns too.
+func TestAgentsOnOneMemoryTakeTurns(t *testing.T) {
+	var memory agents.Transcript
+	var chats sync.WaitGroup
+	for i := range 8 {
+		engine := llmtest.NewEngine(func(r llms.Request) llmtest.Reply {
+			if r.Messages[len(r.Messages)-1].Role == llms.RoleUser {
+				return llmtest.Call("foo", `{"echo":"x"}`)
+			}
+			return llmtest.Say("ok")
+		})
+		agent, err := agents.New(agents.AgentConfig{LLMEngine: engine, AgentName: fmt.Sprint(i), Memory: &memory, Tools: []llms.Tool{tools.NewFooTool()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			chats.Go(func() {
+				if _, err := agent.ChatStream("go").Start().Text(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	chats.Wait()
+	for i, m := range memory.Messages() {
+		if want := []llms.Role{llms.RoleUser, llms.RoleAssistant, llms.RoleTool, llms.RoleAssistant}[i%4]; m.Role != want {
+			t.Fatalf("message %d is by %s", i, m.Role)
+		}
+	}
+}
+
+// A sub-agent on its caller's memory could only wait for it for ever, or speak
+// between a call and its result. It is told apart at once.
+func TestASubAgentOnItsCallersMemoryFails(t *testing.T) {
+	memory := agents.NewTranscript()
+	helper, _ := build(t, agents.AgentConfig{AgentName: "helper", Memory: memory}, llmtest.Say("never"))
+	root, engine := build(t, agents.AgentConfig{Memory: memory, SubAgents: []core.SubAgent{helper}},
+		llmtest.Call("delegate", delegation("helper", "work", "")), llmtest.Say("ok"))
+	if text, err := root.ChatStream("go").Start().Text(); text != "ok" || err != nil {
+		t.Fatalf("got %q, %v", text, err)
+	}
+	if got := toolOutputs(engine.Requests()[1]); !strings.Contains(got[0], agents.ErrSharedMemory.Error()) {
+		t.Errorf("the root reads %q", got)
+	}
+	checkPairs(t, memory.Messages())
+}
+
 func TestWaitingForATurnCanBeCanceled(t *testing.T) {
 	started := make(chan struct{})
 	release := make(chan struct{})

@@ -1,10 +1,13 @@
 package agents_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -121,5 +124,76 @@ func TestASubAgentErrorKeepsItsClass(t *testing.T) {
 	var failed *llms.Error
 	if !errors.As(err, &failed) || failed.Class != llms.ClassAuth {
 		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// An agent that may not delegate may not when it is a sub-agent either,
+// whatever the agent above it may.
+func TestASubAgentsOwnBudgetBinds(t *testing.T) {
+	for _, own := range []tools.Budget{{Depth: -1}, {Handoffs: -1}, {Tokens: -1}} {
+		leaf, leafEngine := build(t, agents.AgentConfig{AgentName: "leaf"}, llmtest.Say("done"))
+		middle, middleEngine := build(t, agents.AgentConfig{AgentName: "middle", SubAgents: []core.SubAgent{leaf}, Delegation: own},
+			llmtest.Call("delegate", delegation("leaf", "look at file b", "file c")), llmtest.Say("by myself"))
+		root, _ := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{middle}},
+			llmtest.Call("delegate", delegation("middle", "look at everything in the repository", "")), llmtest.Say("ok"))
+		if text, err := root.ChatStream("go").Start().Text(); text != "ok" || err != nil {
+			t.Fatalf("%+v: %q, %v", own, text, err)
+		}
+		if got := len(leafEngine.Requests()); got != 0 {
+			t.Errorf("%+v: the leaf was asked", own)
+		}
+		if got := toolOutputs(middleEngine.Requests()[1]); !strings.HasSuffix(got[0], "do the task yourself") {
+			t.Errorf("%+v: the sub-agent reads %q", own, got)
+		}
+	}
+}
+
+// worker is a sub-agent that says a word, after a pause, for each of the
+// given ones; a negative pause is for ever.
+type worker struct {
+	seedAgent
+	pauses []time.Duration
+	freed  chan struct{} // ends the pauses that are for ever
+}
+
+func (w *worker) ChatStream(string) core.IResponseChStarter {
+	return core.StarterFunc(func(_ context.Context, emit func(core.Event)) (string, error) {
+		for _, pause := range w.pauses {
+			if pause < 0 {
+				<-w.freed // deaf to its context
+			}
+			time.Sleep(pause)
+			emit(core.Event{Kind: core.EventText, Text: "working "})
+		}
+		return "done", nil
+	})
+}
+
+func TestAStuckSubAgentIsGivenUp(t *testing.T) {
+	const minute = time.Minute
+	tests := []struct {
+		name   string
+		pauses []time.Duration
+		want   string
+	}{
+		{"long but lively", []time.Duration{9 * minute, 9 * minute, 9 * minute}, "done"},
+		{"stuck from the start", []time.Duration{-1}, "Error: the sub-agent showed no sign of life for 10m0s and was given up"},
+		{"stuck in the middle", []time.Duration{minute, -1}, "Error: the sub-agent showed no sign of life for 10m0s and was given up"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				helper := &worker{seedAgent{agentName: "helper"}, test.pauses, make(chan struct{})}
+				root, engine := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{helper}, ToolTimeout: minute, DelegateTimeout: 10 * minute},
+					llmtest.Call("delegate", delegation("helper", "work", "")), llmtest.Say("ok"))
+				if text, err := root.ChatStream("go").Start().Text(); text != "ok" || err != nil {
+					t.Errorf("got %q, %v", text, err)
+				}
+				if diff := cmp.Diff([]string{test.want}, toolOutputs(engine.Requests()[1])); diff != "" {
+					t.Errorf("the root reads (-want +got):\n%s", diff)
+				}
+				close(helper.freed)
+			})
+		})
 	}
 }
