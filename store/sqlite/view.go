@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -35,13 +37,39 @@ func scanItem(s *sqlite3.Stmt) (viewItem, error) {
 	it.Depth = s.ColumnInt(6)
 	it.Stub = s.ColumnBool(7)
 	if links := s.ColumnRawText(8); len(links) > 0 {
-		var l [2][]string
-		if err := json.Unmarshal(links, &l); err != nil {
+		var err error
+		if it.Calls, it.Results, err = parseLinks(links); err != nil {
 			return it, fmt.Errorf("view item %s: links: %w", it.Node, err)
 		}
-		it.Calls, it.Results = l[0], l[1]
 	}
 	return it, nil
+}
+
+// parseLinks decodes what linksOf encodes: a list of two lists of ids. Reading
+// a view is mostly this, and ids hardly ever need escapes, so the usual form
+// is read by hand.
+func parseLinks(b []byte) (calls, results []string, err error) {
+	if bytes.IndexByte(b, '\\') >= 0 {
+		var l [2][]string
+		err := json.Unmarshal(b, &l)
+		return l[0], l[1], err
+	}
+	lists := [2]*[]string{&calls, &results}
+	n := 0
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			end := bytes.IndexByte(b[i+1:], '"')
+			if end < 0 || n > 1 {
+				return nil, nil, errors.New("not a list of ids")
+			}
+			*lists[n] = append(*lists[n], string(b[i+1:i+1+end]))
+			i += 1 + end
+		case ']', 'n': // the end of a list, or null in its place
+			n++
+		}
+	}
+	return calls, results, nil
 }
 
 // linksOf encodes the tool calls that a message makes and answers.
