@@ -1,177 +1,25 @@
 package ingest
 
 import (
-	"context"
 	"crypto/sha256"
-	"slices"
-
-	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
 )
 
-// stored is a message of the view, by what it says.
-type stored struct {
-	id   store.MessageID
-	hash [sha256.Size]byte
+// alignment says which stored message each message of a history is: its
+// place in the list of stored ones, or -1.
+type alignment struct {
+	of []int
+	// doubtful counts messages at the beginning of the history that equal the
+	// newest stored ones, too few to be sure that they are the same. They are
+	// stored, and flagged.
+	doubtful int
 }
 
-// align finds how a history without ids lies over what is stored.
-func (in *Ingester) align(ctx context.Context, id store.ConversationID, history []Input, full bool) (matched, error) {
-	hashes := lazyHashes(history)
-	if !full {
-		tail, err := in.tail(ctx, id, window)
-		if err != nil {
-			return matched{}, err
-		}
-		if m, ok := matchTail(tail, hashes); ok {
-			return m, nil
-		}
+func unaligned(n int) alignment {
+	a := alignment{of: make([]int, n)}
+	for i := range a.of {
+		a.of[i] = -1
 	}
-	all, err := in.tail(ctx, id, 0)
-	if err != nil {
-		return matched{}, err
-	}
-	return matchAll(all, hashes), nil
-}
-
-// tail returns the newest messages of the active branch, oldest first: n of
-// them, or with 0 all, those beneath summaries included.
-func (in *Ingester) tail(ctx context.Context, id store.ConversationID, n int) ([]stored, error) {
-	view, err := in.store.View(ctx, id, store.Window{Newest: n})
-	if err != nil {
-		return nil, err
-	}
-	var nodes []store.Node
-	for _, it := range view.Items {
-		if it.IsSummary() && n > 0 {
-			nodes = nodes[:0] // the messages after the last summary are a run
-			continue
-		}
-		nodes = append(nodes, it.Node)
-	}
-	var all []stored
-	for _, node := range nodes {
-		if all, err = in.appendStored(ctx, all, node); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func (in *Ingester) appendStored(ctx context.Context, all []stored, n store.Node) ([]stored, error) {
-	if n.IsSummary() {
-		sources, err := in.store.Sources(ctx, n.Summary)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range sources {
-			if all, err = in.appendStored(ctx, all, s); err != nil {
-				return nil, err
-			}
-		}
-		return all, nil
-	}
-	for m, err := range in.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{n.Message}}) {
-		if err != nil {
-			return nil, err
-		}
-		said, err := in.original(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, stored{id: m.ID, hash: identity(said)})
-	}
-	return all, nil
-}
-
-// original returns a message as it was said, externalised content included.
-func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message, error) {
-	if !hasRef(m.Body.Parts) {
-		return m.Body, nil
-	}
-	record, err := in.store.Record(ctx, m.ID)
-	if err != nil {
-		return llms.Message{}, err
-	}
-	said, err := llms.Decode(m.Format, m.Body.Role, record)
-	if err != nil {
-		// A record of a host's own shape: its references are all there is to
-		// compare, and they name what they stand for.
-		return m.Body, nil
-	}
-	return said, nil
-}
-
-func hasRef(parts []llms.Part) bool {
-	return slices.ContainsFunc(parts, func(p llms.Part) bool {
-		return p.Ref != nil || p.Result != nil && hasRef(p.Result.Output)
-	})
-}
-
-// lazyHashes returns the identity of each message of a history, computed when
-// it is first asked for.
-func lazyHashes(history []Input) hashes {
-	memo := make([]*[sha256.Size]byte, len(history))
-	return hashes{n: len(history), at: func(i int) [sha256.Size]byte {
-		if memo[i] == nil {
-			sum := identity(history[i].Message)
-			memo[i] = &sum
-		}
-		return *memo[i]
-	}}
-}
-
-type hashes struct {
-	n  int
-	at func(i int) [sha256.Size]byte
-}
-
-// matchTail looks for the whole of a window of stored messages near the end
-// of the history. It only answers when there is no doubt.
-func matchTail(tail []stored, h hashes) (matched, bool) {
-	if len(tail) < window {
-		return matched{}, false
-	}
-	for end := h.n; end >= len(tail) && end > h.n-4*window; end-- {
-		if runBefore(tail, h, end) == len(tail) {
-			return matched{same: end}, true
-		}
-	}
-	return matched{}, false
-}
-
-// runBefore counts how many messages before end are those at the end of what
-// is stored.
-func runBefore(tail []stored, h hashes, end int) int {
-	n := 0
-	for n < len(tail) && n < end && h.at(end-1-n) == tail[len(tail)-1-n].hash {
-		n++
-	}
-	return n
-}
-
-// matchAll finds the longest run of history messages that ends what is
-// stored; failing that, the longest common beginning.
-func matchAll(all []stored, h hashes) matched {
-	if len(all) == 0 {
-		return matched{}
-	}
-	best, end := longestRun(all, h)
-	if best == len(all) || best == h.n || best >= sure {
-		return matched{loose: end - best, same: best}
-	}
-	shared := 0
-	for shared < len(all) && shared < h.n && h.at(shared) == all[shared].hash {
-		shared++
-	}
-	if shared == 0 {
-		return matched{doubtful: best}
-	}
-	m := matched{same: shared}
-	if shared < len(all) && shared < h.n {
-		m.rewind = &all[shared-1].id
-	}
-	return m
+	return a
 }
 
 // sure is how many messages in a row must be equal to be taken as the same
@@ -179,18 +27,85 @@ func matchAll(all []stored, h hashes) matched {
 // nothing.
 const sure = 3
 
+// align finds the longest run of history messages that ends what is stored;
+// failing that, the longest common beginning.
+//
+// The end of a history may also equal the newest stored messages in a shorter
+// run. That is what a history looks like that was stored before, together
+// with a head that is kept elsewhere: it is returned as repeat, for the
+// caller to take if the head proves to be stored.
+func align(all []stored, h []hash) (main alignment, repeat *alignment) {
+	if len(all) == 0 || len(h) == 0 {
+		return unaligned(len(h)), nil
+	}
+	best, end, whole := longestRun(all, h)
+	if whole > 0 && end != len(h) {
+		again := alignRun(all, h, whole, len(h))
+		repeat = &again
+	}
+	if best == len(all) || best == len(h) || best >= sure {
+		return alignRun(all, h, best, end), repeat
+	}
+	main = unaligned(len(h))
+	if shared := common(all, h); shared > 0 {
+		for i := range shared {
+			main.of[i] = i
+		}
+		return main, repeat
+	}
+	main.doubtful = best
+	return main, repeat
+}
+
+func common(all []stored, h []hash) int {
+	n := 0
+	for n < len(all) && n < len(h) && h[n] == all[n].hash {
+		n++
+	}
+	return n
+}
+
+// alignRun aligns the run of n messages before end with the newest stored
+// ones. Before the run, the common beginning is the same too; and what lies
+// between them is stored if it is there as often as the history has it: hosts
+// drop messages from the middle, edit them and put notes between them.
+func alignRun(all []stored, h []hash, n, end int) alignment {
+	a := unaligned(len(h))
+	head, older := end-n, len(all)-n
+	for i := range n {
+		a.of[head+i] = older + i
+	}
+	shared := common(all[:older], h[:head])
+	for i := range shared {
+		a.of[i] = i
+	}
+	between := map[hash][]int{}
+	for i := shared; i < older; i++ {
+		between[all[i].hash] = append(between[all[i].hash], i)
+	}
+	for i := shared; i < head; i++ {
+		if at := between[h[i]]; len(at) > 0 {
+			a.of[i], between[h[i]] = at[0], at[1:]
+		}
+	}
+	return a
+}
+
+type hash = [sha256.Size]byte
+
 // longestRun returns the longest run of history messages that are the newest
-// stored ones, and where it ends. It is the Z-function of both read
-// backwards, so that repeated messages do not make it quadratic.
-func longestRun(all []stored, h hashes) (best, end int) {
+// stored ones, and where it first ends; and the length of the run that ends
+// the history. It is the Z-function of both read backwards, so that repeated
+// messages do not make it quadratic.
+func longestRun(all []stored, h []hash) (best, end, whole int) {
 	n := len(all)
-	text := make([][sha256.Size]byte, 0, n+1+h.n)
+	text := make([]hash, 0, n+1+len(h))
 	for i := n - 1; i >= 0; i-- {
 		text = append(text, all[i].hash)
 	}
-	text = append(text, [sha256.Size]byte{}) // no message has this hash
-	for i := h.n - 1; i >= 0; i-- {
-		text = append(text, h.at(i))
+	text = append(text, hash{}) // no message has this hash
+	for i := len(h) - 1; i >= 0; i-- {
+		text = append(text, h[i])
 	}
 	z := make([]int, len(text))
 	for i, l, r := 1, 0, 0; i < len(text); i++ {
@@ -205,9 +120,33 @@ func longestRun(all []stored, h hashes) (best, end int) {
 		}
 	}
 	for i := n + 1; i < len(text); i++ {
-		if z[i] > best {
-			best, end = z[i], h.n-(i-n-1)
+		if z[i] > 0 && z[i] >= best {
+			best, end = z[i], len(h)-(i-n-1)
 		}
 	}
-	return best, end
+	return best, end, z[n+1]
+}
+
+// alongBranch returns which of the messages off the active branch the history
+// goes on with, as places in off, oldest first. It is a guess, to be proved
+// by making the branch active.
+func alongBranch(off []stored, h []hash) []int {
+	const tries = 16 // a word that is said all the time must not make it quadratic
+	var best []int
+	for start, left := len(off)-1, tries; start >= 0 && left > 0 && len(h) > 0; start-- {
+		if off[start].hash != h[0] {
+			continue
+		}
+		left--
+		run := []int{start}
+		for i := start + 1; i < len(off) && len(run) < len(h); i++ {
+			if off[i].hash == h[len(run)] {
+				run = append(run, i)
+			}
+		}
+		if len(run) > len(best) {
+			best = run
+		}
+	}
+	return best
 }

@@ -17,7 +17,6 @@ package ingest
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -120,9 +119,9 @@ func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, err
 	return ready, nil
 }
 
-// write stores prepared messages in the transaction of w.
+// write stores prepared messages in the transaction of w, in order.
 func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appended, error) {
-	rows := make([]store.NewMessage, len(ready))
+	done := make([]store.Appended, len(ready))
 	for i := range ready {
 		p := &ready[i]
 		for n, payload := range p.payloads {
@@ -134,26 +133,27 @@ func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appen
 				p.rename(expected, id)
 			}
 		}
-		rows[i] = p.row
-	}
-	done, err := w.Append(ctx, rows...)
-	if err != nil {
-		return nil, err
-	}
-	for i, a := range done {
-		if !a.Existed || a.SHA256 == rows[i].SHA256 {
-			continue
-		}
-		// The same id with other content: an edit in place, or ids that are
-		// not unique. Its own hash makes the second id just as stable.
-		again := rows[i]
-		again.Native += "~" + hex.EncodeToString(again.SHA256[:4])
-		again.Flags |= store.FlagDuplicate
-		second, err := w.Append(ctx, again)
+		a, err := put(ctx, w, p.row)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ready), err)
 		}
-		done[i] = second[0]
+		done[i] = a
 	}
 	return done, nil
+}
+
+// put stores one message. If its id is there with another record it is given
+// the next id, until one is free or has the very record.
+func put(ctx context.Context, w store.Writer, row store.NewMessage) (store.Appended, error) {
+	for {
+		done, err := w.Append(ctx, row)
+		if err != nil {
+			return store.Appended{}, err
+		}
+		if a := done[0]; !a.Existed || a.SHA256 == row.SHA256 {
+			return a, nil
+		}
+		row.Native = secondID(row.Native, row.SHA256)
+		row.Flags |= store.FlagDuplicate
+	}
 }
