@@ -95,10 +95,11 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 		for event, err := range m.engine.Stream(ctx, r) {
 			if err != nil {
 				failure = err
+				used = largest(used, usageOf(err))
 				break
 			}
-			if event.Kind == llms.EventEnd {
-				used = event.Usage
+			if event.Kind == llms.EventUsage || event.Kind == llms.EventEnd {
+				used = largest(used, event.Usage)
 			}
 			if left = !yield(event, nil); left {
 				break
@@ -113,6 +114,20 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 			yield(llms.Event{}, failure)
 		}
 	}
+}
+
+// usageOf is what a failed call is known to have cost.
+func usageOf(err error) llms.Usage {
+	var failed *llms.Error
+	if errors.As(err, &failed) {
+		return failed.Usage
+	}
+	return llms.Usage{}
+}
+
+// largest is the later of two totals of one call: totals only grow.
+func largest(a, b llms.Usage) llms.Usage {
+	return llms.Usage{InputTokens: max(a.InputTokens, b.InputTokens), OutputTokens: max(a.OutputTokens, b.OutputTokens)}
 }
 
 // allow refuses a call if the circuit is open or the day's cap could be

@@ -19,6 +19,7 @@ type model struct {
 	mu    sync.Mutex
 	calls int
 	fail  *llms.Error
+	cut   bool // breaks off after saying what the input cost
 }
 
 func (m *model) Name() string { return "test/model" }
@@ -29,6 +30,12 @@ func (m *model) Stream(context.Context, llms.Request) iter.Seq2[llms.Event, erro
 		m.calls++
 		fail := m.fail
 		m.mu.Unlock()
+		if m.cut {
+			if yield(llms.Event{Kind: llms.EventUsage, Usage: llms.Usage{InputTokens: 70}}, nil) {
+				yield(llms.Event{}, &llms.Error{Class: llms.ClassTransient, Provider: "test", Usage: llms.Usage{InputTokens: 70, OutputTokens: 10}})
+			}
+			return
+		}
 		if fail != nil {
 			yield(llms.Event{}, fail)
 			return
@@ -133,6 +140,25 @@ func TestTheCapHoldsForCallsAtTheSameTime(t *testing.T) {
 	wg.Wait()
 	if b.model.calls > 3 {
 		t.Errorf("%d calls of 100 tokens went through a cap of 300", b.model.calls)
+	}
+}
+
+// A call that breaks off has cost what is known of it.
+func TestBrokenCallsAreCounted(t *testing.T) {
+	b := newBed(t)
+	b.model.cut = true
+	if err := b.call(t, spend.Limits{}); err == nil {
+		t.Fatal("the call did not break off")
+	}
+	for range b.meter(t, spend.Limits{}).Stream(t.Context(), llms.Request{}) {
+		break // the reader leaves after the first event
+	}
+	all, err := spend.Ledger(t.Context(), b.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || all[0].Calls != 2 || all[0].InputTokens != 140 || all[0].OutputTokens != 10 {
+		t.Errorf("the ledger says %+v", all)
 	}
 }
 
