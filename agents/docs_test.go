@@ -82,10 +82,17 @@ func TestDocsLinkToPagesThatExist(t *testing.T) {
 	}
 }
 
+// Who looks for agents among the settings is told where they are.
+func TestSettingsPointToAgents(t *testing.T) {
+	if !strings.Contains(page(t, "CONFIG.md"), "](AGENTS_CONFIG.md)") {
+		t.Error("CONFIG.md does not link to AGENTS_CONFIG.md")
+	}
+}
+
 // Go in the documents is a part of a file that is compiled.
 func TestDocsShowCompiledCode(t *testing.T) {
 	var compiled []string
-	for _, pattern := range []string{"*_test.go", "../core/*_test.go", "../tools/*_test.go", "../examples/*.go", "../examples/*/*.go"} {
+	for _, pattern := range []string{"*_test.go", "../core/*.go", "../tools/*_test.go", "../examples/*.go", "../examples/*/*.go"} {
 		for _, path := range glob(t, pattern) {
 			raw, err := os.ReadFile(path)
 			if err != nil {
@@ -107,11 +114,12 @@ func TestDocsShowCompiledCode(t *testing.T) {
 	}
 }
 
-// squeezed is a text without what gofmt and Markdown may change.
+// squeezed is a text without what gofmt and Markdown may change, and without
+// lines that are just a comment.
 func squeezed(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
+		if line = strings.Join(strings.Fields(line), " "); line != "" && !strings.HasPrefix(line, "//") {
 			lines = append(lines, line)
 		}
 	}

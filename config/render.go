@@ -125,6 +125,8 @@ A setting comes from a flag, else the environment, else the configuration file, 
 The keys below are those of the file: ` + "`leaf_chunk_tokens` in the table `[compaction]`" + `. A key that is not listed here, a
 value of the wrong type or out of range is an error. Lists are comma-separated in the environment and arrays in
 the file.
+
+Agents that a Go program makes with ` + "`agents.NewAgent`" + ` are configured there: see [AGENTS_CONFIG.md](AGENTS_CONFIG.md).
 `)
 	section := ""
 	for _, s := range table {
