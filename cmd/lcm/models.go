@@ -29,11 +29,23 @@ func newModel(cfg *config.Config, provider, model string) (llms.Engine, error) {
 	m := cfg.Models
 	switch provider {
 	case "anthropic":
-		return anthropic.New(anthropic.Config{Model: model, APIKey: m.AnthropicAPIKey, BaseURL: m.AnthropicBaseURL})
+		key := keyFor(cfg, "models.anthropic_api_key", m.AnthropicAPIKey, "models.anthropic_base_url")
+		return anthropic.New(anthropic.Config{Model: model, APIKey: key, BaseURL: m.AnthropicBaseURL})
 	case "openai":
-		return openai.New(openai.Config{Model: model, APIKey: m.OpenAIAPIKey, BaseURL: m.OpenAIBaseURL})
+		key := keyFor(cfg, "models.openai_api_key", m.OpenAIAPIKey, "models.openai_base_url")
+		return openai.New(openai.Config{Model: model, APIKey: key, BaseURL: m.OpenAIBaseURL})
 	}
 	return nil, fmt.Errorf("provider %q is not known: it is anthropic or openai", provider)
+}
+
+// keyFor returns a key for a server. One that is only in the environment is
+// meant for the provider, not for an address that the configuration file
+// names.
+func keyFor(cfg *config.Config, key, value, url string) string {
+	if cfg.Origin(key) == config.FromEnv && cfg.Origin(url) == config.FromFile {
+		return ""
+	}
+	return value
 }
 
 // guessProvider tells by the name of a model who serves it.
