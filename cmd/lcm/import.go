@@ -22,7 +22,7 @@ type importReport struct {
 	Known        int                  `json:"known"`
 	Payloads     int64                `json:"payloads"`        // externalised
 	Loose        int                  `json:"loose,omitempty"` // before the part that matches; stored outside the view
-	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored after them
+	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored as they arrived
 	Rewound      bool                 `json:"rewound,omitempty"`
 	Torn         *torn                `json:"torn,omitempty"`
 	Untimed      *untimed             `json:"untimed,omitempty"`
@@ -160,7 +160,7 @@ func (a *app) store(ctx context.Context, ar *archive, src *source, plan survey, 
 	if err != nil {
 		return importReport{}, err
 	}
-	in, err := ar.newImporter(conv.ID, a.newBar("importing"),
+	in, err := ar.newImporter(conv, a.newBar("importing"),
 		importReport{Conversation: conv.ID, Key: key, Read: plan.messages, Torn: plan.torn, Untimed: plan.untimed})
 	if err != nil {
 		return importReport{}, err
@@ -199,7 +199,11 @@ func (a *app) printImport(name string, r importReport) error {
 
 // printFindings says in words what is out of the ordinary in an input.
 func (a *app) printFindings(name string, r importReport) {
-	if t := r.Torn; t != nil {
+	switch t := r.Torn; {
+	case t == nil:
+	case t.Bytes == 0:
+		a.warn("%s:%d: the input ends in the middle of a list; what is there of it is stored", name, t.Line)
+	default:
 		a.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, counted(t.Bytes, "byte", "bytes"))
 	}
 	if u := r.Untimed; u != nil {
@@ -214,14 +218,14 @@ func (a *app) printFindings(name string, r importReport) {
 		a.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
 	}
 	if r.Loose > 0 {
-		a.note("%s before the part that is known: stored and searchable, but not in the view", isOr(r.Loose))
+		a.note("%s before the part that is known: stored and searchable, but not in the view", newOnes(r.Loose))
 	}
 	if r.Late > 0 {
-		a.note("%s before some that were known: stored after those, in the order of arrival", isOr(r.Late))
+		a.note("%s before some that were known: stored in the order of their arrival", newOnes(r.Late))
 	}
 }
 
-func isOr(n int) string {
+func newOnes(n int) string {
 	if n == 1 {
 		return "1 new message stands"
 	}

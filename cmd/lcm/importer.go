@@ -39,10 +39,12 @@ type importer struct {
 	bytes int
 	done  int
 	fresh int // new since the last that was known
+
+	before int64 // messages that were there
 }
 
-func (ar *archive) newImporter(conv store.ConversationID, b *bar, r importReport) (*importer, error) {
-	in := &importer{archive: ar, guard: &guard{DB: ar.db}, conv: conv, bar: b, total: r.Read, held: maxHeld, report: r}
+func (ar *archive) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
+	in := &importer{archive: ar, guard: &guard{DB: ar.db}, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
 	var err error
 	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold)
 	return in, err
@@ -58,6 +60,9 @@ type guard struct {
 	*sqlite.DB
 	on   bool
 	head [sha256.Size]byte
+	// before is called before each write, if it is set: tests have others
+	// write there.
+	before func(context.Context) error
 }
 
 // watch has the writes from here on refused if the conversation moves.
@@ -69,6 +74,11 @@ func (g *guard) watch(ctx context.Context, id store.ConversationID) error {
 
 // Update implements [ingest.Store].
 func (g *guard) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
+	if g.before != nil {
+		if err := g.before(ctx); err != nil {
+			return err
+		}
+	}
 	var head [sha256.Size]byte
 	err := g.DB.Update(ctx, id, func(w store.Writer) error {
 		if g.on && w.Conversation().Head != g.head {
@@ -95,21 +105,25 @@ func (in *importer) run(ctx context.Context, src *source, plan survey) error {
 	if plan.ids {
 		return in.append(ctx, src, 0)
 	}
+	if src.size <= in.held {
+		return in.align(ctx, src)
+	}
 	for try := 1; ; try++ {
-		if err := in.guard.watch(ctx, in.conv); err != nil {
-			return err
+		err := in.goOn(ctx, src)
+		if errors.Is(err, errMoved) && try == maxTries {
+			return failed(exitFailure, "repeat the command when it is done", "%w", err)
 		}
-		err := in.alignOrContinue(ctx, src)
-		if !errors.Is(err, errMoved) || try == maxTries {
+		if !errors.Is(err, errMoved) {
 			return err
 		}
 		in.batch, in.bytes = in.batch[:0], 0
 	}
 }
 
-func (in *importer) alignOrContinue(ctx context.Context, src *source) error {
-	if src.size <= in.held {
-		return in.align(ctx, src)
+// goOn stores a history from where it continues what is there.
+func (in *importer) goOn(ctx context.Context, src *source) error {
+	if err := in.guard.watch(ctx, in.conv); err != nil {
+		return err
 	}
 	shared, differs, err := in.shared(ctx, src)
 	switch {
@@ -155,14 +169,16 @@ func (in *importer) flush(ctx context.Context) error {
 		return err
 	}
 	for _, d := range done.Messages {
-		if d.Existed {
-			in.report.Known++
-			in.report.Late += in.fresh
-			in.fresh = 0
-		} else {
+		switch {
+		case !d.Existed:
 			in.report.New++
 			in.fresh++
+			continue
+		case d.Seq <= in.before: // not one that the input itself has twice
+			in.report.Late += in.fresh
+			in.fresh = 0
 		}
+		in.report.Known++
 	}
 	in.done += len(in.batch)
 	in.batch, in.bytes = in.batch[:0], 0
@@ -210,6 +226,7 @@ func sameMessage(stored store.Message, m llms.Message) bool {
 
 // align has the whole history matched against what is stored.
 func (in *importer) align(ctx context.Context, src *source) error {
+	in.guard.on = false // Sync sees for itself whether the conversation has moved
 	var history []llms.Message
 	err := src.each(&transcript{name: src.name}, func(m llms.Message) error {
 		history = append(history, m)
@@ -224,7 +241,7 @@ func (in *importer) align(ctx context.Context, src *source) error {
 	}
 	in.report.New += len(done.Stored)
 	in.report.Known = len(history) - in.report.New
-	in.report.Loose, in.report.Rewound = done.Loose, done.Rewound != nil
+	in.report.Loose, in.report.Late, in.report.Rewound = done.Loose, done.Late, done.Rewound != nil
 	return nil
 }
 

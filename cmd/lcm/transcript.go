@@ -116,13 +116,14 @@ func (t *transcript) document(data []byte, line int, fn func(llms.Message) error
 		lead := len(data[offset:]) - len(bytes.TrimLeft(data[offset:], " \t\r\n,"))
 		return line + bytes.Count(data[:int(offset)+lead], []byte("\n"))
 	}
+	inArray := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	next := func() (bool, error) {
 		from := d.InputOffset()
 		var raw json.RawMessage
 		switch err := d.Decode(&raw); {
-		case err == io.EOF:
+		case err == io.EOF && !inArray:
 			return false, nil
-		case errors.Is(err, io.ErrUnexpectedEOF):
+		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 			ms, skip, err := decodeTorn(data[from:])
 			if err != nil {
 				return false, &badRecord{t.name, at(from + skip), err}
@@ -139,7 +140,6 @@ func (t *transcript) document(data []byte, line int, fn func(llms.Message) error
 		}
 		return true, t.all(ms, at(from), fn)
 	}
-	inArray := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	if inArray {
 		if _, err := d.Token(); err != nil {
 			return &badRecord{t.name, line, err}

@@ -71,6 +71,35 @@ func TestTranscriptThatEndsAnywhere(t *testing.T) {
 	})
 }
 
+// A JSON document on one line gives what is whole of it, wherever it ends.
+func TestOneLineThatEndsAnywhere(t *testing.T) {
+	const one, two, three = `{"role":"user","content":"one"}`, `{"role":"assistant","content":"two ] } \" "}`, `{"role":"user","content":"three"}`
+	items := []string{one, two, three}
+	for name, frame := range map[string][2]string{
+		"array":   {"[", "]"},
+		"request": {`{"model":"m","messages":[`, `],"stop":null}`},
+	} {
+		whole := frame[0] + strings.Join(items, ", ") + frame[1]
+		for cut := 1; cut < len(whole); cut++ {
+			said, tr, err := texts(whole[:cut])
+			if err != nil {
+				t.Fatalf("%s cut at %d: %v", name, cut, err)
+			}
+			complete, end := 0, len(frame[0])
+			for complete < len(items) && end+len(items[complete]) <= cut {
+				end += len(items[complete]) + len(", ")
+				complete++
+			}
+			if len(said) != complete {
+				t.Fatalf("%s cut at %d: read %q, %d are complete", name, cut, said, complete)
+			}
+			if tr.torn == nil || tr.torn.Line != 1 || tr.torn.Bytes > int64(cut) {
+				t.Fatalf("%s cut at %d: torn %+v", name, cut, tr.torn)
+			}
+		}
+	}
+}
+
 func TestTranscriptReadsWithoutHoldingTheFile(t *testing.T) {
 	line := []byte(`{"role":"user","content":"` + strings.Repeat("x", 400) + "\"}\n")
 	const lines = 20_000
