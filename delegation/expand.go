@@ -152,7 +152,6 @@ type page struct {
 	size, left int
 	pieces     []recall.Piece
 	next       string
-	notes      []string
 }
 
 // The two stretches of a walk, as cursors name them: messages that were asked

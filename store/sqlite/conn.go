@@ -178,8 +178,30 @@ func (c *conn) read(fn func() error) (err error) {
 	if err := c.Exec("BEGIN"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Exec("ROLLBACK")) }()
+	defer func() { err = errors.Join(err, c.rollback()) }()
 	return fn()
+}
+
+// write runs fn in a write transaction.
+func (c *conn) write(fn func() error) (err error) {
+	if err := c.Exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.rollback()) }()
+	if err := fn(); err != nil {
+		return err
+	}
+	return c.Exec("COMMIT")
+}
+
+// rollback ends a transaction that was not committed, also where the caller
+// has given up: the connection goes back to others.
+func (c *conn) rollback() error {
+	if c.GetAutocommit() {
+		return nil // committed, or rolled back by SQLite after a failure
+	}
+	defer c.SetInterrupt(c.SetInterrupt(context.WithoutCancel(c.GetInterrupt())))
+	return c.Exec("ROLLBACK")
 }
 
 func (c *conn) close() error {

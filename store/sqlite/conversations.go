@@ -259,12 +259,7 @@ func (c *conn) coverage(items []viewItem) ([]byte, error) {
 
 // transact runs fn in a write transaction of its own.
 func (db *DB) transact(ctx context.Context, fn func(*conn) error) error {
-	return db.withWriter(ctx, func(c *conn) (err error) {
-		tx, err := c.BeginImmediate()
-		if err != nil {
-			return err
-		}
-		defer tx.End(&err)
-		return fn(c)
+	return db.withWriter(ctx, func(c *conn) error {
+		return c.write(func() error { return fn(c) })
 	})
 }

@@ -79,7 +79,7 @@ func (c *conn) checkSchema() error {
 }
 
 // migrate brings the schema up to date, all steps in one transaction.
-func (c *conn) migrate() (err error) {
+func (c *conn) migrate() error {
 	all, err := steps()
 	if err != nil {
 		return err
@@ -87,29 +87,26 @@ func (c *conn) migrate() (err error) {
 	if v, err := c.version(); err != nil || v == len(all) {
 		return err
 	}
-	tx, err := c.BeginImmediate()
-	if err != nil {
-		return err
-	}
-	defer tx.End(&err)
-	v, err := c.version() // another process may have been faster
-	if err != nil {
-		return err
-	}
-	for ; v < len(all); v++ {
-		if err := c.Exec(all[v]); err != nil {
-			return fmt.Errorf("migrate to schema version %d: %w", v+1, err)
-		}
-	}
-	for _, pragma := range []string{
-		fmt.Sprintf("PRAGMA user_version=%d", len(all)),
-		fmt.Sprintf("PRAGMA application_id=%d", applicationID),
-	} {
-		if err := c.Exec(pragma); err != nil {
+	return c.write(func() error {
+		v, err := c.version() // another process may have been faster
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		for ; v < len(all); v++ {
+			if err := c.Exec(all[v]); err != nil {
+				return fmt.Errorf("migrate to schema version %d: %w", v+1, err)
+			}
+		}
+		for _, pragma := range []string{
+			fmt.Sprintf("PRAGMA user_version=%d", len(all)),
+			fmt.Sprintf("PRAGMA application_id=%d", applicationID),
+		} {
+			if err := c.Exec(pragma); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func integer(to *int) func(*sqlite3.Stmt) error {
