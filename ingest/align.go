@@ -31,19 +31,20 @@ const sure = 3
 // failing that, the longest common beginning.
 //
 // The end of a history may also equal the newest stored messages in a shorter
-// run. That is what a history looks like that was stored before, together
-// with a head that is kept elsewhere: it is returned as repeat, for the
-// caller to take if the head proves to be stored.
+// run. That is what a history looks like that was stored before, with a part
+// that is kept elsewhere: it is returned as repeat, for the caller to take if
+// all of the history proves to be stored.
 func align(all []stored, h []hash) (main alignment, repeat *alignment) {
 	if len(all) == 0 || len(h) == 0 {
 		return unaligned(len(h)), nil
 	}
 	best, end, whole := longestRun(all, h)
-	if whole > 0 && end != len(h) {
+	certain := best == len(all) || best == len(h) || best >= sure
+	if whole > 0 && !(certain && end == len(h)) {
 		again := alignRun(all, h, whole, len(h))
 		repeat = &again
 	}
-	if best == len(all) || best == len(h) || best >= sure {
+	if certain {
 		return alignRun(all, h, best, end), repeat
 	}
 	main = unaligned(len(h))

@@ -79,19 +79,53 @@ type Stored struct {
 // Append stores messages at the end of a conversation, in one transaction. A
 // message whose id is there already with the same record is not stored again;
 // one whose id is there with another record is stored as well, flagged as a
-// possible duplicate.
+// possible duplicate. What a fork inherited is there.
 func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...Input) (Stored, error) {
 	ready, err := in.prepareAll(ctx, ms)
 	if err != nil {
 		return Stored{}, err
 	}
 	var done Stored
-	err = in.store.Update(ctx, id, func(w store.Writer) (err error) {
-		done.Messages, err = write(ctx, w, ready)
-		done.Conversation = w.Conversation()
-		return err
-	})
-	return done, err
+	inherited, looked := make([]*stored, len(ms)), false
+	for {
+		err = in.store.Update(ctx, id, func(w store.Writer) (err error) {
+			if done.Conversation = w.Conversation(); done.Conversation.ForkedFrom != 0 && !looked {
+				return errFork
+			}
+			done.Messages, err = writeNew(ctx, w, ready, inherited)
+			done.Conversation = w.Conversation()
+			return err
+		})
+		if !errors.Is(err, errFork) {
+			return done, err
+		}
+		// Nothing can be read in a transaction. What was inherited does not
+		// change any more, so that it can be read before the next.
+		if inherited, err = in.inherited(ctx, done.Conversation, ms); err != nil {
+			return Stored{}, err
+		}
+		looked = true
+	}
+}
+
+// errFork says that what a fork inherited must be looked up first.
+var errFork = errors.New("the conversation is a fork")
+
+// writeNew stores the prepared messages that were not inherited.
+func writeNew(ctx context.Context, w store.Writer, ready []prepared, inherited []*stored) ([]store.Appended, error) {
+	done := make([]store.Appended, len(ready))
+	for i := range ready {
+		if s := inherited[i]; s != nil {
+			done[i] = store.Appended{ID: s.id, Seq: s.seq, Existed: true, SHA256: s.record}
+			continue
+		}
+		one, err := write(ctx, w, ready[i:i+1])
+		if err != nil {
+			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ready), err)
+		}
+		done[i] = one[0]
+	}
+	return done, nil
 }
 
 // Messages wraps plain messages as inputs.
@@ -135,7 +169,7 @@ func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appen
 		}
 		a, err := put(ctx, w, p.row)
 		if err != nil {
-			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ready), err)
+			return nil, err
 		}
 		done[i] = a
 	}

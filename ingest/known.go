@@ -106,3 +106,30 @@ func (in *Ingester) byID(ctx context.Context, where []scope, history []Input, kn
 	}
 	return nil
 }
+
+// inherited finds which of the messages a fork shows already as its origin's.
+func (in *Ingester) inherited(ctx context.Context, c store.Conversation, ms []Input) ([]*stored, error) {
+	where, err := in.scopes(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	known := make([]*stored, len(ms))
+	if err := in.byID(ctx, where[1:], ms, known); err != nil {
+		return nil, err
+	}
+	b, err := in.branch(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	active, err := b.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := setOf(active)
+	for i, s := range known {
+		if s != nil && !shown[s.id] {
+			known[i] = nil
+		}
+	}
+	return known, nil
+}

@@ -206,8 +206,8 @@ func (in *Ingester) byContent(ctx context.Context, p *plan) error {
 		if err := in.assign(ctx, &q, at, all, *repeat); err != nil {
 			return err
 		}
-		if !slices.Contains(q.known, nil) {
-			p.known = q.known
+		if !slices.ContainsFunc(at[:len(repeat.of)], func(n int) bool { return q.known[n] == nil }) {
+			p.known, p.loose = q.known, q.loose
 			return nil
 		}
 	}
