@@ -261,6 +261,11 @@ func TestRedact(t *testing.T) {
 		{"Incorrect API key provided: sk-proj-abc***xyz.", "Incorrect API key provided: [redacted]"},
 		{"sent Authorization: Bearer abcdef0123456789", "sent Authorization: [redacted]"},
 		{"x-api-key sk-ant-api03-AAAA_BBBB-CCCC", "x-api-key [redacted]"},
+		{"AIzaSyD-abcdefghijk and ghp_abcdefghijkl", "[redacted] and [redacted]"},
+		{`x-api-key: abcdef123456, "api_key": "abcdef123456"`, `x-api-key: [redacted], "api_key": "[redacted]"`},
+		{"GET https://ann:secret1@host/v1?api_key=abcdef1&x=1", "GET https://ann:[redacted]@host/v1?api_key=[redacted]&x=1"},
+		{"invalid x-api-key", "invalid x-api-key"},
+		{"dial http://localhost:11434/v1 for ann@host", "dial http://localhost:11434/v1 for ann@host"},
 		{"the risk-averse ask-me-anything task", "the risk-averse ask-me-anything task"},
 		{"", ""},
 	}

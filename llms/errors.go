@@ -208,9 +208,14 @@ var (
 	noCredit = regexp.MustCompile(`(?i)\bcredit balance\b`)
 )
 
-// keyLike matches what the providers' keys look like, also a part of one: an
-// error page may quote it, and the key may not be the one this program sent.
-var keyLike = regexp.MustCompile(`\b(?:sk|key|xai|gsk|pplx)[-_][A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+[A-Za-z0-9_\-.~+/=]{8,}`)
+// keyLike matches what the providers' keys look like, also a part of one, and
+// where keys stand: an error page may quote it, and the key may not be the one
+// this program sent.
+var keyLike = regexp.MustCompile(`\b(?:sk|key|xai|gsk|pplx|gh[pousr])[-_][A-Za-z0-9_\-*.]{6,}|\bAIza[A-Za-z0-9_\-]{6,}|` +
+	`(?i:bearer)\s+[A-Za-z0-9_\-.~+/=]{8,}`)
+
+// keyPlace matches what stands before and after a key of no known look.
+var keyPlace = regexp.MustCompile(`((?i:x-api-key|api[-_]key)["']?\s*[:=]\s*["']?)[^\s"',&]{4,}|(://[^\s/:@]*:)[^\s/@]+(@)`)
 
 // Redact removes the given secrets, and everything that looks like an API key,
 // from a text.
@@ -221,6 +226,7 @@ func Redact(text string, secrets ...string) string {
 			text = strings.ReplaceAll(text, secret, hidden)
 		}
 	}
+	text = keyPlace.ReplaceAllString(text, "${1}${2}"+hidden+"${3}")
 	return keyLike.ReplaceAllString(text, hidden)
 }
 

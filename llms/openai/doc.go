@@ -7,9 +7,9 @@
 // to call.
 //
 // Rate limits and server errors before the first word are retried with
-// back-off, by the SDK; what is left is an [llms.Error] whose class says what
-// can be done. A stream that goes silent is given up after
-// Config.IdleTimeout.
+// back-off, by the SDK, unless the server asks to wait longer than 30 seconds;
+// what is left is an [llms.Error] whose class says what can be done. A
+// connection on which not a byte comes is given up after Config.IdleTimeout.
 //
 // The key comes from the config or, for OpenAI's own server, from
 // OPENAI_API_KEY. It is sent to the server and appears nowhere else. The SDK's

@@ -152,6 +152,7 @@ func (e *Engine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Even
 	if r.MaxTokens == 0 {
 		r.MaxTokens = e.config.MaxTokens
 	}
+	r.Messages = errorsInWords(r.Messages)
 	run := e.chat
 	if e.config.API == Responses {
 		run = e.respond

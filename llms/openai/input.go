@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -57,6 +59,40 @@ type (
 		ID   string `json:"id"`
 	}
 )
+
+// errorsInWords returns the messages with every failed tool result saying so in
+// its text: neither API has another place for it.
+func errorsInWords(ms []llms.Message) []llms.Message {
+	out := slices.Clone(ms)
+	for i, m := range out {
+		for j, p := range m.Parts {
+			if p.Kind != llms.PartToolResult || p.Result == nil || !p.Result.IsError {
+				continue
+			}
+			failed := *p.Result
+			failed.Output = errorOutput(failed.Output)
+			out[i].Parts = slices.Clone(out[i].Parts)
+			out[i].Parts[j].Result = &failed
+		}
+	}
+	return out
+}
+
+func errorOutput(parts []llms.Part) []llms.Part {
+	if len(parts) == 0 || parts[0].Kind != llms.PartText || parts[0].Ref != nil {
+		said := llms.Part{Kind: llms.PartText, Text: core.ErrorPrefix + "the tool failed"}
+		return append([]llms.Part{said}, parts...)
+	}
+	said := parts[0]
+	if said.Text = strings.TrimSpace(said.Text); said.Text == "" {
+		said.Text = "the tool failed"
+	}
+	if strings.HasPrefix(said.Text, core.ErrorPrefix) {
+		return parts
+	}
+	said.Text = core.ErrorPrefix + said.Text
+	return append([]llms.Part{said}, parts[1:]...)
+}
 
 // inputItems writes a conversation as items.
 func inputItems(ms []llms.Message) ([]any, error) {

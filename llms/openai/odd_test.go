@@ -242,6 +242,47 @@ func TestResponsesInput(t *testing.T) {
 	}
 }
 
+// A failed tool says so in words, since the APIs have no mark for it.
+func TestFailedResultsSaySo(t *testing.T) {
+	picture := llms.Part{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Data: []byte("png")}}
+	results := []llms.Message{
+		llms.Result("a", "look", "disk full", true),
+		llms.Result("b", "look", "Error: no luck", true),
+		llms.Result("c", "look", "", true),
+		llms.Result("d", "look", "fine", false),
+		{Role: llms.RoleTool, Parts: []llms.Part{{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: "e", IsError: true, Output: []llms.Part{picture}}}}},
+	}
+	want := []string{"a Error: disk full", "b Error: no luck", "c Error: the tool failed", "d fine", "e Error: the tool failed"}
+	for _, api := range []openai.API{openai.Chat, openai.Responses} {
+		server, err := llmtest.Serve(llmtest.Script(llmtest.Say("ok")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, closeIdle := llmtest.Client()
+		t.Cleanup(func() { closeIdle(); server.Close() })
+		engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL + "/v1", HTTPClient: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := fmt.Sprintf("%+v", results[0].Parts[0].Result)
+		if _, err := llms.Complete(t.Context(), engine, llms.Request{Messages: append([]llms.Message{llms.User("go")}, results...)}); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range server.Exchanges()[0].Request.Messages {
+			for _, r := range m.ToolResults() {
+				got = append(got, r.CallID+" "+r.Output[0].Text)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: the model reads (-want +got):\n%s", api, diff)
+		}
+		if after := fmt.Sprintf("%+v", results[0].Parts[0].Result); after != before {
+			t.Errorf("%s: the caller's message became %s", api, after)
+		}
+	}
+}
+
 // home sends what is meant for the provider's own server to a scripted one.
 type home struct {
 	to   *url.URL
