@@ -210,10 +210,22 @@ func (a *app) printContext(c store.Conversation, view lcm.Context, counter llms.
 	}
 	a.printf("%s tokens of %s, in %s (the history: %s tokens, in %s)\n", number(view.Tokens), number(view.Budget),
 		counted(len(view.Items), "item", "items"), number(c.Tokens), counted(c.Messages, "message", "messages"))
-	for _, n := range view.Dropped {
-		a.note("%s is in the view but does not fit", n)
+	a.noteLeftOut(view)
+}
+
+// noteLeftOut names what the budget has no room for, in as many words as it
+// takes to find it.
+func (a *app) noteLeftOut(view lcm.Context) {
+	switch n := len(view.Dropped); {
+	case n == 1:
+		a.note("%s is in the view but does not fit", view.Dropped[0])
+	case n > 1:
+		a.note("%s of the view do not fit: %s … %s", counted(n, "item", "items"), view.Dropped[0], view.Dropped[n-1])
 	}
-	if view.Skipped > 0 {
-		a.note("%s of the view were not looked at: they cannot fit", counted(view.Skipped, "older item", "older items"))
+	switch {
+	case view.Skipped == 1:
+		a.note("1 older item of the view was not looked at: it cannot fit")
+	case view.Skipped > 1:
+		a.note("%s older items of the view were not looked at: they cannot fit", number(view.Skipped))
 	}
 }

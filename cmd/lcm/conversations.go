@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,9 @@ first. If it has none, all are listed.`,
 		Example: "lcm conversations\nlcm conversations --all --limit 0\nlcm conversations --json | jq '.[].key'",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return wrongUsage(cmd, errors.New("--limit cannot be negative"))
+			}
 			ar, err := a.open(cmd.Context(), toRead)
 			if err != nil {
 				return err

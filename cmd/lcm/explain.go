@@ -30,13 +30,12 @@ Tools: ` + strings.Join(explainable(), ", "),
 		Example: "lcm explain tool expand\nlcm explain tool lcm_grep --troubleshoot",
 		Args:    usage(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] != tools.SubjectTool && args[0] != tools.SubjectAgent {
+				return failed(exitUsage, "for example `lcm explain tool lcm_grep`", "%q is neither tool nor agent", args[0])
+			}
 			r := tools.Expand(ownTools(), nil, args[0], args[1], troubleshoot)
 			if r.IsError {
-				code := exitNotFound
-				if args[0] != tools.SubjectTool && args[0] != tools.SubjectAgent {
-					code = exitUsage
-				}
-				return failed(code, explainHint(args[0]), "%s", strings.TrimPrefix(r.Text, "Error: "))
+				return failed(exitNotFound, explainHint(args[0]), "%s", strings.TrimPrefix(r.Text, "Error: "))
 			}
 			if a.json {
 				return a.printJSON(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text})

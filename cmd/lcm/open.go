@@ -87,14 +87,21 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archiv
 	return ar, nil
 }
 
+// beyondReading is what to do where not even the list of conversations can be
+// read.
+const beyondReading = "the file is damaged beyond reading: keep a copy of it, then restore a backup; SQLite's `.recover` may save parts of it"
+
 // databaseFailure gives every error of opening the database its exit code.
 func databaseFailure(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	_, hint := split(err)
-	if damaged(err) {
-		hint = "the file is damaged so far that it cannot be opened: keep a copy of it, then restore a backup; SQLite's `.recover` may save parts of it"
+	switch {
+	case hint == "":
+		hint = "--db, LCM_DATABASE_PATH and `lcm config` say where the database is"
+	case damaged(err):
+		hint = beyondReading
 	}
 	return &failure{code: exitDatabase, err: hintless{err}, hint: hint}
 }

@@ -42,6 +42,11 @@ lcm verify --all`
 func run(ctx context.Context, a *app, args []string) int {
 	root := newRoot(a)
 	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" { // which takes anything for a shell
+			c.Args, c.RunE = usage(cobra.NoArgs), func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 	withoutDatabase(root)
 	root.SetArgs(args)
 	root.SetIn(a.in)

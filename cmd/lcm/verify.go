@@ -65,7 +65,10 @@ The digest is the same for the same messages, whatever the database.`,
 			}
 			defer ar.close(cmd.Context())
 			r, err := ar.verify(cmd.Context(), ch, all)
-			if err != nil {
+			switch {
+			case damaged(err):
+				return &failure{code: exitDatabase, err: hintless{err}, hint: beyondReading}
+			case err != nil:
 				return err
 			}
 			return a.printVerification(r)
