@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/summary"
 )
 
 // bed is a conversation in a real database.
@@ -20,7 +21,7 @@ type bed struct {
 	id store.ConversationID
 }
 
-func newBed(t *testing.T, threshold int) bed {
+func newBed(t testing.TB, threshold int) bed {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})
 	if err != nil {
@@ -79,7 +80,7 @@ func (b bed) sound(t *testing.T) {
 	}
 }
 
-// view lists the texts of the messages that the view shows.
+// view lists the texts of the messages that the view leads to.
 func (b bed) view(t *testing.T) string {
 	t.Helper()
 	v, err := b.View(t.Context(), b.id, store.Window{})
@@ -88,14 +89,50 @@ func (b bed) view(t *testing.T) string {
 	}
 	var texts []string
 	for _, it := range v.Items {
-		for m, err := range b.Messages(t.Context(), store.MessageQuery{IDs: []store.MessageID{it.Message}}) {
+		texts = append(texts, b.below(t, it.Node)...)
+	}
+	return strings.Join(texts, " ")
+}
+
+func (b bed) below(t *testing.T, n store.Node) []string {
+	t.Helper()
+	var texts []string
+	if !n.IsSummary() {
+		for m, err := range b.Messages(t.Context(), store.MessageQuery{IDs: []store.MessageID{n.Message}}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			texts = append(texts, m.Body.PlainText())
 		}
+		return texts
 	}
-	return strings.Join(texts, " ")
+	sources, err := b.Sources(t.Context(), n.Summary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sources {
+		texts = append(texts, b.below(t, s)...)
+	}
+	return texts
+}
+
+// fold replaces the n oldest items of the view with a summary.
+func (b bed) fold(t *testing.T, n int) {
+	t.Helper()
+	v, err := b.View(t.Context(), b.id, store.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = b.Update(t.Context(), b.id, func(w store.Writer) error {
+		_, err := w.Fold(t.Context(), store.NewSummary{
+			Over:    v.Items[:min(n, len(v.Items))],
+			Wording: store.Wording{Body: "what was said", Tokens: 3, Level: summary.Normal, Method: "extractive"},
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func decode(t *testing.T, f llms.Format, record string) llms.Message {

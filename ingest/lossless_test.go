@@ -124,6 +124,9 @@ func TestSyncLosesNothing(t *testing.T) {
 					rt.Fatalf("%q is gone", w)
 				}
 			}
+			if n := rapid.SampledFrom([]int{0, 0, 2, 7}).Draw(rt, "fold"); n > 0 && b.view(t) != "" {
+				b.fold(t, n)
+			}
 			view := b.view(t)
 			again, err := b.Sync(t.Context(), b.id, ingest.Messages(sent...), false)
 			if err != nil || len(again.Stored) > 0 || again.Rewound != nil || b.view(t) != view {
@@ -177,6 +180,9 @@ func TestSyncOfLongHistoriesLosesNothing(t *testing.T) {
 				if stored[m.PlainText()] == 0 {
 					rt.Fatalf("%q is lost", m.PlainText())
 				}
+			}
+			if n := rapid.SampledFrom([]int{0, 5, 40}).Draw(rt, "fold"); n > 0 && b.view(t) != "" {
+				b.fold(t, n)
 			}
 			if again := b.sync(t, sent...); len(again.Stored) > 0 || again.Rewound != nil {
 				rt.Fatalf("the same again: stored %d, rewound %v", len(again.Stored), again.Rewound)
