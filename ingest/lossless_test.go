@@ -2,17 +2,13 @@ package ingest_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // host draws what a host may do with its history between two turns.
@@ -189,50 +185,4 @@ func TestSyncOfLongHistoriesLosesNothing(t *testing.T) {
 			}
 		}
 	})
-}
-
-// beside returns another process's ingester of the same database.
-func (b bed) beside(t *testing.T, path string) bed {
-	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	in, err := ingest.New(db, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bed{db, in, b.id}
-}
-
-func TestIngestersAtOnceStoreAHistoryOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lcm.db")
-	first := bed{}.beside(t, path)
-	all := []bed{first, first.beside(t, path), first.beside(t, path)}
-	for round := range 10 {
-		c, err := first.Open(t.Context(), store.NewConversation{Key: fmt.Sprint("round ", round)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Each host is a few messages further than the one before it.
-		var wg sync.WaitGroup
-		for i, b := range all {
-			wg.Go(func() {
-				if _, err := b.Sync(t.Context(), c.ID, ingest.Messages(history(40+2*i)...), false); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		b := bed{first.DB, first.Ingester, c.ID}
-		for w, n := range b.texts(t) {
-			if n != 1 {
-				t.Errorf("round %d: %q is stored %d times", round, w, n)
-			}
-		}
-		if n := len(b.all(t)); n != 44 {
-			t.Errorf("round %d: %d messages, want 44", round, n)
-		}
-	}
 }
