@@ -15,8 +15,8 @@ type rewriteReport struct {
 	Rewritten    int                  `json:"rewritten"`
 	Kept         int                  `json:"kept"`
 	Failed       int                  `json:"failed"`
-	TokensIn     int                  `json:"tokensIn"`
-	TokensOut    int                  `json:"tokensOut"`
+	TokensIn     int                  `json:"inputTokens"`
+	TokensOut    int                  `json:"outputTokens"`
 }
 
 // rewrite has the configured model reword extractive summaries.

@@ -129,6 +129,8 @@ func FuzzTranscript(f *testing.F) {
 	f.Add("[\n{\"role\":\"user\",\"content\":\"one\"},\n{\"role\":")
 	f.Add(`{"system":"s","messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`)
 	f.Add("{\"messages\":\n")
+	f.Add(`{"messages":{"messages":[{"role":"user","content":"one"},{`)
+	f.Add(`{"system":"s","messages":[{"role":"user","content":"one"}],"messages":[`)
 	f.Add("\ufeff[]\n[")
 	f.Fuzz(func(t *testing.T, input string) {
 		_, _, err := texts(input)
