@@ -48,6 +48,11 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 	if err != nil {
 		return store.Found{}, err
 	}
+	var byTool *toolFilter
+	if q.Tool != "" {
+		byTool = &toolFilter{ctx: ctx, db: l.db, tool: q.Tool, also: filter.Accept}
+		filter.Accept = byTool.accept
+	}
 	ix, err := l.open(ctx)
 	if err != nil {
 		return store.Found{}, err
@@ -57,6 +62,9 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 		p, err = l.grep(ctx, ix, q, filter)
 	} else {
 		p, err = l.rank(ctx, ix, q, filter)
+	}
+	if err == nil {
+		err = p.incomplete(byTool.failed())
 	}
 	if err != nil {
 		return store.Found{}, err
@@ -110,9 +118,6 @@ func (l *lane) filter(ctx context.Context, q store.Search) (index.Filter, error)
 		}
 		f.Accept = func(id int64) bool { return with[id] }
 	}
-	if q.Tool != "" {
-		f.Accept = l.usesTool(ctx, q.Tool, f.Accept)
-	}
 	return f, nil
 }
 
@@ -133,25 +138,6 @@ func (l *lane) withPayloads(ctx context.Context, ids []store.PayloadID) (map[int
 		return nil
 	})
 	return with, err
-}
-
-// usesTool accepts messages that call a tool or answer it.
-func (l *lane) usesTool(ctx context.Context, tool string, also func(int64) bool) func(int64) bool {
-	return func(id int64) bool {
-		if also != nil && !also(id) {
-			return false
-		}
-		uses := false
-		for m, err := range l.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{store.MessageID(id)}}) {
-			if err != nil {
-				return false
-			}
-			for _, p := range m.Body.Parts {
-				uses = uses || p.Call != nil && p.Call.Name == tool || p.Result != nil && p.Result.Name == tool
-			}
-		}
-		return uses
-	}
 }
 
 // grep finds by pattern, newest first, counting on past the page up to

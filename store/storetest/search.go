@@ -90,6 +90,13 @@ func testSearch(t *testing.T, f *fixture) {
 	} {
 		want(t, c.what, f.find(t, c.q), c.ids)
 	}
+	nameless := f.conversation(t, "nameless")
+	f.update(t, nameless.ID, func(ctx context.Context, w store.Writer) error {
+		call := lcmRow(t, llms.Calls("", llms.ToolCall{ID: "c9", Name: "browser", Arguments: `{"url":"zebra"}`}))
+		_, err := w.Append(ctx, call, row(llms.RoleUser, "zebra, meanwhile"), lcmRow(t, llms.Result("c9", "", "zebra found", false)))
+		return err
+	})
+	want(t, "a result that does not name its tool", f.find(t, store.Search{Mode: store.Regex, Pattern: "zebra", Tool: "browser"}), "msg_10 msg_8")
 	question := f.find(t, store.Search{Mode: store.FullText, Pattern: "What failed when we deployed?"})
 	if !strings.HasPrefix(question, "msg_1") {
 		t.Errorf("a question found %q, want msg_1 first", question)
