@@ -199,3 +199,17 @@ func ExampleStarterFunc() {
 	// text "two"
 	// done "forty-two"
 }
+
+// The end tells why the stream's own model stopped, not why a helper's did.
+func TestTheEndCarriesItsOwnStop(t *testing.T) {
+	stream := core.StarterFunc(func(_ context.Context, emit func(core.Event)) (string, error) {
+		own := core.Event{Kind: core.EventUsage, Usage: &core.Usage{OutputTokens: 1}, Stop: core.StopSequence}
+		emit(own)
+		own.Stop = core.StopLength
+		emit(own.Relayed("helper"))
+		return "done", nil
+	}).Start()
+	if last := stream.Wait(); last.Stop != core.StopSequence || last.Usage.OutputTokens != 2 {
+		t.Errorf("stop %q, usage %+v", last.Stop, last.Usage)
+	}
+}
