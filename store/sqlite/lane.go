@@ -144,13 +144,20 @@ func (l *lane) open(ctx context.Context) (index.Index, error) {
 
 // checkEpoch empties the tail if documents in it have changed.
 func (l *lane) checkEpoch(c *conn) error {
-	_, err := c.one(`SELECT epoch FROM lanes WHERE lane = ?`, func(s *sqlite3.Stmt) error {
-		if now := s.ColumnInt64(0); now != l.epoch {
-			l.epoch, l.tail, l.from = now, index.NewTail(index.Options{}), 0
-		}
+	now, err := l.epochOf(c)
+	if err == nil && now != l.epoch {
+		l.epoch, l.tail, l.from = now, index.NewTail(index.Options{}), 0
+	}
+	return err
+}
+
+// epochOf reads how often documents of the lane have changed.
+func (l *lane) epochOf(c *conn) (epoch int64, err error) {
+	_, err = c.one(`SELECT epoch FROM lanes WHERE lane = ?`, func(s *sqlite3.Stmt) error {
+		epoch = s.ColumnInt64(0)
 		return nil
 	}, l.kind)
-	return err
+	return epoch, err
 }
 
 // segment opens a stored segment, or returns it opened already.

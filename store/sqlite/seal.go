@@ -11,36 +11,43 @@ import (
 	"github.com/lossless-context/lcm/index"
 )
 
-// How far the index may fall behind the data. Past due the indexer is woken;
-// past late the writer that made it late indexes before it goes on, so that a
-// bulk import cannot outrun the indexer without bound.
+// How far the index may fall behind the data, in documents and in bytes of
+// records. Past due, or heavy, the indexer is woken; past late the writer that
+// made it late indexes before it goes on, so that a bulk import cannot outrun
+// the indexer without bound.
 const (
-	due  = index.SealDocs
-	late = 16 * index.SealDocs
+	due   = index.SealDocs
+	late  = 16 * index.SealDocs
+	heavy = 4 << 20
 )
 
-// indexed is told of how far the data reach after a write, and sees to it
-// that the index follows.
-func (db *DB) indexed(ctx context.Context, last int64) {
+// indexed is told of how far the data reach after a write, and how much was
+// written, and sees to it that the index follows.
+func (db *DB) indexed(ctx context.Context, last, bytes int64) {
 	db.mu.Lock()
 	behind := last - db.sealed
-	if behind < due || db.closed || db.opts.DeferIndex {
+	db.unsealed += bytes
+	least := int64(due)
+	if db.unsealed >= heavy {
+		least = 1
+	}
+	if behind < least || db.closed || db.opts.DeferIndex {
 		db.mu.Unlock()
 		return
 	}
 	if !db.indexing && behind < late {
 		// The indexer outlives the call that woke it.
-		db.indexing = true
+		db.indexing, db.unsealed = true, 0
 		db.out.Add(1)
 		go func() {
 			defer db.out.Done()
 			defer db.indexerDone()
-			db.reportIndexing(db.index(db.life))
+			db.reportIndexing(db.index(db.life, least))
 		}()
 	}
 	db.mu.Unlock()
 	if behind >= late {
-		db.reportIndexing(db.index(ctx))
+		db.reportIndexing(db.index(ctx, least))
 	}
 }
 
@@ -60,9 +67,9 @@ func (db *DB) indexerDone() {
 }
 
 // index seals what is due in both lanes, and merges.
-func (db *DB) index(ctx context.Context) error {
+func (db *DB) index(ctx context.Context, least int64) error {
 	for _, l := range []*lane{db.messages, db.summaries} {
-		if err := l.follow(ctx, due); err != nil {
+		if err := l.follow(ctx, least); err != nil {
 			return err
 		}
 	}
@@ -71,13 +78,32 @@ func (db *DB) index(ctx context.Context) error {
 
 // Reindex brings the search index up to the last document. Searches do not
 // need it; it makes the next ones faster.
-func (db *DB) Reindex(ctx context.Context) error {
-	for _, l := range []*lane{db.messages, db.summaries} {
-		if err := l.follow(ctx, 1); err != nil {
+func (db *DB) Reindex(ctx context.Context) error { return db.index(ctx, 1) }
+
+// settle indexes what is past the watermark for good if it is more than a
+// process should index for itself alone, again and again: a few large records
+// can be. It is only asked before the first search of a process.
+func (l *lane) settle(ctx context.Context) error {
+	l.mu.Lock()
+	cold := l.tail.LastID() == 0
+	l.mu.Unlock()
+	if !cold || l.kind != laneMessages || l.db.opts.ReadOnly {
+		return nil
+	}
+	var bytes int64
+	err := l.db.withReader(ctx, func(c *conn) error {
+		after, err := l.watermark(c)
+		if err != nil {
 			return err
 		}
+		_, err = c.one(`SELECT ifnull(sum(size), 0) FROM messages WHERE id > ?`,
+			func(s *sqlite3.Stmt) error { bytes = s.ColumnInt64(0); return nil }, after)
+		return err
+	})
+	if err != nil || bytes < heavy {
+		return err
 	}
-	return nil
+	return l.follow(ctx, 1)
 }
 
 // follow seals runs of documents until fewer than least are left, and merges
@@ -108,7 +134,7 @@ const bulk = 12 * index.SealDocs
 // seal builds segments of the documents past the watermark, those of a long
 // backlog on all cores. more says that others may be due.
 func (l *lane) seal(ctx context.Context, least int64) (more bool, err error) {
-	after, runs, err := l.backlog(ctx, least)
+	after, epoch, runs, err := l.backlog(ctx, least)
 	l.noteSealed(after)
 	if err != nil || len(runs) == 0 {
 		return false, err
@@ -127,6 +153,9 @@ func (l *lane) seal(ctx context.Context, least int64) (more bool, err error) {
 		if now, err := l.watermark(c); err != nil || now != after {
 			return err // another process has sealed these
 		}
+		if now, err := l.epochOf(c); err != nil || now != epoch {
+			return err // some of them have changed since they were read
+		}
 		for _, s := range sealed {
 			if err := c.putSegment(l.kind, s); err != nil {
 				return err
@@ -140,12 +169,15 @@ func (l *lane) seal(ctx context.Context, least int64) (more bool, err error) {
 	return err == nil, err
 }
 
-// backlog reads the documents that are due, in runs of a segment each, and the
-// watermark they lie past.
-func (l *lane) backlog(ctx context.Context, least int64) (after int64, runs [][]index.Doc, err error) {
+// backlog reads the documents that are due, in runs of a segment each, the
+// watermark they lie past and the lane's epoch.
+func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, runs [][]index.Doc, err error) {
 	err = l.db.withReader(ctx, func(c *conn) error {
 		return c.read(func() (err error) {
 			if after, err = l.watermark(c); err != nil {
+				return err
+			}
+			if epoch, err = l.epochOf(c); err != nil {
 				return err
 			}
 			var last int64
@@ -167,7 +199,7 @@ func (l *lane) backlog(ctx context.Context, least int64) (after int64, runs [][]
 			return nil
 		})
 	})
-	return after, runs, err
+	return after, epoch, runs, err
 }
 
 // noteSealed remembers how far the message lane is indexed.
@@ -221,6 +253,9 @@ func (l *lane) merge(ctx context.Context) error {
 			}
 			return nil
 		})
+		if errors.Is(err, errMerged) {
+			return nil // another process does this
+		}
 		if err != nil || parts == nil {
 			return err
 		}

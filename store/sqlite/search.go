@@ -53,6 +53,9 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 		byTool = &toolFilter{ctx: ctx, db: l.db, tool: q.Tool, also: filter.Accept}
 		filter.Accept = byTool.accept
 	}
+	if err := l.settle(ctx); err != nil {
+		return store.Found{}, err
+	}
 	ix, err := l.open(ctx)
 	if err != nil {
 		return store.Found{}, err

@@ -72,6 +72,7 @@ type DB struct {
 	closed   bool
 	indexing bool           // the indexer is at work
 	sealed   int64          // messages up to this one are indexed, as far as is known
+	unsealed int64          // bytes of records that this process wrote since it indexed
 	out      sync.WaitGroup // calls that are under way
 }
 

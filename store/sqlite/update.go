@@ -29,11 +29,13 @@ var _ store.Writer = (*writer)(nil)
 // Update implements [store.Store].
 func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
 	var w *writer
+	var before int64
 	err := db.transact(ctx, func(c *conn) error {
 		r, err := c.conversation(id)
 		if err != nil {
 			return err
 		}
+		before = r.Bytes
 		w = &writer{conn: c, row: r, now: db.opts.Clock().UTC()}
 		if err := fn(w); err != nil {
 			return err
@@ -41,7 +43,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 		return w.flush()
 	})
 	if err == nil && w.last != 0 {
-		db.indexed(ctx, int64(w.last))
+		db.indexed(ctx, int64(w.last), w.Bytes-before)
 	}
 	return err
 }

@@ -1,0 +1,54 @@
+package sqlite_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+// A few large records are indexed for good: no process after that reads them
+// again to search.
+func TestLargeRecordsAreIndexedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	db := open(t, path, sqlite.Options{DeferIndex: true})
+	c, err := db.Open(t.Context(), store.NewConversation{Key: "large"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		text := strings.Repeat(fmt.Sprintf("line %d of a long log\n", i), 50_000) + fmt.Sprintf("needle%d", i)
+		err := db.Update(t.Context(), c.ID, func(w store.Writer) error {
+			_, err := w.Append(t.Context(), store.NewMessage{
+				Role: llms.RoleUser, Format: llms.FormatText, Record: []byte(text), Size: int64(len(text)), SHA256: sha256.Sum256([]byte(text)), Tokens: 10,
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	find(t, db, "needle4")
+	st, err := db.IndexStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Docs != 6 {
+		t.Errorf("%d documents are indexed for good", st.Docs)
+	}
+	find(t, open(t, path, sqlite.Options{}), "needle5")
+}
+
+func find(t *testing.T, db *sqlite.DB, pattern string) {
+	t.Helper()
+	found, err := db.Search(context.WithoutCancel(t.Context()), store.Search{Mode: store.Regex, Pattern: pattern, Limit: 1})
+	if err != nil || len(found.Hits) != 1 {
+		t.Errorf("%s: %d hits, %v", pattern, len(found.Hits), err)
+	}
+}
