@@ -6,7 +6,9 @@
 // once per conversation however often it is given. A history without ids is
 // matched against what is stored by its longest run of equal messages; see
 // [Ingester.Sync]. Where two messages may or may not be the same, both are
-// kept and the second is flagged: nothing is dropped to be tidy.
+// kept and the second is flagged: nothing is dropped to be tidy. That holds
+// when several processes send the same history at once, and in a fork, which
+// knows what it inherited.
 //
 // The original record is hashed before anything else happens to it, and can
 // be had back byte for byte whatever was moved out of it.

@@ -45,7 +45,7 @@ type Synced struct {
 // one is taken as known as far as it lies one to one over the active branch:
 // as many messages, the first 8 and the last 64 of them the same. Set full to
 // compare everything there as well, where an old message may have been edited
-// in place.
+// in place or may have given its place to another.
 //
 // Processes may sync one conversation at the same time. What another one
 // stored between the comparison and the transaction is compared anew;
