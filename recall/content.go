@@ -38,9 +38,6 @@ func (s *Service) original(ctx context.Context, m store.Message) ([]byte, error)
 // fit returns how many bytes of a text cost at most so many tokens: whole
 // characters, and at least one.
 func (s *Service) fit(text []byte, tokens int) int {
-	// No tokenizer in use spends more than a token on a byte or makes one of
-	// hundreds of bytes of anything but blanks.
-	const bytesPerToken = 24
 	high := len(text)
 	if tokens < high/bytesPerToken {
 		high = boundary(text, tokens*bytesPerToken)

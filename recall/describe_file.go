@@ -143,14 +143,7 @@ func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
 	if from < w.from || from > w.to {
 		return refuse(cursorHint, "the cursor is damaged")
 	}
-	end := w.to
-	if r.MaxBytes > 0 {
-		end = min(end, from+int64(r.MaxBytes)+utf8.UTFMax)
-	}
-	if r.MaxTokens > 0 {
-		end = min(end, from+int64(r.MaxTokens)*32+utf8.UTFMax)
-	}
-	text, err := w.read(from, end)
+	text, err := w.read(from, from+r.enough(w.to-from))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", a.ID, err)
 	}
@@ -163,6 +156,23 @@ func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
 		a.Notes = append(a.Notes, fmt.Sprintf("bytes %d to %d of %d: ask again with cursor set to nextCursor", from, done, w.to))
 	}
 	return nil
+}
+
+// bytesPerToken is more than any tokenizer in use makes a token of, blanks
+// aside.
+const bytesPerToken = 32
+
+// enough is how many of the bytes that remain are worth reading for what the
+// bounds allow. The bounds are compared with what remains and never added to
+// or multiplied first: a caller may send the largest integer there is.
+func (r *DescribeRequest) enough(remain int64) int64 {
+	if r.MaxBytes > 0 && int64(r.MaxBytes) < remain-utf8.UTFMax {
+		remain = int64(r.MaxBytes) + utf8.UTFMax
+	}
+	if r.MaxTokens > 0 && int64(r.MaxTokens) < remain/bytesPerToken {
+		remain = min(remain, int64(r.MaxTokens)*bytesPerToken+utf8.UTFMax)
+	}
+	return remain
 }
 
 // bounded cuts text between characters to what the bounds of a request allow.

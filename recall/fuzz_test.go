@@ -3,6 +3,8 @@ package recall_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -75,6 +77,40 @@ func FuzzCursors(f *testing.F) {
 		var again recall.DescribeAnswer
 		if err := json.Unmarshal(b, &again); err != nil || again.Content != a.Content {
 			t.Fatalf("%q came back as %q, %v", a.Content, again.Content, err)
+		}
+	})
+}
+
+// FuzzDescribeBounds holds Describe to whole characters of the right bytes, no
+// more than was allowed, whatever the range and the bounds.
+func FuzzDescribeBounds(f *testing.F) {
+	s := newStory(f)
+	whole := map[string]string{}
+	for _, id := range []string{"msg_1", s.file} {
+		whole[id] = s.describe(recall.DescribeRequest{ID: id, Where: s.here()}).Content
+	}
+	f.Add(int64(0), int64(0), 7, 0)
+	f.Add(int64(3), int64(40), 0, 2)
+	f.Add(int64(0), int64(math.MaxInt64), math.MaxInt, 0)
+	f.Add(int64(1), int64(0), 0, math.MaxInt/32+1)
+	f.Fuzz(func(t *testing.T, offset, length int64, maxBytes, maxTokens int) {
+		for id, text := range whole {
+			a, err := s.Describe(t.Context(), recall.DescribeRequest{ID: id, Offset: offset, Length: length, MaxBytes: maxBytes, MaxTokens: maxTokens, Where: s.here()})
+			if err != nil {
+				if !errors.As(err, new(*recall.Error)) {
+					t.Fatalf("the error is no refusal: %v", err)
+				}
+				continue
+			}
+			if !strings.HasPrefix(text[offset:], a.Content) {
+				t.Fatalf("%s from %d on is not %q", id, offset, a.Content)
+			}
+			if length == 0 && (maxBytes == 0 || maxBytes >= len(text)) && (maxTokens == 0 || maxTokens >= len(text)) && a.Content != text[offset:] {
+				t.Errorf("%s from %d on: %d bytes of %d, with room for all", id, offset, len(a.Content), len(text))
+			}
+			if maxBytes > 0 && len(a.Content) > max(maxBytes, utf8.UTFMax) {
+				t.Errorf("%s: %d bytes, %d were allowed", id, len(a.Content), maxBytes)
+			}
 		}
 	})
 }
