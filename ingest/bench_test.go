@@ -7,8 +7,7 @@ import (
 	"github.com/lossless-context/lcm/ingest"
 )
 
-// A turn: a host resends its history with one more message, all of it known
-// but that.
+// What it costs to find that all of a history is known, as at every turn.
 func BenchmarkSync(b *testing.B) {
 	for _, size := range []int{100, 1000, 4000, 20_000} {
 		for _, ids := range []bool{false, true} {
