@@ -15,19 +15,35 @@ import (
 //		LLMEngine: model, AgentName: "support",
 //		Memory:    session.Memory(128_000, lcm.CallerModel(model)),
 //	})
+//
+// Agents that share one Memory take turns.
 type Memory struct {
 	session *Session
 	budget  int
 	tools   []core.Tool
+	turn    chan struct{} // holds one value while a chat has the turn
 }
 
-var _ agents.Memory = (*Memory)(nil)
+var (
+	_ agents.Memory    = (*Memory)(nil)
+	_ agents.TurnTaker = (*Memory)(nil)
+)
 
 // Memory returns the session as an agent's memory, with a budget for the
 // messages of one call (0: the engine's). The options are those of
 // [Session.Tools].
 func (s *Session) Memory(budget int, options ...ToolOption) *Memory {
-	return &Memory{session: s, budget: budget, tools: s.Tools(options...)}
+	return &Memory{session: s, budget: budget, tools: s.Tools(options...), turn: make(chan struct{}, 1)}
+}
+
+// TakeTurn implements [agents.TurnTaker].
+func (m *Memory) TakeTurn(ctx context.Context) (done func(), err error) {
+	select {
+	case m.turn <- struct{}{}:
+		return func() { <-m.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Append implements [agents.Memory].

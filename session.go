@@ -135,12 +135,25 @@ func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]store
 	return done.Messages, err
 }
 
+// SyncOption says how Sync compares.
+type SyncOption func(*bool)
+
+// CompareAll compares every message of a history, however long it is. Without
+// it, a history of more than 4,096 messages is taken as known where its length,
+// its beginning and its end agree with what is stored, and an old message that
+// was edited in between is not noticed.
+func CompareAll() SyncOption { return func(full *bool) { *full = true } }
+
 // Sync stores what is new of a whole history, as an agent that resends
 // everything each turn has it; see [ingest.Ingester.Sync].
-func (s *Session) Sync(ctx context.Context, history []llms.Message) (ingest.Synced, error) {
+func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (ingest.Synced, error) {
+	full := false
+	for _, o := range options {
+		o(&full)
+	}
 	var done ingest.Synced
 	err := s.onActive(ctx, func(id store.ConversationID) (err error) {
-		done, err = s.engine.ingest.Sync(ctx, id, ingest.Messages(history...), false)
+		done, err = s.engine.ingest.Sync(ctx, id, ingest.Messages(history...), full)
 		return err
 	})
 	if err == nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -103,7 +102,12 @@ func (c *conn) messagesByID(ids []store.MessageID, row func(*sqlite3.Stmt) error
 // dense reports whether ids increase and leave out few: then one sweep is
 // faster than looking each one up.
 func dense(ids []store.MessageID) bool {
-	return slices.IsSorted(ids) && int(ids[len(ids)-1]-ids[0]) < 2*len(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] <= ids[i-1] {
+			return false
+		}
+	}
+	return int(ids[len(ids)-1]-ids[0]) < 2*len(ids)
 }
 
 func (c *conn) messageRun(ids []store.MessageID, row func(*sqlite3.Stmt) error) error {
