@@ -184,9 +184,9 @@ func (c *lengthColumn) at(p uint32) (uint8, error) {
 	return b[p-c.first], nil
 }
 
-// collect turns touched passages into documents, filters and counts them, and
-// offers them to the best.
-func (p *phase) collect(n int, s *sums, into *best) error {
+// collect turns touched passages into documents, filters and counts those up to
+// end, and offers them to the best.
+func (p *phase) collect(n int, s *sums, end uint32, into *best) error {
 	sh := p.shares[n]
 	s.order(sh.ranges)
 	var must, not uint64
@@ -217,7 +217,7 @@ func (p *phase) collect(n int, s *sums, into *best) error {
 			f.score = max(f.score, float64(s.score[passage]))
 			i++
 		}
-		if mask&must != must || mask&not != 0 || mask&^not == 0 {
+		if doc >= end || mask&must != must || mask&not != 0 || mask&^not == 0 {
 			continue
 		}
 		if !sh.plain {

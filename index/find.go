@@ -23,6 +23,7 @@ type Request struct {
 	Filter  Filter
 	Sort    Sort
 	Limit   int      // hits returned; zero: all that were ranked
+	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
 	Now     int64    // milliseconds, for ByHybrid; zero: the newest hit
 	Weights *Weights // nil: DefaultWeights
 	// Group, when set, names the group of each document (a summary's sources,
@@ -47,6 +48,8 @@ type Result struct {
 	Hits     []Hit
 	Matched  int      // documents that match
 	AtLeast  bool     // Matched is a lower bound
+	Ranked   int      // the matches that were ranked, of which Hits are the first
+	Unranked bool     // there are matches that were not ranked: no Limit returns them
 	Common   []string // words so common that only candidates of rarer ones were scored by them
 	Newest   bool     // every word was so common that only the newest matches were ranked
 	Verified int      // texts read
@@ -65,12 +68,13 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if err := p.lookup(); err != nil {
 		return Result{}, err
 	}
-	list, err := p.candidates(req)
-	if err != nil {
-		return Result{}, err
-	}
+	p.scorer = newScorer(p.query, &p.stats, p.norms())
 	res := Result{}
-	hits, err := p.read(list, req, fetch, &res)
+	find := p.best
+	if req.Sort == ByRecency {
+		find = p.newestFirst
+	}
+	hits, err := find(req, fetch, &res)
 	if err != nil {
 		return Result{}, err
 	}
@@ -86,6 +90,7 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 
 func (p *phase) account(res *Result) {
 	res.Matched = p.matched
+	res.Ranked = len(p.placed)
 	res.Newest = p.newest
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)
@@ -99,41 +104,59 @@ func (p *phase) account(res *Result) {
 	}
 }
 
-// candidates finds the best documents by their postings, or the newest.
-func (p *phase) candidates(req Request) ([]found, error) {
-	chosen := p.choose()
-	into := &best{n: candidateCount, byID: req.Sort == ByRecency}
-	switch {
-	case p.query.verifies():
-		into.n = verifyLimit
-	case into.byID && req.Limit > 0:
-		into.n = req.Limit
+// best finds the best documents by their postings, and scores them by their
+// texts.
+func (p *phase) best(req Request, fetch Fetch, res *Result) ([]Candidate, error) {
+	n := candidateCount
+	if p.query.verifies() {
+		n = verifyLimit
 	}
+	chosen := p.choose()
+	into := &best{n: n}
 	budget := math.MaxInt
 	if p.allCommon(chosen) && !p.query.verifies() {
 		budget, p.newest = p.limits.newest, true
 	}
 	for n := len(p.shares) - 1; n >= 0; n-- {
-		if err := p.ctx.Err(); err != nil {
-			return nil, err
-		}
-		if into.byID && len(into.list) == into.n || budget <= 0 {
-			p.cut = true
+		if budget <= 0 {
+			p.cut, res.Unranked = true, true
 			break
 		}
-		s := newSums(p.shares[n].r.seg.passages)
-		err := p.accumulate(n, chosen, s)
-		budget -= len(s.touched)
-		if err == nil {
-			err = p.collect(n, s, into)
-		}
-		s.release()
+		touched, err := p.offer(n, chosen, p.shares[n].end, into)
 		if err != nil {
 			return nil, err
 		}
+		budget -= touched
 	}
-	p.cut = p.cut || p.query.verifies() && p.matched > into.n
-	return into.sorted(), nil
+	list := into.sorted()
+	res.Unranked = res.Unranked || p.matched > len(list)
+	docs, all, err := p.read(list, candidateCount, fetch, res)
+	if err != nil {
+		return nil, err
+	}
+	res.Unranked = res.Unranked || !all
+	if p.query.verifies() {
+		// Those that nobody read may not match at all.
+		p.cut, p.matched = p.cut || res.Unranked, len(docs)
+	}
+	return p.score(docs, req)
+}
+
+// offer finds the matches of one share among its documents up to end, and
+// returns how many passages that took.
+func (p *phase) offer(n int, chosen []int, end uint32, into *best) (touched int, err error) {
+	s := newSums(p.shares[n].r.seg.passages)
+	defer s.release()
+	if err := p.accumulate(n, chosen, s); err != nil {
+		return 0, err
+	}
+	touched = len(s.touched)
+	if err := p.collect(n, s, end, into); err != nil {
+		return touched, err
+	}
+	// A filter that was cut off accepts nothing, which must not pass for a
+	// share without matches.
+	return touched, p.ctx.Err()
 }
 
 // allCommon reports that even the rarest word is too common to rank every match.
@@ -156,26 +179,25 @@ type scoredDoc struct {
 	exact int
 }
 
-// read scores the candidates against their texts, in batches, until enough of
-// them passed.
-func (p *phase) read(list []found, req Request, fetch Fetch, res *Result) ([]Candidate, error) {
-	sc := newScorer(p.query, &p.stats, p.norms())
-	var docs []scoredDoc
+// read takes candidates in batches and keeps those whose text passes, until it
+// has as many as are wanted; all says that none was left.
+func (p *phase) read(list []found, want int, fetch Fetch, res *Result) (docs []scoredDoc, all bool, err error) {
 	for batch := range slices.Chunk(list, candidateCount) {
-		if len(docs) >= candidateCount {
-			p.cut = true
-			break
+		if len(docs) >= want {
+			return docs, false, nil
 		}
-		got, err := p.readBatch(sc, batch, fetch)
+		got, err := p.readBatch(batch, fetch)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		res.Verified += len(batch)
 		docs = append(docs, got...)
 	}
-	if p.query.verifies() && !p.cut {
-		p.matched = len(docs)
-	}
+	return docs, true, nil
+}
+
+// score gives what was read its scores.
+func (p *phase) score(docs []scoredDoc, req Request) ([]Candidate, error) {
 	weights := DefaultWeights()
 	if req.Weights != nil {
 		weights = *req.Weights
@@ -191,14 +213,14 @@ func (p *phase) read(list []found, req Request, fetch Fetch, res *Result) ([]Can
 		c := candidate(row, d.score)
 		c.Exact = d.exact
 		if d.read {
-			c.Score, c.Counts, c.Dated = sc.total(d.text, weights.Pair), d.text.counts, d.text.dated
+			c.Score, c.Counts, c.Dated = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated
 		}
 		out = append(out, c)
 	}
 	return out, nil
 }
 
-func (p *phase) readBatch(sc *scorer, batch []found, fetch Fetch) ([]scoredDoc, error) {
+func (p *phase) readBatch(batch []found, fetch Fetch) ([]scoredDoc, error) {
 	ids := make([]int64, len(batch))
 	at := make(map[int64]int, len(batch))
 	for i, f := range batch {
@@ -219,7 +241,7 @@ func (p *phase) readBatch(sc *scorer, batch []found, fetch Fetch) ([]scoredDoc, 
 		}
 		docs[i].found, docs[i].id = batch[i], id
 		if keep[i] = p.query.satisfied(text); keep[i] && len(text) <= scoreTextBytes {
-			docs[i].text, docs[i].read = sc.score(text), true
+			docs[i].text, docs[i].read = p.scorer.score(text), true
 		}
 		docs[i].exact = p.query.exact(text)
 		return p.ctx.Err() == nil

@@ -18,12 +18,13 @@ type Filter struct {
 	Since, Before int64               // milliseconds, [Since, Before); zero: unbounded
 	Roles         []uint8             // none: every role
 	Without       uint8               // skip documents with any of these flags
+	Through       int64               // the highest id, so that later documents change nothing; zero: unbounded
 	Accept        func(id int64) bool // a last word on each document, may be nil
 }
 
 // outside reports that no document of the segment can pass.
 func (f *Filter) outside(s *Segment) bool {
-	return f.Since != 0 && s.maxTime < f.Since || f.Before != 0 && s.minTime >= f.Before
+	return f.Through != 0 && s.info.FirstID > f.Through || f.Since != 0 && s.maxTime < f.Since || f.Before != 0 && s.minTime >= f.Before
 }
 
 // covers reports that every document of the segment is within the times.
@@ -31,9 +32,12 @@ func (f *Filter) covers(s *Segment) bool {
 	return (f.Since == 0 || s.minTime >= f.Since) && (f.Before == 0 || s.maxTime < f.Before)
 }
 
+// splits reports that the segment goes on past the highest id.
+func (f *Filter) splits(s *Segment) bool { return f.Through != 0 && s.info.LastID > f.Through }
+
 // plain reports that every document of the segment in scope passes.
 func (f *Filter) plain(s *Segment) bool {
-	return f.covers(s) && len(f.Roles) == 0 && f.Without&s.flags == 0 && f.Accept == nil
+	return f.covers(s) && !f.splits(s) && len(f.Roles) == 0 && f.Without&s.flags == 0 && f.Accept == nil
 }
 
 // passes asks for no more of a document than the filter needs: a column of
@@ -42,6 +46,11 @@ func (r *reader) passes(f *Filter, doc uint32) (bool, error) {
 	if len(f.Roles) > 0 || f.Without&r.seg.flags != 0 {
 		role, flags, err := r.marks(doc)
 		if err != nil || flags&f.Without != 0 || len(f.Roles) > 0 && !slices.Contains(f.Roles, role) {
+			return false, err
+		}
+	}
+	if f.splits(r.seg) {
+		if id, err := r.docID(doc); err != nil || id > f.Through {
 			return false, err
 		}
 	}
@@ -103,6 +112,7 @@ type phase struct {
 	cut     bool  // not every match was looked at
 	matched int
 	placed  map[int64]place // of the candidates
+	scorer  *scorer
 }
 
 // share is the part of a segment that is in scope.
@@ -110,6 +120,7 @@ type share struct {
 	r      *reader
 	ranges []passageRange
 	plain  bool
+	end    uint32 // the document behind the last within the filter's highest id
 }
 
 // termList is where one term of the query occurs.
@@ -147,12 +158,8 @@ func (p *phase) open(ix Index) error {
 		if p.filter.outside(seg) {
 			continue
 		}
-		sh := &share{r: seg.reader(p.ctx), plain: p.filter.plain(seg)}
-		if len(p.filter.Conversations) == 0 {
-			sh.ranges = []passageRange{{0, seg.passages}}
-			p.stats.passages += float64(seg.passages)
-			p.stats.words += float64(seg.words)
-		} else if err := p.openTalks(sh); err != nil {
+		sh := &share{r: seg.reader(p.ctx), plain: p.filter.plain(seg), end: uint32(seg.info.Docs)}
+		if err := p.openShare(sh); err != nil {
 			return err
 		}
 		if len(sh.ranges) > 0 {
@@ -160,6 +167,29 @@ func (p *phase) open(ix Index) error {
 		}
 	}
 	return nil
+}
+
+func (p *phase) openShare(sh *share) error {
+	seg := sh.r.seg
+	if p.filter.splits(seg) {
+		var err error
+		if sh.end, err = sh.r.docsBelow(p.filter.Through + 1); err != nil {
+			return err
+		}
+	}
+	before := p.stats
+	if len(p.filter.Conversations) == 0 {
+		sh.ranges = []passageRange{{0, seg.passages}}
+		p.stats.passages += float64(seg.passages)
+		p.stats.words += float64(seg.words)
+	} else if err := p.openTalks(sh); err != nil {
+		return err
+	}
+	if !p.filter.splits(seg) {
+		return nil
+	}
+	p.stats = before
+	return p.countWithin(sh)
 }
 
 func (p *phase) openTalks(sh *share) error {
@@ -210,7 +240,8 @@ func (p *phase) lookup() error {
 // conversations it counts them there, so that a word is as rare as it is in
 // what is searched, not in the whole store.
 func (p *phase) frequency(sh *share, e dictEntry) (uint32, error) {
-	if len(p.filter.Conversations) == 0 {
+	split := p.filter.splits(sh.r.seg)
+	if len(p.filter.Conversations) == 0 && !split {
 		return e.df, nil
 	}
 	var scratch []posting
@@ -220,7 +251,10 @@ func (p *phase) frequency(sh *share, e dictEntry) (uint32, error) {
 			return 0, err
 		}
 	}
-	return uint32(len(scratch)), nil
+	if !split {
+		return uint32(len(scratch)), nil
+	}
+	return sh.countPostings(scratch)
 }
 
 // entriesOf finds the dictionary entries that a term of the query stands for.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm/index"
@@ -306,4 +307,53 @@ func ExampleIndex_Search() {
 	// Output:
 	// 1 We chose SQLite for the embedded store.
 	// 3 The store keeps every message; its index is in segments.
+}
+
+// A search up to an id answers as if nothing had been added since, scores
+// included, however the documents lie in segments.
+func TestThrough(t *testing.T) {
+	docs := grepDocs(2000)
+	for _, size := range []int{300, 2000} {
+		l := newLibrary(t, docs, size)
+		for _, n := range []int{1, 299, 300, 1234} {
+			then := newLibrary(t, docs[:n], n)
+			for _, conversations := range [][]int64{nil, {2, 4}} {
+				for _, sort := range []index.Sort{index.ByRelevance, index.ByRecency} {
+					req := index.Request{Sort: sort, Filter: index.Filter{Conversations: conversations}}
+					want := then.search(t, "return error server", req)
+					req.Filter.Through = docs[n-1].ID
+					got := l.search(t, "return error server", req)
+					if diff := cmp.Diff(want.Hits, got.Hits, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+						t.Fatalf("%d documents in segments of %d, sort %d: %s", n, size, sort, diff)
+					}
+				}
+			}
+		}
+	}
+}
+
+// By recency a limit is filled however many candidates have to be read.
+func TestRecencyReadsOn(t *testing.T) {
+	var lines []string
+	for i := range 3000 {
+		if i < 700 {
+			lines = append(lines, "the red fox")
+		} else {
+			lines = append(lines, "the fox is red")
+		}
+	}
+	l := shelf(t, lines...)
+	for limit, want := range map[int]int{5: 5, 650: 650, 1000: 700} {
+		res := l.search(t, `"red fox"`, index.Request{Sort: index.ByRecency, Limit: limit})
+		if len(res.Hits) != want || res.Hits[0].ID != 700 || res.Hits[want-1].ID != int64(701-want) {
+			t.Errorf("limit %d: %d hits", limit, len(res.Hits))
+		}
+		if !res.AtLeast && res.Matched != 700 || res.Matched < want || res.Matched > 700 {
+			t.Errorf("limit %d: %d matched (at least: %v)", limit, res.Matched, res.AtLeast)
+		}
+	}
+	res := l.search(t, "fox", index.Request{Sort: index.ByRecency, Limit: 10, Below: 42})
+	if len(res.Hits) != 10 || res.Hits[0].ID != 41 || res.Hits[9].ID != 32 {
+		t.Errorf("below 42: %+v", res.Hits)
+	}
 }

@@ -13,6 +13,8 @@ import (
 type place struct {
 	Below   int64 `json:"b,omitempty"`
 	Offset  int   `json:"o,omitempty"`
+	Through int64 `json:"h,omitempty"`
+	Now     int64 `json:"w,omitempty"`
 	Taken   int   `json:"t,omitempty"`
 	Total   int   `json:"n,omitempty"`
 	AtLeast bool  `json:"l,omitempty"`
@@ -50,7 +52,7 @@ func (l *lane) take() store.Hit {
 	h := l.found.Hits[l.used]
 	l.used++
 	l.place.Taken++
-	l.place.Below, l.place.Offset = h.After.Below, h.After.Offset
+	l.place.Below, l.place.Offset, l.place.Through, l.place.Now = h.After.Below, h.After.Offset, h.After.Through, h.After.Now
 	return h
 }
 
@@ -96,12 +98,12 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	if l.place.Done {
 		return nil
 	}
-	if l.place.Below < 0 || l.place.Offset < 0 || l.place.Offset > maxOffset {
+	if l.place.Below < 0 || l.place.Through < 0 || l.place.Now < 0 || l.place.Offset < 0 || l.place.Offset > maxOffset {
 		return refuse(cursorHint, "the cursor is damaged")
 	}
 	search := q.search
 	search.Summaries = l.summaries
-	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset}
+	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now}
 	if begun {
 		search.CountTo = 0 // the first page has counted
 	}

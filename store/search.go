@@ -73,11 +73,16 @@ type Search struct {
 	CountTo int
 }
 
-// Cursor continues a search after a page: by number where the order is that
-// of recency, else by how many were returned.
+// Cursor continues a search after a page: below a number where the order is
+// that of recency, else by how many were returned of a ranking that stands as
+// it was on the first page, whatever has been said since.
 type Cursor struct {
 	Below  int64
 	Offset int
+	// Through is the highest number that was ranked, and Now the time in
+	// milliseconds from which [ByHybrid] counted ages.
+	Through int64
+	Now     int64
 }
 
 // Found is one page of what a search found, with an account of how.

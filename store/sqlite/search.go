@@ -80,11 +80,7 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 		return store.Found{}, err
 	}
 	for i := range p.Hits {
-		if q.Mode == store.Regex {
-			p.Hits[i].After = store.Cursor{Below: p.hits[i].ID}
-		} else {
-			p.Hits[i].After = store.Cursor{Offset: q.After.Offset + i + 1}
-		}
+		p.Hits[i].After = p.after(i)
 	}
 	return p.Found, nil
 }
@@ -93,6 +89,28 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 type page struct {
 	store.Found
 	hits []index.Hit
+	// ranked is where a ranking was entered; nil says that the page goes by
+	// number.
+	ranked *store.Cursor
+}
+
+// after continues behind a hit.
+func (p *page) after(i int) store.Cursor {
+	if p.ranked == nil {
+		return store.Cursor{Below: p.hits[i].ID}
+	}
+	at := *p.ranked
+	at.Offset += i + 1
+	return at
+}
+
+// cutTo ends the page after so many hits, if there are more.
+func (p *page) cutTo(limit int) {
+	if len(p.hits) > limit {
+		p.hits = p.hits[:limit]
+		next := p.after(limit - 1)
+		p.Next = &next
+	}
 }
 
 // filter turns what a search says about its documents into what the index
@@ -179,24 +197,50 @@ func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index
 	if err != nil {
 		return page{}, err
 	}
-	req := index.Request{Query: query, Filter: f, Limit: q.After.Offset + q.Limit + 1, Now: l.db.opts.Clock().UnixMilli()}
-	switch q.Sort {
-	case store.ByRecency:
-		req.Sort = index.ByRecency
-	case store.ByHybrid:
-		req.Sort = index.ByHybrid
+	req := index.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: index.ByRecency}
+	var ranked *store.Cursor
+	if q.Sort != store.ByRecency {
+		ranked = l.ranking(ix, q.After)
+		req.Sort, req.Below = index.ByRelevance, 0
+		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, ranked.Now
+		if q.Sort == store.ByHybrid {
+			req.Sort = index.ByHybrid
+		}
 	}
 	res, err := ix.Search(ctx, req, l.texts(q))
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res)}}
-	p.hits = res.Hits[min(q.After.Offset, len(res.Hits)):]
-	if len(p.hits) > q.Limit {
-		p.hits = p.hits[:q.Limit]
-		p.Next = &store.Cursor{Offset: q.After.Offset + q.Limit}
+	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res)}, hits: res.Hits, ranked: ranked}
+	if ranked != nil {
+		p.hits = p.hits[min(ranked.Offset, len(p.hits)):]
+	}
+	p.cutTo(q.Limit)
+	if p.Next == nil && ranked != nil && res.Unranked {
+		p.Notes = append(p.Notes, unranked(res))
 	}
 	return p, nil
+}
+
+// ranking is where a ranking is entered. The first page settles what is in it:
+// what is said while somebody turns the pages would shift them.
+func (l *lane) ranking(ix index.Index, after store.Cursor) *store.Cursor {
+	if after.Now == 0 {
+		after.Now = l.db.opts.Clock().UnixMilli()
+	}
+	if n := len(ix.Segments); n > 0 && after.Through == 0 {
+		after.Through = ix.Segments[n-1].Info().LastID
+	}
+	return &after
+}
+
+// unranked says that a ranking ended before the matches did.
+func unranked(res index.Result) string {
+	of := fmt.Sprintf("%d of %d matches were", res.Ranked, res.Matched)
+	if res.AtLeast {
+		of = fmt.Sprintf("%d matches were", res.Ranked)
+	}
+	return "only the best " + of + " ranked; narrow the search or sort by recency"
 }
 
 // notes says what a ranked search left out.
