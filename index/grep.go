@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 )
@@ -30,7 +29,9 @@ type GrepResult struct {
 
 // Grep yields the documents that match, newest first, until yield returns
 // false. It is exact: the index only spares reading texts that cannot match.
-func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield func(id int64, text []byte) bool) (GrepResult, error) {
+// When ctx ends first it returns its error, whatever the filter and fetch made
+// of that.
+func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield func(id int64) bool) (GrepResult, error) {
 	res := GrepResult{Scanned: !req.Pattern.Indexed(), Complete: true}
 	// The first answers are wanted soon, the rest at speed.
 	size := 64
@@ -42,19 +43,20 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 		r := seg.reader(ctx)
 		ids, err := r.candidates(req)
 		res.IndexBytes += r.bytes
-		if err != nil {
-			return res, err
-		}
 		res.Candidates += len(ids)
-		for len(ids) > 0 {
+		for err == nil && len(ids) > 0 {
 			part := ids[:min(size, len(ids))]
 			ids = ids[len(part):]
 			size = min(2*size, 4096)
-			more, err := req.part(ctx, part, fetch, yield, &res)
-			if err != nil || !more {
+			var more bool
+			if more, err = req.part(ctx, part, fetch, yield, &res); err == nil && !more {
 				res.Complete = false
-				return res, err
+				return res, nil
 			}
+		}
+		if err != nil {
+			res.Complete = false
+			return res, err
 		}
 	}
 	return res, nil
@@ -76,31 +78,33 @@ func (p *Pattern) direct(ctx context.Context, texts Texts, yield func(id int64, 
 }
 
 // part reads and matches one run of candidates, and yields in their order.
-func (req GrepRequest) part(ctx context.Context, ids []int64, fetch Fetch, yield func(int64, []byte) bool, res *GrepResult) (bool, error) {
+func (req GrepRequest) part(ctx context.Context, ids []int64, fetch Fetch, yield func(int64) bool, res *GrepResult) (bool, error) {
 	hits, read, err := req.match(ctx, ids, fetch)
 	res.Read += read
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return false, err
 	}
 	for _, id := range ids {
-		text, ok := hits[id]
-		if !ok {
+		if !hits[id] {
 			continue
 		}
 		res.Matched++
-		if !yield(id, text) {
+		if !yield(id) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// match returns the texts that match and how many were read.
-func (req GrepRequest) match(ctx context.Context, ids []int64, fetch Fetch) (hits map[int64][]byte, read int, err error) {
+// match returns which texts match and how many were read.
+func (req GrepRequest) match(ctx context.Context, ids []int64, fetch Fetch) (hits map[int64]bool, read int, err error) {
 	if len(ids) > directMatches && req.Readers > 1 {
 		return req.matchApart(ctx, ids, fetch)
 	}
-	hits = make(map[int64][]byte)
+	hits = make(map[int64]bool)
 	texts := func(next func(int64, []byte) bool) error {
 		return fetch(ctx, ids, func(id int64, text []byte) bool {
 			read++
@@ -111,38 +115,39 @@ func (req GrepRequest) match(ctx context.Context, ids []int64, fetch Fetch) (hit
 	if len(ids) <= directMatches {
 		match = req.Pattern.direct
 	}
-	err = match(ctx, texts, func(id int64, text []byte) bool {
-		hits[id] = slices.Clone(text)
+	err = match(ctx, texts, func(id int64, _ []byte) bool {
+		hits[id] = true
 		return true
 	})
 	return hits, read, err
 }
 
 // matchApart gives each reader a stretch of the candidates.
-func (req GrepRequest) matchApart(ctx context.Context, ids []int64, fetch Fetch) (map[int64][]byte, int, error) {
+func (req GrepRequest) matchApart(ctx context.Context, ids []int64, fetch Fetch) (map[int64]bool, int, error) {
 	parts := slices.Collect(slices.Chunk(ids, (len(ids)+req.Readers-1)/req.Readers))
-	found := make([]map[int64][]byte, len(parts))
+	found := make([][]int64, len(parts))
 	counts, errs := make([]int, len(parts)), make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, part := range parts {
 		wg.Go(func() {
-			found[i] = make(map[int64][]byte)
 			texts := func(next func(int64, []byte) bool) error {
 				return fetch(ctx, part, func(id int64, text []byte) bool {
 					counts[i]++
 					return next(id, text)
 				})
 			}
-			errs[i] = req.Pattern.direct(ctx, texts, func(id int64, text []byte) bool {
-				found[i][id] = slices.Clone(text)
+			errs[i] = req.Pattern.direct(ctx, texts, func(id int64, _ []byte) bool {
+				found[i] = append(found[i], id)
 				return true
 			})
 		})
 	}
 	wg.Wait()
-	hits, read := found[0], 0
+	hits, read := make(map[int64]bool), 0
 	for i := range parts {
-		maps.Copy(hits, found[i])
+		for _, id := range found[i] {
+			hits[id] = true
+		}
 		read += counts[i]
 	}
 	return hits, read, errors.Join(errs...)
@@ -163,6 +168,9 @@ func (r *reader) candidates(req GrepRequest) ([]int64, error) {
 	accept := r.acceptor(req)
 	var ids []int64
 	for _, block := range slices.Backward(blocks) {
+		if err := r.ctx.Err(); err != nil {
+			return nil, err
+		}
 		first, err := r.uint32At(streamBlocks, block)
 		if err != nil {
 			return nil, err
@@ -183,7 +191,8 @@ func (r *reader) candidates(req GrepRequest) ([]int64, error) {
 			}
 		}
 	}
-	return ids, nil
+	// A filter that was cut off accepts nothing.
+	return ids, r.ctx.Err()
 }
 
 // acceptor tells whether the request asks for a document. It reads more than

@@ -2,9 +2,12 @@ package index_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -135,10 +138,7 @@ func TestGrepEqualsBruteForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int64
-		res, err := l.ix.Grep(t.Context(), index.GrepRequest{Pattern: p, Readers: i % 4}, l.fetch, func(id int64, text []byte) bool {
-			if !re.Match(text) {
-				t.Errorf("%s: yielded a text that does not match", expr)
-			}
+		res, err := l.ix.Grep(t.Context(), index.GrepRequest{Pattern: p, Readers: i % 4}, l.fetch, func(id int64) bool {
 			got = append(got, id)
 			return true
 		})
@@ -183,7 +183,7 @@ func TestGrepFilters(t *testing.T) {
 				}
 			}
 			c.req.Pattern = p
-			if _, err := l.ix.Grep(t.Context(), c.req, l.fetch, func(id int64, _ []byte) bool {
+			if _, err := l.ix.Grep(t.Context(), c.req, l.fetch, func(id int64) bool {
 				got = append(got, id)
 				return true
 			}); err != nil {
@@ -204,7 +204,7 @@ func TestGrepStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	res, err := l.ix.Grep(t.Context(), index.GrepRequest{Pattern: p}, l.fetch, func(int64, []byte) bool {
+	res, err := l.ix.Grep(t.Context(), index.GrepRequest{Pattern: p}, l.fetch, func(int64) bool {
 		n++
 		return n < 5
 	})
@@ -213,8 +213,65 @@ func TestGrepStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.ix.Grep(ctx, index.GrepRequest{Pattern: p}, l.fetch, func(int64, []byte) bool { return true }); err == nil {
+	if _, err := l.ix.Grep(ctx, index.GrepRequest{Pattern: p}, l.fetch, func(int64) bool { return true }); err == nil {
 		t.Error("a cancelled search returned no error")
+	}
+}
+
+// A search that was cut off never passes for a complete one without matches,
+// even where a filter or a store take the end of the context for "nothing here".
+func TestGrepCutOff(t *testing.T) {
+	l := newLibrary(t, grepDocs(3000), 1000)
+	p, err := index.ParsePattern("return")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, cut := range map[string]func(cancel func()) (index.Filter, index.Fetch){
+		"filter": func(cancel func()) (index.Filter, index.Fetch) {
+			return index.Filter{Accept: func(int64) bool { cancel(); return false }}, l.fetch
+		},
+		"fetch": func(cancel func()) (index.Filter, index.Fetch) {
+			return index.Filter{}, func(context.Context, []int64, func(int64, []byte) bool) error { cancel(); return nil }
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		filter, fetch := cut(cancel)
+		res, err := l.ix.Grep(ctx, index.GrepRequest{Pattern: p, Filter: filter}, fetch, func(int64) bool { return true })
+		if !errors.Is(err, context.Canceled) || res.Complete {
+			t.Errorf("%s: %+v, %v; want an error and no claim to be complete", name, res, err)
+		}
+		q, err := index.ParseQuery("return")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		filter, fetch = cut(cancel)
+		if res, err := l.ix.Search(ctx, index.Request{Query: q, Filter: filter}, fetch); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: a search by words returned %+v, %v", name, res, err)
+		}
+	}
+}
+
+// Matching copies no text: what is held of a match is its id.
+func TestGrepKeepsNoTexts(t *testing.T) {
+	big := strings.Repeat("a needle in the hay ", 20_000) // 400 KB
+	l := shelf(t, slices.Repeat([]string{big}, 60)...)
+	p, err := index.ParsePattern("needle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grep := func() {
+		if _, err := l.ix.Grep(t.Context(), index.GrepRequest{Pattern: p}, l.fetch, func(int64) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	grep()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	grep()
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > uint64(10*len(big)) {
+		t.Errorf("%d bytes were allocated for 60 matches of %d", grown, len(big))
 	}
 }
 

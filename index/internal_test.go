@@ -238,7 +238,7 @@ func FuzzHeader(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = ix.Grep(t.Context(), GrepRequest{Pattern: p}, nothing, func(int64, []byte) bool { return true })
+		_, _ = ix.Grep(t.Context(), GrepRequest{Pattern: p}, nothing, func(int64) bool { return true })
 	})
 }
 

@@ -69,7 +69,7 @@ func TestScale(t *testing.T) {
 			t.Fatal(err)
 		}
 		measure(t, "regex "+expr, func() string {
-			res, err := ix.Grep(t.Context(), index.GrepRequest{Pattern: p}, db.fetch, func(int64, []byte) bool { return true })
+			res, err := ix.Grep(t.Context(), index.GrepRequest{Pattern: p}, db.fetch, func(int64) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}

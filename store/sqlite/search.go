@@ -173,7 +173,7 @@ func (l *lane) grep(ctx context.Context, ix index.Index, q store.Search, f index
 		p.Tier = "scan"
 	}
 	req := index.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below, Readers: runtime.GOMAXPROCS(0)}
-	res, err := ix.Grep(ctx, req, l.texts(q), func(id int64, _ []byte) bool {
+	res, err := ix.Grep(ctx, req, l.texts(q), func(id int64) bool {
 		p.Matched++
 		if len(p.hits) < q.Limit {
 			p.hits = append(p.hits, index.Hit{ID: id, Matched: true})
