@@ -299,3 +299,34 @@ func TestRelevanceTakesTwoMessagesForEachSummary(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A match longer than any snippet is marked to the end of the snippet, and the
+// files that it reaches into are named.
+func TestLongMatchIsMarked(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("long")
+	f.say(c, llms.User("first ALPHA "+strings.Repeat("x ", 100)+strings.Repeat("y", 20_000)+" OMEGA"))
+	for _, pattern := range []string{`(?s)ALPHA.*OMEGA`, `ALPHA [xy ]+ O`} {
+		a := f.grep(recall.GrepRequest{Pattern: pattern, Where: recall.Where{Current: c}})
+		if len(a.Matches) != 1 {
+			t.Fatalf("%s: %+v", pattern, a.Matches)
+		}
+		m := a.Matches[0]
+		if want := [][2]int{{strings.Index(m.Snippet, "ALPHA"), utf8.RuneCountInString(m.Snippet)}}; !cmp.Equal(want, m.MatchRanges) || want[0][0] < 0 {
+			t.Errorf("%s: marked %v of %q, want %v", pattern, m.MatchRanges, m.Snippet, want)
+		}
+	}
+}
+
+// A match that begins in a message's own words and ends in its payload names
+// the file, though the snippet ends before it.
+func TestMatchIntoAFile(t *testing.T) {
+	s := newStory(t)
+	a := s.grep(recall.GrepRequest{Pattern: `(?s)\A.*marmalade is here`, Scope: recall.InMessages, Where: s.here()})
+	for _, m := range a.Matches {
+		if m.ID == "msg_4" && cmp.Equal(m.FileIDs, []string{s.file}) && len(m.MatchRanges) > 0 {
+			return
+		}
+	}
+	t.Errorf("msg_4 does not name %s: %+v", s.file, a.Matches)
+}

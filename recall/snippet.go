@@ -9,6 +9,7 @@ import (
 const snippetRunes = 240
 
 // excerpt is a piece of a text with what matched in it, in bytes of the text.
+// The last match may go on behind the piece.
 type excerpt struct {
 	start, end int
 	ranges     [][2]int
@@ -34,14 +35,28 @@ func (q *query) excerpt(text []byte) (excerpt, bool) {
 	if missing := snippetRunes - utf8.RuneCount(text[e.start:e.end]); missing > 0 {
 		e.start = back(text, e.start, missing)
 	}
-	// Beyond the snippet the expression is given some more text, so that the
-	// end of the snippet does not look like the end of the text.
-	for _, r := range q.re.FindAllIndex(text[:min(len(text), e.end+4096)], 1024) {
-		if r[0] >= e.start && r[0] <= e.end && (r[0] < e.end || r[1] == r[0]) {
-			e.ranges = append(e.ranges, [2]int{r[0], min(r[1], e.end)})
+	e.ranges = append([][2]int{{hit[0], hit[1]}}, q.further(text, hit, e.end)...)
+	return e, true
+}
+
+// further finds what matches behind the first hit and begins before end. The
+// expression is given some more text than that, so that the end of the snippet
+// does not look like the end of the text; a match that reaches the end of this
+// piece may owe itself to it, and is left unmarked.
+func (q *query) further(text []byte, hit []int, end int) [][2]int {
+	if hit[1] >= end {
+		return nil
+	}
+	piece := text[:min(len(text), end+4096)]
+	var more [][2]int
+	for _, r := range q.re.FindAllIndex(piece, 1024) {
+		inside := r[0] < end || r[0] == end && r[1] == end
+		torn := r[1] == len(piece) && len(piece) < len(text)
+		if r[0] > hit[0] && r[0] >= hit[1] && inside && !torn {
+			more = append(more, [2]int{r[0], r[1]})
 		}
 	}
-	return e, true
+	return more
 }
 
 // back returns the position n runes before at, or the beginning.
@@ -70,7 +85,7 @@ func (m *Match) show(text []byte, e excerpt) {
 	m.MatchRanges = make([][2]int, len(e.ranges))
 	for i, r := range e.ranges {
 		from := utf8.RuneCount(text[e.start:r[0]])
-		m.MatchRanges[i] = [2]int{from, from + utf8.RuneCount(text[r[0]:r[1]])}
+		m.MatchRanges[i] = [2]int{from, from + utf8.RuneCount(text[r[0]:min(r[1], e.end)])}
 	}
 }
 
