@@ -2,8 +2,10 @@ package recall_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -58,5 +60,23 @@ func TestUnfinishedSearchesGoOn(t *testing.T) {
 	want := "msg_6 msg_5, then " + string(s.leaf.ID) + " msg_1"
 	if diff := cmp.Diff(want, ids(first)+", then "+ids(second)); diff != "" || second.Unfinished {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A deadline that has passed before anything was read gets the same advice as
+// one that passes during the search.
+func TestDeadlinePassedBefore(t *testing.T) {
+	s := newStory(t)
+	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	for _, where := range []recall.Where{s.here(), {AllConversations: true}} {
+		for _, mode := range []store.Mode{store.Regex, store.FullText} {
+			a, err := s.Grep(ctx, recall.GrepRequest{Pattern: "deployment", Mode: mode, Where: where})
+			var refused *recall.Error
+			if !errors.As(err, &refused) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("%s: %+v, %v", mode, a, err)
+			}
+			contains(t, "the hint", refused.Hint, "allow more time")
+		}
 	}
 }

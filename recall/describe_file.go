@@ -82,14 +82,15 @@ func (s *Service) foreignFile(ctx context.Context, id store.PayloadID, scope Sco
 	return scope.within(string(id), m.Conversation)
 }
 
-// lines returns the bytes of a range of lines. An end of 0 is the last line.
+// lines returns the bytes of a range of lines. An end of 0 is the last line. A
+// range that begins behind the last line is refused, wherever it ends.
 func lines(p store.Payload, first, last int) (from, to int64, err error) {
 	r := bufio.NewReaderSize(io.NewSectionReader(p.Content, 0, p.Size), 256<<10)
 	at := int64(0)
 	for n := 1; last == 0 || n <= last; n++ {
 		if n == first {
 			from = at
-			if last == 0 {
+			if last == 0 && at < p.Size {
 				return from, p.Size, nil
 			}
 		}

@@ -213,6 +213,8 @@ func TestDescribeRefuses(t *testing.T) {
 		{"two ranges", recall.DescribeRequest{ID: s.file, StartLine: 1, Offset: 1, Where: s.here()}, nil, []string{"either"}},
 		{"lines backwards", recall.DescribeRequest{ID: s.file, StartLine: 3, EndLine: 2, Where: s.here()}, nil, []string{"3", "2"}},
 		{"lines of a message", recall.DescribeRequest{ID: "msg_1", StartLine: 3, Where: s.here()}, nil, []string{"files"}},
+		{"one line too far", recall.DescribeRequest{ID: s.file, StartLine: 402, Where: s.here()}, nil, []string{"401 lines", "402"}},
+		{"a range one line too far", recall.DescribeRequest{ID: s.file, StartLine: 402, EndLine: 500, Where: s.here()}, nil, []string{"401 lines", "402"}},
 		{"a line too far", recall.DescribeRequest{ID: s.file, StartLine: 9999, Where: s.here()}, nil, []string{"401 lines", "9999"}},
 		{"bytes too far", recall.DescribeRequest{ID: s.file, Offset: 1 << 40, Where: s.here()}, nil, []string{"behind the end"}},
 		{"negative bytes", recall.DescribeRequest{ID: s.file, Offset: -1, Where: s.here()}, nil, []string{"negative"}},

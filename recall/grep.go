@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -34,8 +35,11 @@ type GrepRequest struct {
 	// FileIDs narrows scope files down to these.
 	FileIDs []string `json:"fileIds,omitempty"`
 	Where
-	Since  string `json:"since,omitempty"`  // ISO, inclusive
-	Before string `json:"before,omitempty"` // ISO, exclusive
+	// Since (inclusive) and Before (exclusive) bound the time, ISO. A summary
+	// stands at the newest message that it covers, its latestAt, not at the
+	// time when it was written.
+	Since  string `json:"since,omitempty"`
+	Before string `json:"before,omitempty"`
 	// Limit is the total over all kinds, 1 to 200; 0 is 50.
 	Limit int `json:"limit,omitempty"`
 	// Sort is recency, relevance or hybrid; the default is relevance for
@@ -134,6 +138,15 @@ type GrepAnswer struct {
 // scores do not compare, so that two messages are followed by one summary,
 // messages first: what was said outweighs what was made of it.
 func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
+	a, err := s.grep(ctx, r)
+	// A store that was cut off may have taken what it did not read for absent.
+	if errors.Is(err, context.DeadlineExceeded) || err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = refuse("narrow it with conversationId or since, use rarer words, or allow more time", "the search did not finish: %w", context.DeadlineExceeded)
+	}
+	return a, err
+}
+
+func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	q, err := s.check(ctx, r)
 	if err != nil {
 		return GrepAnswer{}, err

@@ -42,6 +42,7 @@ func TestGrepParameters(t *testing.T) {
 		{"one conversation", recall.GrepRequest{Pattern: "friday", Where: recall.Where{ConversationID: s.b}}, "msg_7"},
 		{"one conversation wins over all", recall.GrepRequest{Pattern: "friday", Where: recall.Where{ConversationID: s.b, AllConversations: true, Current: s.a}}, "msg_7"},
 		{"all conversations win over the current one", recall.GrepRequest{Pattern: "friday", Where: recall.Where{AllConversations: true, Current: s.a}}, "msg_7 msg_6"},
+		{"a time without seconds, with a zone", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Since: "2026-02-18 10:05+01:00", Where: s.here()}, "msg_6"},
 		{"since is inclusive", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Since: "2026-02-18T09:05:00Z", Where: s.here()}, "msg_6"},
 		{"before is exclusive", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Before: "2026-02-18T09:05:00Z", Where: s.here()}, "msg_5 msg_1"},
 		{"another zone", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Since: "2026-02-18T10:05:00+01:00", Where: s.here()}, "msg_6"},

@@ -79,7 +79,7 @@ func (s *Service) search(ctx context.Context, q *query, from places) ([]*lane, e
 		}
 	}
 	if late == len(lanes) {
-		return nil, refuse("narrow it with conversationId or since, use rarer words, or allow more time", "the search did not finish: %w", context.DeadlineExceeded)
+		return nil, context.DeadlineExceeded
 	}
 	return lanes, nil
 }

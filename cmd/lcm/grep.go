@@ -28,8 +28,12 @@ and payloads, at any age, and in summaries. PATTERN is a regular expression
 ranked, "a phrase" and +word must occur, -word must not, pre* is a beginning.
 
 On a terminal matches are grouped under their conversations, else each is a
-line: conversation, id and the line that matched, with colons between. --heading
-and --heading=false choose. lcm describe shows a match whole.`
+line: conversation, id and the line that matched, with colons between, or with
+hyphens where a message only stands beside a match, as ranked searches show
+them. --heading and --heading=false choose. lcm describe shows a match whole.
+
+--since and --before go by the time of a message; a summary stands at the newest
+message that it covers.`
 
 func newGrep(a *app) *cobra.Command {
 	f := grepFlags{heading: a.terminal}
@@ -78,7 +82,8 @@ lcm grep --since 2026-02-19 --role user --context 1 deploy`,
 // complete makes the request of the flags.
 func (f *grepFlags) complete(cmd *cobra.Command, pattern string) error {
 	if cmd.Flags().Changed("limit") && f.Limit == 0 {
-		f.Limit = -1 // 0 asks for the default only where it was not typed
+		// 0 asks for the default only where it was not typed.
+		return &recall.Error{Err: fmt.Errorf("limit is 0: it must be from 1 to %d", recall.MaxLimit), Hint: "page through more with --cursor"}
 	}
 	if f.words {
 		if cmd.Flags().Changed("mode") && f.mode != string(store.FullText) {
@@ -172,7 +177,11 @@ func (a *app) grepNeighbours(all []recall.Neighbour) {
 // grepLines prints a line for each match, for other programs to read.
 func (a *app) grepLines(answer recall.GrepAnswer) {
 	for _, m := range answer.Matches {
-		a.printf("%d:%s:%s\n", m.ConversationID, m.ID, a.shown(matchedLine(m)))
+		sep := ":"
+		if m.Beside {
+			sep = "-" // as grep marks the lines around a match
+		}
+		a.printf("%d%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, a.shown(matchedLine(m)))
 	}
 }
 
