@@ -42,6 +42,10 @@ type Run struct {
 	PeerRatio   float64 `json:"peerRatio"`
 	ScanRatio   float64 `json:"scanRatio"`
 	MemoryRatio float64 `json:"memoryRatio"`
+	// Compared is for how many expressions the number of matches and the
+	// newest of them were those of a loop over all texts. A difference ends
+	// the measurement with an error.
+	Compared int `json:"compared"`
 	// Append is a durable append of one message, Cold a context of a fresh
 	// session, Warm one of a session that has been asked before.
 	Append        Times   `json:"append"`
@@ -205,6 +209,7 @@ func (r Report) Text() string {
 	r.row(w, "common word, times peers'", func(x Run) string { return fmt.Sprintf("%.0f", x.PeerRatio) })
 	r.row(w, "regex, times a scan", func(x Run) string { return fmt.Sprintf("%.0f", x.ScanRatio) })
 	r.row(w, "no literal, by memory", func(x Run) string { return fmt.Sprintf("%.2f", x.MemoryRatio) })
+	r.row(w, "expressions as by a loop", func(x Run) string { return fmt.Sprint(x.Compared) })
 	r.row(w, "durable append p50, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Append.P50) })
 	r.row(w, "durable append p99, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Append.P99) })
 	r.row(w, "context, fresh p50, ms", func(x Run) string { return fmt.Sprintf("%.2f", x.Cold.P50) })

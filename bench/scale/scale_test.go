@@ -28,6 +28,12 @@ func TestMeasureFillsEveryColumn(t *testing.T) {
 				t.Errorf("%d conversations: %s is %v", run.Conversations, name, v)
 			}
 		}
+		if run.Compared != 100 {
+			t.Errorf("%d expressions were compared, want 100", run.Compared)
+		}
+		if run.ScanRatio <= 0 {
+			t.Error("nothing was set beside a scan")
+		}
 		if run.ContextTokens > 20_000 {
 			t.Errorf("a context has %d tokens, the budget is 20,000", run.ContextTokens)
 		}

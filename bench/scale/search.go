@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/recall"
@@ -31,13 +29,17 @@ func (b *bench) search(ctx context.Context) error {
 		}
 		b.Searches = append(b.Searches, s)
 	}
-	if err := b.describe(ctx); err != nil {
+	if err := b.recall(ctx); err != nil {
 		return err
 	}
-	if err := b.beside(ctx); err != nil {
+	texts, err := b.texts(ctx)
+	if err != nil {
 		return err
 	}
-	return nil
+	if err := b.beside(ctx, texts); err != nil {
+		return err
+	}
+	return b.exact(ctx, texts)
 }
 
 // kind is a kind of search and the time it may take at any size.
@@ -46,6 +48,8 @@ type kind struct {
 	target float64
 	query  func(rng *rand.Rand) store.Search
 }
+
+const selectiveRegex = "selective regex"
 
 func (b *bench) kinds() []kind {
 	full := func(pattern string) store.Search { return store.Search{Mode: store.FullText, Pattern: pattern} }
@@ -68,7 +72,7 @@ func (b *bench) kinds() []kind {
 			}
 			return q
 		}},
-		{"selective regex", 150, func(rng *rand.Rand) store.Search {
+		{selectiveRegex, 150, func(rng *rand.Rand) store.Search {
 			return store.Search{Mode: store.Regex, Pattern: b.selective(rng)}
 		}},
 	}
@@ -113,44 +117,57 @@ func (b *bench) time(ctx context.Context, k kind) (Search, error) {
 	return out, nil
 }
 
-// describe times looking messages up by id.
-func (b *bench) describe(ctx context.Context) error {
+// recall times what an agent calls: a search with its snippets and covering
+// summaries, and looking messages up by id.
+func (b *bench) recall(ctx context.Context) error {
 	service, err := recall.New(b.db)
 	if err != nil {
 		return err
 	}
+	where := recall.Where{AllConversations: true}
 	rng := rand.New(rand.NewPCG(8, 8))
-	out := Search{Name: "describe", Target: 5}
-	var times []time.Duration
-	for range 4 * patterns {
-		id := fmt.Sprintf("msg_%d", 1+rng.IntN(b.Messages))
-		at := time.Now()
-		if _, err := service.Describe(ctx, recall.DescribeRequest{ID: id, Where: recall.Where{AllConversations: true}}); err != nil {
-			return err
-		}
-		times = append(times, time.Since(at))
+	err = b.timed("question, with snippets", 300, patterns, func() error {
+		_, err := service.Grep(ctx, recall.GrepRequest{Pattern: "why did the " + pick(rng) + " " + pick(rng) + " " + b.rare(rng) + "?", Mode: store.FullText, Where: where})
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	slices.Sort(times)
-	out.P50, out.P95 = millis(times[len(times)/2]), millis(times[len(times)*95/100])
-	b.Searches = append(b.Searches, out)
+	return b.timed("describe", 5, 4*patterns, func() error {
+		_, err := service.Describe(ctx, recall.DescribeRequest{ID: fmt.Sprintf("msg_%d", 1+rng.IntN(b.Messages)), Where: where})
+		return err
+	})
+}
+
+// timed runs something several times and reports how long it took.
+func (b *bench) timed(name string, target float64, times int, run func() error) error {
+	took := make([]time.Duration, times)
+	for i := range took {
+		at := time.Now()
+		if err := run(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		took[i] = time.Since(at)
+	}
+	slices.Sort(took)
+	b.Searches = append(b.Searches, Search{Name: name, Target: target, P50: millis(took[times/2]), P95: millis(took[times*95/100])})
 	return nil
 }
 
 // beside compares with a plain loop over all texts, with the same texts in
 // memory, and with the statement that peers use.
-func (b *bench) beside(ctx context.Context) error {
-	texts, err := b.texts(ctx)
-	if err != nil {
-		return err
-	}
+func (b *bench) beside(ctx context.Context, texts []text) error {
 	rng := rand.New(rand.NewPCG(9, 9))
 	selective := regexp.MustCompile(b.selective(rng))
 	at := time.Now()
 	for _, t := range texts {
-		selective.Match(t)
+		selective.Match(t.said)
 	}
-	if p95 := b.Searches[len(b.Searches)-2].P95; p95 > 0 { // the selective expressions
-		b.ScanRatio = millis(time.Since(at)) / p95
+	scan := millis(time.Since(at))
+	for _, s := range b.Searches {
+		if s.Name == selectiveRegex && s.P95 > 0 {
+			b.ScanRatio = scan / s.P95
+		}
 	}
 	// An expression without a literal: nothing that an index could look up.
 	plain := regexp.MustCompile(`[0-9]{3}[a-f][0-9]{3}\b`)
@@ -161,8 +178,8 @@ func (b *bench) beside(ctx context.Context) error {
 		return err
 	}
 	b.MemoryRatio = time.Since(at).Seconds() / inMemory.took.Seconds()
-	if found.Matched != inMemory.matched {
-		return fmt.Errorf("%s matches %d messages, a loop finds %d", plain, found.Matched, inMemory.matched)
+	if found.Matched != len(inMemory.ids) {
+		return fmt.Errorf("%s matches %d messages, a loop finds %d", plain, found.Matched, len(inMemory.ids))
 	}
 	var peers, ours time.Duration
 	for _, word := range common {
@@ -179,45 +196,4 @@ func (b *bench) beside(ctx context.Context) error {
 	}
 	b.PeerRatio = peers.Seconds() / ours.Seconds()
 	return nil
-}
-
-func (b *bench) texts(ctx context.Context) ([][]byte, error) {
-	var all [][]byte
-	for _, id := range b.convs {
-		for m, err := range b.db.Messages(ctx, store.MessageQuery{Conversation: id}) {
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, []byte(m.Body.SearchText()))
-		}
-	}
-	return all, nil
-}
-
-type matching struct {
-	took    time.Duration
-	matched int
-}
-
-// matchAll matches texts on all cores.
-func matchAll(re *regexp.Regexp, texts [][]byte) matching {
-	at := time.Now()
-	workers := runtime.GOMAXPROCS(0)
-	counts := make([]int, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < len(texts); i += workers {
-				if re.Match(texts[i]) {
-					counts[w]++
-				}
-			}
-		})
-	}
-	wg.Wait()
-	m := matching{took: time.Since(at)}
-	for _, c := range counts {
-		m.matched += c
-	}
-	return m
 }
