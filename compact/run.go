@@ -222,7 +222,7 @@ func (n *run) apply(ctx context.Context, f Fold, made store.Summary) error {
 		v.Gap -= removed
 	}
 	n.report.TokensAfter = v.Tokens
-	if v.Skipped > 0 && v.Gap < windowOldest/2 {
+	if v.Skipped > 0 && v.Gap < windowOldest/4 {
 		return n.read(ctx)
 	}
 	return nil

@@ -47,7 +47,29 @@ func message(n int) llms.Message {
 
 var chinese = strings.Fields("配置文件 数据库迁移 连接超时 部署失败 缓存命中率 重试次数 订单服务 日志级别 内存泄漏 索引重建 回滚版本 限流阈值")
 
-func pick(rng *rand.Rand) string { return pickFrom(rng, words) }
+// rarer are the words that a vocabulary has beside the common ones.
+var rarer = func() []string {
+	rng := rand.New(rand.NewPCG(20, 26))
+	all := make([]string, 20_000)
+	for i := range all {
+		b := make([]byte, 4+rng.IntN(7))
+		for j := range b {
+			b[j] = "etaoinshrdlucmfwypvbgk"[min(rng.IntN(22), rng.IntN(22))]
+		}
+		all[i] = string(b)
+	}
+	return all
+}()
+
+// pick takes a word: every other one is common.
+func pick(rng *rand.Rand) string {
+	if rng.IntN(2) == 0 {
+		return pickFrom(rng, words)
+	}
+	// Squaring favours the front of the list, as use does.
+	r := rng.Float64()
+	return rarer[int(r*r*float64(len(rarer)))]
+}
 
 func pickFrom(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }
 

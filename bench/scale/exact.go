@@ -77,7 +77,7 @@ type text struct {
 // texts loads all messages, newest first.
 func (b *bench) texts(ctx context.Context) ([]text, error) {
 	var all []text
-	for _, id := range b.convs {
+	for _, id := range append(slices.Clone(b.convs), b.small) {
 		for m, err := range b.db.Messages(ctx, store.MessageQuery{Conversation: id}) {
 			if err != nil {
 				return nil, err

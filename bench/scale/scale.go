@@ -113,6 +113,7 @@ type bench struct {
 
 	ingestTook time.Duration
 	peer       *peer
+	small      store.ConversationID // of a thousand messages, among all the others
 }
 
 func measure(ctx context.Context, o Options, path string, size, spread int) (_ Run, err error) {
@@ -188,6 +189,15 @@ func (b *bench) ingest(ctx context.Context) (err error) {
 		}
 		took += t
 	}
+	small := b.engine.Session("scale/small")
+	if err := small.Append(ctx, b.make(1000)...); err != nil {
+		return err
+	}
+	conv, err := small.Conversation(ctx)
+	if err != nil {
+		return err
+	}
+	b.small = conv.ID
 	b.ingestTook = took
 	b.IngestPerSecond = float64(b.Messages) / took.Seconds()
 	b.SQLPerSecond = float64(b.Messages) / hand.took.Seconds()

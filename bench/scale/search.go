@@ -55,21 +55,15 @@ func (b *bench) kinds() []kind {
 	full := func(pattern string) store.Search { return store.Search{Mode: store.FullText, Pattern: pattern} }
 	return []kind{
 		{"selective word", 150, func(rng *rand.Rand) store.Search { return full(b.rare(rng)) }},
-		{"phrase", 150, func(rng *rand.Rand) store.Search {
-			return full(`"` + pick(rng) + " " + pick(rng) + " " + pick(rng) + `"`)
-		}},
+		{"phrase", 150, func(rng *rand.Rand) store.Search { return full(`"` + b.phrase(rng) + `"`) }},
 		{"Chinese", 150, func(rng *rand.Rand) store.Search { return full(pickFrom(rng, chinese)) }},
 		{"six-word question", 300, func(rng *rand.Rand) store.Search {
 			return full("why did the " + strings.Join([]string{pick(rng), pick(rng), pick(rng), pick(rng), pick(rng), b.rare(rng)}, " ") + "?")
 		}},
 		{"common word", 300, func(rng *rand.Rand) store.Search { return full(pickFrom(rng, common)) }},
 		{"one conversation", 30, func(rng *rand.Rand) store.Search {
-			q := full(pick(rng) + " " + pick(rng) + " " + b.rare(rng))
-			if len(b.convs) > 1 {
-				q.Conversations = []store.ConversationID{b.convs[rng.IntN(len(b.convs))]}
-			} else {
-				q.Limit = 10
-			}
+			q := full(pick(rng) + " " + pick(rng) + " " + pick(rng))
+			q.Conversations = []store.ConversationID{b.small}
 			return q
 		}},
 		{selectiveRegex, 150, func(rng *rand.Rand) store.Search {
@@ -88,6 +82,18 @@ func (b *bench) rare(rng *rand.Rand) string {
 }
 
 var rareWord = regexp.MustCompile(`0x[0-9a-f]{6,}`)
+
+// phrase takes three words that stand side by side out of a message.
+func (b *bench) phrase(rng *rand.Rand) string {
+	for {
+		all := strings.Fields(message(3 + 4*rng.IntN(max(1, b.Messages/4))).PlainText())
+		at := rng.IntN(max(1, len(all)-3))
+		words := strings.Join(all[at:min(at+3, len(all))], " ")
+		if !strings.ContainsAny(words, "./:0123456789") {
+			return words
+		}
+	}
+}
 
 // selective is an expression with a literal that few messages have.
 func (b *bench) selective(rng *rand.Rand) string {

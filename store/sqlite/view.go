@@ -77,8 +77,35 @@ func linksOf(calls, results []string) (any, error) {
 	if len(calls) == 0 && len(results) == 0 {
 		return nil, nil
 	}
-	b, err := json.Marshal([2][]string{calls, results})
-	return string(b), err
+	b := []byte{'['}
+	for i, ids := range [][]string{calls, results} {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '[')
+		for j, id := range ids {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			if !plainID(id) {
+				all, err := json.Marshal([2][]string{calls, results})
+				return string(all), err
+			}
+			b = append(append(append(b, '"'), id...), '"')
+		}
+		b = append(b, ']')
+	}
+	return string(append(b, ']')), nil
+}
+
+// plainID reports whether an id reads the same in JSON.
+func plainID(id string) bool {
+	for i := range len(id) {
+		if c := id[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // items reads the view between two positions, both included.
