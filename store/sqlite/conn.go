@@ -99,7 +99,10 @@ func (c *conn) query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, s.Reset(), s.ClearBindings())
+		// Reset repeats an error of Step, but not that of an interrupt.
+		if reset := errors.Join(s.Reset(), s.ClearBindings()); err == nil {
+			err = reset
+		}
 	}()
 	if err := bind(s, args...); err != nil {
 		return err
@@ -109,8 +112,7 @@ func (c *conn) query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 			return err
 		}
 	}
-	// Reset repeats the error of Step, so it is not returned here as well.
-	return nil
+	return s.Err()
 }
 
 // one is query for at most one row; found says whether there was one.

@@ -213,6 +213,18 @@ func testCancel(t *testing.T, f *fixture) {
 	}
 	want(t, "messages", len(f.messages(t, store.MessageQuery{Conversation: c.ID})), 0)
 	f.fill(t, c.ID, 50)
+	// What cannot be read for want of time is not taken for absent.
+	for what, err := range map[string]error{
+		"view":    second(f.View(ctx, c.ID, store.Window{})),
+		"record":  second(f.Record(ctx, 1)),
+		"sources": second(f.Sources(ctx, "sum_1")),
+		"payload": second(f.Payload(ctx, "file_1")),
+		"state":   second(f.Get(ctx, "a", "b")),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a cancelled context: %v", what, err)
+		}
+	}
 	// Whoever gives up in the middle of reading leaves nothing behind for
 	// those who read next.
 	for i := range 20 {
@@ -232,6 +244,8 @@ func testCancel(t *testing.T, f *fixture) {
 		f.sound(t, c.ID)
 	}
 }
+
+func second[T any](_ T, err error) error { return err }
 
 func testState(t *testing.T, f *fixture) {
 	ctx := t.Context()
