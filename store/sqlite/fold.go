@@ -51,7 +51,7 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	}
 	err = w.exec(`
 		INSERT INTO edges (summary, ord, message, source)
-		SELECT ?, row_number() OVER (ORDER BY pos) - 1, message, summary FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`,
+		SELECT ?, pos, message, summary FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`,
 		num, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
 	if err != nil {
 		return store.Summary{}, err

@@ -91,7 +91,7 @@ CREATE INDEX summaries_conversation ON summaries (conversation, pos);
 -- A source of a summary: a message or another summary, never both.
 CREATE TABLE edges (
     summary INTEGER NOT NULL REFERENCES summaries,
-    ord     INTEGER NOT NULL,
+    ord     INTEGER NOT NULL, -- the position that the source had in the view
     message INTEGER REFERENCES messages,
     source  INTEGER REFERENCES summaries,
     PRIMARY KEY (summary, ord),
