@@ -47,16 +47,17 @@ func message(n int) llms.Message {
 
 var chinese = strings.Fields("配置文件 数据库迁移 连接超时 部署失败 缓存命中率 重试次数 订单服务 日志级别 内存泄漏 索引重建 回滚版本 限流阈值")
 
+var syllables = strings.Fields(`con ter in re de pro per com ment tion ing er ly est an ar al en or el ma ta la ra na sa ca
+	pa da ba mi ti li ri ni si ci di bi mo to lo ro no so co po do bo mu tu lu ru nu su cu du bu ver ser tic ous ive ble`)
+
 // rarer are the words that a vocabulary has beside the common ones.
 var rarer = func() []string {
 	rng := rand.New(rand.NewPCG(20, 26))
 	all := make([]string, 20_000)
 	for i := range all {
-		b := make([]byte, 4+rng.IntN(7))
-		for j := range b {
-			b[j] = "etaoinshrdlucmfwypvbgk"[min(rng.IntN(22), rng.IntN(22))]
+		for range 2 + rng.IntN(3) {
+			all[i] += pickFrom(rng, syllables)
 		}
-		all[i] = string(b)
 	}
 	return all
 }()
