@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/project"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -66,7 +67,7 @@ func currentProject() (store.Project, error) {
 	if err != nil {
 		return store.Project{}, fmt.Errorf("find the working directory: %w", err)
 	}
-	return projectOf(dir)
+	return project.Of(dir)
 }
 
 func projectName(p store.Project) string {

@@ -37,6 +37,8 @@ var Table = []Rule{
 	{Package: "explore", Layer: 1, Only: []string{}},
 	// The search engine knows documents and bytes, not messages and stores.
 	{Package: "index", Layer: 1, Only: []string{}},
+	// What should not be remembered is told by its bytes alone.
+	{Package: "redact", Layer: 1, Only: []string{}},
 	{Package: "config", Layer: 1, Only: []string{}, For: []string{"cmd/lcm/..."}},
 
 	// Providers and tokenizers link large libraries, so embedding the engine
@@ -52,6 +54,7 @@ var Table = []Rule{
 	{Package: "tools", Layer: 2, Only: []string{"core", "llms"}},
 
 	{Package: "ingest", Layer: 3},
+	{Package: "project", Layer: 3, Only: []string{"store"}},
 	{Package: "assemble", Layer: 3},
 	{Package: "spend", Layer: 3, Only: []string{"core", "llms", "store"}},
 	// What a query's words are is for the index to say: two readings of one

@@ -1,4 +1,10 @@
-package main
+// Package project says which project a directory belongs to, so that what was
+// said in a clone, a worktree or a subdirectory of one repository is found
+// together.
+//
+// It reads git's own files and runs nothing; where a directory no longer
+// exists, its path is all that is left to name it by.
+package project
 
 import (
 	"bufio"
@@ -14,10 +20,10 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// projectOf says which project a directory belongs to: the git repository
+// Of says which project a directory belongs to: the git repository
 // around it, named by its origin where it has one, else the directory itself.
 // Git is not run: its files are stable, and it may not be installed.
-func projectOf(dir string) (store.Project, error) {
+func Of(dir string) (store.Project, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return store.Project{}, err

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"os"
@@ -43,7 +43,7 @@ func TestProjectOfWorktree(t *testing.T) {
 
 	want := store.Project{Root: main}
 	for _, from := range []string{main, tree, filepath.Join(tree, "deep")} {
-		got, err := projectOf(from)
+		got, err := Of(from)
 		if err != nil {
 			t.Fatal(err)
 		}
