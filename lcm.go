@@ -67,6 +67,7 @@ type settings struct {
 	log        *slog.Logger
 	foreground bool
 	expansion  expansion
+	privacy    ingest.Privacy
 }
 
 // Option sets something of an Engine.
@@ -164,7 +165,7 @@ func New(s store.Store, options ...Option) (*Engine, error) {
 	}
 	e := &Engine{store: s, settings: set}
 	var err error
-	if e.ingest, err = ingest.New(s, set.counter, set.threshold); err != nil {
+	if e.ingest, err = ingest.New(s, set.counter, set.threshold, ingest.WithPrivacy(set.privacy)); err != nil {
 		return nil, err
 	}
 	e.runner, err = compact.NewRunner(compact.Config{

@@ -72,6 +72,9 @@ func (s *Session) Conversation(ctx context.Context) (store.Conversation, error) 
 			return c, err
 		}
 	}
+	if err := s.Ignored(); err != nil {
+		return store.Conversation{}, err
+	}
 	c, err := s.engine.store.Open(ctx, s.open)
 	if err != nil {
 		return c, fmt.Errorf("session %q: %w", s.open.Key, err)

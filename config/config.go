@@ -39,6 +39,8 @@ type Storage struct {
 type Ingest struct {
 	LargeFileTokenThreshold int
 	IgnoreSessionPatterns   []string
+	IgnoreProjectPatterns   []string
+	Redact                  string
 }
 
 // Context is the size of the view and when it must shrink.

@@ -11,7 +11,10 @@
 // knows what it inherited.
 //
 // The original record is hashed before anything else happens to it, and can
-// be had back byte for byte whatever was moved out of it.
+// be had back byte for byte whatever was moved out of it. The one exception is
+// what a user wants kept out ([Privacy]): sessions that are ignored fail with
+// [ErrIgnored], private blocks are removed before anything is hashed, and so
+// are secrets if that was asked for.
 //
 // Messages are prepared before the transaction begins and written in one, so
 // that a batch costs one sync of the disk and other writers wait little.
@@ -41,12 +44,13 @@ type Ingester struct {
 	store     Store
 	counter   llms.Counter
 	threshold int
+	privacy   Privacy
 }
 
 // New returns an Ingester that counts with counter and moves content of more
 // than threshold tokens into payloads. A nil counter estimates; a threshold of
 // 0 is DefaultThreshold.
-func New(s Store, counter llms.Counter, threshold int) (*Ingester, error) {
+func New(s Store, counter llms.Counter, threshold int, options ...Option) (*Ingester, error) {
 	if s == nil {
 		return nil, errors.New("ingest: no store was given")
 	}
@@ -59,7 +63,11 @@ func New(s Store, counter llms.Counter, threshold int) (*Ingester, error) {
 	if threshold < minThreshold {
 		return nil, fmt.Errorf("ingest: a threshold of %d tokens would externalise ordinary messages: use at least %d", threshold, minThreshold)
 	}
-	return &Ingester{store: s, counter: counter, threshold: threshold}, nil
+	in := &Ingester{store: s, counter: counter, threshold: threshold}
+	for _, o := range options {
+		o(in)
+	}
+	return in, nil
 }
 
 // minThreshold keeps a reference from being larger than what it stands for.
@@ -91,7 +99,11 @@ func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...I
 	inherited, looked := make([]*stored, len(ms)), false
 	for {
 		err = in.store.Update(ctx, id, func(w store.Writer) (err error) {
-			if done.Conversation = w.Conversation(); done.Conversation.ForkedFrom != 0 && !looked {
+			done.Conversation = w.Conversation()
+			if err := in.privacy.Ignored(done.Conversation.Key, done.Conversation.Project); err != nil {
+				return err
+			}
+			if done.Conversation.ForkedFrom != 0 && !looked {
 				return errFork
 			}
 			done.Messages, err = writeNew(ctx, w, ready, inherited)

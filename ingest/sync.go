@@ -86,6 +86,9 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 	if err != nil {
 		return Synced{}, err
 	}
+	if err := in.privacy.Ignored(conv.Key, conv.Project); err != nil {
+		return Synced{}, err
+	}
 	p, err := in.plan(ctx, conv, history, t)
 	if err != nil {
 		return Synced{}, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,11 +90,10 @@ func (a *app) importFile(ctx context.Context, name string, f importFlags) (impor
 	if key == "" {
 		key = src.key(plan.begins)
 	}
-	for _, pattern := range cfg.Ingest.IgnoreSessionPatterns {
-		if matchKey(pattern, key) {
-			return importReport{}, failed(exitConfig, "choose another --session, or change ingest.ignore_session_patterns",
-				"the settings say that the session %q is never stored (%q)", key, pattern)
-		}
+	if project, err := currentProject(); err != nil {
+		return importReport{}, err
+	} else if err := privacy(cfg).Ignored(key, project); err != nil {
+		return importReport{}, ignoredFailure(err)
 	}
 	ar, err := a.openWith(ctx, cfg, toWrite)
 	if err != nil {
@@ -230,26 +228,4 @@ func newOnes(n int) string {
 		return "1 new message stands"
 	}
 	return number(n) + " new messages stand"
-}
-
-// matchKey reports whether a session key matches a pattern in which * stands
-// for any characters, slashes included.
-func matchKey(pattern, key string) bool {
-	pieces := strings.Split(pattern, "*")
-	first, last := pieces[0], pieces[len(pieces)-1]
-	if len(pieces) == 1 {
-		return pattern == key
-	}
-	if len(key) < len(first)+len(last) || !strings.HasPrefix(key, first) || !strings.HasSuffix(key, last) {
-		return false
-	}
-	key = key[len(first) : len(key)-len(last)]
-	for _, piece := range pieces[1 : len(pieces)-1] {
-		_, rest, found := strings.Cut(key, piece)
-		if !found {
-			return false
-		}
-		key = rest
-	}
-	return true
 }

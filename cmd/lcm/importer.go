@@ -46,7 +46,7 @@ type importer struct {
 func (ar *archive) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
 	in := &importer{archive: ar, guard: &guard{DB: ar.db}, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
 	var err error
-	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold)
+	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(privacy(ar.cfg)))
 	return in, err
 }
 

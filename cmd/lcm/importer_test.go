@@ -124,29 +124,3 @@ func TestImportGoesOnAfterItWasOvertaken(t *testing.T) {
 		t.Errorf("there are %d messages, want %d: %+v", n, b.plan.messages, in.report)
 	}
 }
-
-func TestMatchKey(t *testing.T) {
-	for _, c := range []struct {
-		pattern, key string
-		want         bool
-	}{
-		{"secret-*", "secret-1", true},
-		{"secret-*", "secret-1/2/3", true},
-		{"*", "import:/home/me/a.jsonl", true},
-		{"import:*.tmp", "import:/a/b.tmp", true},
-		{"import:*.tmp", "import:/a/b.tmp.jsonl", false},
-		{"*/private/*", "import:/home/private/x/y", true},
-		{"*/private/*", "import:/home/public/x", false},
-		{"a*b*c", "a-b-b-c", true},
-		{"a*b*c", "a-c-b", false},
-		{"ab*ba", "aba", false},
-		{"exact", "exact", true},
-		{"exact", "exactly", false},
-		{"[a]?", "[a]?", true},
-		{"", "x", false},
-	} {
-		if got := matchKey(c.pattern, c.key); got != c.want {
-			t.Errorf("matchKey(%q, %q) = %v", c.pattern, c.key, got)
-		}
-	}
-}

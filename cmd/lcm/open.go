@@ -127,6 +127,7 @@ func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more .
 		lcm.WithPolicy(policy(cfg)),
 		lcm.WithBounds(bounds(cfg)),
 		lcm.WithLargeContent(cfg.Ingest.LargeFileTokenThreshold),
+		lcm.WithPrivacy(privacy(cfg)),
 		lcm.WithLogger(log),
 		lcm.WithoutBackground(),
 	}, more...)
