@@ -1,0 +1,233 @@
+package edit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// JSON is the text of a JSON file, with or without comments and trailing
+// commas. Its methods return the text after an edit.
+type JSON struct {
+	src  []byte
+	mark []byte // a byte order mark, which is kept but not JSON
+	root hujson.Value
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// ParseJSON reads a file. A file of nothing but white space is an empty
+// object.
+func ParseJSON(src []byte) (*JSON, error) {
+	d := &JSON{src: src}
+	if bytes.HasPrefix(src, byteOrderMark) {
+		d.mark, d.src = byteOrderMark, src[len(byteOrderMark):]
+	}
+	if len(bytes.TrimSpace(d.src)) == 0 {
+		d.src = []byte("{" + lineEnd(d.src) + "}" + lineEnd(d.src))
+	}
+	root, err := hujson.Parse(d.src)
+	if err != nil {
+		return nil, jsonError(err)
+	}
+	if _, ok := root.Value.(*hujson.Object); !ok {
+		return nil, &Error{Line: 1, Column: 1, Err: errors.New("this is no JSON object")}
+	}
+	d.root = root
+	return d, nil
+}
+
+// jsonError gives an error of the parser its position.
+func jsonError(err error) error {
+	var line, column int
+	_, rest, found := strings.Cut(err.Error(), "line ")
+	if found {
+		if n, _ := fmt.Sscanf(rest, "%d, column %d", &line, &column); n == 2 {
+			if _, after, ok := strings.Cut(rest, ": "); ok {
+				return &Error{Line: line, Column: column, Err: errors.New(after)}
+			}
+		}
+	}
+	return &Error{Err: err}
+}
+
+// Bytes returns the text.
+func (d *JSON) Bytes() []byte { return append(bytes.Clone(d.mark), d.src...) }
+
+// Get returns the value at a path of member names as standard JSON, or nil.
+func (d *JSON) Get(path ...string) json.RawMessage {
+	v := d.find(path)
+	if v == nil {
+		return nil
+	}
+	return standard(*v)
+}
+
+// standard writes a value without comments.
+func standard(v hujson.Value) json.RawMessage {
+	v = v.Clone()
+	v.BeforeExtra, v.AfterExtra = nil, nil
+	v.Standardize()
+	return json.RawMessage(v.Pack())
+}
+
+func (d *JSON) find(path []string) *hujson.Value {
+	at := &d.root
+	for _, name := range path {
+		o, ok := at.Value.(*hujson.Object)
+		if !ok {
+			return nil
+		}
+		i := memberOf(o, name)
+		if i < 0 {
+			return nil
+		}
+		at = &o.Members[i].Value
+	}
+	return at
+}
+
+// memberOf returns the place of a member. Of two with one name the last
+// counts, as it does for the programs that read the file.
+func memberOf(o *hujson.Object, name string) int {
+	for i := len(o.Members) - 1; i >= 0; i-- {
+		var s string
+		if l, ok := o.Members[i].Name.Value.(hujson.Literal); ok && json.Unmarshal(l, &s) == nil && s == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Set gives the member at a path a value, and makes the objects on the way to
+// it where there are none. made tells the paths of those. A value that is
+// there already, however it is written, is left alone.
+func (d *JSON) Set(value any, path ...string) (out *JSON, made [][]string, err error) {
+	if same(d.Get(path...), value) {
+		return d, nil, nil
+	}
+	if v := d.find(path); v != nil {
+		text, err := d.layout(value, len(path), d.multiline(v))
+		if err != nil {
+			return nil, nil, err
+		}
+		out, err = d.reparse(replace(d.src, v.StartOffset, v.EndOffset, text))
+		return out, nil, err
+	}
+	depth := len(path) - 1
+	for depth > 0 && d.find(path[:depth]) == nil {
+		made = append([][]string{path[:depth:depth]}, made...)
+		value = map[string]any{path[depth]: value}
+		depth--
+	}
+	holder := d.find(path[:depth])
+	if _, ok := holder.Value.(*hujson.Object); !ok {
+		return nil, nil, d.wrongKind(holder, path[:depth], "an object")
+	}
+	out, err = d.insert(holder, depth, path[depth], value)
+	return out, made, err
+}
+
+// Append adds an element to the array at a path; see Set.
+func (d *JSON) Append(value any, path ...string) (out *JSON, made [][]string, err error) {
+	holder := d.find(path)
+	if holder == nil {
+		out, made, err = d.Set([]any{value}, path...)
+		return out, append(made, path), err
+	}
+	if _, ok := holder.Value.(*hujson.Array); !ok {
+		return nil, nil, d.wrongKind(holder, path, "an array")
+	}
+	out, err = d.insert(holder, len(path), "", value)
+	return out, nil, err
+}
+
+// Elements returns the elements of the array at a path as standard JSON.
+func (d *JSON) Elements(path ...string) []json.RawMessage {
+	v := d.find(path)
+	if v == nil {
+		return nil
+	}
+	a, ok := v.Value.(*hujson.Array)
+	if !ok {
+		return nil
+	}
+	var all []json.RawMessage
+	for _, e := range a.Elements {
+		all = append(all, standard(e))
+	}
+	return all
+}
+
+// SetElement replaces the i-th element of the array at a path.
+func (d *JSON) SetElement(value any, i int, path ...string) (*JSON, error) {
+	e := &d.find(path).Value.(*hujson.Array).Elements[i]
+	if same(standard(*e), value) {
+		return d, nil
+	}
+	text, err := d.layout(value, len(path)+1, d.multiline(e))
+	if err != nil {
+		return nil, err
+	}
+	return d.reparse(replace(d.src, e.StartOffset, e.EndOffset, text))
+}
+
+// Cut takes the member at a path out; it is no error if there is none.
+func (d *JSON) Cut(path ...string) (*JSON, error) {
+	holder := d.find(path[:len(path)-1])
+	if holder == nil {
+		return d, nil
+	}
+	o, ok := holder.Value.(*hujson.Object)
+	if !ok {
+		return d, nil
+	}
+	i := memberOf(o, path[len(path)-1])
+	if i < 0 {
+		return d, nil
+	}
+	return d.cut(holder, i)
+}
+
+// CutElement takes the i-th element of the array at a path out.
+func (d *JSON) CutElement(i int, path ...string) (*JSON, error) { return d.cut(d.find(path), i) }
+
+// Empty reports whether there is an empty object or array at a path.
+func (d *JSON) Empty(path ...string) bool {
+	v := d.find(path)
+	return v != nil && v.Value.Kind() != '"' && len(spans(v)) == 0 && (v.Value.Kind() == '{' || v.Value.Kind() == '[')
+}
+
+func (d *JSON) wrongKind(v *hujson.Value, path []string, want string) error {
+	before := d.src[:v.StartOffset]
+	line := bytes.Count(before, []byte("\n")) + 1
+	return &Error{Line: line, Column: len(before) - bytes.LastIndexByte(before, '\n'),
+		Err: fmt.Errorf("%s is not %s", strings.Join(path, "."), want)}
+}
+
+// reparse reads what an edit made.
+func (d *JSON) reparse(src []byte) (*JSON, error) {
+	root, err := hujson.Parse(src)
+	if err != nil {
+		return nil, fmt.Errorf("the edit would leave a file that cannot be read: %w", jsonError(err))
+	}
+	return &JSON{src: src, mark: d.mark, root: root}, nil
+}
+
+// same reports whether a value is what the JSON text says.
+func same(text json.RawMessage, value any) bool {
+	if text == nil {
+		return false
+	}
+	b, err := json.Marshal(value)
+	if err != nil {
+		return false
+	}
+	var x, y any
+	return json.Unmarshal(text, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
