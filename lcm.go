@@ -170,7 +170,7 @@ func New(s store.Store, options ...Option) (*Engine, error) {
 	}
 	e.runner, err = compact.NewRunner(compact.Config{
 		Store: s, State: s, Summariser: set.summariser, Counter: set.counter, Clock: set.clock,
-		Policy: set.policy, Bounds: set.bounds, Owner: owner(),
+		Policy: set.policy, Bounds: set.bounds, Owner: owner(), Ended: ended,
 	})
 	if err != nil {
 		return nil, err

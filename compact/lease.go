@@ -19,6 +19,7 @@ type leases struct {
 	state store.State
 	clock func() time.Time
 	owner string
+	ended func(owner string) bool // see Config.Ended
 	ttl   time.Duration
 }
 
@@ -40,6 +41,13 @@ func (l *leases) take(ctx context.Context, id store.ConversationID, wait bool) (
 		if err == nil {
 			return held, waited, nil
 		}
+		if errors.Is(err, store.ErrConflict) {
+			// Whoever had it may have folded before it was left behind, so
+			// what was read of the view is as old as after a wait.
+			if err = held.inherit(ctx); err == nil {
+				return held, true, nil
+			}
+		}
 		if !errors.Is(err, store.ErrConflict) {
 			return nil, waited, fmt.Errorf("taking the lease: %w", err)
 		}
@@ -54,6 +62,22 @@ func (l *leases) take(ctx context.Context, id store.ConversationID, wait bool) (
 		case <-t.C:
 		}
 	}
+}
+
+// inherit takes a lease over that nobody will give back: its owner was killed,
+// or took it when the clock was ahead of what it is now, so that it would last
+// for as long as the clock jumped back. Else it fails with ErrConflict.
+func (l *lease) inherit(ctx context.Context) error {
+	v, err := l.state.Get(ctx, leaseSpace, l.key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return l.put(ctx, 0) // it was given back meanwhile
+	case err != nil:
+		return err
+	case v.Expires.Sub(l.clock()) > 2*l.ttl, l.ended != nil && l.ended(string(v.Data)):
+		return l.put(ctx, v.Version)
+	}
+	return store.ErrConflict
 }
 
 func (l *lease) put(ctx context.Context, version int64) error {

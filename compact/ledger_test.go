@@ -148,3 +148,49 @@ func ExampleReport_String() {
 	fmt.Println(compact.Report{Conversation: 1, Reason: compact.Done, TokensBefore: 99_000, TokensAfter: 81_000, Passes: 1, Leaves: 1})
 	// Output: conversation 1: 99000 → 81000 tokens in 1 passes (1 leaf, 0 condensed, 0 stubs): done
 }
+
+// A process that was killed does not give its lease back, and one that took it
+// while the clock was ahead has it for as long as the clock jumped back.
+func TestLeasesThatNobodyGivesBack(t *testing.T) {
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		expires time.Time
+		ended   func(string) bool
+		taken   bool
+	}{
+		"its owner runs":          {now.Add(time.Minute), func(string) bool { return false }, false},
+		"its owner was killed":    {now.Add(time.Minute), func(owner string) bool { return owner == "other" }, true},
+		"nobody knows":            {now.Add(time.Minute), nil, false},
+		"the clock was far ahead": {now.AddDate(3, 0, 0), nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := conversation(60)
+			s.clock = func() time.Time { return now }
+			if _, err := s.Put(t.Context(), "lease", "compact/1", []byte("other"), 0, c.expires); err != nil {
+				t.Fatal(err)
+			}
+			rep := run(t, newRunner(t, compact.Config{Store: s, State: s, Clock: s.clock, Owner: "me", Ended: c.ended}), compact.Soft)
+			if taken := rep.Reason != compact.Busy; taken != c.taken {
+				t.Errorf("%v", rep)
+			}
+		})
+	}
+}
+
+func TestAPauseDoesNotOutlastAClockThatJumpsBack(t *testing.T) {
+	s := conversation(60)
+	now := time.Date(2030, 5, 1, 0, 0, 0, 0, time.UTC)
+	s.clock = func() time.Time { return now }
+	sum := &summariser{write: func(context.Context, summary.Request) (string, error) { return "", refused{} }}
+	try := func() compact.Report {
+		return run(t, newRunner(t, compact.Config{Store: s, State: s, Summariser: sum, Clock: s.clock}), compact.Soft)
+	}
+	try()
+	if rep := try(); rep.Reason != compact.Pause {
+		t.Fatalf("%v", rep)
+	}
+	now = now.AddDate(-4, 0, 0)
+	if rep := try(); rep.Reason != compact.Auth {
+		t.Errorf("four years earlier: %v", rep)
+	}
+}

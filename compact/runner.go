@@ -86,6 +86,9 @@ type Config struct {
 	Bounds   Bounds
 	// Owner names this process in leases; it should be unique.
 	Owner string
+	// Ended reports whether the process that took a lease as owner is known to
+	// have ended: then its lease is not waited for. Nil knows of none.
+	Ended func(owner string) bool
 }
 
 // Runner compacts conversations. It is safe for concurrent use.
@@ -124,7 +127,7 @@ func NewRunner(c Config) (*Runner, error) {
 	}
 	if c.State != nil {
 		r.ledger = NewLedger(c.State, c.Clock)
-		r.leases = &leases{state: c.State, clock: c.Clock, owner: c.Owner, ttl: r.bounds.LeaseTTL}
+		r.leases = &leases{state: c.State, clock: c.Clock, owner: c.Owner, ended: c.Ended, ttl: r.bounds.LeaseTTL}
 	}
 	return r, nil
 }
@@ -177,7 +180,9 @@ func (n *run) guarded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if wait := entry.NotBefore.Sub(n.began); n.mode == Soft && wait > 0 {
+	// A pause that is longer than any was written by a clock that has jumped
+	// back since.
+	if wait := entry.NotBefore.Sub(n.began); n.mode == Soft && wait > 0 && wait <= max(maxPause, n.bounds.SpendBackoff) {
 		n.report.Reason = Pause
 		n.report.Detail = fmt.Sprintf("%s; the next attempt is due in %s, a manual one at any time", entry.Detail, wait.Round(time.Second))
 		return nil
