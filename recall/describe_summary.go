@@ -88,7 +88,28 @@ func (s *Service) describeSummary(ctx context.Context, r DescribeRequest, id sto
 		return err
 	}
 	d.ChildIDs = names(derived)
+	if len(s.bounded([]byte(sum.Body), r)) < len(sum.Body) {
+		return s.longSummary(ctx, r, sum, a)
+	}
 	return s.manifest(ctx, r, id, a)
+}
+
+// longSummary shows a summary that the bounds of a request do not hold in
+// pages, and what lies beneath it after the last of them.
+func (s *Service) longSummary(ctx context.Context, r DescribeRequest, sum store.Summary, a *DescribeAnswer) error {
+	body := []byte(sum.Body)
+	err := s.cut(r, a, window{to: int64(len(body)), read: func(from, to int64) ([]byte, error) { return body[from:to], nil }})
+	if err == nil {
+		a.Manifest = []Branch{}
+		if a.NextCursor != "" {
+			return nil
+		}
+		r.Cursor = ""
+	} else {
+		// The cursor is one of the manifest, or of neither: that will be said.
+		a.Content, a.Offset, a.Truncated = "", int64(len(body)), true
+	}
+	return s.manifest(ctx, r, sum.ID, a)
 }
 
 // manifest lists a page of what lies beneath a summary.

@@ -235,3 +235,58 @@ func TestDescribeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A host takes only so much in one answer: a summary of any length is shown in
+// pages, and then what lies beneath it.
+func TestALongSummaryPagesAsAFileDoes(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("long")
+	f.say(c, llms.User("first"), llms.User("second"), llms.User("third"))
+	body := strings.Repeat("Everything was decided twice. ", 200)
+	f.fold(c, 0, 1, body)
+	top := f.fold(c, 0, 0, body+"The end.")
+	r := recall.DescribeRequest{ID: string(top.ID), Where: recall.Where{Current: c}, MaxTokens: 300, Limit: 1, IncludeMessages: true}
+	var text strings.Builder
+	var beneath []string
+	for page := 0; ; page++ {
+		a, err := f.Describe(t.Context(), r)
+		if err != nil {
+			t.Fatalf("page %d: %v", page, err)
+		}
+		if len(beneath) > 0 && a.Content != "" {
+			t.Errorf("page %d shows the text again", page)
+		}
+		text.WriteString(a.Content)
+		for _, b := range a.Manifest {
+			beneath = append(beneath, b.ID)
+		}
+		if r.Cursor = a.NextCursor; r.Cursor == "" {
+			break
+		}
+		if page > 100 {
+			t.Fatal("it does not end")
+		}
+	}
+	if text.String() != top.Body {
+		t.Errorf("the pages hold %d bytes of %d", text.Len(), len(top.Body))
+	}
+	if len(beneath) != 3 {
+		t.Errorf("beneath it: %v", beneath)
+	}
+}
+
+func TestTwoCurrentConversationsAreBothLookedAt(t *testing.T) {
+	f := newFixture(t)
+	a, b, other := f.open("a"), f.open("b"), f.open("c")
+	for _, c := range []store.ConversationID{a, b, other} {
+		f.say(c, llms.User("the needle"))
+	}
+	got, err := f.Grep(t.Context(), recall.GrepRequest{Pattern: "needle", Where: recall.Where{Current: a, Also: []store.ConversationID{b}}, Limit: 1})
+	if err != nil || got.Total != 2 || got.Scope.Kind != recall.ScopeCurrent || len(got.Scope.ConversationIDs) != 2 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	r := recall.GrepRequest{Pattern: "needle", Where: recall.Where{Current: a}, Limit: 1, Cursor: got.NextCursor}
+	if _, err := f.Grep(t.Context(), r); err == nil {
+		t.Error("a cursor over both goes on in one")
+	}
+}

@@ -48,7 +48,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	q.search.Conversations = q.scope.ConversationIDs
 	q.search.Tool, q.search.Echo = r.Tool, r.Echo
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
-	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.Current,
+	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.Current, r.Also,
 		r.Since, r.Before, r.Role, r.Tool, r.Echo)
 	return q, nil
 }

@@ -18,6 +18,9 @@ type Where struct {
 	// Current is the conversation that the question is asked in. It is known
 	// to whoever asks on an agent's behalf, not to the agent.
 	Current store.ConversationID `json:"-"`
+	// Also are conversations that are as current as Current: where a host runs
+	// two sessions side by side, the question may come from either.
+	Also []store.ConversationID `json:"-"`
 }
 
 // The kinds of scope.
@@ -71,7 +74,7 @@ func (s *Service) scope(ctx context.Context, w Where) (Scope, error) {
 	case w.Current == 0:
 		return Scope{}, refuse(askHint, "there is no current conversation to look in")
 	}
-	ids, err := s.family(ctx, w.Current)
+	ids, err := s.family(ctx, append([]store.ConversationID{w.Current}, w.Also...)...)
 	return Scope{Kind: ScopeCurrent, ConversationIDs: ids}, err
 }
 
@@ -86,11 +89,11 @@ func (s *Service) conversation(ctx context.Context, id store.ConversationID) (st
 // maxAncestors bounds how far forks are followed back.
 const maxAncestors = 64
 
-// family lists the segments of a conversation's session, and those of the
-// sessions that it was forked from: a fork's view begins with their messages.
-func (s *Service) family(ctx context.Context, id store.ConversationID) ([]store.ConversationID, error) {
+// family lists the segments of conversations' sessions, and those of the
+// sessions that they were forked from: a fork's view begins with their
+// messages.
+func (s *Service) family(ctx context.Context, next ...store.ConversationID) ([]store.ConversationID, error) {
 	var ids []store.ConversationID
-	next := []store.ConversationID{id}
 	for n := 0; len(next) > 0 && n < maxAncestors; n++ {
 		c, err := s.conversation(ctx, next[0])
 		if err != nil {
