@@ -3,14 +3,19 @@
 // date with them.
 //
 // A [Host] finds and reads; it is one small package below this one for each
-// program (hosts/claude, hosts/codex, hosts/opencode, hosts/jsonl). A [Feed]
-// stores: it reads a transcript from where it stopped the last time and gives
-// what is new to the engine. Import, hooks and the MCP server all go through
-// a Feed, so that there is one answer to the question of what was ingested.
+// program (hosts/claude, hosts/codex, hosts/opencode), and hosts/all lists
+// them. A [Feed] stores: it reads a transcript from where it stopped the last
+// time and gives what is new to the engine. Import, hooks and the MCP server
+// all go through a Feed, so that there is one answer to the question of what
+// was ingested.
 //
 // Reading is lossless. Every record of a transcript becomes a message of the
 // record, byte for byte, those that are no message to a model (a host's
 // bookkeeping, record types that nobody has seen before) as hidden ones.
+//
+// Feeding is idempotent. Every record has an id that does not depend on when
+// or how often it is read, so that a file that was rewritten, a cursor that
+// was lost and a process that was killed cost time and nothing else.
 //
 // Transcripts are untrusted: whatever their bytes are, reading them ends in
 // records or an error, in bounded memory.
@@ -18,11 +23,12 @@ package hosts
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/ingest"
-	"github.com/lossless-context/lcm/store"
 )
 
 // Host is one agent program. Hosts hold no state: what they read is given to
@@ -40,16 +46,34 @@ type Host interface {
 	// after the one that started them. A session that cannot be looked at
 	// yields an error and does not end the sequence.
 	Transcripts(ctx context.Context, in Installation) iter.Seq2[Transcript, error]
+	// Locate returns the transcript that a path or a session id names, as the
+	// host's hooks tell them, or ErrNoTranscript. The path need not lie in the
+	// installation.
+	Locate(ctx context.Context, in Installation, path, session string) (Transcript, error)
 	// Read yields the records of a transcript from a position on, in their
 	// order. A last record that is still being written is left for the next
-	// time. An error ends the sequence.
+	// time. An error ends the sequence. Where the file is not the one that
+	// the position was taken of, reading begins anew.
 	Read(ctx context.Context, t Transcript, from Position) iter.Seq2[Record, error]
 }
+
+// ErrNoTranscript says that a host knows nothing of a path or session.
+var ErrNoTranscript = errors.New("no transcript of this host")
 
 // Machine is where hosts are looked for.
 type Machine struct {
 	Home   string
 	Getenv func(string) string
+}
+
+// Env returns a variable of the environment, or other if it is not set.
+func (m Machine) Env(name, other string) string {
+	if m.Getenv != nil {
+		if v := m.Getenv(name); v != "" {
+			return v
+		}
+	}
+	return other
 }
 
 // Installation is what was found of a host.
@@ -80,19 +104,35 @@ type Transcript struct {
 // Key is the session key under which the transcript is recorded.
 func (t Transcript) Key() string { return t.Host + ":" + t.Session }
 
+// parentKey is the session key of the session that started this one.
+func (t Transcript) parentKey() string {
+	if t.Parent == "" {
+		return ""
+	}
+	return t.Host + ":" + t.Parent
+}
+
 // Record is one record of a transcript.
 type Record struct {
-	// Input is the message, with the bytes of the record in its Raw, the
-	// host's id of it, and what the host knows about it as flags.
+	// Input is the message, with the bytes of the record in its Raw, an id
+	// that is the same whenever the record is read, and what the host knows
+	// about it as flags.
 	ingest.Input
 	// Type is the host's own name for what kind of record this is. Known is
 	// false for one that its package has never heard of.
 	Type  string
 	Known bool
-	// After is the id of the record that this one answers where that is not
-	// the one before it: the conversation went back to it and on from there.
-	After string
-	// Dir, Title and Agent are what the record tells about its session.
+	// Branch says that the record does not answer the one before it: the
+	// conversation went back to the record with the id After, or to its
+	// beginning where that is empty, and on from there.
+	Branch bool
+	After  string
+	// Undo says that the host took back this many of the user's turns.
+	Undo int
+	// Mutable says that the host may write the record again in another form.
+	// The first form is the one that counts; later ones are kept hidden.
+	Mutable bool
+	// Dir and Title are what the record tells about its session.
 	Dir   string
 	Title string
 	// End is the position after the record.
@@ -102,18 +142,23 @@ type Record struct {
 // Position is how far a transcript was read. The zero Position is its
 // beginning. It is kept as JSON between runs.
 type Position struct {
-	Offset   int64     `json:"offset"`
-	Size     int64     `json:"size"`     // of the file when it was read
-	Modified time.Time `json:"modified"` // likewise
-	// Head is the hash of the beginning of the file: another one there means
-	// that the file was rewritten, and is read anew.
+	// Offset is where the next record begins, in the content of the file.
+	Offset int64 `json:"offset,omitempty"`
+	// Head is the hash of the beginning of the content: another one there
+	// means that the file was rewritten, and is read anew.
 	Head string `json:"head,omitempty"`
 	// State is what else the host needs to go on, as it chooses to write it.
 	State string `json:"state,omitempty"`
 }
 
-// Source is what a [Feed] reads and writes: the store under the engine.
-type Source interface {
-	store.Reader
-	store.State
-}
+// aside begins the ids of records that are not part of a transcript but were
+// kept with it.
+const aside = "aside:"
+
+// Aside is the id of a file that a transcript refers to and that is kept
+// beside its records: the spilled output of a tool, say.
+func Aside(name string) string { return aside + name }
+
+// IsAside reports whether a message with this native id is such a file. Giving
+// a transcript back leaves it out.
+func IsAside(native string) bool { return strings.HasPrefix(native, aside) }

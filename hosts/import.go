@@ -1,0 +1,191 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// pending is a transcript with something new.
+type pending struct {
+	t    Transcript
+	host Host
+	sum  *Summary
+	from int64 // bytes that were read before
+}
+
+// All catches up with every transcript that the filter selects, and returns a
+// summary for each host. A transcript that cannot be read is among the
+// failures and stops nothing else; the error is one that would meet every
+// transcript.
+func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]Summary, error) {
+	sums, todo, err := f.survey(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	p := Progress{SessionTotal: len(todo)}
+	for _, one := range todo {
+		p.Total += max(0, one.t.Size-one.from)
+	}
+	for _, one := range todo {
+		p.Host = one.t.Host
+		before := p
+		follow := func(r Report) {
+			p.Bytes, p.Records = min(before.Bytes+r.Bytes, p.Total), before.Records+r.Records
+			if told != nil {
+				told(p)
+			}
+		}
+		var r Report
+		if filter.DryRun {
+			r, err = f.look(ctx, one.host, one.t)
+		} else {
+			r, err = f.catchUp(ctx, one.t, Limits{Wait: true}, follow)
+		}
+		one.sum.add(r)
+		if ctx.Err() != nil {
+			return sums, ctx.Err()
+		}
+		if errors.As(err, new(*storeError)) {
+			return sums, err
+		}
+		if err != nil {
+			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, err})
+		}
+		follow(r)
+		p.Bytes = before.Bytes + max(0, one.t.Size-one.from)
+		p.Sessions++
+	}
+	if told != nil {
+		told(p)
+	}
+	return sums, nil
+}
+
+// survey finds the transcripts that have something new.
+func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo []pending, err error) {
+	for _, name := range filter.Hosts {
+		if _, err := f.Host(name); err != nil {
+			return nil, nil, err
+		}
+	}
+	cursors := map[string]cursor{}
+	values, err := f.store.List(ctx, space)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range values {
+		cursors[v.Key] = decodeCursor(v.Data)
+	}
+	sums = make([]Summary, 0, len(f.hosts)) // what pending points into does not move
+	for _, h := range f.hosts {
+		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.Name()) {
+			continue
+		}
+		in := h.Find(f.machine)
+		sums = append(sums, Summary{Host: h.Name(), Title: h.Title(), Present: in.Present})
+		sum := &sums[len(sums)-1]
+		for t, err := range h.Transcripts(ctx, in) {
+			if ctx.Err() != nil {
+				return sums, nil, ctx.Err()
+			}
+			if err != nil {
+				sum.Failures = append(sum.Failures, Failure{t.Path, err})
+				continue
+			}
+			c := cursors[t.Key()]
+			if !f.selects(ctx, filter, h, t, c) {
+				continue
+			}
+			sum.Sessions++
+			if c.unchanged(t) {
+				sum.Unchanged++
+				continue
+			}
+			one := pending{t: t, host: h, sum: sum}
+			if c.Path == t.Path {
+				one.from = min(c.Size, t.Size)
+			}
+			todo = append(todo, one)
+		}
+	}
+	return sums, todo, nil
+}
+
+func (f *Feed) selects(ctx context.Context, filter Filter, h Host, t Transcript, c cursor) bool {
+	if !filter.Since.IsZero() && t.Modified.Before(filter.Since) {
+		return false
+	}
+	return filter.Project == nil || sameProject(*filter.Project, f.projectOf(f.dir(ctx, h, t, c)))
+}
+
+func sameProject(a, b store.Project) bool {
+	return a.Origin != "" && a.Origin == b.Origin || a.Root != "" && a.Root == b.Root
+}
+
+// look reads what is new of a transcript without storing it.
+func (f *Feed) look(ctx context.Context, h Host, t Transcript) (Report, error) {
+	c, _, err := f.cursor(ctx, t)
+	r := &reading{feed: f, host: h, t: t, report: Report{Transcript: t}}
+	if err != nil {
+		return r.report, &storeError{err}
+	}
+	if why := r.ignored(ctx, c); why != "" {
+		r.report.Ignored = why
+		return r.report, nil
+	}
+	for rec, err := range h.Read(ctx, t, c.Position) {
+		if err != nil {
+			return r.report, err
+		}
+		r.report.Records++
+		r.report.Bytes += int64(len(rec.Raw.Bytes))
+		r.batch = append(r.batch[:0], rec)
+		r.count([]store.Appended{{}})
+	}
+	return r.report, ctx.Err()
+}
+
+func (s *Summary) add(r Report) {
+	if r.Ignored != "" {
+		s.Ignored++
+	}
+	s.Records += r.Records
+	s.New += r.New
+	s.Known += r.Known
+	s.Hidden += r.Hidden
+	s.Bytes += r.Bytes
+	for kind, n := range r.Unknown {
+		if s.Unknown == nil {
+			s.Unknown = map[string]int{}
+		}
+		s.Unknown[kind] += n
+	}
+}
+
+// Recent returns the transcripts that the filter selects, the last written
+// first.
+func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) {
+	var found []Transcript
+	for _, h := range f.hosts {
+		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.Name()) {
+			continue
+		}
+		for t, err := range h.Transcripts(ctx, h.Find(f.machine)) {
+			if err != nil {
+				continue // All and the doctor report it
+			}
+			c, _, err := f.cursor(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			if f.selects(ctx, filter, h, t, c) {
+				found = append(found, t)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Transcript) int { return b.Modified.Compare(a.Modified) })
+	return found, ctx.Err()
+}
