@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 
 	"github.com/lossless-context/lcm/assemble"
 	"github.com/lossless-context/lcm/compact"
@@ -129,7 +128,7 @@ func (e *Engine) fit(ctx context.Context, id store.ConversationID, budget int) (
 func (s *Session) load(ctx context.Context, view store.View, budget int) (assemble.Input, error) {
 	in := assemble.Input{
 		View: view, Pinned: view.LastUserItem, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
-		Messages: map[store.MessageID]store.Message{}, Summaries: map[store.SummaryID]assemble.Rendered{},
+		Messages: make(map[store.MessageID]store.Message, len(view.Items)+1), Summaries: map[store.SummaryID]assemble.Rendered{},
 		// What was counted on arrival need not be estimated again. A real
 		// tokenizer may have been configured since, so it counts anew.
 		Counted: s.engine.settings.counter == llms.Estimate,
@@ -174,7 +173,7 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = maps.Clone(in.Messages)
+	s.seen = in.Messages // which nobody writes to from here on
 	return nil
 }
 

@@ -25,7 +25,7 @@ func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 		Stored:       millis(s, 5),
 		Tokens:       s.ColumnInt(7),
 		Native:       s.ColumnText(8),
-		Format:       llms.Format(s.ColumnText(9)),
+		Format:       formatOf(s.ColumnRawText(9)),
 		Size:         s.ColumnInt64(10),
 	}
 	copy(m.SHA256[:], s.ColumnRawBlob(11))
@@ -46,6 +46,17 @@ func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 		m.Body.Time = m.Stored
 	}
 	return m, nil
+}
+
+// formatOf is the format of a column, without a copy of the names that nearly
+// all messages have.
+func formatOf(name []byte) llms.Format {
+	for _, f := range [...]llms.Format{llms.FormatText, llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI} {
+		if string(name) == string(f) {
+			return f
+		}
+	}
+	return llms.Format(name)
 }
 
 // Messages implements [store.Reader].
@@ -82,32 +93,36 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 var errStop = fmt.Errorf("stop")
 
 func (c *conn) messagesByID(ids []store.MessageID, row func(*sqlite3.Stmt) error) error {
-	if len(ids) > 8 && dense(ids) {
+	if len(ids) == 0 {
+		return nil
+	}
+	if run := runOf(ids); run == len(ids) {
 		return c.messageRun(ids, row)
 	}
 	return c.read(func() error {
-		for _, id := range ids {
-			found, err := c.one(`SELECT`+messageColumns+` WHERE m.id = ?`, row, int64(id))
-			if err != nil {
+		for len(ids) > 0 {
+			run := runOf(ids)
+			if err := c.messageRun(ids[:run], row); err != nil {
 				return err
 			}
-			if !found {
-				return store.Missing(id.String())
-			}
+			ids = ids[run:]
 		}
 		return nil
 	})
 }
 
-// dense reports whether ids increase and leave out few: then one sweep is
-// faster than looking each one up.
-func dense(ids []store.MessageID) bool {
-	for i := 1; i < len(ids); i++ {
-		if ids[i] <= ids[i-1] {
-			return false
-		}
+// widest is how far apart two ids may be that are read in one sweep: reading
+// past a few messages of other conversations is faster than looking the next
+// one up.
+const widest = 4
+
+// runOf returns how many of the first ids one sweep can read.
+func runOf(ids []store.MessageID) int {
+	n := 1
+	for n < len(ids) && ids[n] > ids[n-1] && ids[n]-ids[n-1] <= widest {
+		n++
 	}
-	return int(ids[len(ids)-1]-ids[0]) < 2*len(ids)
+	return n
 }
 
 func (c *conn) messageRun(ids []store.MessageID, row func(*sqlite3.Stmt) error) error {

@@ -150,12 +150,16 @@ func (db *DB) View(ctx context.Context, id store.ConversationID, w store.Window)
 // items, not as the whole view.
 func (c *conn) window(v *store.View, w store.Window) error {
 	if w == (store.Window{}) || (w.NewestTokens == 0 && w.Oldest+w.Newest >= v.Count) {
-		items, err := c.items(v.Conversation, 0, 1<<62)
-		v.Items = plain(items)
+		v.Items = make([]store.Item, 0, v.Count)
+		err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? ORDER BY v.pos`, func(s *sqlite3.Stmt) error {
+			it, err := scanItem(s)
+			v.Items = append(v.Items, it.Item)
+			return err
+		}, int64(v.Conversation))
 		v.Gap = len(v.Items)
 		return err
 	}
-	newest, err := c.newest(v.Conversation, w)
+	newest, err := c.newest(v, w)
 	if err != nil {
 		return err
 	}
@@ -165,6 +169,7 @@ func (c *conn) window(v *store.View, w store.Window) error {
 		if len(newest) > 0 {
 			end = newest[0].Pos - 1
 		}
+		oldest = make([]store.Item, 0, min(w.Oldest, v.Count)+len(newest))
 		err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
 			func(s *sqlite3.Stmt) error {
 				it, err := scanItem(s)
@@ -193,19 +198,20 @@ func (c *conn) skippedUser(v *store.View) error {
 	return err
 }
 
-func (c *conn) newest(id store.ConversationID, w store.Window) ([]store.Item, error) {
-	limit := w.Newest
+func (c *conn) newest(v *store.View, w store.Window) ([]store.Item, error) {
+	limit, expected := w.Newest, min(w.Newest, v.Count)
 	if limit == 0 && w.NewestTokens > 0 {
 		limit = -1
+		expected = min(v.Count, int(int64(w.NewestTokens)*int64(v.Count)/int64(max(1, v.Tokens)))+16)
 	}
-	var newest []store.Item
+	newest := make([]store.Item, 0, expected)
 	tokens := 0
 	s, err := c.stmt(`SELECT` + itemColumns + ` WHERE v.conversation = ? ORDER BY v.pos DESC LIMIT ?`)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Reset()
-	if err := bind(s, int64(id), limit); err != nil {
+	if err := bind(s, int64(v.Conversation), limit); err != nil {
 		return nil, err
 	}
 	for s.Step() {
@@ -223,14 +229,6 @@ func (c *conn) newest(id store.ConversationID, w store.Window) ([]store.Item, er
 	}
 	slices.Reverse(newest)
 	return newest, nil
-}
-
-func plain(items []viewItem) []store.Item {
-	out := make([]store.Item, len(items))
-	for i, it := range items {
-		out[i] = it.Item
-	}
-	return out
 }
 
 // position returns where a message stands, or stood, in views.
