@@ -147,6 +147,8 @@ func (b *builder) render() error {
 	b.pin = Pinned(b.view)
 	b.tail = TailAt(b.view, b.cuts, b.Policy, b.Budget)
 	names := newNamer()
+	b.groups = make([]group, 0, len(b.view.Items))
+	entries := make([]entry, 0, len(b.view.Items)) // of all groups
 	for from := 0; from < len(b.view.Items); {
 		to := from + 1
 		for to < len(b.view.Items) && !b.cuts[to] && (b.view.Skipped == 0 || to != b.view.Gap) {
@@ -158,10 +160,10 @@ func (b *builder) render() error {
 			if err != nil {
 				return err
 			}
-			g.entries = append(g.entries, entry{msg: m, item: i})
+			entries = append(entries, entry{msg: m, item: i})
 		}
 		var notes []string
-		g.entries, notes = repair(g.entries, names)
+		g.entries, notes = repair(entries[from:to:to], names)
 		b.repairs = append(b.repairs, notes...)
 		for i := range g.entries {
 			g.entries[i].tokens = b.count(g.entries[i])
@@ -261,7 +263,7 @@ func (b *builder) take(match func(group) bool) int {
 }
 
 func (b *builder) output(left int) Output {
-	out := Output{Repairs: b.repairs}
+	out := Output{Repairs: b.repairs, Messages: make([]llms.Message, 0, len(b.view.Items)+1)}
 	if b.partial && (b.view.Skipped > 0 || !b.allChosen()) {
 		m := llms.User(notice)
 		if n := llms.CountMessage(b.Counter, m); n <= left {
@@ -269,6 +271,11 @@ func (b *builder) output(left int) Output {
 			out.Tokens = n
 		}
 	}
+	tokens := make([]int, len(b.view.Items)) // by item, -1 for those that are not shown
+	for i := range tokens {
+		tokens[i] = -1
+	}
+	out.Items = make([]Shown, 0, len(b.view.Items))
 	for _, g := range b.groups {
 		if !g.chosen {
 			for _, it := range b.view.Items[g.from:g.to] {
@@ -276,15 +283,14 @@ func (b *builder) output(left int) Output {
 			}
 			continue
 		}
-		shown := make(map[int]int, g.to-g.from) // item → tokens
 		for _, e := range g.entries {
 			out.Messages = append(out.Messages, e.msg)
 			out.Tokens += e.tokens
-			shown[e.item] += e.tokens
+			tokens[e.item] = max(0, tokens[e.item]) + e.tokens
 		}
 		for i := g.from; i < g.to; i++ {
-			if tokens, found := shown[i]; found {
-				out.Items = append(out.Items, Shown{Node: b.view.Items[i].Node, Tokens: tokens})
+			if tokens[i] >= 0 {
+				out.Items = append(out.Items, Shown{Node: b.view.Items[i].Node, Tokens: tokens[i]})
 			}
 		}
 	}

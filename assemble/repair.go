@@ -53,6 +53,56 @@ func repair(group []entry, names *namer) ([]entry, []string) {
 	if len(group) == 1 && plain(group[0].msg.Parts) {
 		return group, nil
 	}
+	if regular(group, names) {
+		for _, p := range group[0].msg.Parts {
+			if isCall(p) {
+				names.name(p.Call.ID)
+			}
+		}
+		return group, nil
+	}
+	return mend(group, names)
+}
+
+// regular reports whether a group is a message with calls of new ids and then
+// nothing but their results, one for each. Most groups are, and need no repair.
+func regular(group []entry, names *namer) bool {
+	var few [8]string
+	open := few[:0]
+	for _, p := range group[0].msg.Parts {
+		switch {
+		case isCall(p):
+			if names.used[p.Call.ID] > 0 || slices.Contains(open, p.Call.ID) {
+				return false
+			}
+			open = append(open, p.Call.ID)
+		case p.Kind == llms.PartToolCall || p.Kind == llms.PartToolResult || blank(p):
+			return false
+		}
+	}
+	if len(open) == 0 {
+		return false
+	}
+	for _, e := range group[1:] {
+		for _, p := range e.msg.Parts {
+			if !isResult(p) {
+				return false
+			}
+			at := slices.Index(open, p.Result.CallID)
+			if at < 0 {
+				return false
+			}
+			open = slices.Delete(open, at, at+1)
+		}
+		if len(e.msg.Parts) == 0 {
+			return false
+		}
+	}
+	return len(open) == 0
+}
+
+// mend is repair for groups that may need it.
+func mend(group []entry, names *namer) ([]entry, []string) {
 	r := repairer{group: group, done: make([]bool, len(group))}
 	r.match(names)
 	for i := range group {

@@ -163,25 +163,15 @@ func (c *conn) window(v *store.View, w store.Window) error {
 	if err != nil {
 		return err
 	}
-	var oldest []store.Item
+	v.Items = newest
 	if w.Oldest > 0 {
-		end := int64(1) << 62
-		if len(newest) > 0 {
-			end = newest[0].Pos - 1
-		}
-		oldest = make([]store.Item, 0, min(w.Oldest, v.Count)+len(newest))
-		err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
-			func(s *sqlite3.Stmt) error {
-				it, err := scanItem(s)
-				oldest = append(oldest, it.Item)
-				return err
-			}, int64(v.Conversation), end, w.Oldest)
+		oldest, err := c.oldest(v, w.Oldest, newest)
 		if err != nil {
 			return err
 		}
+		v.Gap = len(oldest)
+		v.Items = append(oldest, newest...)
 	}
-	v.Items = append(oldest, newest...)
-	v.Gap = len(oldest)
 	v.Skipped = v.Count - len(v.Items)
 	return c.skippedUser(v)
 }
@@ -196,6 +186,23 @@ func (c *conn) skippedUser(v *store.View) error {
 		v.LastUserItem = &items[0].Item
 	}
 	return err
+}
+
+// oldest reads the oldest items up to those that were read already, for which
+// it leaves room.
+func (c *conn) oldest(v *store.View, limit int, newest []store.Item) ([]store.Item, error) {
+	end := int64(1) << 62
+	if len(newest) > 0 {
+		end = newest[0].Pos - 1
+	}
+	items := make([]store.Item, 0, min(limit, v.Count)+len(newest))
+	err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
+		func(s *sqlite3.Stmt) error {
+			it, err := scanItem(s)
+			items = append(items, it.Item)
+			return err
+		}, int64(v.Conversation), end, limit)
+	return items, err
 }
 
 func (c *conn) newest(v *store.View, w store.Window) ([]store.Item, error) {
