@@ -1,0 +1,73 @@
+// lcm for opencode: written by `lcm setup opencode`, taken out by `lcm remove opencode`.
+//
+// It tells lcm when a turn has ended, so that the record is up to date, and puts what lcm knows about earlier work in
+// this project before the first message of a session, and again after a compaction. It never throws and never waits
+// for longer than LIMIT: without lcm, opencode works as before.
+import { spawn } from "node:child_process"
+
+const COMMAND = ["lcm", "hook", "opencode"]
+const LIMIT = 5000 // milliseconds
+
+function tell(event) {
+  return new Promise((resolve) => {
+    let out = ""
+    const done = (text) => {
+      clearTimeout(timer)
+      resolve(text)
+    }
+    const timer = setTimeout(() => {
+      child?.kill()
+      done("")
+    }, LIMIT)
+    let child
+    try {
+      child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+      child.on("error", () => done(""))
+      child.stdin.on("error", () => {})
+      child.stdout.on("data", (piece) => (out += piece))
+      child.on("close", () => done(out))
+      child.stdin.end(JSON.stringify(event))
+    } catch {
+      done("")
+    }
+  })
+}
+
+async function contextFor(sessionID, cwd, source) {
+  const answer = await tell({ hook_event_name: "SessionStart", session_id: sessionID, cwd, source })
+  try {
+    return JSON.parse(answer).hookSpecificOutput?.additionalContext || ""
+  } catch {
+    return ""
+  }
+}
+
+export const LCM = async ({ directory }) => {
+  const blocks = new Map() // by session: what its requests begin with, unchanged so that prompt caches hold
+  const children = new Set() // sessions of sub-agents, which are told everything by the one that started them
+  const compacted = new Set()
+  return {
+    event: async ({ event }) => {
+      const of = event.properties?.info
+      if (event.type === "session.created" && of?.parentID) children.add(of.id)
+      const sessionID = event.properties?.sessionID
+      if (event.type === "session.compacted") {
+        blocks.delete(sessionID)
+        compacted.add(sessionID)
+        await tell({ hook_event_name: "PostCompact", session_id: sessionID, cwd: directory })
+      }
+      if (event.type === "session.idle") {
+        await tell({ hook_event_name: children.has(sessionID) ? "SubagentStop" : "Stop", session_id: sessionID, cwd: directory })
+      }
+    },
+    "experimental.chat.system.transform": async (input, output) => {
+      const sessionID = input?.sessionID
+      if (!sessionID || children.has(sessionID)) return
+      if (!blocks.has(sessionID)) {
+        blocks.set(sessionID, contextFor(sessionID, directory, compacted.has(sessionID) ? "compact" : "startup"))
+      }
+      const block = await blocks.get(sessionID)
+      if (block) output.system.push(block)
+    },
+  }
+}

@@ -1,0 +1,145 @@
+package setup
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Receipts remember what was done to which file, and keep the files as they
+// were before.
+type Receipts struct {
+	dir   string
+	files map[string]receipt // by the path of the file, links resolved
+}
+
+// receipt is what was done to a file.
+type receipt struct {
+	Host string `json:"host"`
+	// Created says that there was no file before.
+	Created bool `json:"created,omitempty"`
+	// Original names the copy of the file without lcm; Written is the hash of
+	// the file as setup left it.
+	Original string     `json:"original,omitempty"`
+	Written  string     `json:"written"`
+	Made     [][]string `json:"made,omitempty"` // containers that setup made
+	Dirs     []string   `json:"dirs,omitempty"` // likewise, on the disk
+}
+
+// OpenReceipts reads the receipts in a directory, which need not exist.
+func OpenReceipts(dir string) (*Receipts, error) {
+	r := &Receipts{dir: dir, files: map[string]receipt{}}
+	data, err := os.ReadFile(r.index())
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was set up before: %w", err)
+	}
+	if err := json.Unmarshal(data, &r.files); err != nil {
+		return nil, &Problem{Err: fmt.Errorf("%s: %w", r.index(), err), Hint: "move the file away: entries can then still be taken out, but files not restored to the byte"}
+	}
+	return r, nil
+}
+
+func (r *Receipts) index() string { return filepath.Join(r.dir, "receipts.json") }
+
+func (r *Receipts) of(target string) (receipt, bool) {
+	one, ok := r.files[target]
+	return one, ok
+}
+
+// Hosts lists the hosts of which something is set up.
+func (r *Receipts) Hosts() []string {
+	var names []string
+	for _, one := range r.files {
+		if !slices.Contains(names, one.Host) {
+			names = append(names, one.Host)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// keep stores a copy of a file under a name that its content gives it.
+func (r *Receipts) keep(path string, content []byte) (name string, err error) {
+	name = filepath.Base(path) + "." + hash(content)[:16]
+	to := filepath.Join(r.dir, name)
+	if old, err := os.ReadFile(to); err == nil && bytes.Equal(old, content) {
+		return name, nil
+	}
+	return name, write(to, content, 0o600)
+}
+
+// restore turns the removal of lcm's entries into the restoration of the
+// original where nothing else changed in the file.
+func (r *Receipts) restore(c *Change) error {
+	one, ok := r.of(c.target)
+	c.dirs = one.Dirs
+	left := string(bytes.Join(bytes.Fields(c.After), nil))
+	empty := left == "" || left == "{}"
+	switch {
+	case !c.Exists:
+	case c.whole:
+		c.Delete = len(c.After) == 0
+	case !ok: // nothing is known: the entries alone go
+	case one.Created && empty:
+		c.Delete = true
+	case one.Original != "" && hash(c.Before) == one.Written:
+		original, err := os.ReadFile(filepath.Join(r.dir, one.Original))
+		if err != nil || hash(original)[:16] != filepath.Ext(one.Original)[1:] {
+			return nil // without its copy, the entries alone go
+		}
+		c.After = original
+	}
+	return nil
+}
+
+// wrote notes that a change was made.
+func (r *Receipts) wrote(host string, c Change) error {
+	old, known := r.of(c.target)
+	now := receipt{Host: host, Created: !c.Exists || c.whole, Written: hash(c.After), Made: c.made, Dirs: c.dirs}
+	if known {
+		now.Created = old.Created
+		now.Made, now.Dirs = append(old.Made, c.made...), append(old.Dirs, c.dirs...)
+	}
+	switch {
+	case now.Created:
+	case known && old.Written == hash(c.Before):
+		now.Original = old.Original // it still is what the user had
+	default:
+		name, err := r.keep(c.target, c.clean)
+		if err != nil {
+			return err
+		}
+		now.Original = name
+	}
+	r.files[c.target] = now
+	return r.save()
+}
+
+// forget drops the receipts of files that lcm was taken out of.
+func (r *Receipts) forget(c Change) error {
+	delete(r.files, c.target)
+	return r.save()
+}
+
+func (r *Receipts) save() error {
+	data, err := json.MarshalIndent(r.files, "", "  ")
+	if err != nil {
+		return fmt.Errorf("note what was set up: %w", err)
+	}
+	return write(r.index(), append(data, '\n'), 0o600)
+}
