@@ -1,0 +1,142 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/recall"
+)
+
+// refusal is an error in the words of the tool that refused.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// grep answers lcm_grep: as many matches as fit, and a cursor behind them.
+func (c *call) grep(ctx context.Context) (answer, error) {
+	var r recall.GrepRequest
+	if err := c.read(&r); err != nil {
+		return answer{}, err
+	}
+	c.report("catching up on the transcript")
+	w, notes, err := c.where(ctx, c.place, r.Where)
+	if err != nil {
+		return answer{}, err
+	}
+	r.Where = w
+	c.report("searching")
+	asked := r.Limit
+	for {
+		found, err := c.recall.Grep(ctx, r)
+		if err != nil {
+			return answer{}, c.said(err)
+		}
+		found.Pattern = shortened(found.Pattern)
+		found.Notes = slices.Concat(notes, found.Notes)
+		if r.Limit < asked && found.NextCursor != "" {
+			found.Notes = append(found.Notes, fmt.Sprintf("the page is short because an answer has at most %d tokens", c.config.MaxTokens))
+		}
+		n := c.fitting(found)
+		if n == len(found.Matches) {
+			return answer{text: found.Text(), value: found}, nil
+		}
+		switch {
+		case n > 0:
+			r.Limit = n
+		case len(found.Matches) > 1:
+			r.Limit = 1
+		case r.Context > 0:
+			r.Context = 0
+			notes = append(notes, "the messages around the match are too long for one answer: lcm_describe shows them one by one")
+		default: // a single match that does not fit says where to find it
+			found.Matches[0].Snippet, found.Matches[0].MatchRanges, found.Matches[0].Truncated = "", [][2]int{}, true
+			return answer{text: found.Text(), value: found}, nil
+		}
+	}
+}
+
+// fitting returns how many of the matches fit one answer.
+func (c *call) fitting(a recall.GrepAnswer) int {
+	all := a.Matches
+	tooMany := func(n int) bool {
+		a.Matches = all[:n]
+		return !c.fits(a.Text(), a)
+	}
+	if !tooMany(len(all)) {
+		return len(all)
+	}
+	return max(0, sort.Search(len(all), tooMany)-1)
+}
+
+// describe answers lcm_describe: one page of content that fits.
+func (c *call) describe(ctx context.Context) (answer, error) {
+	var r recall.DescribeRequest
+	if err := c.read(&r); err != nil {
+		return answer{}, err
+	}
+	c.report("catching up on the transcript")
+	w, notes, err := c.where(ctx, c.place, r.Where)
+	if err != nil {
+		return answer{}, err
+	}
+	r.Where = w
+	c.report("reading")
+	r.MaxTokens = min(r.MaxTokens, c.config.MaxTokens*3/4)
+	r.Limit = min(50, max(1, c.config.MaxTokens/300)) // of the manifest, whose entries cost a hundred tokens
+	for {
+		a, err := c.recall.Describe(ctx, r)
+		if err != nil {
+			return answer{}, c.said(err)
+		}
+		a.Notes = slices.Concat(notes, a.Notes)
+		if c.fits(a.Text(), a) {
+			return answer{text: a.Text(), value: a}, nil
+		}
+		shortenLists(&a)
+		if c.fits(a.Text(), a) || r.MaxTokens == 1 && r.Limit == 1 {
+			return answer{text: a.Text(), value: a}, nil
+		}
+		// What is escaped in JSON costs more there.
+		r.MaxTokens, r.Limit = max(1, r.MaxTokens*2/3), max(1, r.Limit*2/3)
+	}
+}
+
+// expandQuery answers lcm_expand_query. The answer is made once, since a model
+// may be paid for it, and is cut to what fits.
+func (c *call) expandQuery(ctx context.Context) (answer, error) {
+	var r delegation.Request
+	if err := c.read(&r); err != nil {
+		return answer{}, err
+	}
+	c.report("catching up on the transcript")
+	w, notes, err := c.where(ctx, c.place, r.Where)
+	if err != nil {
+		return answer{}, err
+	}
+	r.Where, r.Caller, r.Agent = w, c.caller, c.place.Host
+	if most := max(delegation.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
+		r.MaxTokens = most
+		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
+	}
+	c.report("reading the record")
+	a, err := c.ask.Ask(ctx, r)
+	if err != nil {
+		return answer{}, c.said(err)
+	}
+	a.Notes = slices.Concat(notes, a.Notes)
+	c.trim(&a)
+	return answer{text: askText(a), value: a}, nil
+}
+
+// said adds to an error where the tool's guide is. What ended with the call is
+// no mistake of the caller's.
+func (c *call) said(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return learnMore(c.tool, err)
+}

@@ -1,0 +1,148 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Path is where the protocol is spoken over HTTP.
+const Path = "/mcp"
+
+// minToken is the least length of a token that cannot be guessed.
+const minToken = 16
+
+// HTTPOptions say who may speak to a server over HTTP.
+type HTTPOptions struct {
+	// Token, if set, must be sent with every request as a bearer token. It is
+	// required of a server that other machines can reach.
+	Token string
+	// Origins are the web origins, like https://app.example, whose pages may
+	// send requests. A request without an Origin does not come from a page.
+	Origins []string
+}
+
+// CheckAddress returns the address to listen on: a port alone is one of the
+// loopback interface, and another interface needs a token.
+func (o HTTPOptions) CheckAddress(addr string) (string, error) {
+	if !strings.Contains(addr, ":") {
+		addr = ":" + addr
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("%q is not an address to listen on: it is a port, or a host and a port like 127.0.0.1:8765", addr)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	switch {
+	case o.Token != "" && len(o.Token) < minToken:
+		return "", fmt.Errorf("the token has %d characters: one that cannot be guessed has at least %d", len(o.Token), minToken)
+	case !loopback(host) && o.Token == "":
+		return "", fmt.Errorf("%s can be reached from other machines: a token is required", net.JoinHostPort(host, port))
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// ServeHTTP serves clients on a listener until ctx ends.
+func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) error {
+	server := &http.Server{
+		Handler:           s.Handler(o),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	stopped := context.AfterFunc(ctx, func() {
+		s.end() // calls end with it
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			_ = server.Close() // streams that clients hold open
+		}
+	})
+	defer stopped()
+	err := server.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Handler returns what serves HTTP requests: who may not ask is told so before
+// anything is read.
+func (s *Server) Handler(o HTTPOptions) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(Path, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
+		Logger:         s.config.Log,
+		SessionTimeout: 30 * time.Minute,
+		// Who may ask is checked below, for every address.
+		DisableLocalhostProtection: true,
+	}))
+	return o.guard(mux)
+}
+
+// guard refuses requests that come from web pages of other origins, by way of
+// a name that was made to point here (DNS rebinding), or without the token.
+func (o HTTPOptions) guard(next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(o.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o.Token == "" && !loopback(hostOf(r.Host)) {
+			http.Error(w, "forbidden: this server is reached as localhost or 127.0.0.1 only", http.StatusForbidden)
+			return
+		}
+		if origin := r.Header.Get("Origin"); origin != "" && !o.sameOrigin(origin, r.Host) {
+			http.Error(w, "forbidden: pages of this origin may not ask; --allow-origin lets them", http.StatusForbidden)
+			return
+		}
+		if o.Token != "" {
+			got := sha256.Sum256([]byte(bearer(r)))
+			if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="lcm"`)
+				http.Error(w, "unauthorized: send the server's token as a bearer token", http.StatusUnauthorized)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (o HTTPOptions) sameOrigin(origin, host string) bool {
+	if slices.Contains(o.Origins, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
+}
+
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+func hostOf(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.Trim(hostport, "[]")
+}
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

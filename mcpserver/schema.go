@@ -1,0 +1,47 @@
+package mcpserver
+
+import (
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/recall"
+)
+
+func grepSchema() (*jsonschema.Schema, error) { return schemaOf[recall.GrepAnswer]() }
+
+func askSchema() (*jsonschema.Schema, error) { return schemaOf[delegation.Answer]() }
+
+// describeSchema is that of an answer about a summary, a file or a message:
+// only what all three have is required.
+func describeSchema() (*jsonschema.Schema, error) {
+	s, err := schemaOf[recall.DescribeAnswer]()
+	if err != nil {
+		return nil, err
+	}
+	s.Required = []string{"id", "type", "scope", "createdAt", "content", "tokenCount", "byteSize"}
+	s.Properties["type"].Enum = []any{"summary", "file", "message"}
+	s.Properties["encoding"] = &jsonschema.Schema{Type: "string", Enum: []any{"base64"}}
+	return s, nil
+}
+
+// schemaOf derives the schema of a type. Clients that validate against it must
+// not stumble over a field that a later version adds.
+func schemaOf[T any]() (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, err
+	}
+	open(s)
+	return s, nil
+}
+
+func open(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.AdditionalProperties = nil
+	open(s.Items)
+	for _, p := range s.Properties {
+		open(p)
+	}
+}

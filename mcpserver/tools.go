@@ -1,0 +1,223 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/tools"
+)
+
+// call is one call of a tool.
+type call struct {
+	*Server
+	tool  core.Tool
+	place Place
+	args  map[string]any // as they were sent
+	// caller tells clients apart: the questions of one take turns.
+	caller string
+	// report tells the caller how far the call is.
+	report func(what string)
+}
+
+// answer is what a call came to: a text for readers and, of the recall tools,
+// the same as a value.
+type answer struct {
+	text  string
+	value any
+}
+
+// face is how a tool is offered to MCP clients.
+type face struct {
+	title  string
+	schema func() (*jsonschema.Schema, error) // of the structured content
+	run    func(*call, context.Context) (answer, error)
+	world  bool // the call may leave the machine
+}
+
+// faces are the tools that are offered. lcm_expand is not one of them: it
+// belongs to the sub-agent that answers lcm_expand_query.
+func (s *Server) faces() map[string]face {
+	return map[string]face{
+		lcm.GrepName:        {title: "Search memory", schema: grepSchema, run: (*call).grep},
+		lcm.DescribeName:    {title: "Show one thing from memory", schema: describeSchema, run: (*call).describe},
+		lcm.ExpandQueryName: {title: "Ask memory", schema: askSchema, run: (*call).expandQuery, world: s.config.Model},
+		// What expand says is text in a form of its own: as structured content
+		// hosts would show it to the model in JSON.
+		tools.ExpandName: {title: "Explain a tool", run: (*call).expand},
+	}
+}
+
+// addTools offers the tools of a session. Names, parameters and texts are
+// theirs; the SDK lists them by name, so that the order is always the same.
+func (s *Server) addTools() error {
+	faces := s.faces()
+	for _, t := range s.tools() {
+		f, ok := faces[t.GetName()]
+		if !ok {
+			continue
+		}
+		offer := &mcp.Tool{
+			Name: t.GetName(), Title: f.title, Description: core.BasicDescription(t), InputSchema: t.Parameters(),
+			Annotations: annotations(f), Meta: s.toolMeta(),
+		}
+		if f.schema != nil {
+			schema, err := f.schema()
+			if err != nil {
+				return fmt.Errorf("mcpserver: the output of %s: %w", offer.Name, err)
+			}
+			offer.OutputSchema = schema
+		}
+		s.mcp.AddTool(offer, s.handler(t, f))
+	}
+	return nil
+}
+
+// tools are those of a session. The session itself is never opened: which
+// conversation is current is decided anew for each call.
+func (s *Server) tools() []core.Tool { return s.config.Engine.Session("mcp").Tools() }
+
+func annotations(f face) *mcp.ToolAnnotations {
+	never := false
+	return &mcp.ToolAnnotations{Title: f.title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &never, OpenWorldHint: &f.world}
+}
+
+// charsPerToken is more than any answer has, so that a bound in characters
+// never cuts what the bound in tokens let through.
+const charsPerToken = 8
+
+// toolMeta holds hints for Claude Code: show the tools without a search for
+// them, and take answers as long as the settings allow.
+func (s *Server) toolMeta() mcp.Meta {
+	return mcp.Meta{
+		"anthropic/alwaysLoad":         true,
+		"anthropic/maxResultSizeChars": min(s.config.MaxTokens*charsPerToken, 500_000),
+	}
+}
+
+// handler runs a tool for a client. Whatever the model can mend is a result
+// with isError; a protocol error would not reach it.
+func (s *Server) handler(t core.Tool, f face) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.config.Log.Error("a tool call panicked", "tool", t.GetName(), "panic", p, "stack", string(debug.Stack()))
+				result, err = failure(fmt.Errorf("%s failed inside lcm: %v", t.GetName(), p)), nil
+			}
+		}()
+		args, err := arguments(t, req.Params.Arguments)
+		if err != nil {
+			return failure(learnMore(t, err)), nil
+		}
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(s.lifetime, stop)()
+		c := &call{Server: s, tool: t, args: args, place: s.place(ctx, req.Session, req.Params.Meta), caller: fmt.Sprintf("mcp %p", req.Session)}
+		var done func()
+		c.report, done = s.progress(ctx, req)
+		a, err := f.run(c, ctx)
+		done()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return failure(err), nil
+		}
+		return a.result()
+	}
+}
+
+// arguments reads the arguments of a call as an object.
+func arguments(t core.Tool, raw json.RawMessage) (map[string]any, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var args map[string]any
+	if err := d.Decode(&args); err != nil {
+		return nil, &core.ArgumentError{Tool: t.GetName(), Problems: []string{"the arguments are not a JSON object"}}
+	}
+	return args, nil
+}
+
+// read checks the arguments of a call against the tool's schema and reads them
+// into a request, whose fields have the names of the arguments.
+func (c *call) read(request any) error {
+	schema, err := core.ParseSchema(c.tool.Parameters())
+	if err != nil {
+		return err
+	}
+	applied, problems := schema.Apply(c.args)
+	if len(problems) > 0 {
+		return learnMore(c.tool, &core.ArgumentError{Tool: c.tool.GetName(), Problems: problems})
+	}
+	raw, err := json.Marshal(applied)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, request); err != nil {
+		return learnMore(c.tool, &core.ArgumentError{Tool: c.tool.GetName(), Problems: []string{err.Error()}})
+	}
+	return nil
+}
+
+// learnMore says where a tool's troubleshooting guide is, as its own errors
+// do.
+func learnMore(t core.Tool, err error) error {
+	return fmt.Errorf("%w\nTo learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", err, t.GetName())
+}
+
+// failure shows an error to the model. A refusal is in its tool's own words.
+func failure(err error) *mcp.CallToolResult {
+	text := core.ErrorResult(err).Text
+	if r := refusal(""); errors.As(err, &r) {
+		text = string(r)
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: true}
+}
+
+func (a answer) result() (*mcp.CallToolResult, error) {
+	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.text}}}
+	if a.value != nil {
+		raw, err := compact(a.value)
+		if err != nil {
+			return nil, err
+		}
+		r.StructuredContent = json.RawMessage(raw)
+	}
+	return r, nil
+}
+
+// compact writes a value as JSON that costs no more than it must.
+func compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// expand explains the tools. It reads its arguments itself, and its errors are
+// answers in its own words.
+func (c *call) expand(ctx context.Context) (answer, error) {
+	ac := core.AgentContext{core.KeyTools: c.tools()}
+	r, err := c.tool.Run(core.WithAgentContext(ctx, ac), c.args)
+	if err != nil {
+		return answer{}, err
+	}
+	if r.IsError {
+		return answer{}, refusal(r.ModelText())
+	}
+	return answer{text: r.Text}, nil
+}
