@@ -105,6 +105,7 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: "record", Title: "the record"},
 		&cobra.Group{ID: "view", Title: "the view"},
 		&cobra.Group{ID: "recall", Title: "the way back"},
+		&cobra.Group{ID: "hosts", Title: "the agents"},
 		&cobra.Group{ID: "more", Title: "more"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
@@ -116,6 +117,7 @@ func newRoot(a *app) *cobra.Command {
 	add("record", newImport(a), newConversations(a), newShow(a), newVerify(a), newStatus(a))
 	add("view", newContext(a), newTree(a), newCompact(a))
 	add("recall", newGrep(a), newDescribe(a), newExpand(a), newAsk(a), newChat(a))
+	add("hosts", newSetup(a), newRemove(a))
 	add("more", newDemo(a), newBench(a), newExplain(a), newConfig(a), newVersion(a))
 	root.SetCompletionCommandGroupID("more")
 	root.SetHelpCommandGroupID("more")
@@ -125,7 +127,7 @@ func newRoot(a *app) *cobra.Command {
 // memoryless are the commands that have nothing to do with the user's
 // database.
 var memoryless = []string{
-	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm config path", "lcm config set",
+	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
 	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer",
 }
 

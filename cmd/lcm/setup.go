@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/hosts"
+	"github.com/lossless-context/lcm/hosts/setup"
+)
+
+type setupFlags struct {
+	all, yes, print bool
+	guidance        string
+	binary          string
+}
+
+// setupReport is what became of a host.
+type setupReport struct {
+	Host    string        `json:"host"`
+	Changed bool          `json:"changed"`
+	Files   []changedFile `json:"files"`
+	Notes   []string      `json:"notes,omitempty"`
+}
+
+type changedFile struct {
+	Path string `json:"path"`
+	What string `json:"what"`
+	Diff string `json:"diff"`
+}
+
+func newSetup(a *app) *cobra.Command {
+	var f setupFlags
+	c := &cobra.Command{
+		Use:   "setup HOST…|--all",
+		Short: "Connect the agents on this machine",
+		Long: `Connect agents with lcm: the tools (an MCP server) and the hooks that keep the
+record up to date and tell a new session what was being worked on.
+
+Hosts: ` + strings.Join(setup.Names(), ", ") + `.
+
+What would change is shown before anything is written. Only entries of lcm are
+touched, comments and order stay, and a copy of every file is kept: ` + "`lcm remove`" + `
+gives back the very bytes.
+
+--guidance also teaches the agent in words when to recall: as a skill, which it
+reads when needed, or as a section of its CLAUDE.md or AGENTS.md, which it always
+sees.`,
+		Example: `lcm setup claude
+lcm setup --all --yes
+lcm setup codex --guidance skill
+lcm setup opencode --print      # only show`,
+		Args: func(c *cobra.Command, args []string) error {
+			if f.all == (len(args) > 0) {
+				return wrongUsage(c, errors.New("name the hosts to set up, or say --all"))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.setup(c, args, f) },
+	}
+	fl := c.Flags()
+	fl.BoolVar(&f.all, "all", false, "every host that is installed")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	fl.BoolVar(&f.print, "print", false, "show what would change, and change nothing")
+	fl.StringVar(&f.guidance, "guidance", string(setup.NoGuidance), "skill, file or none")
+	fl.StringVar(&f.binary, "binary", "", "how hosts start lcm (default: where this program is)")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) setup(c *cobra.Command, names []string, f setupFlags) error {
+	m, err := machine()
+	if err != nil {
+		return err
+	}
+	o := setup.Options{Machine: m, Guidance: setup.Guidance(f.guidance), Text: new(lcm.Engine).Session("").Guidance()}
+	if !slices.Contains([]setup.Guidance{setup.NoGuidance, setup.SkillGuidance, setup.FileGuidance}, o.Guidance) {
+		return wrongUsage(c, fmt.Errorf("--guidance is skill, file or none, not %q", f.guidance))
+	}
+	if o.Binary, err = a.binary(f.binary); err != nil {
+		return err
+	}
+	if o.Args, err = a.databaseArgs(); err != nil {
+		return err
+	}
+	if f.all {
+		if names = installed(m); len(names) == 0 {
+			return failed(exitNotFound, "hosts: "+strings.Join(setup.Names(), ", "), "no host that lcm knows is installed here")
+		}
+	}
+	var plans []setup.Plan
+	for _, name := range names {
+		p, err := setup.For(name, o)
+		if err != nil {
+			return setupFailure(err)
+		}
+		plans = append(plans, p)
+	}
+	if err := a.change(plans, f, "set up", setup.Plan.Apply); err != nil {
+		return err
+	}
+	if !f.print && !a.json {
+		a.note("`lcm import` brings in the sessions that are on this disk already; `lcm doctor` says whether all is well")
+	}
+	return nil
+}
+
+func installed(m hosts.Machine) []string {
+	return slices.DeleteFunc(setup.Names(), func(name string) bool { return !setup.Installed(m, name) })
+}
+
+// change shows plans, asks, and carries them out.
+func (a *app) change(plans []setup.Plan, f setupFlags, done string, apply func(setup.Plan, *setup.Receipts) error) error {
+	reports := make([]setupReport, len(plans))
+	for i, p := range plans {
+		reports[i] = setupReport{Host: p.Host, Files: []changedFile{}, Notes: p.Notes}
+		for _, ch := range p.Changes {
+			reports[i].Files = append(reports[i].Files, changedFile{Path: ch.Path, What: ch.What, Diff: ch.Diff()})
+		}
+		if !a.json {
+			a.showPlan(p)
+		}
+	}
+	if !f.print && slices.ContainsFunc(plans, func(p setup.Plan) bool { return len(p.Changes) > 0 }) {
+		if err := a.consent(f); err != nil {
+			return err
+		}
+		kept, err := openReceipts()
+		if err != nil {
+			return setupFailure(err)
+		}
+		for i, p := range plans {
+			if err := apply(p, kept); err != nil {
+				return setupFailure(err)
+			}
+			reports[i].Changed = len(p.Changes) > 0
+			if !a.json && reports[i].Changed {
+				a.printf("%s %s\n", a.paint(green, "✓"), p.Title+" is "+done)
+			}
+		}
+	}
+	if a.json {
+		return a.printJSON(reports)
+	}
+	for i, p := range plans {
+		for _, n := range p.Notes {
+			if reports[i].Changed {
+				a.note("%s", n)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *app) showPlan(p setup.Plan) {
+	if len(p.Changes) == 0 {
+		a.printf("%s: nothing to change\n", p.Title)
+		return
+	}
+	a.printf("%s\n", a.paint(bold, p.Title))
+	for _, ch := range p.Changes {
+		for _, line := range strings.Split(strings.TrimSuffix(ch.Diff(), "\n"), "\n") {
+			style := dim
+			switch {
+			case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+				style = bold
+			case strings.HasPrefix(line, "+"):
+				style = green
+			case strings.HasPrefix(line, "-"):
+				style = red
+			}
+			a.printf("  %s\n", a.paint(style, neutral(line)))
+		}
+	}
+}
+
+// consent asks whether to go on. Without a terminal, --yes is the way to say
+// so.
+func (a *app) consent(f setupFlags) error {
+	if f.yes {
+		return nil
+	}
+	in, ok := a.in.(*os.File)
+	if !ok || !isTerminal(in) {
+		return failed(exitUsage, "add --yes to make these changes, or --print to only see them", "nothing was changed: there is nobody to ask")
+	}
+	fmt.Fprint(a.err, "Make these changes? [y/N] ")
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && answer == "" {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return failed(exitFailure, "", "nothing was changed")
+	}
+	return nil
+}
+
+// machine is where hosts are looked for: the user's home.
+func machine() (hosts.Machine, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return hosts.Machine{}, failed(exitFailure, "set HOME", "find the home directory: %w", err)
+	}
+	return hosts.Machine{Home: home, Getenv: os.Getenv}, nil
+}
+
+// binary is the path by which hosts start this program: the one on the PATH
+// where that is the same program, because an upgrade leaves it in place.
+func (a *app) binary(given string) (string, error) {
+	if given != "" {
+		path, err := filepath.Abs(given)
+		if err != nil {
+			return "", err
+		}
+		if info, err := os.Stat(path); err != nil || info.IsDir() {
+			return "", failed(exitUsage, "--binary is the path of the program lcm", "there is no program at %s", path)
+		}
+		return path, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	if found, err := exec.LookPath("lcm"); err == nil && sameFile(found, self) {
+		if found, err = filepath.Abs(found); err == nil {
+			return found, nil
+		}
+	}
+	if strings.HasPrefix(self, os.TempDir()) {
+		a.warn("this program is in a directory for temporary files, %s: install it where it stays, or say --binary", filepath.Dir(self))
+	}
+	return self, nil
+}
+
+func sameFile(x, y string) bool {
+	one, err1 := os.Stat(x)
+	two, err2 := os.Stat(y)
+	return err1 == nil && err2 == nil && os.SameFile(one, two)
+}
+
+// databaseArgs are what every command of a host needs where the database is
+// not the one that the settings name: hosts do not pass the environment on.
+func (a *app) databaseArgs() ([]string, error) {
+	cfg, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	switch cfg.Origin("storage.database_path") {
+	case config.FromFlag, config.FromEnv:
+		path, err := filepath.Abs(cfg.Storage.DatabasePath)
+		return []string{"--db", path}, err
+	}
+	return nil, nil
+}
+
+// openReceipts opens what setup remembers. It is kept beside the usual
+// database, wherever this one is: the files that it is about are the user's.
+func openReceipts() (*setup.Receipts, error) {
+	dir := os.Getenv("XDG_DATA_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
+		}
+		dir = filepath.Join(home, ".local", "share")
+	}
+	return setup.OpenReceipts(filepath.Join(dir, "lcm", "setup"))
+}
+
+// setupFailure gives an error of setup its exit code and hint.
+func setupFailure(err error) error {
+	var p *setup.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	code := exitFailure
+	if errors.Is(err, setup.ErrNotInstalled) {
+		code = exitNotFound
+	}
+	return &failure{code: code, err: err, hint: p.Hint}
+}
