@@ -32,8 +32,10 @@ const (
 func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 	items := n.view.Items[f.From:f.To]
 	m := &material{shape: store.Summary{ID: placeholder, Kind: f.Kind, Depth: f.Depth}}
-	var messages []store.MessageID
+	messages := make([]store.MessageID, 0, len(items))
 	var summaries []store.SummaryID
+	m.nodes = make([]store.Node, 0, len(items))
+	m.sources = make([]summary.Source, 0, len(items))
 	for _, it := range items {
 		m.nodes = append(m.nodes, it.Node)
 		if it.IsSummary() {
@@ -46,26 +48,32 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 	if before != "" {
 		summaries = append(summaries, before)
 	}
-	said, err := byID(n.store.Messages(ctx, store.MessageQuery{IDs: messages}), len(messages), func(m store.Message) store.MessageID { return m.ID })
+	said, err := all(n.store.Messages(ctx, store.MessageQuery{IDs: messages}), len(messages))
 	if err != nil {
 		return nil, err
 	}
-	made, err := byID(n.store.Summaries(ctx, store.SummaryQuery{IDs: summaries}), len(summaries), func(s store.Summary) store.SummaryID { return s.ID })
+	made, err := all(n.store.Summaries(ctx, store.SummaryQuery{IDs: summaries}), len(summaries))
 	if err != nil {
 		return nil, err
 	}
-	m.previous = made[before].Body
+	if last := len(made) - 1; before != "" && last >= 0 && made[last].ID == before {
+		m.previous = made[last].Body
+	}
+	// Both come in the order in which they were asked for.
 	var echoes []summary.Source
 	for _, it := range items {
-		if s, found := made[it.Summary]; found && it.IsSummary() {
-			m.addSummary(s)
-		} else if msg, found := said[it.Message]; found && !it.IsSummary() {
-			if src := m.addMessage(msg, it.Tokens); msg.Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
+		switch {
+		case it.IsSummary() && len(made) > 0 && made[0].ID == it.Summary:
+			m.addSummary(made[0])
+			made = made[1:]
+		case !it.IsSummary() && len(said) > 0 && said[0].ID == it.Message:
+			if src := m.addMessage(&said[0], it.Tokens); said[0].Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
 				echoes = append(echoes, src)
 			} else {
 				m.sources = append(m.sources, src)
 			}
-		} else {
+			said = said[1:]
+		default:
 			return nil, fmt.Errorf("%s is in the view: %w", it.Node, store.ErrNotFound)
 		}
 	}
@@ -85,16 +93,18 @@ func (n *run) before(f Fold) store.SummaryID {
 	return n.view.Items[f.From-1].Summary
 }
 
-func byID[ID comparable, T any](rows func(func(T, error) bool), want int, id func(T) ID) (map[ID]T, error) {
+// all collects the rows of a query for a number of ids. Without ids there is
+// nothing to ask for.
+func all[T any](rows func(func(T, error) bool), want int) ([]T, error) {
 	if want == 0 {
 		return nil, nil
 	}
-	found := make(map[ID]T, want)
+	found := make([]T, 0, want)
 	for row, err := range rows {
 		if err != nil {
 			return nil, err
 		}
-		found[id(row)] = row
+		found = append(found, row)
 	}
 	return found, nil
 }
@@ -107,7 +117,7 @@ func (m *material) addSummary(s store.Summary) {
 	m.mention(s.Files)
 }
 
-func (m *material) addMessage(msg store.Message, tokens int) summary.Source {
+func (m *material) addMessage(msg *store.Message, tokens int) summary.Source {
 	said := msg.Body.Time
 	if said.IsZero() {
 		said = msg.Stored

@@ -177,7 +177,7 @@ func null[T comparable](v T) any {
 // read runs fn in one read transaction, so that all its statements see the
 // same state.
 func (c *conn) read(fn func() error) (err error) {
-	if err := c.Exec("BEGIN"); err != nil {
+	if err := c.exec("BEGIN"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.rollback()) }()
@@ -186,14 +186,14 @@ func (c *conn) read(fn func() error) (err error) {
 
 // write runs fn in a write transaction.
 func (c *conn) write(fn func() error) (err error) {
-	if err := c.Exec("BEGIN IMMEDIATE"); err != nil {
+	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.rollback()) }()
 	if err := fn(); err != nil {
 		return err
 	}
-	return c.Exec("COMMIT")
+	return c.exec("COMMIT")
 }
 
 // rollback ends a transaction that was not committed, also where the caller
@@ -203,7 +203,7 @@ func (c *conn) rollback() error {
 		return nil // committed, or rolled back by SQLite after a failure
 	}
 	defer c.SetInterrupt(c.SetInterrupt(context.WithoutCancel(c.GetInterrupt())))
-	return c.Exec("ROLLBACK")
+	return c.exec("ROLLBACK")
 }
 
 func (c *conn) close() error {

@@ -60,17 +60,16 @@ func (c *conn) summariesByID(ids []store.SummaryID, row func(*sqlite3.Stmt) erro
 func (db *DB) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
 	var nodes []store.Node
 	err := db.withReader(ctx, func(c *conn) error {
-		return c.read(func() error {
-			num, _, err := c.summaryByID(id)
-			if err != nil {
-				return err
-			}
-			edges, err := c.edges(num)
-			for _, e := range edges {
-				nodes = append(nodes, e.Node)
-			}
-			return err
-		})
+		err := c.query(`
+			SELECT e.message, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source
+			WHERE e.summary = (SELECT num FROM summaries WHERE id = ?) ORDER BY e.ord`, func(s *sqlite3.Stmt) error {
+			nodes = append(nodes, store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(1))})
+			return nil
+		}, string(id))
+		if err == nil && nodes == nil { // every summary has sources
+			_, _, err = c.summaryByID(id)
+		}
+		return err
 	})
 	return nodes, err
 }

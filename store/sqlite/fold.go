@@ -27,15 +27,14 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if n.Body == "" {
 		return store.Summary{}, errors.New("fold: the summary has no text")
 	}
-	over, err := w.run(n.Over[0].Pos, n.Over[len(n.Over)-1].Pos)
+	over, s, err := w.run(n.Over[0].Pos, n.Over[len(n.Over)-1].Pos, len(n.Over))
 	if err != nil {
 		return store.Summary{}, err
 	}
 	if !sameItems(over, n.Over) {
 		return store.Summary{}, fmt.Errorf("fold %s to %s: %w", n.Over[0].Node, n.Over[len(n.Over)-1].Node, store.ErrStale)
 	}
-	s, err := w.gather(over)
-	if err != nil {
+	if err := w.gather(over, &s); err != nil {
 		return store.Summary{}, err
 	}
 	if s.ID, err = w.summaryID(over, n.Body); err != nil {
@@ -62,25 +61,41 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 }
 
 // run reads a run of view items to be folded: what they are and what they
-// cost.
-func (w *writer) run(from, to int64) ([]viewItem, error) {
-	var found []viewItem
+// cost, and what a summary of the messages among them covers. It expects a
+// number of items, and reads all there are.
+func (w *writer) run(from, to int64, expected int) ([]viewItem, store.Summary, error) {
+	found := make([]viewItem, 0, expected)
+	total := store.Summary{Kind: summary.Leaf}
+	var earliest, latest int64
 	err := w.query(`
-		SELECT v.pos, v.message, v.summary, v.tokens, s.id FROM view v LEFT JOIN summaries s ON s.num = v.summary
+		SELECT v.pos, v.message, v.summary, v.tokens, s.id, m.tokens, ifnull(m.said, m.stored)
+		FROM view v LEFT JOIN summaries s ON s.num = v.summary LEFT JOIN messages m ON m.id = v.message
 		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`, func(s *sqlite3.Stmt) error {
 		it := viewItem{num: s.ColumnInt64(2)}
 		it.Pos, it.Message, it.Tokens = s.ColumnInt64(0), store.MessageID(s.ColumnInt64(1)), s.ColumnInt(3)
+		total.SourceTokens += it.Tokens
 		if it.num != 0 {
 			it.Summary = store.SummaryID(s.ColumnText(4))
+		} else {
+			said := s.ColumnInt64(6)
+			if total.Messages == 0 {
+				earliest, latest = said, said
+			}
+			earliest, latest = min(earliest, said), max(latest, said)
+			total.Messages++
+			total.MessageTokens += s.ColumnInt64(5)
 		}
 		found = append(found, it)
 		return nil
 	}, int64(w.ID), from, to)
-	return found, err
+	if total.Messages > 0 {
+		total.Earliest, total.Latest = time.UnixMilli(earliest).UTC(), time.UnixMilli(latest).UTC()
+	}
+	return found, total, err
 }
 
 func sameItems(have []viewItem, want []store.Item) bool {
-	return slices.EqualFunc(have, want, func(a viewItem, b store.Item) bool { return a.Pos == b.Pos && a.Node == b.Node })
+	return slices.EqualFunc(have, want, func(a viewItem, b store.Item) bool { return a.Pos == b.Pos && a.Node == b.Node && a.Tokens == b.Tokens })
 }
 
 // replace swaps a run of view items for one.
@@ -104,50 +119,46 @@ func (w *writer) replace(over []viewItem, by viewItem) error {
 	return w.insertItem(w.ID, by)
 }
 
-// gather adds up what a summary of a run of view items covers.
-func (w *writer) gather(over []viewItem) (store.Summary, error) {
-	total := store.Summary{Kind: summary.Leaf}
+// gather adds the summaries and the files of a run of view items to what a
+// summary of them covers.
+func (w *writer) gather(over []viewItem, total *store.Summary) error {
 	for _, it := range over {
-		total.SourceTokens += it.Tokens
 		if !it.IsSummary() {
 			continue
 		}
 		part, err := w.summaryByNum(it.num)
 		if err != nil {
-			return total, err
+			return err
 		}
 		total.Kind = summary.Condensed
 		total.Depth = max(total.Depth, part.Depth+1)
 		total.Descendants += 1 + part.Descendants
-		cover(&total, part)
+		cover(total, part)
 	}
-	return total, w.gatherMessages(over[0].Pos, over[len(over)-1].Pos, &total)
+	return w.gatherFiles(over, total)
 }
 
-// gatherMessages adds the messages that stand in the view between two
-// positions.
-func (w *writer) gatherMessages(from, to int64, total *store.Summary) error {
-	var first, last int64
-	err := w.query(`
-		SELECT count(*), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored)), min(m.id), max(m.id)
-		FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ? AND v.pos BETWEEN ? AND ?`, func(s *sqlite3.Stmt) error {
-		if n := s.ColumnInt(0); n > 0 {
-			cover(total, store.Summary{Messages: n, MessageTokens: s.ColumnInt64(1), Earliest: millis(s, 2), Latest: millis(s, 3)})
+// gatherFiles adds the payloads of messages. Few have any: they are looked up
+// by the range of their ids, and only then whether they are of this run.
+func (w *writer) gatherFiles(over []viewItem, total *store.Summary) error {
+	var first, last store.MessageID
+	for _, it := range over {
+		if !it.IsSummary() {
+			if first == 0 {
+				first = it.Message
+			}
+			first, last = min(first, it.Message), max(last, it.Message)
 		}
-		first, last = s.ColumnInt64(4), s.ColumnInt64(5)
-		return nil
-	}, int64(w.ID), from, to)
-	if err != nil {
-		return err
 	}
-	// Few messages have payloads: they are looked up by the range of their
-	// ids, and only then whether they are of this run.
+	if first == 0 {
+		return nil
+	}
 	return w.query(`
 		SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload JOIN view v ON v.message = mp.message
 		WHERE mp.message BETWEEN ? AND ? AND v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos, p.num`, func(s *sqlite3.Stmt) error {
 		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
 		return nil
-	}, first, last, int64(w.ID), from, to)
+	}, int64(first), int64(last), int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
 }
 
 // cover adds one part to what a summary covers.
