@@ -114,6 +114,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	db.life, db.end = context.WithCancel(context.WithoutCancel(ctx))
 	db.messages, db.summaries = newLane(db, laneMessages), newLane(db, laneSummaries)
 	err = c.begin(ctx, o)
+	if err == nil && !o.ReadOnly {
+		err = syncNames(path, o)
+	}
 	if err == nil {
 		db.sealed, err = db.messages.watermark(c)
 	}
