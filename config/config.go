@@ -20,6 +20,7 @@ type Config struct {
 	Models     Models
 	Recall     Recall
 	Agents     Agents
+	MCP        MCP
 	Log        Log
 
 	// File is the path of the configuration file that was looked for.
@@ -102,6 +103,12 @@ type Recall struct {
 type Agents struct {
 	SubAgentModel string
 	ChatModel     string
+}
+
+// MCP is how `lcm mcp` answers, and whom.
+type MCP struct {
+	MaxResultTokens int
+	Token           string
 }
 
 // Log is what the program says about its own work.

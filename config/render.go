@@ -105,6 +105,7 @@ var sections = map[string]string{
 	"recall":     "Questions about the record.",
 	"subagents":  "Agents that work for agents.",
 	"chat":       "Talking in a terminal.",
+	"mcp":        "The server for agents, `lcm mcp`.",
 	"log":        "What the program says about its own work.",
 }
 

@@ -153,6 +153,13 @@ var table = []Setting{
 		Doc:   "The model that `lcm chat` talks with, where the command line names none.",
 		field: func(c *Config) any { return &c.Agents.ChatModel }},
 
+	{Key: "mcp.max_result_tokens", Env: "LCM_MCP_MAX_RESULT_TOKENS", Kind: Int, Default: "6000", Min: 1000, Max: 60000,
+		Doc:   "The most tokens that one answer of `lcm mcp` has; the rest follows by cursor. Claude Code warns from 10,000 on and refuses 25,000.",
+		field: func(c *Config) any { return &c.MCP.MaxResultTokens }},
+	{Key: "mcp.token", Env: "LCM_MCP_TOKEN", Kind: String, Secret: true,
+		Doc:   "The bearer token that clients of `lcm mcp --http` have to send. It is required where other machines can reach the server.",
+		field: func(c *Config) any { return &c.MCP.Token }},
+
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
 		Doc:   "What is logged, on standard error.",
 		field: func(c *Config) any { return &c.Log.Level }},

@@ -20,6 +20,9 @@ type Feed interface {
 	All(ctx context.Context) error
 }
 
+// ErrBehind says that a transcript has more than was read of it in time.
+var ErrBehind = errors.New("the transcript was not read to its end")
+
 // freshTime bounds how long an answer waits for what was said in this turn.
 // A host writes a turn in kilobytes, so that this is room enough; where it is
 // not, the answer says that it may be behind.
@@ -40,7 +43,7 @@ func (s *Server) freshen(ctx context.Context, at Place) (note string) {
 		return ""
 	case ctx.Err() != nil: // the call is over
 		return ""
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrBehind):
 		return "the newest messages of this session may be missing: the transcript is still being read"
 	}
 	s.config.Log.Warn("catching up on the current transcript failed", "error", err)

@@ -76,10 +76,13 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
+// ProjectDirEnv is where Claude Code says which project it was started for.
+const ProjectDirEnv = "CLAUDE_PROJECT_DIR"
+
 // dirs are the directories of the project: what the environment says, else
 // the client's roots, else where the server was started.
 func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession) []string {
-	if dir := s.config.Getenv("CLAUDE_PROJECT_DIR"); dir != "" {
+	if dir := s.config.Getenv(ProjectDirEnv); dir != "" {
 		return []string{dir}
 	}
 	if dirs := roots(ctx, session); len(dirs) > 0 && !s.config.ProjectOnly {

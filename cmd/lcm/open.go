@@ -120,6 +120,15 @@ func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more .
 			return nil, err
 		}
 	}
+	engine, err := newEngine(cfg, db, counter, log, more...)
+	if err != nil {
+		return nil, err
+	}
+	return &archive{cfg: cfg, db: db, engine: engine, counter: counter}, nil
+}
+
+// newEngine returns an engine on a store, as the settings want it.
+func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *slog.Logger, more ...lcm.Option) (*lcm.Engine, error) {
 	options := append([]lcm.Option{
 		lcm.WithCounter(counter),
 		lcm.WithBudget(cfg.Context.TokenBudget),
@@ -139,7 +148,7 @@ func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more .
 	if err != nil {
 		return nil, &failure{code: exitConfig, err: err, hint: "`lcm config` shows the settings and where they come from"}
 	}
-	return &archive{cfg: cfg, db: db, engine: engine, counter: counter}, nil
+	return engine, nil
 }
 
 // close ends the use of a database. Its error matters where something was
