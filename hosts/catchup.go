@@ -92,34 +92,36 @@ type reading struct {
 
 	session *lcm.Session
 	conv    store.ConversationID
-	title   string
 	batch   []Record
 	bytes   int64
-	unsaved bool // something is stored that the cursor does not know
+	next    Position // after the last record of the batch
+	unsaved bool     // something is stored that the cursor does not know
 }
 
-// peeked is how many records are looked at for the directory of a session.
+// peeked is how many records are looked at for what they tell about their
+// session.
 const peeked = 64
 
-// dir returns the working directory of a transcript, from its first records
-// if it is not known.
-func (f *Feed) dir(ctx context.Context, host Host, t Transcript, c cursor) string {
-	if t.Dir != "" || c.Dir != "" {
-		return cmpOr(c.Dir, t.Dir)
+// peek completes what is known of a transcript by what its first records
+// tell.
+func (f *Feed) peek(ctx context.Context, host Host, t Transcript, c cursor) Transcript {
+	if t.Dir = or(c.Dir, t.Dir); c.Conversation != 0 || t.Dir != "" {
+		return t
 	}
 	n := 0
-	for r, err := range host.Read(ctx, t, Position{}) {
+	for rec, err := range host.Read(ctx, t, Position{}) {
 		if n++; err != nil || n > peeked {
 			break
 		}
-		if r.Dir != "" {
-			return r.Dir
+		t.Parent = or(t.Parent, rec.Parent)
+		if t.Dir = or(t.Dir, rec.Dir); t.Dir != "" {
+			break
 		}
 	}
-	return ""
+	return t
 }
 
-func cmpOr(a, b string) string {
+func or(a, b string) string {
 	if a != "" {
 		return a
 	}
@@ -129,7 +131,7 @@ func cmpOr(a, b string) string {
 // ignored says why the settings exclude a transcript, or the session that
 // started it.
 func (r *reading) ignored(ctx context.Context, c cursor) string {
-	r.t.Dir = r.feed.dir(ctx, r.host, r.t, c)
+	r.t = r.feed.peek(ctx, r.host, r.t, c)
 	in := lcm.InProject(r.feed.projectOf(r.t.Dir))
 	for _, key := range []string{r.t.Key(), r.t.parentKey()} {
 		if key == "" {
@@ -164,10 +166,7 @@ func (r *reading) run(ctx context.Context) error {
 			return r.flush(ctx)
 		}
 	}
-	if err := r.flush(ctx); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(r.flush(ctx), ctx.Err()); err != nil {
 		return err
 	}
 	r.report.Complete = true
@@ -184,10 +183,16 @@ func (r *reading) spent() bool {
 // add puts a record into the batch, and stores the batch when it is full or
 // when the record needs what is before it to be stored.
 func (r *reading) add(ctx context.Context, rec Record) error {
+	if rec.TooLong > 0 {
+		r.report.TooLong = append(r.report.TooLong, rec.TooLong)
+		r.report.Bytes += rec.TooLong
+		r.next = rec.End
+		return nil
+	}
 	size := int64(len(rec.Raw.Bytes))
 	r.report.Records++
 	r.report.Bytes += size
-	r.held.noteOwn(&rec)
+	r.held.note(&rec)
 	if rec.Branch || rec.Undo > 0 {
 		if err := r.flush(ctx); err != nil {
 			return err
@@ -198,6 +203,7 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 	}
 	r.batch = append(r.batch, rec)
 	r.bytes += size
+	r.next = rec.End
 	if len(r.batch) < batchRecords && r.bytes < batchBytes {
 		return nil
 	}
@@ -206,6 +212,9 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 
 // flush stores the batch.
 func (r *reading) flush(ctx context.Context) error {
+	if r.next != (Position{}) && len(r.batch) == 0 {
+		r.held.Position = r.next
+	}
 	if len(r.batch) == 0 {
 		return nil
 	}
@@ -229,8 +238,7 @@ func (r *reading) flush(ctx context.Context) error {
 		return &storeError{fmt.Errorf("store records of %s: %w", r.t.Path, err)}
 	}
 	r.count(stored)
-	last := r.batch[len(r.batch)-1]
-	r.held.Position, r.held.Ingested = last.End, r.feed.options.Clock()
+	r.held.Position, r.held.Ingested = r.next, r.feed.options.Clock()
 	r.unsaved = true
 	clear(r.batch) // the records can be freed
 	r.batch, r.bytes = r.batch[:0], 0
@@ -276,12 +284,12 @@ func (r *reading) open(ctx context.Context) error {
 	if r.session != nil {
 		return nil
 	}
-	r.t.Dir = cmpOr(r.t.Dir, r.held.Dir)
 	title := r.t.Title
 	for _, rec := range r.batch {
-		r.t.Dir = cmpOr(r.t.Dir, rec.Dir)
-		title = cmpOr(title, rec.Title)
+		r.t.Dir, r.t.Parent, r.t.Agent = or(r.t.Dir, rec.Dir), or(r.t.Parent, rec.Parent), or(r.t.Agent, rec.Agent)
+		title = or(title, rec.Title)
 	}
+	backdate(r.batch)
 	if title == "" {
 		title = firstPrompt(r.batch)
 	}
@@ -334,9 +342,15 @@ func prompt(m llms.Message, flags store.Flag) bool {
 // maxOwn bounds how many calls of lcm's tools are remembered at a time.
 const maxOwn = 64
 
-// noteOwn marks results of lcm's own tools as echoes: in most hosts' records
-// only the call has the tool's name.
-func (c *cursor) noteOwn(rec *Record) {
+// note completes a record by what the ones before it told. Where it does not
+// say when it was written it was then, not now: what is stored must not depend
+// on when it is read. And results of lcm's own tools are echoes, although in
+// most hosts' records only the call has the tool's name.
+func (c *cursor) note(rec *Record) {
+	if rec.Time.IsZero() {
+		rec.Time = c.Said
+	}
+	c.Said = rec.Time
 	own, others := false, false
 	for _, p := range rec.Parts {
 		switch {
@@ -353,4 +367,13 @@ func (c *cursor) noteOwn(rec *Record) {
 		rec.Flags |= store.FlagEcho
 	}
 	c.Own = c.Own[max(0, len(c.Own)-maxOwn):]
+}
+
+// backdate gives the records before the first that says when it was written
+// its time.
+func backdate(records []Record) {
+	first := slices.IndexFunc(records, func(rec Record) bool { return !rec.Time.IsZero() })
+	for i := range max(0, first) {
+		records[i].Time = records[first].Time
+	}
 }

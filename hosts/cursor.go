@@ -30,6 +30,8 @@ type cursor struct {
 	Conversation store.ConversationID `json:"conversation,omitempty"`
 	Dir          string               `json:"dir,omitempty"`
 	Ingested     time.Time            `json:"ingested,omitzero"`
+	// Said is when the last record was written.
+	Said time.Time `json:"said,omitzero"`
 	// Own are calls of lcm's tools whose results have not come yet.
 	Own []string `json:"own,omitempty"`
 	// Undo is a rewind that was begun: to To, because of the record Undo.
@@ -87,7 +89,9 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		if err != nil {
 			return nil, err
 		}
-		if free := c.Owner == "" || !f.options.Clock().Before(c.Until); free {
+		// A lease that lasts longer than any was taken when the clock was
+		// ahead of what it is now.
+		if left := c.Until.Sub(f.options.Clock()); c.Owner == "" || left <= 0 || left > 2*leaseTime {
 			h := &held{cursor: c, feed: f, key: t.Key(), version: version}
 			if err = h.save(ctx); !errors.Is(err, errBusy) {
 				return h, err

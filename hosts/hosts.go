@@ -25,10 +25,7 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"strings"
 	"time"
-
-	"github.com/lossless-context/lcm/ingest"
 )
 
 // Host is one agent program. Hosts hold no state: what they read is given to
@@ -112,33 +109,6 @@ func (t Transcript) parentKey() string {
 	return t.Host + ":" + t.Parent
 }
 
-// Record is one record of a transcript.
-type Record struct {
-	// Input is the message, with the bytes of the record in its Raw, an id
-	// that is the same whenever the record is read, and what the host knows
-	// about it as flags.
-	ingest.Input
-	// Type is the host's own name for what kind of record this is. Known is
-	// false for one that its package has never heard of.
-	Type  string
-	Known bool
-	// Branch says that the record does not answer the one before it: the
-	// conversation went back to the record with the id After, or to its
-	// beginning where that is empty, and on from there.
-	Branch bool
-	After  string
-	// Undo says that the host took back this many of the user's turns.
-	Undo int
-	// Mutable says that the host may write the record again in another form.
-	// The first form is the one that counts; later ones are kept hidden.
-	Mutable bool
-	// Dir and Title are what the record tells about its session.
-	Dir   string
-	Title string
-	// End is the position after the record.
-	End Position
-}
-
 // Position is how far a transcript was read. The zero Position is its
 // beginning. It is kept as JSON between runs.
 type Position struct {
@@ -150,15 +120,3 @@ type Position struct {
 	// State is what else the host needs to go on, as it chooses to write it.
 	State string `json:"state,omitempty"`
 }
-
-// aside begins the ids of records that are not part of a transcript but were
-// kept with it.
-const aside = "aside:"
-
-// Aside is the id of a file that a transcript refers to and that is kept
-// beside its records: the spilled output of a tool, say.
-func Aside(name string) string { return aside + name }
-
-// IsAside reports whether a message with this native id is such a file. Giving
-// a transcript back leaves it out.
-func IsAside(native string) bool { return strings.HasPrefix(native, aside) }

@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/lossless-context/lcm/store"
@@ -53,6 +54,9 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 		}
 		if err != nil {
 			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, err})
+		}
+		for _, size := range r.TooLong {
+			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, fmt.Errorf("a record of %d bytes is too large to be stored and was left out", size)})
 		}
 		follow(r)
 		p.Bytes = before.Bytes + max(0, one.t.Size-one.from)
@@ -118,7 +122,7 @@ func (f *Feed) selects(ctx context.Context, filter Filter, h Host, t Transcript,
 	if !filter.Since.IsZero() && t.Modified.Before(filter.Since) {
 		return false
 	}
-	return filter.Project == nil || sameProject(*filter.Project, f.projectOf(f.dir(ctx, h, t, c)))
+	return filter.Project == nil || sameProject(*filter.Project, f.projectOf(f.peek(ctx, h, t, c).Dir))
 }
 
 func sameProject(a, b store.Project) bool {
@@ -176,6 +180,9 @@ func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) 
 		for t, err := range h.Transcripts(ctx, h.Find(f.machine)) {
 			if err != nil {
 				continue // All and the doctor report it
+			}
+			if t.Modified.Before(filter.Since) {
+				continue // most are old, and need not be looked up
 			}
 			c, _, err := f.cursor(ctx, t)
 			if err != nil {

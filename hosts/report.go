@@ -29,6 +29,8 @@ type Report struct {
 	// not know, by type.
 	Unknown map[string]int
 	Bytes   int64 // read
+	// TooLong has the sizes of records that were too large to be read.
+	TooLong []int64
 	// Complete says that everything that could be read was.
 	Complete bool
 	// Busy says that another process is reading the transcript.

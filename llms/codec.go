@@ -32,7 +32,7 @@ var (
 
 // Decode reads one record of the shape f. In the JSON shapes the role is in
 // the record and the argument is ignored; a FormatText record is the text
-// itself and role says whose it is.
+// itself and role says whose it is, and so it is for a part of FormatOpencode.
 //
 // The message keeps record as Raw.Bytes, without a copy: the caller must not
 // change it afterwards. ID comes from a top-level "uuid" or "id" and Time from
@@ -54,6 +54,11 @@ func Decode(f Format, role Role, record []byte) (Message, error) {
 			return Message{}, err
 		}
 		m, err = decodeJSON(f, readEnvelope(record))
+	case FormatClaude, FormatCodex, FormatOpencode:
+		if err := check(record); err != nil {
+			return Message{}, err
+		}
+		m = decodeTranscript(f, role, record)
 	default:
 		err = unknownFormat(f)
 	}
@@ -77,7 +82,20 @@ func decodeJSON(f Format, env envelope) (Message, error) {
 	return decodeLCM(env)
 }
 
+func decodeTranscript(f Format, role Role, record []byte) Message {
+	switch f {
+	case FormatClaude:
+		return decodeClaude(record)
+	case FormatCodex:
+		return decodeCodex(record)
+	}
+	return decodeOpencode(role, record)
+}
+
 func unknownFormat(f Format) error {
+	if f.transcript() {
+		return fmt.Errorf("llms: records of %s transcripts are read, not written", f)
+	}
 	return fmt.Errorf("llms: unknown format %q: it must be one of %s, %s, %s, %s", string(f), FormatText, FormatLCM, FormatAnthropic, FormatOpenAI)
 }
 

@@ -197,7 +197,7 @@ func encodeAnthropic(run []Message) json.RawMessage {
 
 // ownExtra says whether the Extra of the message's parts belongs in the shape
 // f: it came from there, or was put there by hand.
-func ownExtra(m Message, f Format) bool { return m.Raw.Format == f || m.Raw.Format == "" }
+func ownExtra(m Message, f Format) bool { return m.Raw.Format.shape() == f || m.Raw.Format == "" }
 
 // closeList turns the comma-led elements after dst[from] into an array.
 func closeList(dst []byte, from int) []byte {

@@ -16,3 +16,30 @@ const (
 	// FormatOpenAI is a message of the OpenAI Chat Completions API.
 	FormatOpenAI Format = "openai"
 )
+
+// The shapes of agents' transcripts, which are only read. Their records are
+// more than messages: a record of bookkeeping gives a system message without
+// parts, one of a type that is not known a single PartOther with all of it.
+const (
+	// FormatClaude is a line of a transcript of Claude Code.
+	FormatClaude Format = "claude"
+	// FormatCodex is a line of a rollout of the Codex CLI.
+	FormatCodex Format = "codex"
+	// FormatOpencode is a row of opencode's database, as hosts/opencode writes
+	// it down. Whose a part is stands in another row, so that the role travels
+	// beside it.
+	FormatOpencode Format = "opencode"
+)
+
+// transcript reports whether f is a shape of an agent's transcripts.
+func (f Format) transcript() bool {
+	return f == FormatClaude || f == FormatCodex || f == FormatOpencode
+}
+
+// shape is the provider's shape that the blocks of a record are in.
+func (f Format) shape() Format {
+	if f == FormatClaude {
+		return FormatAnthropic
+	}
+	return f
+}

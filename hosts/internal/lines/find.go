@@ -1,0 +1,61 @@
+package lines
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Found is a file in a directory, or the reason why something in it was left
+// alone.
+type Found struct {
+	Path string
+	Info fs.FileInfo
+	Err  error
+}
+
+// List returns what a directory holds, in the order of names, as if symbolic
+// links were what they lead to. A link that leads out of root is not followed,
+// and its entry says so. A directory that does not exist is empty.
+func List(root, dir string) []Found {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return []Found{{Path: dir, Err: err}}
+	}
+	found := make([]Found, 0, len(entries))
+	for _, e := range entries {
+		f := Found{Path: filepath.Join(dir, e.Name())}
+		if e.Type()&fs.ModeSymlink != 0 {
+			f.Err = within(root, f.Path)
+		}
+		if f.Err == nil {
+			f.Info, f.Err = os.Stat(f.Path)
+		}
+		if errors.Is(f.Err, fs.ErrNotExist) && e.Type()&fs.ModeSymlink == 0 {
+			continue // it went away meanwhile
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// within returns an error if a path leads out of a directory.
+func within(root, path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(root, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return fmt.Errorf("it is a symbolic link out of %s, which is not followed", root)
+	}
+	return nil
+}

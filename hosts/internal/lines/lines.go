@@ -1,0 +1,255 @@
+// Package lines reads transcripts that are files of lines, while they are
+// being written and whatever stands in them.
+//
+// It promises that a line is read once it is complete, that memory is bounded
+// by the longest line that is read, and that a position taken of one file is
+// not applied to another that has its name. What a line says is for others to
+// know.
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// MaxLine is the longest line that is read. A longer one is told and passed
+// over.
+const MaxLine = 100 << 20
+
+// headSize is how much of the first line tells one file from another.
+const headSize = 4096
+
+// Line is one line of a file.
+type Line struct {
+	// Bytes is the line without its line feed; nil if it is too long.
+	Bytes []byte
+	// Start is where the line begins, End where the next one does.
+	Start, End int64
+	// Head names the file by its beginning.
+	Head string
+	// Anew says that the line is the first because the file is not the one
+	// that the offset was taken of.
+	Anew bool
+}
+
+// Read yields the lines of a file from an offset on; a file that ends in .zst
+// is read as what it was compressed from. Empty lines are left out. A last
+// line without a line feed is yielded only if it is a whole JSON value.
+func Read(ctx context.Context, path string, offset int64, head string) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		r := &reader{ctx: ctx, path: path, max: MaxLine}
+		if err := r.open(offset, head); err != nil {
+			yield(Line{}, err)
+			return
+		}
+		defer r.close()
+		for {
+			line, err := r.next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(Line{}, err)
+				return
+			}
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// reader reads one file.
+type reader struct {
+	ctx   context.Context
+	path  string
+	max   int
+	file  *os.File
+	plain io.Reader // what the lines are read from
+	done  func()
+	in    *bufio.Reader
+	at    int64
+	head  string
+	anew  bool
+}
+
+// open goes to the offset, if the file is still the one it was taken of.
+func (r *reader) open(offset int64, head string) (err error) {
+	if r.file, err = os.Open(r.path); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	info, err := r.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", r.path)
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	peeked, err := r.in.Peek(headSize)
+	if err != nil && err != io.EOF {
+		return r.wrap(err)
+	}
+	r.head = headOf(peeked)
+	if offset == 0 {
+		return nil
+	}
+	ok := head == r.head
+	if ok {
+		if ok, err = r.skip(offset); err != nil {
+			return err
+		}
+	}
+	if ok {
+		return nil
+	}
+	r.anew = true
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return r.start()
+}
+
+// headOf names a file by the beginning of its first line, as far as that goes.
+func headOf(beginning []byte) string {
+	first, _, _ := bytes.Cut(beginning, []byte("\n"))
+	sum := sha256.Sum256(first)
+	return hex.EncodeToString(sum[:8])
+}
+
+func (r *reader) start() error {
+	if r.done != nil {
+		r.done()
+		r.done = nil
+	}
+	r.plain, r.at = r.file, 0
+	if strings.HasSuffix(r.path, ".zst") {
+		d, err := zstd.NewReader(r.file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return r.wrap(err)
+		}
+		r.plain, r.done = d, d.Close
+	}
+	if r.in == nil {
+		r.in = bufio.NewReaderSize(r.plain, 1<<18)
+	} else {
+		r.in.Reset(r.plain)
+	}
+	return nil
+}
+
+// skip goes to an offset where a line may begin, and reports whether there is
+// one.
+func (r *reader) skip(offset int64) (bool, error) {
+	if r.plain == io.Reader(r.file) {
+		info, err := r.file.Stat()
+		if err != nil || info.Size() < offset {
+			return false, err
+		}
+		if _, err := r.file.Seek(offset-1, io.SeekStart); err != nil {
+			return false, err
+		}
+		r.in.Reset(r.file)
+	} else if _, err := io.CopyN(io.Discard, r.in, offset-1); err != nil {
+		if err == io.EOF {
+			return false, nil
+		}
+		return false, r.wrap(err)
+	}
+	last, err := r.in.ReadByte()
+	if err == io.EOF {
+		return false, nil
+	}
+	if err != nil {
+		return false, r.wrap(err)
+	}
+	r.at = offset
+	if last == '\n' {
+		return true, nil
+	}
+	// A last line that had no line feed yet has it now, or is still the last.
+	next, err := r.in.Peek(1)
+	return err == io.EOF || err == nil && next[0] == '\n', nil
+}
+
+// next returns the next line that is complete, io.EOF if there is none.
+func (r *reader) next() (Line, error) {
+	for {
+		if err := r.ctx.Err(); err != nil {
+			return Line{}, err
+		}
+		start := r.at
+		content, whole, tooLong, err := r.line()
+		if err != nil {
+			return Line{}, err
+		}
+		if !whole && (tooLong || !json.Valid(content)) {
+			return Line{}, io.EOF
+		}
+		if !tooLong && len(bytes.TrimSpace(content)) == 0 {
+			continue
+		}
+		line := Line{Bytes: content, Start: start, End: r.at, Head: r.head, Anew: r.anew}
+		if tooLong {
+			line.Bytes = nil
+		}
+		r.anew = false
+		return line, nil
+	}
+}
+
+// line reads up to the next line feed. whole says that it is there; a line
+// that is longer than the limit is passed over.
+func (r *reader) line() (content []byte, whole, tooLong bool, err error) {
+	for {
+		piece, err := r.in.ReadSlice('\n')
+		r.at += int64(len(piece))
+		whole = err == nil
+		if whole {
+			piece = piece[:len(piece)-1]
+		}
+		if tooLong = tooLong || len(content)+len(piece) > r.max; tooLong {
+			content = nil
+		} else {
+			content = append(content, piece...)
+		}
+		switch {
+		case whole:
+			return content, true, tooLong, nil
+		case err == io.EOF && len(content) == 0 && !tooLong:
+			return nil, false, false, io.EOF
+		case err == io.EOF:
+			return content, false, tooLong, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, false, false, r.wrap(err)
+		}
+	}
+}
+
+func (r *reader) wrap(err error) error { return fmt.Errorf("read %s: %w", r.path, err) }
+
+func (r *reader) close() {
+	if r.done != nil {
+		r.done()
+	}
+	_ = r.file.Close() // it was only read
+}

@@ -1,0 +1,192 @@
+// Package opencode reads the sessions of opencode.
+//
+// They are rows of a SQLite database: a session, its messages and the parts of
+// those, which the program rewrites while it works. Each row becomes a record:
+// its columns as one line of JSON with the data exactly as it stands there,
+// without the time of its last change. A message is taken when it is complete.
+// What is changed after that is kept as well, hidden, under an id of its own.
+//
+// The database is opened for reading only. It is never made, and nobody who
+// writes to it has to wait.
+package opencode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/hosts"
+)
+
+// Name is the host's short name.
+const Name = "opencode"
+
+// Host is opencode.
+type Host struct{}
+
+// Name implements [hosts.Host].
+func (Host) Name() string { return Name }
+
+// Title implements [hosts.Host].
+func (Host) Title() string { return "opencode" }
+
+// Find implements [hosts.Host].
+func (Host) Find(m hosts.Machine) hosts.Installation {
+	data := filepath.Join(m.Env("XDG_DATA_HOME", filepath.Join(m.Home, ".local", "share")), "opencode")
+	config := filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode")
+	in := hosts.Installation{Host: Name, Data: data, Config: config}
+	for _, dir := range []string{data, config} {
+		if _, err := os.Stat(dir); err == nil {
+			in.Present = true
+		}
+	}
+	return in
+}
+
+// Transcripts implements [hosts.Host].
+func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
+	return func(yield func(hosts.Transcript, error) bool) {
+		// Other channels of the program have databases of their own.
+		found, err := filepath.Glob(filepath.Join(in.Data, "opencode*.db"))
+		if err != nil {
+			yield(hosts.Transcript{Host: Name, Path: in.Data}, err)
+			return
+		}
+		for _, path := range found {
+			ts, err := sessions(ctx, path, "")
+			if err != nil && !yield(hosts.Transcript{Host: Name, Path: path}, err) {
+				return
+			}
+			for _, t := range ts {
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Locate implements [hosts.Host]. A path is that of a database, and then the
+// session must be named too.
+func (h Host) Locate(ctx context.Context, in hosts.Installation, path, session string) (hosts.Transcript, error) {
+	if session == "" {
+		return hosts.Transcript{}, hosts.ErrNoTranscript
+	}
+	paths := []string{path}
+	if path == "" {
+		var err error
+		if paths, err = filepath.Glob(filepath.Join(in.Data, "opencode*.db")); err != nil {
+			return hosts.Transcript{}, err
+		}
+	}
+	for _, path := range paths {
+		if filepath.Ext(path) != ".db" {
+			continue
+		}
+		found, err := sessions(ctx, path, session)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return hosts.Transcript{}, err
+		}
+		if len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, session)
+}
+
+// sessions lists the sessions of a database, or the one that is asked for,
+// parents before the sessions that they started.
+func sessions(ctx context.Context, path, only string) (ts []hosts.Transcript, err error) {
+	db, err := open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	sql := `
+		SELECT s.id, s.parent_id, s.directory, s.title,
+		       max(s.time_updated, ifnull((SELECT max(m.time_updated) FROM message m WHERE m.session_id = s.id), 0))
+		FROM session s WHERE ?1 = '' OR s.id = ?1 ORDER BY s.parent_id IS NOT NULL, s.time_created, s.id`
+	err = query(db, sql, func(s *sqlite3.Stmt) error {
+		ts = append(ts, hosts.Transcript{
+			Host: Name, Path: path, Session: s.ColumnText(0), Parent: s.ColumnText(1), Dir: s.ColumnText(2), Title: s.ColumnText(3),
+			Modified: time.UnixMilli(s.ColumnInt64(4)).UTC(),
+		})
+		return ctx.Err()
+	}, only)
+	return ts, err
+}
+
+// open opens a database for reading. One without a log beside it is not in
+// use, and is read without so much as a lock file.
+func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	name := "file:" + escape(filepath.ToSlash(path)) + "?mode=ro"
+	if wal, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) || err == nil && wal.Size() == 0 {
+		name += "&immutable=1"
+	}
+	db, err := sqlite3.OpenFlags(name, sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	db.SetInterrupt(ctx)
+	if err := db.BusyTimeout(time.Second); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// escape writes a path so that SQLite reads it as one in a URI.
+func escape(path string) string {
+	var b []byte
+	for _, c := range []byte(path) {
+		switch c {
+		case '%', '?', '#':
+			b = fmt.Appendf(b, "%%%02X", c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// query calls fn for each row.
+func query(db *sqlite3.Conn, sql string, fn func(*sqlite3.Stmt) error, args ...any) (err error) {
+	s, _, err := db.Prepare(sql)
+	if err != nil {
+		return fmt.Errorf("the database is not one that this version can read: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case string:
+			err = s.BindText(i+1, v)
+		case int64:
+			err = s.BindInt64(i+1, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for s.Step() {
+		if err := fn(s); err != nil {
+			return err
+		}
+	}
+	return s.Err()
+}
