@@ -45,7 +45,11 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 		}
 	}
 	before := n.before(f)
-	if before != "" {
+	switch before {
+	case "":
+	case n.last.id:
+		m.previous = n.last.body
+	default:
 		summaries = append(summaries, before)
 	}
 	said, err := all(n.store.Messages(ctx, store.MessageQuery{IDs: messages}), len(messages))

@@ -3,6 +3,7 @@ package compact
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/assemble"
@@ -37,13 +38,16 @@ type run struct {
 	calls    int
 	failures int            // of the summariser, in a row
 	whole    map[int64]bool // positions of messages that no stub makes smaller
+	last     latest         // the newest summary of this run
+	ahead    *ahead         // what the next fold is likely to need
+	next     *Step          // what Plan says to the view, where that is known
 }
 
 // loop folds until there is a reason to stop.
 func (n *run) loop(ctx context.Context) error {
 	limit := n.passLimit()
 	for n.report.Reason == "" {
-		step := Plan(n.view, n.lim, n.pol)
+		step := n.plan()
 		stubs := n.pending(step.Stubs)
 		switch {
 		case step.Fold == nil && len(stubs) == 0 && n.view.Skipped > 0 && n.report.Folds() > 0 && n.view.Gap < windowOldest:
@@ -69,6 +73,15 @@ func (n *run) loop(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// plan is Plan, unless that was asked for the same view already.
+func (n *run) plan() Step {
+	if next := n.next; next != nil {
+		n.next = nil
+		return *next
+	}
+	return Plan(n.view, n.lim, n.pol)
 }
 
 // finish says why there is nothing left to do.
@@ -103,7 +116,7 @@ func (n *run) read(ctx context.Context) error {
 	w := store.Window{Oldest: windowOldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
 	v, err := n.store.View(ctx, n.id, w)
 	if err == nil {
-		n.view = v
+		n.view, n.next = v, nil
 		n.report.TokensAfter = v.Tokens
 	}
 	return err
@@ -111,6 +124,7 @@ func (n *run) read(ctx context.Context) error {
 
 // stale reads the view again after it moved.
 func (n *run) stale(ctx context.Context) error {
+	n.last, n.ahead = latest{}, nil
 	if n.report.Stale++; n.report.Stale > maxStale {
 		n.report.Reason, n.report.Detail = Moving, "the view kept changing; try again"
 		return nil
@@ -171,7 +185,7 @@ func (n *run) stub(ctx context.Context, indices []int) error {
 // fold makes one fold. If nothing makes the run smaller, the plan is not to
 // consider runs of that size again.
 func (n *run) fold(ctx context.Context, f Fold) error {
-	m, err := n.load(ctx, f)
+	m, err := n.take(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -183,19 +197,24 @@ func (n *run) fold(ctx context.Context, f Fold) error {
 	case n.report.Reason != "" || err != nil:
 		return err
 	}
-	var made store.Summary
+	over := slices.Clone(n.view.Items[f.From:f.To])
+	n.apply(f, w)
+	wait := n.lookAhead(ctx)
+	var s store.Summary
 	err = n.store.Update(ctx, n.id, func(tx store.Writer) (err error) {
-		made, err = tx.Fold(ctx, store.NewSummary{Over: n.view.Items[f.From:f.To], Wording: w})
+		s, err = tx.Fold(ctx, store.NewSummary{Over: over, Wording: w})
 		return err
 	})
+	wait()
 	if errors.Is(err, store.ErrStale) {
 		return n.stale(ctx)
 	}
 	if err != nil {
 		return err
 	}
+	n.settle(f, s)
 	n.count(f, w)
-	return n.apply(ctx, f, made)
+	return n.refill(ctx)
 }
 
 func (n *run) count(f Fold, w store.Wording) {
@@ -208,21 +227,37 @@ func (n *run) count(f Fold, w store.Wording) {
 	n.report.TokensOut += w.TokensOut
 }
 
-// apply brings the view in memory up to date, which is cheaper than reading it
-// again, until most of what was read is folded.
-func (n *run) apply(ctx context.Context, f Fold, made store.Summary) error {
+// apply brings the view in memory to what it is after a fold, which is cheaper
+// than reading it again. The summary's id is known only once it is made.
+func (n *run) apply(f Fold, w store.Wording) {
 	v := &n.view
-	item := store.Item{Pos: v.Items[f.From].Pos, Node: store.Node{Summary: made.ID}, Tokens: made.Tokens, Depth: made.Depth}
+	item := store.Item{Pos: v.Items[f.From].Pos, Node: store.Node{Summary: unmade}, Tokens: w.Tokens, Depth: f.Depth}
 	removed := f.To - f.From - 1
 	v.Items[f.From] = item
 	v.Items = append(v.Items[:f.From+1], v.Items[f.To:]...)
 	v.Count -= removed
-	v.Tokens -= f.Tokens - made.Tokens
+	v.Tokens -= f.Tokens - w.Tokens
 	if v.Skipped == 0 || f.From < v.Gap {
 		v.Gap -= removed
 	}
-	n.report.TokensAfter = v.Tokens
-	if v.Skipped > 0 && v.Gap < windowOldest/4 {
+	n.last = latest{unmade, w.Body}
+}
+
+// settle gives the item of a fold the id of the summary that was made.
+func (n *run) settle(f Fold, s store.Summary) {
+	item := &n.view.Items[f.From]
+	if s.Tokens != item.Tokens || s.Depth != item.Depth {
+		n.next = nil // it was planned for another summary
+	}
+	n.view.Tokens += s.Tokens - item.Tokens
+	item.Summary, item.Tokens, item.Depth = s.ID, s.Tokens, s.Depth
+	n.last.id = s.ID
+	n.report.TokensAfter = n.view.Tokens
+}
+
+// refill reads the view again once most of what was read is folded.
+func (n *run) refill(ctx context.Context) error {
+	if n.view.Skipped > 0 && n.view.Gap < windowOldest/4 {
 		return n.read(ctx)
 	}
 	return nil
