@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -141,24 +142,27 @@ func (w *writer) gather(over []viewItem, total *store.Summary) error {
 // gatherFiles adds the payloads of messages. Few have any: they are looked up
 // by the range of their ids, and only then whether they are of this run.
 func (w *writer) gatherFiles(over []viewItem, total *store.Summary) error {
-	var first, last store.MessageID
+	first, last := store.MessageID(math.MaxInt64), store.MessageID(0)
 	for _, it := range over {
 		if !it.IsSummary() {
-			if first == 0 {
-				first = it.Message
-			}
 			first, last = min(first, it.Message), max(last, it.Message)
 		}
 	}
-	if first == 0 {
+	files := map[store.MessageID][]store.PayloadID{}
+	err := w.query(`
+		SELECT mp.message, p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload
+		WHERE mp.message BETWEEN ? AND ? ORDER BY mp.message, p.num`, func(s *sqlite3.Stmt) error {
+		id := store.MessageID(s.ColumnInt64(0))
+		files[id] = append(files[id], store.PayloadID(s.ColumnText(1)))
 		return nil
+	}, int64(first), int64(last))
+	if err != nil || len(files) == 0 {
+		return err
 	}
-	return w.query(`
-		SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload JOIN view v ON v.message = mp.message
-		WHERE mp.message BETWEEN ? AND ? AND v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos, p.num`, func(s *sqlite3.Stmt) error {
-		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
-		return nil
-	}, int64(first), int64(last), int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
+	for _, it := range over {
+		cover(total, store.Summary{Files: files[it.Message]})
+	}
+	return nil
 }
 
 // cover adds one part to what a summary covers.
