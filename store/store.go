@@ -21,7 +21,8 @@
 //
 // # What cannot happen
 //
-// Nothing in [Writer] removes a message, a summary or a payload. [Writer.Fold]
+// Nothing in [Writer] removes a message, a summary or a payload; [Eraser] does,
+// on a user's explicit order. [Writer.Fold]
 // takes one argument from which it writes the summary, its edges and the new
 // view, so that edges and view cannot disagree, and refuses with [ErrStale]
 // when the items to be folded are no longer in the view as they were read. No
@@ -155,6 +156,7 @@ type Store interface {
 	Conversations
 	State
 	Checker
+	Eraser
 	// Update runs fn in one transaction on a conversation. Everything that fn
 	// wrote is durable when Update returns nil, and none of it exists
 	// otherwise. fn must not call back into the Store.

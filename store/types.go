@@ -35,7 +35,10 @@ type Conversation struct {
 	ArchivedAt   time.Time // zero while the conversation is active
 	ArchiveCause string
 
-	Messages   int64
+	ErasedAt time.Time // when all of it was erased, see [Eraser]
+
+	Messages   int64 // those that were erased included
+	Erased     int64
 	Summaries  int64
 	Tokens     int64 // of all messages
 	Bytes      int64 // of all original records
@@ -65,6 +68,7 @@ type ConversationQuery struct {
 	ActiveOnly bool
 	Agent      string
 	Project    *Project // by Origin where both have one, else by Root
+	Erased     bool     // also those that were erased
 	Limit      int
 }
 
@@ -94,6 +98,10 @@ const (
 	// FlagHidden marks a record that is kept but has no place in the view:
 	// bookkeeping of a host.
 	FlagHidden
+	// FlagErased marks what was erased on the user's order ([Eraser]): nothing
+	// is left of the message but its place. It is the one flag that is set
+	// later.
+	FlagErased
 )
 
 // Message is a stored message.
@@ -157,6 +165,9 @@ type Appended struct {
 	ID      MessageID
 	Seq     int64
 	Existed bool // its native id was there already; nothing was stored
+	// Forgotten says that it was erased on the user's order before, and is
+	// not stored again; it counts as Existed, and has no ID.
+	Forgotten bool
 	// SHA256 is that of the record that is stored under the id.
 	SHA256 [sha256.Size]byte
 }
@@ -213,6 +224,7 @@ type MessageQuery struct {
 	After        int64    // Seq greater than this
 	Before       int64    // Seq less than this, 0 for no bound
 	Newest       bool     // newest first
+	Erased       bool     // also those that were erased, without bodies; else they are absent
 	Limit        int      // 0 for all
 }
 

@@ -38,6 +38,13 @@ func (c *sectionCache) put(k sectionKey, data []byte) {
 	c.add(k, data)
 }
 
+// clear drops everything: what was erased must not live on in memory.
+func (c *sectionCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young, c.old, c.youngSize = nil, nil, 0
+}
+
 func (c *sectionCache) add(k sectionKey, data []byte) {
 	if c.young == nil || c.youngSize+len(data) > cacheBytes/2 {
 		c.old, c.young, c.youngSize = c.young, map[sectionKey][]byte{}, 0

@@ -24,7 +24,8 @@ type row struct {
 const conversationColumns = `
 	c.id, c.key, c.segment, c.agent, p.origin, p.root, c.title, c.parent, c.forked_from, c.forked_at,
 	c.created_at, c.updated_at, c.archived_at, c.archive_cause,
-	c.messages, c.summaries, c.tokens, c.bytes, c.view_items, c.view_tokens, c.head, c.base, c.last_user, c.inherited
+	c.messages, c.summaries, c.tokens, c.bytes, c.view_items, c.view_tokens, c.head, c.base, c.last_user, c.inherited,
+	c.erased_at, c.erased
 	FROM conversations c JOIN projects p ON p.id = c.project`
 
 func scanConversation(s *sqlite3.Stmt) row {
@@ -49,6 +50,8 @@ func scanConversation(s *sqlite3.Stmt) row {
 			Bytes:        s.ColumnInt64(17),
 			ViewItems:    s.ColumnInt(18),
 			ViewTokens:   s.ColumnInt(19),
+			ErasedAt:     millis(s, 24),
+			Erased:       s.ColumnInt64(25),
 		},
 		base:      s.ColumnInt64(21),
 		lastUser:  s.ColumnInt64(22),
@@ -91,6 +94,9 @@ func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]s
 	}
 	if q.Key != "" {
 		add("c.key = ?", q.Key)
+	}
+	if !q.Erased {
+		add("c.erased_at IS NULL")
 	}
 	if q.ActiveOnly {
 		add("c.archived_at IS NULL")

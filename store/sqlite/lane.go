@@ -59,8 +59,8 @@ func newLane(db *DB, kind int) *lane {
 	const columns = `SELECT id, conversation, ifnull(said, stored), role, flags, format, record, body FROM messages `
 	l.sql = laneSQL{
 		last: `SELECT ifnull(max(id), 0) FROM messages`,
-		docs: columns + `WHERE id > ? ORDER BY id`,
-		byID: columns + `WHERE id = ?`,
+		docs: columns + `WHERE id > ? AND flags & 128 = 0 ORDER BY id`,
+		byID: columns + `WHERE id = ? AND flags & 128 = 0`,
 		scan: scanMessageDoc,
 	}
 	return l

@@ -16,6 +16,10 @@ const messageColumns = `
 	m.id, m.conversation, m.seq, m.role, m.flags, m.stored, m.said, m.tokens, m.native, m.format, m.size, m.sha256, m.record, m.body
 	FROM messages m`
 
+// present leaves out the messages that were erased, unless its parameter asks
+// for them.
+const present = ` AND (m.flags & 128 = 0 OR ?)`
+
 func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 	m := store.Message{
 		ID:           store.MessageID(s.ColumnInt64(0)),
@@ -29,6 +33,9 @@ func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 		Size:         s.ColumnInt64(10),
 	}
 	copy(m.SHA256[:], s.ColumnRawBlob(11))
+	if m.Flags&store.FlagErased != 0 {
+		return m, nil
+	}
 	role := store.RoleOf(s.ColumnInt(3))
 	var err error
 	if s.ColumnType(13) != sqlite3.NULL {
@@ -76,7 +83,7 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 				return nil
 			}
 			if q.IDs != nil {
-				return c.messagesByID(q.IDs, row)
+				return c.messagesByID(q.IDs, q.Erased, row)
 			}
 			if q.Natives != nil {
 				return c.messagesByNative(q.Conversation, q.Natives, row)
@@ -92,17 +99,17 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 // errStop ends an iteration whose consumer has had enough.
 var errStop = fmt.Errorf("stop")
 
-func (c *conn) messagesByID(ids []store.MessageID, row func(*sqlite3.Stmt) error) error {
+func (c *conn) messagesByID(ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	if run := runOf(ids); run == len(ids) {
-		return c.messageRun(ids, row)
+		return c.messageRun(ids, erased, row)
 	}
 	return c.read(func() error {
 		for len(ids) > 0 {
 			run := runOf(ids)
-			if err := c.messageRun(ids[:run], row); err != nil {
+			if err := c.messageRun(ids[:run], erased, row); err != nil {
 				return err
 			}
 			ids = ids[run:]
@@ -125,15 +132,15 @@ func runOf(ids []store.MessageID) int {
 	return n
 }
 
-func (c *conn) messageRun(ids []store.MessageID, row func(*sqlite3.Stmt) error) error {
+func (c *conn) messageRun(ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
 	next := 0
-	err := c.query(`SELECT`+messageColumns+` WHERE m.id BETWEEN ? AND ? ORDER BY m.id`, func(s *sqlite3.Stmt) error {
+	err := c.query(`SELECT`+messageColumns+` WHERE m.id BETWEEN ? AND ?`+present+` ORDER BY m.id`, func(s *sqlite3.Stmt) error {
 		if next == len(ids) || store.MessageID(s.ColumnInt64(0)) != ids[next] {
 			return nil
 		}
 		next++
 		return row(s)
-	}, int64(ids[0]), int64(ids[len(ids)-1]))
+	}, int64(ids[0]), int64(ids[len(ids)-1]), erased)
 	if err == nil && next < len(ids) {
 		err = store.Missing(ids[next].String())
 	}
@@ -162,8 +169,8 @@ func (c *conn) messageRange(q store.MessageQuery, row func(*sqlite3.Stmt) error)
 	if before == 0 {
 		before = 1 << 62
 	}
-	return c.query(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.seq > ? AND m.seq < ? ORDER BY m.seq `+order+` LIMIT ?`,
-		row, int64(q.Conversation), q.After, before, limit)
+	return c.query(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.seq > ? AND m.seq < ?`+present+` ORDER BY m.seq `+order+` LIMIT ?`,
+		row, int64(q.Conversation), q.After, before, q.Erased, limit)
 }
 
 // Record implements [store.Reader].
@@ -171,7 +178,7 @@ func (db *DB) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
 	var record []byte
 	err := db.withReader(ctx, func(c *conn) error {
 		return c.read(func() error {
-			found, err := c.one(`SELECT record, cuts FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) (err error) {
+			found, err := c.one(`SELECT record, cuts FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
 				record, err = c.join(s.ColumnBlob(0, nil), s.ColumnText(1))
 				return err
 			}, int64(id))

@@ -22,6 +22,8 @@ type writer struct {
 	now   time.Time
 	dirty bool
 	last  store.MessageID // the newest message that was appended
+	// refusal is what the session has forgotten, once that was asked for.
+	refusal *refusal
 }
 
 var _ store.Writer = (*writer)(nil)
@@ -83,6 +85,9 @@ func (w *writer) Append(_ context.Context, ms ...store.NewMessage) ([]store.Appe
 func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if store.RoleCode(m.Role) == 0 {
 		return store.Appended{}, fmt.Errorf("role %q is not user, assistant, system or tool", m.Role)
+	}
+	if forgot, err := w.forgot(m); err != nil || forgot {
+		return store.Appended{Existed: true, Forgotten: true, SHA256: m.SHA256}, err
 	}
 	said := w.now
 	if !m.Said.IsZero() {

@@ -83,7 +83,7 @@ func (v *verifier) messages() error {
 	if err != nil {
 		return err
 	}
-	if v.head != v.Head {
+	if v.head != v.Head && v.ErasedAt.IsZero() {
 		v.fault("head", v.conversationName(), "the chain does not end in the link that the conversation has")
 	}
 	for what, pair := range map[string][2]int64{
@@ -101,12 +101,19 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 	id := store.MessageID(s.ColumnInt64(0))
 	v.Verification.Messages++
 	v.own[id] = 0
-	if store.Flag(s.ColumnInt64(3))&store.FlagHidden != 0 {
+	flags := store.Flag(s.ColumnInt64(3))
+	if flags&(store.FlagHidden|store.FlagErased) != 0 {
 		v.hidden[id] = true
+	}
+	if !v.ErasedAt.IsZero() {
+		return v.husk(s, id, flags)
 	}
 	if seq := s.ColumnInt64(1); seq != v.Verification.Messages {
 		v.fault("sequence", id, "it has place %d where %d was due: a message is missing or doubled", seq, v.Verification.Messages)
 		v.Verification.Messages = seq
+	}
+	if flags&store.FlagErased != 0 {
+		return v.husk(s, id, flags)
 	}
 	n := store.NewMessage{
 		Role: store.RoleOf(s.ColumnInt(2)), Flags: store.Flag(s.ColumnInt64(3)), Native: s.ColumnText(6),

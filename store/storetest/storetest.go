@@ -57,6 +57,12 @@ func Run(t *testing.T, open Open) {
 		{"search finds everything at every moment", testSearchComplete},
 		{"search by page", testSearchPages},
 		{"search of what was reworded", testSearchReworded},
+		{"erase messages", testErase},
+		{"erased messages are refused", testEraseRefused},
+		{"erase a conversation", testEraseConversation},
+		{"erase from branches and forks", testEraseBranches},
+		{"erase payloads", testErasePayloads},
+		{"erase what quotes", testEraseTraces},
 		{"unknown things", testUnknown},
 		{"cancellation", testCancel},
 	} {

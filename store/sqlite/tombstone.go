@@ -1,0 +1,259 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// undertaker makes the salted hashes by which erased messages are known.
+type undertaker struct{ salt []byte }
+
+func (c *conn) undertaker() (undertaker, error) {
+	var u undertaker
+	found, err := c.one(`SELECT salt FROM tombstone_salt`, func(s *sqlite3.Stmt) error { u.salt = s.ColumnBlob(0, nil); return nil })
+	if err == nil && !found {
+		err = fmt.Errorf("the salt of the tombstones: %w", store.ErrNotFound)
+	}
+	return u, err
+}
+
+// hash names a message of a session: by its native id, else by its record and
+// when it was said, else (weak) by its record alone.
+func (u undertaker) hash(key string, f store.Fingerprint) (sum []byte, weak bool) {
+	h := hmac.New(sha256.New, u.salt)
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], uint64(len(key)))
+	h.Write(n[:])
+	h.Write([]byte(key))
+	switch {
+	case f.Native != "":
+		h.Write([]byte{'n'})
+		h.Write([]byte(f.Native))
+	case !f.Said.IsZero():
+		h.Write([]byte{'s'})
+		binary.BigEndian.PutUint64(n[:], uint64(f.Said.UnixMilli()))
+		h.Write(n[:])
+		h.Write(f.SHA256[:])
+	default:
+		h.Write([]byte{'r'})
+		h.Write(f.SHA256[:])
+		weak = true
+	}
+	return h.Sum(nil)[:16], weak
+}
+
+// bury writes the tombstones: for every message under the key of its session
+// and under those of the forks that had inherited it. Of a conversation that
+// goes whole the time until which it was said stands for most of them.
+func (e *erasing) bury() error {
+	if err := e.exec(`INSERT INTO erasures (cause, created_at, messages, bytes) VALUES (?, ?, 0, 0)`, e.order.Cause, e.now); err != nil {
+		return err
+	}
+	e.out.Tombstone = e.LastInsertRowID()
+	u, err := e.undertaker()
+	if err != nil {
+		return err
+	}
+	counts := map[string]int64{}
+	err = e.query(lineage+`
+		SELECT m.native, m.said, m.sha256, m.conversation, c.key, c.id FROM temp.erasing e JOIN messages m ON m.id = e.id
+		JOIN lineage l ON l.origin = m.conversation JOIN conversations c ON c.id = l.id`, func(s *sqlite3.Stmt) error {
+		f := store.Fingerprint{Native: s.ColumnText(0), Said: millis(s, 1)}
+		copy(f.SHA256[:], s.ColumnRawBlob(2))
+		key := s.ColumnText(4)
+		counts[key]++
+		if from, in := s.ColumnInt64(3), s.ColumnInt64(5); from == in && e.whole[from] && !f.Said.IsZero() {
+			return nil
+		}
+		sum, _ := u.hash(key, f)
+		return e.exec(`INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1`, sum, e.out.Tombstone)
+	})
+	if err != nil {
+		return err
+	}
+	for key, n := range counts {
+		if err := e.exec(`INSERT INTO forgotten (key, erasure, messages) VALUES (?, ?, ?)`, key, e.out.Tombstone, n); err != nil {
+			return err
+		}
+	}
+	for id := range e.whole {
+		if err := e.closeSession(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closeSession notes until when nothing of a session is taken any more. Where
+// the session goes on in another conversation, that is the last that was said
+// in the one that goes, else now: what has not arrived yet is of it too.
+func (e *erasing) closeSession(id int64) error {
+	r, err := e.conversation(store.ConversationID(id))
+	if err != nil {
+		return err
+	}
+	goesOn, err := e.one(`SELECT 1 FROM conversations WHERE key = ? AND id <> ? AND erased_at IS NULL`, func(*sqlite3.Stmt) error { return nil }, r.Key, id)
+	if err != nil {
+		return err
+	}
+	var through time.Time
+	if _, err := e.one(`SELECT max(said) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error { through = millis(s, 0); return nil }, id); err != nil {
+		return err
+	}
+	if !goesOn && through.Before(e.now) {
+		through = e.now
+	}
+	return e.exec(`
+		INSERT INTO forgotten (key, erasure, messages, through) VALUES (?1, ?2, 0, ?3)
+		ON CONFLICT DO UPDATE SET through = max(ifnull(through, ?3), ?3)`, r.Key, e.out.Tombstone, through)
+}
+
+// refusal is what a writer knows of what its session has forgotten.
+type refusal struct {
+	undertaker
+	any     bool
+	through time.Time
+}
+
+func (c *conn) refusal(key string) (r refusal, err error) {
+	_, err = c.one(`SELECT count(*), max(through) FROM forgotten WHERE key = ?`, func(s *sqlite3.Stmt) error {
+		r.any, r.through = s.ColumnInt64(0) > 0, millis(s, 1)
+		return nil
+	}, key)
+	if err != nil || !r.any {
+		return r, err
+	}
+	r.undertaker, err = c.undertaker()
+	return r, err
+}
+
+// refuses reports whether a message was erased. A weak name does not count
+// here: who appends a message without id and time says it anew.
+func (r refusal) refuses(c *conn, key string, f store.Fingerprint) (refused, weak bool, n int, err error) {
+	if !r.any {
+		return false, false, 0, nil
+	}
+	if !f.Said.IsZero() && !f.Said.Truncate(time.Millisecond).After(r.through) {
+		return true, false, 0, nil
+	}
+	sum, weak := r.hash(key, f)
+	_, err = c.one(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, integer(&n), sum)
+	return n > 0 && !weak, weak, n, err
+}
+
+// forgot reports whether the writer's session has forgotten a message, and
+// removes the payloads that were stored for it.
+func (w *writer) forgot(m *store.NewMessage) (bool, error) {
+	if w.refusal == nil {
+		r, err := w.conn.refusal(w.Key)
+		if err != nil {
+			return false, err
+		}
+		w.refusal = &r
+	}
+	refused, _, _, err := w.refusal.refuses(w.conn, w.Key, store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256})
+	if err != nil || !refused {
+		return false, err
+	}
+	for _, p := range m.Payloads {
+		var num int64
+		found, err := w.one(`SELECT num FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error { num = s.ColumnInt64(0); return nil }, string(p))
+		if err != nil {
+			return false, err
+		}
+		if !found {
+			continue
+		}
+		if _, _, err := w.dropUnused(num); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Forgotten implements [store.Eraser].
+func (db *DB) Forgotten(ctx context.Context, key string, ms []store.Fingerprint) ([]bool, error) {
+	out := make([]bool, len(ms))
+	err := db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error {
+			r, err := c.refusal(key)
+			if err != nil || !r.any {
+				return err
+			}
+			seen := map[store.Fingerprint]int{}
+			for i, f := range ms {
+				refused, weak, n, err := r.refuses(c, key, f)
+				if err != nil {
+					return err
+				}
+				if weak {
+					seen[f]++
+					refused = seen[f] <= n
+				}
+				out[i] = refused
+			}
+			return nil
+		})
+	})
+	return out, err
+}
+
+// Tombstones implements [store.Eraser].
+func (db *DB) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
+	var all []store.Tombstone
+	err := db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error {
+			at := map[int64]int{}
+			err := c.query(`SELECT id, cause, created_at, messages, bytes, finished FROM erasures ORDER BY id DESC`, func(s *sqlite3.Stmt) error {
+				at[s.ColumnInt64(0)] = len(all)
+				all = append(all, store.Tombstone{
+					ID: s.ColumnInt64(0), Cause: s.ColumnText(1), Time: millis(s, 2), Messages: s.ColumnInt64(3), Bytes: s.ColumnInt64(4), Finished: s.ColumnBool(5),
+				})
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return c.query(`SELECT erasure, key, messages, through FROM forgotten ORDER BY erasure, key`, func(s *sqlite3.Stmt) error {
+				t := &all[at[s.ColumnInt64(0)]]
+				t.Sessions = append(t.Sessions, store.ForgottenSession{Key: s.ColumnText(1), Messages: s.ColumnInt64(2), Through: millis(s, 3)})
+				return nil
+			})
+		})
+	})
+	return all, err
+}
+
+// Lift implements [store.Eraser].
+func (db *DB) Lift(ctx context.Context, id int64) error {
+	return db.transact(ctx, func(c *conn) error {
+		if err := c.exec(`DELETE FROM tombstones WHERE erasure = ?`, id); err != nil {
+			return err
+		}
+		if err := c.exec(`DELETE FROM forgotten WHERE erasure = ?`, id); err != nil {
+			return err
+		}
+		if err := c.exec(`DELETE FROM erasures WHERE id = ? AND finished`, id); err != nil {
+			return err
+		}
+		if c.Changes() > 0 {
+			return nil
+		}
+		found, err := c.one(`SELECT 1 FROM erasures WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, id)
+		switch {
+		case err != nil:
+			return err
+		case found:
+			return &store.Problem{Err: fmt.Errorf("erasure %d is not finished", id), Hint: "repeat `lcm forget --finish`, then lift it"}
+		}
+		return store.Missing(fmt.Sprintf("erasure %d", id))
+	})
+}
