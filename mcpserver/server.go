@@ -128,6 +128,8 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "lcm", Title: "Lossless context memory", Version: c.Version}, &mcp.ServerOptions{
 		Instructions: c.instructions(),
 		Logger:       c.Log,
+		// What is stored is nobody else's: no proxy may keep it.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		// Tools and templates never change, so that no client need listen.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})

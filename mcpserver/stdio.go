@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -17,15 +19,11 @@ const maxLine = 16 << 20
 const grace = 1500 * time.Millisecond
 
 // ServeStdio serves one client over a pair of pipes until it closes its end,
-// or ctx ends. Nothing but the protocol is written to out. It returns within
-// two seconds of either.
+// or ctx ends; with that the server ends as well. Nothing but the protocol is
+// written to out. It returns within two seconds of either.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	closed := make(chan struct{})
-	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{
-		Reader: &input{Reader: in, closed: closed}, Writer: output{out}, MaxLineLength: maxLine,
-	}, nil)
+	defer s.end() // calls that are under way end with it
+	session, err := s.mcp.Connect(ctx, &pipes{in: in, out: out, end: s.end}, nil)
 	if err != nil {
 		return err
 	}
@@ -33,61 +31,123 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	go func() { ended <- session.Wait() }()
 	select {
 	case err := <-ended:
-		return quiet(err)
+		return gone(err)
 	case <-ctx.Done():
-	case <-closed:
-		select {
-		case err := <-ended:
-			return quiet(err)
-		case <-ctx.Done():
-		case <-time.After(grace):
-		}
 	}
-	cancel()
-	s.end() // calls end with it
+	s.end()
 	go session.Close()
 	select {
 	case <-ended:
 	case <-time.After(grace / 3):
-		// A read from a terminal or a pipe that nobody closes cannot be
-		// interrupted; the process is about to end.
+		// A read from a pipe that nobody closes cannot be interrupted; the
+		// process is about to end.
 	}
 	return nil
 }
 
-// quiet leaves out the errors of a client that has gone away.
-func quiet(err error) error {
+// gone leaves out the errors of a client that has gone away.
+func gone(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil
 	}
 	return err
 }
 
-// input notices the end of what a client sends.
-type input struct {
-	io.Reader
-	closed chan struct{}
-	done   bool
+// pipes is a transport that waits for the answers to what was asked before it
+// tells that there will be no more questions: the SDK would drop them.
+type pipes struct {
+	in  io.Reader
+	out io.Writer
+	end context.CancelFunc // of calls that take too long then
 }
 
-func (i *input) Read(b []byte) (int, error) {
-	n, err := i.Reader.Read(b)
-	if err != nil && !i.done {
-		i.done = true
-		close(i.closed)
+// Connect implements [mcp.Transport].
+func (p *pipes) Connect(ctx context.Context) (mcp.Connection, error) {
+	under, err := (&mcp.IOTransport{Reader: reader{p.in}, Writer: writer{p.out}, MaxLineLength: maxLine}).Connect(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return n, err
+	return &pending{Connection: under, end: p.end, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
 }
 
-// Close implements [io.Closer]. The reader is the caller's.
-func (i *input) Close() error {
-	if c, ok := i.Reader.(io.Closer); ok {
+// pending is a connection that knows which requests have no answer yet.
+type pending struct {
+	mcp.Connection
+	end    context.CancelFunc
+	closed chan struct{}
+	once   sync.Once
+
+	mu   sync.Mutex
+	open map[jsonrpc.ID]bool
+	idle chan struct{} // closed when there are none, once somebody waits
+}
+
+// Read implements [mcp.Connection].
+func (p *pending) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := p.Connection.Read(ctx)
+	if err != nil {
+		p.drain(ctx)
+		return m, err
+	}
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+		p.mu.Lock()
+		p.open[r.ID] = true
+		p.mu.Unlock()
+	}
+	return m, err
+}
+
+// Write implements [mcp.Connection].
+func (p *pending) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := p.Connection.Write(ctx, m)
+	if r, ok := m.(*jsonrpc.Response); ok {
+		p.mu.Lock()
+		delete(p.open, r.ID)
+		if len(p.open) == 0 && p.idle != nil {
+			close(p.idle)
+			p.idle = nil
+		}
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// Close implements [mcp.Connection].
+func (p *pending) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return p.Connection.Close()
+}
+
+// drain waits until every request has its answer, but not for long.
+func (p *pending) drain(ctx context.Context) {
+	p.mu.Lock()
+	if len(p.open) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	idle := make(chan struct{})
+	p.idle = idle
+	p.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	case <-p.closed:
+	case <-time.After(grace):
+		p.end()
+	}
+}
+
+// reader and writer leave what they stand for to be closed by its owner, if it
+// cannot be closed to interrupt a read.
+type reader struct{ io.Reader }
+
+func (r reader) Close() error {
+	if c, ok := r.Reader.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
 }
 
-type output struct{ io.Writer }
+type writer struct{ io.Writer }
 
-// Close implements [io.Closer]. The writer is the caller's.
-func (output) Close() error { return nil }
+func (writer) Close() error { return nil }
