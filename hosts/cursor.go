@@ -68,6 +68,19 @@ func (f *Feed) cursor(ctx context.Context, t Transcript) (cursor, int64, error) 
 	return decodeCursor(v.Data), v.Version, nil
 }
 
+// cursors reads the cursors of all transcripts, by session key.
+func (f *Feed) cursors(ctx context.Context) (map[string]cursor, error) {
+	values, err := f.store.List(ctx, space)
+	if err != nil {
+		return nil, fmt.Errorf("read the cursors: %w", err)
+	}
+	all := make(map[string]cursor, len(values))
+	for _, v := range values {
+		all[v.Key] = decodeCursor(v.Data)
+	}
+	return all, nil
+}
+
 // errBusy says that another process reads the transcript.
 var errBusy = errors.New("another process is reading the transcript")
 

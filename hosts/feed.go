@@ -84,13 +84,29 @@ func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcri
 		if host != "" && h.Name() != host {
 			continue
 		}
-		t, err := h.Locate(ctx, h.Find(f.machine), path, session)
+		t, err := f.locate(ctx, h, path, session)
 		if errors.Is(err, ErrNoTranscript) {
 			continue
 		}
 		return t, err
 	}
 	return Transcript{}, fmt.Errorf("%w: path %q, session %q", ErrNoTranscript, path, session)
+}
+
+func (f *Feed) locate(ctx context.Context, h Host, path, session string) (Transcript, error) {
+	if path == "" {
+		return h.Session(ctx, h.Find(f.machine), session)
+	}
+	found, err := h.In(ctx, path)
+	if err != nil {
+		return Transcript{}, err
+	}
+	for _, t := range found {
+		if len(found) == 1 || t.Session == session {
+			return t, nil
+		}
+	}
+	return Transcript{}, ErrNoTranscript
 }
 
 // ByPath finds the host and transcript that a file belongs to.

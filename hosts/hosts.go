@@ -43,10 +43,11 @@ type Host interface {
 	// after the one that started them. A session that cannot be looked at
 	// yields an error and does not end the sequence.
 	Transcripts(ctx context.Context, in Installation) iter.Seq2[Transcript, error]
-	// Locate returns the transcript that a path or a session id names, as the
-	// host's hooks tell them, or ErrNoTranscript. The path need not lie in the
-	// installation.
-	Locate(ctx context.Context, in Installation, path, session string) (Transcript, error)
+	// In returns the transcripts that a file holds, wherever it lies, or
+	// ErrNoTranscript if it is none of this host's.
+	In(ctx context.Context, path string) ([]Transcript, error)
+	// Session returns the transcript of a session, or ErrNoTranscript.
+	Session(ctx context.Context, in Installation, id string) (Transcript, error)
 	// Read yields the records of a transcript from a position on, in their
 	// order. A last record that is still being written is left for the next
 	// time. An error ends the sequence. Where the file is not the one that

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
 	"slices"
 
 	"github.com/lossless-context/lcm/store"
@@ -75,13 +78,9 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 			return nil, nil, err
 		}
 	}
-	cursors := map[string]cursor{}
-	values, err := f.store.List(ctx, space)
+	cursors, err := f.cursors(ctx)
 	if err != nil {
 		return nil, nil, err
-	}
-	for _, v := range values {
-		cursors[v.Key] = decodeCursor(v.Data)
 	}
 	sums = make([]Summary, 0, len(f.hosts)) // what pending points into does not move
 	for _, h := range f.hosts {
@@ -91,7 +90,7 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 		in := h.Find(f.machine)
 		sums = append(sums, Summary{Host: h.Name(), Title: h.Title(), Present: in.Present})
 		sum := &sums[len(sums)-1]
-		for t, err := range h.Transcripts(ctx, in) {
+		for t, err := range f.found(ctx, h, in, filter.Path) {
 			if ctx.Err() != nil {
 				return sums, nil, ctx.Err()
 			}
@@ -144,6 +143,10 @@ func (f *Feed) look(ctx context.Context, h Host, t Transcript) (Report, error) {
 		if err != nil {
 			return r.report, err
 		}
+		if rec.TooLong > 0 {
+			r.report.TooLong = append(r.report.TooLong, rec.TooLong)
+			continue
+		}
 		r.report.Records++
 		r.report.Bytes += int64(len(rec.Raw.Bytes))
 		r.batch = append(r.batch[:0], rec)
@@ -170,29 +173,59 @@ func (s *Summary) add(r Report) {
 }
 
 // Recent returns the transcripts that the filter selects, the last written
-// first.
+// first. Those that cannot be looked at are left out.
 func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) {
-	var found []Transcript
+	cursors, err := f.cursors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var recent []Transcript
 	for _, h := range f.hosts {
 		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.Name()) {
 			continue
 		}
-		for t, err := range h.Transcripts(ctx, h.Find(f.machine)) {
-			if err != nil {
-				continue // All and the doctor report it
-			}
-			if t.Modified.Before(filter.Since) {
-				continue // most are old, and need not be looked up
-			}
-			c, _, err := f.cursor(ctx, t)
-			if err != nil {
-				return nil, err
-			}
-			if f.selects(ctx, filter, h, t, c) {
-				found = append(found, t)
+		for t, err := range f.found(ctx, h, h.Find(f.machine), filter.Path) {
+			if err == nil && f.selects(ctx, filter, h, t, cursors[t.Key()]) {
+				recent = append(recent, t)
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Transcript) int { return b.Modified.Compare(a.Modified) })
-	return found, ctx.Err()
+	slices.SortStableFunc(recent, func(a, b Transcript) int { return b.Modified.Compare(a.Modified) })
+	return recent, ctx.Err()
+}
+
+// found yields the transcripts of a host: those of its installation, or those
+// that a path holds.
+func (f *Feed) found(ctx context.Context, h Host, in Installation, path string) iter.Seq2[Transcript, error] {
+	if path == "" {
+		return h.Transcripts(ctx, in)
+	}
+	return func(yield func(Transcript, error) bool) {
+		// Files that cannot be looked at are told, and passed over. Links
+		// are not followed.
+		_ = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
+			if ctx.Err() != nil {
+				return fs.SkipAll
+			}
+			if err != nil {
+				if !yield(Transcript{Host: h.Name(), Path: file}, err) {
+					return fs.SkipAll
+				}
+				return nil
+			}
+			if !e.Type().IsRegular() && file != path || e.IsDir() {
+				return nil
+			}
+			ts, err := h.In(ctx, file)
+			if err != nil && !errors.Is(err, ErrNoTranscript) && !yield(Transcript{Host: h.Name(), Path: file}, err) {
+				return fs.SkipAll
+			}
+			for _, t := range ts {
+				if !yield(t, nil) {
+					return fs.SkipAll
+				}
+			}
+			return nil
+		})
+	}
 }

@@ -45,6 +45,9 @@ type Report struct {
 // Filter selects transcripts. Zero fields select everything.
 type Filter struct {
 	Hosts []string
+	// Path selects what a file or directory holds, wherever it lies, instead
+	// of what is found of the hosts on the machine.
+	Path string
 	// Since leaves out transcripts that were last written before it.
 	Since time.Time
 	// Project selects those of one project.

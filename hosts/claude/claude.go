@@ -11,7 +11,6 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -107,40 +106,29 @@ func transcript(path, parent string, info fs.FileInfo) hosts.Transcript {
 	return hosts.Transcript{Host: Name, Path: path, Session: session, Parent: parent, Size: info.Size(), Modified: info.ModTime()}
 }
 
-// Locate implements [hosts.Host]. A session's id alone is looked for in every
-// project.
-func (h Host) Locate(ctx context.Context, in hosts.Installation, path, session string) (hosts.Transcript, error) {
-	if path == "" {
-		return h.bySession(ctx, in, session)
-	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.Mode().IsRegular() || !strings.HasSuffix(path, suffix)) {
-		return hosts.Transcript{}, hosts.ErrNoTranscript
-	}
+// In implements [hosts.Host].
+func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
+	path, info, err := lines.Stat(path)
 	if err != nil {
-		return hosts.Transcript{}, err
+		return nil, err
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return hosts.Transcript{}, err
-	}
-	if !sniff(ctx, path) {
-		return hosts.Transcript{}, hosts.ErrNoTranscript
+	if info == nil || !strings.HasSuffix(path, suffix) || !sniff(ctx, path) {
+		return nil, hosts.ErrNoTranscript
 	}
 	parent := ""
 	if dir := filepath.Dir(path); filepath.Base(dir) == "subagents" {
 		parent = filepath.Base(filepath.Dir(dir))
 	}
-	return transcript(path, parent, info), nil
+	return []hosts.Transcript{transcript(path, parent, info)}, nil
 }
 
-func (h Host) bySession(ctx context.Context, in hosts.Installation, session string) (hosts.Transcript, error) {
-	if session == "" || strings.ContainsAny(session, `/\*?[`) {
-		return hosts.Transcript{}, hosts.ErrNoTranscript
-	}
+// Session implements [hosts.Host]: the project it is of is not known, so that
+// it is looked for in all of them.
+func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
 	for t, err := range h.Transcripts(ctx, in) {
-		if err == nil && t.Session == session {
+		if err == nil && id != "" && t.Session == id {
 			return t, nil
 		}
 	}
-	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, session)
+	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
 }

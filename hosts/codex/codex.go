@@ -11,7 +11,6 @@ package codex
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -102,34 +101,26 @@ func transcript(path string, info fs.FileInfo) (hosts.Transcript, bool) {
 	return hosts.Transcript{Host: Name, Path: path, Session: name[1], Size: info.Size(), Modified: info.ModTime()}, true
 }
 
-// Locate implements [hosts.Host].
-func (h Host) Locate(ctx context.Context, in hosts.Installation, path, session string) (hosts.Transcript, error) {
-	if path == "" {
-		return h.bySession(ctx, in, session)
-	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return hosts.Transcript{}, hosts.ErrNoTranscript
-	}
+// In implements [hosts.Host].
+func (Host) In(_ context.Context, path string) ([]hosts.Transcript, error) {
+	path, info, err := lines.Stat(path)
 	if err != nil {
-		return hosts.Transcript{}, err
+		return nil, err
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return hosts.Transcript{}, err
-	}
-	if t, ok := transcript(path, info); ok {
-		return t, nil
-	}
-	return hosts.Transcript{}, hosts.ErrNoTranscript
-}
-
-func (h Host) bySession(ctx context.Context, in hosts.Installation, session string) (hosts.Transcript, error) {
-	if session != "" {
-		for t, err := range h.Transcripts(ctx, in) {
-			if err == nil && t.Session == session {
-				return t, nil
-			}
+	if info != nil {
+		if t, ok := transcript(path, info); ok {
+			return []hosts.Transcript{t}, nil
 		}
 	}
-	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, session)
+	return nil, hosts.ErrNoTranscript
+}
+
+// Session implements [hosts.Host].
+func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
+	for t, err := range h.Transcripts(ctx, in) {
+		if err == nil && id != "" && t.Session == id {
+			return t, nil
+		}
+	}
+	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
 }

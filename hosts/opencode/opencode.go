@@ -18,6 +18,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -53,8 +54,7 @@ func (Host) Find(m hosts.Machine) hosts.Installation {
 // Transcripts implements [hosts.Host].
 func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
 	return func(yield func(hosts.Transcript, error) bool) {
-		// Other channels of the program have databases of their own.
-		found, err := filepath.Glob(filepath.Join(in.Data, "opencode*.db"))
+		found, err := databases(in)
 		if err != nil {
 			yield(hosts.Transcript{Host: Name, Path: in.Data}, err)
 			return
@@ -73,32 +73,51 @@ func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[ho
 	}
 }
 
-// Locate implements [hosts.Host]. A path is that of a database, and then the
-// session must be named too.
-func (h Host) Locate(ctx context.Context, in hosts.Installation, path, session string) (hosts.Transcript, error) {
-	if session == "" {
-		return hosts.Transcript{}, hosts.ErrNoTranscript
+// In implements [hosts.Host]: every session of a database.
+func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
+	name := filepath.Base(path)
+	if !strings.HasPrefix(name, "opencode") || filepath.Ext(name) != ".db" {
+		return nil, hosts.ErrNoTranscript
 	}
-	paths := []string{path}
-	if path == "" {
-		var err error
-		if paths, err = filepath.Glob(filepath.Join(in.Data, "opencode*.db")); err != nil {
-			return hosts.Transcript{}, err
-		}
+	found, err := sessions(ctx, path, "")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0 {
+		return nil, hosts.ErrNoTranscript
+	}
+	return found, err
+}
+
+// Session implements [hosts.Host].
+func (Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
+	paths, err := databases(in)
+	if err != nil {
+		return hosts.Transcript{}, err
 	}
 	for _, path := range paths {
-		if filepath.Ext(path) != ".db" {
-			continue
-		}
-		found, err := sessions(ctx, path, session)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		found, err := sessions(ctx, path, id)
+		if err != nil {
 			return hosts.Transcript{}, err
 		}
-		if len(found) > 0 {
+		if id != "" && len(found) > 0 {
 			return found[0], nil
 		}
 	}
-	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, session)
+	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
+}
+
+// databases lists the databases of an installation: other channels of the
+// program have their own.
+func databases(in hosts.Installation) ([]string, error) {
+	entries, err := os.ReadDir(in.Data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var paths []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "opencode") && filepath.Ext(e.Name()) == ".db" {
+			paths = append(paths, filepath.Join(in.Data, e.Name()))
+		}
+	}
+	return paths, err
 }
 
 // sessions lists the sessions of a database, or the one that is asked for,

@@ -59,3 +59,17 @@ func within(root, path string) error {
 	}
 	return nil
 }
+
+// Stat looks at what a path leads to and makes the path absolute. The info is
+// nil if there is no regular file.
+func Stat(path string) (string, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return path, nil, nil
+	}
+	if err != nil {
+		return path, nil, err
+	}
+	path, err = filepath.Abs(path)
+	return path, info, err
+}
