@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/hosts/jsonl"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
@@ -23,8 +24,8 @@ type importReport struct {
 	Loose        int                  `json:"loose,omitempty"` // before the part that matches; stored outside the view
 	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored as they arrived
 	Rewound      bool                 `json:"rewound,omitempty"`
-	Torn         *torn                `json:"torn,omitempty"`
-	Untimed      *untimed             `json:"untimed,omitempty"`
+	Torn         *jsonl.Torn          `json:"torn,omitempty"`
+	Untimed      *jsonl.Untimed       `json:"untimed,omitempty"`
 	Seconds      float64              `json:"seconds"`
 
 	current bool // the conversation is the one that commands mean here
@@ -109,8 +110,8 @@ type survey struct {
 	messages int
 	ids      bool // every message has one
 	begins   [sha256.Size]byte
-	torn     *torn
-	untimed  *untimed
+	torn     *jsonl.Torn
+	untimed  *jsonl.Untimed
 }
 
 // opening is how many messages tell one standard input from another: many
@@ -121,7 +122,7 @@ const opening = 4
 // line in the middle of it leaves no half of it behind.
 func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 	s := survey{ids: true}
-	t := transcript{name: src.name, read: func(n int64) { b.set(n, src.size, number(s.messages)+" messages") }}
+	t := jsonl.Reader{Name: src.name, Progress: func(n int64) { b.set(n, src.size, number(s.messages)+" messages") }}
 	begins := sha256.New()
 	err := src.each(&t, func(m llms.Message) error {
 		if s.messages < opening {
@@ -132,9 +133,9 @@ func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 		s.ids = s.ids && m.ID != ""
 		return ctx.Err()
 	})
-	s.torn, s.untimed = t.torn, t.untimed
+	s.torn, s.untimed = t.Torn, t.Untimed
 	begins.Sum(s.begins[:0])
-	if errors.As(err, new(*badRecord)) {
+	if errors.As(err, new(*jsonl.BadRecord)) {
 		return s, &failure{code: exitFailure, err: err, hint: "nothing was stored; mend or remove that record and repeat the command"}
 	}
 	if err == nil && s.messages == 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/lossless-context/lcm/hosts/jsonl"
 	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
@@ -138,7 +139,7 @@ func (in *importer) goOn(ctx context.Context, src *source) error {
 // append stores the messages after those that are known.
 func (in *importer) append(ctx context.Context, src *source, skip int) error {
 	in.report.Known, in.done = skip-in.report.New, skip
-	err := src.each(&transcript{name: src.name}, func(m llms.Message) error {
+	err := src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
 		if skip > 0 {
 			skip--
 			return nil
@@ -193,7 +194,7 @@ func (in *importer) shared(ctx context.Context, src *source) (n int, differs boo
 	next, stop := iter.Pull2(in.db.Messages(ctx, store.MessageQuery{Conversation: in.conv}))
 	defer stop()
 	ended := errors.New("what is stored has ended")
-	err = src.each(&transcript{name: src.name}, func(m llms.Message) error {
+	err = src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
 		stored, err, ok := next()
 		switch {
 		case !ok:
@@ -228,7 +229,7 @@ func sameMessage(stored store.Message, m llms.Message) bool {
 func (in *importer) align(ctx context.Context, src *source) error {
 	in.guard.on = false // Sync sees for itself whether the conversation has moved
 	var history []llms.Message
-	err := src.each(&transcript{name: src.name}, func(m llms.Message) error {
+	err := src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
 		history = append(history, m)
 		return ctx.Err()
 	})

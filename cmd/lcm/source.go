@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/lossless-context/lcm/hosts/jsonl"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -73,11 +74,11 @@ func (s *source) close() {
 }
 
 // each reads the messages from the beginning.
-func (s *source) each(t *transcript, fn func(llms.Message) error) error {
+func (s *source) each(t *jsonl.Reader, fn func(llms.Message) error) error {
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return t.each(s.file, fn)
+	return t.Each(s.file, fn)
 }
 
 // key names the session of an input that was given none: by its path, and for

@@ -233,7 +233,7 @@ func sniff(ctx context.Context, path string) bool {
 		if err != nil {
 			return false
 		}
-		if f.kind != "" && (f.session != "" || f.uuid != "") {
+		if f.kind != "" && (f.session != "" || f.uuid != "" && f.parent != nil) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package jsonl
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// torn says where an input ends in the middle of a message, and how much of
+// Torn says where an input ends in the middle of a message, and how much of
 // the message is there.
-type torn struct {
+type Torn struct {
 	Line  int   `json:"line"`
 	Bytes int64 `json:"bytes"`
 }
@@ -73,26 +73,26 @@ func tornItems(d *json.Decoder) (ms []llms.Message, end int64, err error) {
 	return ms, end, nil
 }
 
-// untimed says how many messages have a time that cannot be read, and where
+// Untimed says how many messages have a time that cannot be read, and where
 // the first of them is.
-type untimed struct {
+type Untimed struct {
 	Line  int    `json:"line"`
 	Value string `json:"value"`
 	Count int    `json:"count"`
 }
 
 // noteTime looks for a time that cannot be read.
-func (t *transcript) noteTime(m llms.Message, line int) {
+func (t *Reader) noteTime(m llms.Message, line int) {
 	if !m.Time.IsZero() {
 		return
 	}
 	value := claimedTime(m.Raw.Bytes)
 	switch {
 	case value == "":
-	case t.untimed == nil:
-		t.untimed = &untimed{Line: line, Value: value, Count: 1}
+	case t.Untimed == nil:
+		t.Untimed = &Untimed{Line: line, Value: value, Count: 1}
 	default:
-		t.untimed.Count++
+		t.Untimed.Count++
 	}
 }
 

@@ -1,4 +1,11 @@
-package main
+// Package jsonl reads transcripts in the shapes of the providers' APIs: a
+// message a line (JSONL), one JSON array of messages, or an object with
+// "messages" such as a request. They are told apart by how the input begins,
+// and may follow each other; a line may also hold an array or such an object.
+//
+// Only a file of lines is read without holding all of it. An input that ends in
+// the middle of a message gives what is whole of it.
+package jsonl
 
 import (
 	"bufio"
@@ -12,45 +19,53 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// transcript reads the messages of a file, one at a time. Three layouts are
-// known, told apart by how the file begins: a message a line (JSONL), one JSON
-// array of messages, and an object with "messages" such as a request to a
-// provider. A line may also hold an array or such an object. Only a file of
-// lines is read without holding all of it.
-type transcript struct {
-	name string
-	// read is told how many bytes have been read so far, if it is set.
-	read func(int64)
-	// torn is set if the input ends in the middle of a message.
-	torn *torn
-	// untimed is set if a message has a time that cannot be read.
-	untimed *untimed
+// MaxDocument is the largest line, array or object that is read: it has to be
+// held in memory.
+const MaxDocument = 256 << 20
+
+// Reader reads the messages of an input, one at a time.
+type Reader struct {
+	// Name is what the input is called in errors.
+	Name string
+	// Progress is told how many bytes have been read so far, if it is set.
+	Progress func(int64)
+	// Torn is set if the input ends in the middle of a message.
+	Torn *Torn
+	// Untimed is set if a message has a time that cannot be read.
+	Untimed *Untimed
+
+	max int // MaxDocument, unless a test sets less
 }
 
-// badRecord is something in the input that is not a message.
-type badRecord struct {
-	name string
-	line int
-	err  error
+// BadRecord is something in the input that is not a message.
+type BadRecord struct {
+	Name string
+	Line int
+	Err  error
 }
 
-func (b *badRecord) Error() string {
-	return fmt.Sprintf("%s:%d: %s", b.name, b.line, strings.ReplaceAll(b.err.Error(), "llms: ", ""))
+// Error implements error.
+func (b *BadRecord) Error() string {
+	return fmt.Sprintf("%s:%d: %s", b.Name, b.Line, strings.ReplaceAll(b.Err.Error(), "llms: ", ""))
 }
 
-func (b *badRecord) Unwrap() error { return b.err }
+// Unwrap returns what is wrong with the record.
+func (b *BadRecord) Unwrap() error { return b.Err }
 
-// each calls fn for every message, in order.
-func (t *transcript) each(r io.Reader, fn func(llms.Message) error) error {
-	in := bufio.NewReaderSize(&counting{r: r, told: t.read}, 1<<18)
+// Each calls fn for every message, in order.
+func (t *Reader) Each(r io.Reader, fn func(llms.Message) error) error {
+	in := bufio.NewReaderSize(&counting{r: r, told: t.Progress}, 1<<18)
 	if bom, err := in.Peek(3); err == nil && string(bom) == "\ufeff" {
 		_, _ = in.Discard(3) // what was peeked at can be discarded
 	}
 	any := false
 	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
+		line, err := readLine(in, t.limit())
+		if errors.Is(err, errTooLarge) {
+			return &BadRecord{t.Name, n, err}
+		}
 		if err != nil && err != io.EOF {
-			return fmt.Errorf("read %s: %w", t.name, err)
+			return fmt.Errorf("read %s: %w", t.Name, err)
 		}
 		if record := bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(record)) > 0 {
 			ms, wrong := decodeValue(record)
@@ -58,7 +73,7 @@ func (t *transcript) each(r io.Reader, fn func(llms.Message) error) error {
 				return t.early(in, line, n, any, wrong, fn)
 			}
 			if wrong != nil {
-				return &badRecord{t.name, n, wrong}
+				return &BadRecord{t.Name, n, wrong}
 			}
 			any = true
 			if err := t.all(ms, n, fn); err != nil {
@@ -71,21 +86,49 @@ func (t *transcript) each(r io.Reader, fn func(llms.Message) error) error {
 	}
 }
 
+// errTooLarge says that something would have to be held in memory that is too
+// large for that.
+var errTooLarge = fmt.Errorf("it is larger than %d MiB in one piece: write its messages as one line each", MaxDocument>>20)
+
+func (t *Reader) limit() int {
+	if t.max > 0 {
+		return t.max
+	}
+	return MaxDocument
+}
+
+// readLine reads up to the next line feed, which is part of the line.
+func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		if len(line)+len(piece) > limit {
+			return nil, errTooLarge
+		}
+		line = append(line, piece...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
 // early deals with a line that is the beginning of a JSON value: the last line
 // of a file that was cut off, or the first of a value that spans lines.
-func (t *transcript) early(in *bufio.Reader, line []byte, n int, any bool, wrong error, fn func(llms.Message) error) error {
+func (t *Reader) early(in *bufio.Reader, line []byte, n int, any bool, wrong error, fn func(llms.Message) error) error {
 	gap, more, err := skipSpace(in)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read %s: %w", t.name, err)
+		return fmt.Errorf("read %s: %w", t.Name, err)
 	case !more:
 		return t.document(line, n, fn)
 	case any:
-		return &badRecord{t.name, n, wrong}
+		return &BadRecord{t.Name, n, wrong}
 	}
-	rest, err := io.ReadAll(in)
+	rest, err := io.ReadAll(io.LimitReader(in, int64(t.limit())+1))
 	if err != nil {
-		return fmt.Errorf("read %s: %w", t.name, err)
+		return fmt.Errorf("read %s: %w", t.Name, err)
+	}
+	if len(rest) > t.limit() {
+		return &BadRecord{t.Name, n, errTooLarge}
 	}
 	return t.document(bytes.Join([][]byte{line, gap, rest}, nil), n, fn)
 }
@@ -109,7 +152,7 @@ func skipSpace(in *bufio.Reader) (gap []byte, more bool, err error) {
 }
 
 // document reads JSON values that span lines.
-func (t *transcript) document(data []byte, line int, fn func(llms.Message) error) error {
+func (t *Reader) document(data []byte, line int, fn func(llms.Message) error) error {
 	data = bytes.TrimRight(data, " \t\r\n") // a torn string must not end in a line break
 	d := json.NewDecoder(bytes.NewReader(data))
 	at := func(offset int64) int {
@@ -126,23 +169,23 @@ func (t *transcript) document(data []byte, line int, fn func(llms.Message) error
 		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 			ms, skip, err := decodeTorn(data[from:])
 			if err != nil {
-				return false, &badRecord{t.name, at(from + skip), err}
+				return false, &BadRecord{t.Name, at(from + skip), err}
 			}
 			rest := from + skip
-			t.torn = &torn{Line: at(rest), Bytes: int64(len(bytes.TrimLeft(data[rest:], " \t\r\n,")))}
+			t.Torn = &Torn{Line: at(rest), Bytes: int64(len(bytes.TrimLeft(data[rest:], " \t\r\n,")))}
 			return false, t.all(ms, at(from), fn)
 		case err != nil:
-			return false, &badRecord{t.name, at(d.InputOffset()), err}
+			return false, &BadRecord{t.Name, at(d.InputOffset()), err}
 		}
 		ms, err := decodeValue(raw)
 		if err != nil {
-			return false, &badRecord{t.name, at(from), err}
+			return false, &BadRecord{t.Name, at(from), err}
 		}
 		return true, t.all(ms, at(from), fn)
 	}
 	if inArray {
 		if _, err := d.Token(); err != nil {
-			return &badRecord{t.name, line, err}
+			return &BadRecord{t.Name, line, err}
 		}
 	}
 	for !inArray || d.More() {
@@ -153,17 +196,17 @@ func (t *transcript) document(data []byte, line int, fn func(llms.Message) error
 	from := d.InputOffset()
 	switch _, err := d.Token(); {
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-		t.torn = &torn{Line: at(from), Bytes: int64(len(data)) - from}
+		t.Torn = &Torn{Line: at(from), Bytes: int64(len(data)) - from}
 	case err != nil:
-		return &badRecord{t.name, at(from), err}
+		return &BadRecord{t.Name, at(from), err}
 	case len(bytes.TrimSpace(data[d.InputOffset():])) > 0:
-		return &badRecord{t.name, at(d.InputOffset()), errors.New("there is more after the array of messages")}
+		return &BadRecord{t.Name, at(d.InputOffset()), errors.New("there is more after the array of messages")}
 	}
 	return nil
 }
 
 // all hands on the messages that begin on a line.
-func (t *transcript) all(ms []llms.Message, line int, fn func(llms.Message) error) error {
+func (t *Reader) all(ms []llms.Message, line int, fn func(llms.Message) error) error {
 	for _, m := range ms {
 		t.noteTime(m, line)
 		if err := fn(m); err != nil {

@@ -1,4 +1,4 @@
-package main
+package jsonl
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ import (
 )
 
 // texts reads a transcript and returns what was said.
-func texts(input string) (said []string, t transcript, err error) {
-	t = transcript{name: "in"}
-	err = t.each(strings.NewReader(input), func(m llms.Message) error {
+func texts(input string) (said []string, t Reader, err error) {
+	t = Reader{Name: "in"}
+	err = t.Each(strings.NewReader(input), func(m llms.Message) error {
 		said = append(said, m.PlainText())
 		return nil
 	})
@@ -40,8 +40,8 @@ func TestTranscriptLayouts(t *testing.T) {
 		"an array and then a line": "[" + one + "]\n" + two,
 	} {
 		said, tr, err := texts(input)
-		if err != nil || tr.torn != nil {
-			t.Errorf("%s: %v, torn %v", name, err, tr.torn)
+		if err != nil || tr.Torn != nil {
+			t.Errorf("%s: %v, torn %v", name, err, tr.Torn)
 		}
 		if diff := cmp.Diff([]string{"one", "two"}, said); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -65,8 +65,8 @@ func TestTranscriptThatEndsAnywhere(t *testing.T) {
 		if len(said) != complete {
 			t.Fatalf("cut at %d: read %d messages, %d are complete", cut, len(said), complete)
 		}
-		if tr.torn != nil && tr.torn.Line != complete+1 {
-			t.Fatalf("cut at %d: line %d is said to be torn, it is %d", cut, tr.torn.Line, complete+1)
+		if tr.Torn != nil && tr.Torn.Line != complete+1 {
+			t.Fatalf("cut at %d: line %d is said to be torn, it is %d", cut, tr.Torn.Line, complete+1)
 		}
 	})
 }
@@ -93,8 +93,8 @@ func TestOneLineThatEndsAnywhere(t *testing.T) {
 			if len(said) != complete {
 				t.Fatalf("%s cut at %d: read %q, %d are complete", name, cut, said, complete)
 			}
-			if tr.torn == nil || tr.torn.Line != 1 || tr.torn.Bytes > int64(cut) {
-				t.Fatalf("%s cut at %d: torn %+v", name, cut, tr.torn)
+			if tr.Torn == nil || tr.Torn.Line != 1 || tr.Torn.Bytes > int64(cut) {
+				t.Fatalf("%s cut at %d: torn %+v", name, cut, tr.Torn)
 			}
 		}
 	}
@@ -113,10 +113,10 @@ func TestTranscriptReadsWithoutHoldingTheFile(t *testing.T) {
 		}
 		w.Close()
 	}()
-	tr := transcript{name: "in"}
+	tr := Reader{Name: "in"}
 	ahead := int64(0)
-	tr.read = func(read int64) { ahead = max(ahead, read-int64(n*len(line))) }
-	if err := tr.each(r, func(llms.Message) error { n++; return nil }); err != nil {
+	tr.Progress = func(read int64) { ahead = max(ahead, read-int64(n*len(line))) }
+	if err := tr.Each(r, func(llms.Message) error { n++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if n != lines || ahead > 1<<20 {
@@ -134,7 +134,7 @@ func FuzzTranscript(f *testing.F) {
 	f.Add("\ufeff[]\n[")
 	f.Fuzz(func(t *testing.T, input string) {
 		_, _, err := texts(input)
-		if err != nil && !errors.As(err, new(*badRecord)) {
+		if err != nil && !errors.As(err, new(*BadRecord)) {
 			t.Fatalf("%q: %v is not about a record", input, err)
 		}
 	})
