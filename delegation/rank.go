@@ -19,20 +19,39 @@ const evidenceHits = 200
 // candidate is a message that may hold the answer.
 type candidate struct {
 	msg   store.Message
-	score float64 // of the best 1
+	score float64
 }
 
-// rank searches for the question and, where it differs, for the query, and
-// adds up what a message is worth for both.
+// lookup is a text to search for, and what its matches are worth.
+type lookup struct {
+	text  string
+	worth float64
+}
+
+// tellingWorth is what the telling words of a question are worth beside the
+// whole of it.
+const tellingWorth = 2
+
+// lookups are what a question is searched for with: its words, those of them
+// that tell most, and the query where it differs.
+func lookups(r Request) []lookup {
+	all := []lookup{{r.Prompt, 1}}
+	if words := telling(r.Prompt); words != "" {
+		all = append(all, lookup{words, tellingWorth})
+	}
+	if r.Query != "" && r.Query != r.Prompt {
+		all = append(all, lookup{r.Query, 1})
+	}
+	return all
+}
+
+// rank searches for the question in every way and adds up what a message is
+// worth for each.
 func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate, error) {
 	scores := map[store.MessageID]float64{}
-	texts := []string{r.Prompt}
-	if r.Query != "" && r.Query != r.Prompt {
-		texts = append(texts, r.Query)
-	}
-	for _, text := range texts {
+	for _, l := range lookups(r) {
 		found, err := d.config.Store.Search(ctx, store.Search{
-			Mode: store.FullText, Pattern: text, Conversations: p.conversations(), Sort: store.ByRelevance, Limit: evidenceHits,
+			Mode: store.FullText, Pattern: l.text, Conversations: p.conversations(), Sort: store.ByRelevance, Limit: evidenceHits,
 		})
 		if errors.Is(err, index.ErrNoWords) {
 			continue
@@ -45,7 +64,7 @@ func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate,
 			best = max(best, h.Score)
 		}
 		for _, h := range found.Hits {
-			scores[h.Message] += h.Score / max(best, 1e-9)
+			scores[h.Message] += l.worth * h.Score / max(best, 1e-9)
 		}
 	}
 	ids, err := d.inside(ctx, slices.Sorted(maps.Keys(scores)), p)
@@ -67,11 +86,14 @@ func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate,
 }
 
 // How far around a candidate what was said is looked for, around how many, and
-// how much of a candidate's worth goes to what stands before and after it.
+// how much of a candidate's worth goes to what was said next to it, to the one
+// after that, and from what a tool printed to what was said about it.
 const (
-	aroundReach = 10
-	aroundBest  = 24
-	aroundShare = 0.25
+	aroundReach  = 10
+	aroundBest   = 24
+	nextShare    = 0.25
+	secondShare  = 0.1
+	printedShare = 0.2
 )
 
 // around brings in what was said before and after the best candidates: in work
@@ -101,7 +123,7 @@ func (d *Delegation) around(ctx context.Context, all []candidate) ([]candidate, 
 			}
 		}
 	}
-	return sorted(append(others, shared(said)...)), nil
+	return sorted(append(others, shared(said, others)...)), nil
 }
 
 // spoken says that a message was said by somebody, and is not tool traffic.
@@ -109,17 +131,30 @@ func spoken(m store.Message) bool {
 	return weight(m.Body) == 1 && m.Flags&(store.FlagEcho|store.FlagHidden) == 0
 }
 
-// shared gives each message a share of what its neighbours are worth.
-func shared(said []candidate) []candidate {
-	slices.SortFunc(said, func(x, y candidate) int {
+// shared gives what was said a share of what stands near it: people and agents
+// stay on a subject for a while, and answer without repeating the question; and
+// what a tool printed is spoken of right after it.
+func shared(said, printed []candidate) []candidate {
+	bySeq := func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.msg.Conversation, y.msg.Conversation), cmp.Compare(x.msg.Seq, y.msg.Seq))
-	})
-	near := func(a, b store.Message) bool { return a.Conversation == b.Conversation && b.Seq-a.Seq <= aroundReach }
+	}
+	slices.SortFunc(said, bySeq)
 	out := slices.Clone(said)
-	for i := range said[:max(0, len(said)-1)] {
-		if near(said[i].msg, said[i+1].msg) {
-			out[i].score += aroundShare * said[i+1].score
-			out[i+1].score += aroundShare * said[i].score
+	give := func(from, to int, share float64, reach int64) {
+		if from < 0 || to >= len(said) || said[from].msg.Conversation != said[to].msg.Conversation || said[to].msg.Seq-said[from].msg.Seq > reach {
+			return
+		}
+		out[from].score += share * said[to].score
+		out[to].score += share * said[from].score
+	}
+	for i := range said {
+		give(i, i+1, nextShare, aroundReach)
+		give(i, i+2, secondShare, 2*aroundReach)
+	}
+	for _, c := range printed {
+		next, _ := slices.BinarySearchFunc(said, c, bySeq)
+		if next < len(said) && said[next].msg.Conversation == c.msg.Conversation && said[next].msg.Seq-c.msg.Seq <= aroundReach {
+			out[next].score += printedShare * c.score
 		}
 	}
 	return out
