@@ -1,0 +1,333 @@
+package brief
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// Hosts name their tools as they like; these are the names that agents are
+// known to use, in small letters and without what stands before the last
+// separator.
+var (
+	shellTools = []string{"bash", "shell", "exec_command", "exec", "local_shell", "local_shell_call", "run_command", "execute_command",
+		"run_terminal_cmd", "run_shell_command", "terminal", "powershell"}
+	changeTools = []string{"edit", "write", "multiedit", "notebookedit", "edit_file", "write_file", "create_file", "update_file", "append_file",
+		"str_replace", "str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "patch", "replace", "insert", "delete_file"}
+	planTools = []string{"todowrite", "update_plan", "todo_write", "write_todos"}
+)
+
+// toolName is the name of a tool without the server or namespace it is from.
+func toolName(name string) string {
+	name = strings.ToLower(name)
+	if i := strings.LastIndex(name, "__"); i >= 0 {
+		name = name[i+2:]
+	}
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// arguments are those of a call that brief looks at, under the names that
+// hosts give them.
+type arguments struct {
+	Command  json.RawMessage `json:"command"`
+	Cmd      json.RawMessage `json:"cmd"`
+	Path     string          `json:"path"`
+	FilePath string          `json:"file_path"`
+	Camel    string          `json:"filePath"`
+	Notebook string          `json:"notebook_path"`
+	Filename string          `json:"filename"`
+	Todos    []todo          `json:"todos"`
+	Plan     []todo          `json:"plan"`
+}
+
+type todo struct {
+	Content string `json:"content"`
+	Step    string `json:"step"`
+	Status  string `json:"status"`
+}
+
+func parse(call llms.ToolCall) arguments {
+	var a arguments
+	// What is not JSON has none: a patch, say.
+	_ = json.Unmarshal([]byte(call.Arguments), &a)
+	return a
+}
+
+// commandLine is what a call runs, or "".
+func commandLine(call llms.ToolCall) string {
+	if !slices.Contains(shellTools, toolName(call.Name)) {
+		return ""
+	}
+	a := parse(call)
+	for _, raw := range []json.RawMessage{a.Command, a.Cmd} {
+		var line string
+		var words []string
+		switch {
+		case raw == nil:
+		case json.Unmarshal(raw, &line) == nil:
+			return line
+		case json.Unmarshal(raw, &words) == nil && len(words) > 0:
+			if len(words) == 3 && strings.HasPrefix(words[1], "-") { // bash -lc "…"
+				return words[2]
+			}
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+// results are the results of calls, by the id of the call.
+func results(said []store.Message) map[string]llms.ToolResult {
+	all := map[string]llms.ToolResult{}
+	for _, m := range said {
+		for _, r := range m.Body.ToolResults() {
+			all[r.CallID] = r
+		}
+	}
+	return all
+}
+
+// commands are all commands that were run, oldest first.
+func commands(said []store.Message) []Command {
+	answers := results(said)
+	var all []Command
+	for _, m := range said {
+		for _, call := range m.Body.ToolCalls() {
+			line := strings.TrimSpace(commandLine(call))
+			if line == "" {
+				continue
+			}
+			c := Command{ID: m.ID, Line: line}
+			if r, ok := answers[call.ID]; ok {
+				c.Outcome, c.Detail = outcome(r)
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+var (
+	exitCode  = regexp.MustCompile(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
+	badLine   = regexp.MustCompile(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error\b|error\[|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception\b)`)
+	worseLine = regexp.MustCompile(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
+	goodLine  = regexp.MustCompile(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
+	// frame is what hosts write around the output of a command.
+	frame = regexp.MustCompile(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
+)
+
+const maxOutput = 64 << 10 // of a result is looked at, half from each end
+
+// outcome says how a command ended, from what its host says about that and,
+// where it says nothing, from how the output reads.
+func outcome(r llms.ToolResult) (Outcome, string) {
+	var b strings.Builder
+	for _, p := range r.Output {
+		b.WriteString(p.Text)
+		b.WriteByte('\n')
+	}
+	text := b.String()
+	if len(text) > maxOutput {
+		text = text[:maxOutput/2] + "\n" + text[len(text)-maxOutput/2:]
+	}
+	how := Unknown
+	if m := exitCode.FindStringSubmatch(text); m != nil {
+		how = Succeeded
+		if m[1] != "0" {
+			how = Failed
+		}
+	}
+	if r.IsError {
+		how = Failed
+	}
+	var bad, worse, last string
+	good := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || frame.MatchString(line) {
+			continue
+		}
+		last = line
+		good = good || goodLine.MatchString(line)
+		if bad == "" && badLine.MatchString(line) {
+			bad = line
+		}
+		if worse == "" && worseLine.MatchString(line) {
+			worse = line
+		}
+	}
+	switch {
+	case how != Unknown:
+	case bad != "":
+		how = Failed
+	case good:
+		how = Succeeded
+	}
+	if how == Failed {
+		for _, line := range []string{bad, worse} {
+			if line != "" {
+				return how, line
+			}
+		}
+	}
+	return how, last
+}
+
+// looking are commands that change nothing and decide nothing: they say
+// little about where the work stands.
+var looking = regexp.MustCompile(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
+
+// telling are the last commands worth telling, oldest first. The very last is
+// always among them.
+func telling(ran []Command) []Command {
+	var kept []Command
+	for i, c := range slices.Backward(ran) {
+		if i < len(ran)-1 && (looking.MatchString(c.Line) && c.Outcome != Failed || repeated(kept, c)) {
+			continue
+		}
+		if kept = append(kept, c); len(kept) == keepCommands {
+			break
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+func repeated(later []Command, c Command) bool {
+	return slices.ContainsFunc(later, func(l Command) bool { return l.Line == c.Line })
+}
+
+// failing are commands that failed and have not been seen to succeed since,
+// each once, newest first. A failure that nobody came back to for long is
+// history.
+func failing(said []store.Message, ran []Command) []Command {
+	var all []Command
+	settled := map[string]bool{}
+	long := said[max(0, len(said)-fresh):]
+	for _, c := range slices.Backward(ran) {
+		if c.ID < long[0].ID {
+			break
+		}
+		what := purpose(c.Line)
+		if settled[what] || c.Outcome == Unknown {
+			continue
+		}
+		settled[what] = true
+		if c.Outcome == Failed && !looking.MatchString(c.Line) && len(all) < keepFailing {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// purpose is what a command is for: the program and its first word, so that a
+// run with other flags counts as another try.
+func purpose(line string) string {
+	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
+		line = after
+	}
+	words := strings.Fields(line)
+	var kept []string
+	for _, w := range words {
+		if strings.Contains(w, "=") && len(kept) == 0 {
+			continue // a variable before the program
+		}
+		if strings.HasPrefix(w, "-") || len(kept) == 2 {
+			break
+		}
+		kept = append(kept, w)
+	}
+	return strings.Join(kept, " ")
+}
+
+// fresh is how many messages ago a failure may have been.
+const fresh = 100
+
+var patchFile = regexp.MustCompile(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
+
+// files are those that the agent changed, the latest first, uncommitted ones
+// before the others.
+func files(said []store.Message, ran []Command) []File {
+	committed := store.MessageID(0)
+	for _, c := range ran {
+		if strings.Contains(c.Line, "git commit") && c.Outcome != Failed {
+			committed = c.ID
+		}
+	}
+	byPath := map[string]*File{}
+	for _, m := range said {
+		for _, call := range m.Body.ToolCalls() {
+			for _, p := range changed(call) {
+				f := byPath[p]
+				if f == nil {
+					f = &File{Path: p}
+					byPath[p] = f
+				}
+				f.Changes++
+				f.Last, f.Committed = m.ID, m.ID < committed
+			}
+		}
+	}
+	all := make([]File, 0, len(byPath))
+	for _, f := range byPath {
+		all = append(all, *f)
+	}
+	slices.SortFunc(all, func(x, y File) int {
+		if x.Committed != y.Committed {
+			return b2i(x.Committed) - b2i(y.Committed)
+		}
+		if x.Last != y.Last {
+			return int(y.Last - x.Last)
+		}
+		return strings.Compare(x.Path, y.Path)
+	})
+	for i, f := range all {
+		if f.Committed && i >= keepCommitted {
+			return all[:i]
+		}
+	}
+	return all[:min(len(all), keepFiles)]
+}
+
+// changed lists the files that a call changes.
+func changed(call llms.ToolCall) []string {
+	var all []string
+	for _, m := range patchFile.FindAllStringSubmatch(strings.ReplaceAll(call.Arguments, `\n`, "\n"), -1) {
+		all = append(all, strings.TrimSpace(m[1]))
+	}
+	if !slices.Contains(changeTools, toolName(call.Name)) {
+		return all
+	}
+	a := parse(call)
+	for _, p := range []string{a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename} {
+		if p != "" {
+			return append(all, path.Clean(p))
+		}
+	}
+	return all
+}
+
+// plan is what is open of the plan that the agent wrote down last.
+func plan(said []store.Message) []Step {
+	for _, m := range slices.Backward(said) {
+		for _, call := range slices.Backward(m.Body.ToolCalls()) {
+			if !slices.Contains(planTools, toolName(call.Name)) {
+				continue
+			}
+			a := parse(call)
+			var open []Step
+			for _, t := range append(a.Todos, a.Plan...) {
+				if text := t.Content + t.Step; text != "" && t.Status != "completed" && t.Status != "cancelled" {
+					open = append(open, Step{Text: text, Doing: t.Status == "in_progress"})
+				}
+			}
+			return open
+		}
+	}
+	return nil
+}
