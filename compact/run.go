@@ -32,6 +32,7 @@ type run struct {
 	pol    Policy
 	began  time.Time
 	view   store.View
+	known  int64 // summaries that there were before the view was read
 	report Report
 	lease  *lease
 	// calls is how many calls of the summariser the ledger still allows.

@@ -157,6 +157,7 @@ func (n *run) guarded(ctx context.Context) error {
 		return err
 	}
 	n.report.TokensBefore, n.report.TokensAfter = c.ViewTokens, c.ViewTokens
+	n.known = c.Summaries
 	if c.ViewTokens < n.lim.Soft {
 		n.report.Reason = Below
 		return nil
@@ -201,8 +202,8 @@ func (n *run) leased(ctx context.Context, entry *Entry) error {
 		return err
 	}
 	n.lease = held
-	if err = n.reserve(ctx, entry); err == nil && waited {
-		err = n.read(ctx)
+	if err = n.reserve(ctx, entry); err == nil {
+		err = n.refresh(ctx, waited)
 	}
 	if err == nil {
 		err = n.loop(ctx)
@@ -213,6 +214,18 @@ func (n *run) leased(ctx context.Context, entry *Entry) error {
 		n.report.Reason, n.report.Detail = Interrupted, err.Error()
 	}
 	return errors.Join(err, n.ledger.close(ctx, entry, n.report, n.calls, n.bounds.SpendBackoff), held.end(ctx))
+}
+
+// refresh reads the view again if another run may have folded since it was
+// read: what is planned on an old view costs a summary that nobody can use.
+func (n *run) refresh(ctx context.Context, waited bool) error {
+	if !waited {
+		c, err := n.store.Conversation(ctx, n.id)
+		if err != nil || c.Summaries == n.known {
+			return err
+		}
+	}
+	return n.read(ctx)
 }
 
 func (n *run) reserve(ctx context.Context, entry *Entry) (err error) {
