@@ -1,9 +1,14 @@
 # Everything here needs Go and make. Only `race` also needs a C compiler, and
-# only `lint` downloads a tool, at the version pinned below.
+# only `lint` and `audit` download a tool, at the version pinned below.
 
 GO       ?= go
 FUZZTIME ?= 30s
+# Part of the names of the fuzz targets to run; empty is all of them.
+FUZZ     ?=
+TORTURE  ?= 10m
+SOAK     ?= 1h
 BENCHTIME ?= 1s
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.1.4
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -15,7 +20,7 @@ LDFLAGS = -s -w -X main.version=$(VERSION)
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz bench dist generate clean
+.PHONY: help run build test race lint fuzz torture soak audit bench dist generate clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,13 +45,17 @@ lint: ## Check formatting, vet and staticcheck
 	$(GO) run $(STATICCHECK) ./...
 
 fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
-	@set -e; for pkg in $$($(GO) list ./...); do \
-		tests=$$($(GO) test -list '^Fuzz' $$pkg); \
-		for target in $$(echo "$$tests" | awk '/^Fuzz/'); do \
-			echo "fuzz $$pkg $$target for $(FUZZTIME)"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
-		done; \
-	done
+	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" sh scripts/fuzz.sh
+
+torture: ## Kill, fail and crowd the record for TORTURE (default 10m), then print the figures
+	LCM_TORTURE=$(TORTURE) $(GO) test -count=1 -v -timeout 0 -run '^TestTorture' ./internal/faulttest
+
+soak: ## Append, search and fold for SOAK (default 1h) and watch memory and latency
+	$(GO) run ./cmd/lcm bench soak --duration $(SOAK)
+
+audit: ## Look for known vulnerabilities and check licences (needs the network)
+	$(GO) run $(GOVULNCHECK) ./...
+	GO="$(GO)" sh scripts/licences.sh
 
 bench: ## Measure scale, retention and the Go benchmarks
 	$(GO) run ./cmd/lcm bench scale

@@ -26,7 +26,7 @@ type Rule struct {
 
 // edge lists the rules at which a program is put together: the only ones that
 // choose a backend or a provider.
-var edge = []string{"cmd/lcm/...", "examples/...", "bench/..."}
+var edge = []string{"cmd/lcm/...", "examples/...", "bench/...", "internal/faulttest"}
 
 // Table is the order of imports, from the bottom up. docs/DESIGN.md tells the
 // reasons.
@@ -82,6 +82,7 @@ var Table = []Rule{
 	{Package: "examples/...", Layer: 7, Also: []string{"sample"}, For: []string{}},
 	{Package: "cmd/lcm/...", Layer: 7, Also: []string{"sample", "bench/..."}, For: []string{}},
 
+	{Package: "internal/faulttest", Layer: 7, For: []string{}},
 	{Package: "internal/archtest", Layer: 7, Only: []string{}, For: []string{}},
 }
 
