@@ -123,6 +123,12 @@ type share struct {
 	end    uint32 // the document behind the last within the filter's highest id
 }
 
+// whole reports that the segment has nothing outside the share, as most have in
+// a store of one long conversation: what the dictionary counted is then exact.
+func (sh *share) whole() bool {
+	return len(sh.ranges) == 1 && sh.ranges[0] == passageRange{0, sh.r.seg.passages}
+}
+
 // termList is where one term of the query occurs.
 type termList struct {
 	df      uint32
@@ -241,7 +247,7 @@ func (p *phase) lookup() error {
 // what is searched, not in the whole store.
 func (p *phase) frequency(sh *share, e dictEntry) (uint32, error) {
 	split := p.filter.splits(sh.r.seg)
-	if len(p.filter.Conversations) == 0 && !split {
+	if !split && (len(p.filter.Conversations) == 0 || sh.whole()) {
 		return e.df, nil
 	}
 	var scratch []posting
