@@ -66,7 +66,7 @@ var Table = []Rule{
 		For: append([]string{".", "hosts/...", "mcpserver"}, edge...)},
 	{Package: "store/storetest", Layer: 3, Only: []string{"core", "llms", "summary", "store"}, For: []string{}},
 
-	{Package: "store/sqlite", Layer: 4, Only: []string{"store", "summary", "llms", "explore", "index"}, For: edge},
+	{Package: "store/sqlite", Layer: 4, Only: []string{"store", "summary", "llms", "explore", "index"}, For: append([]string{"doctor"}, edge...)},
 	{Package: "store/postgres", Layer: 4, Only: []string{"store", "summary", "llms", "explore", "index"}, For: edge},
 
 	{Package: "compact", Layer: 4},
@@ -76,6 +76,9 @@ var Table = []Rule{
 
 	{Package: "hosts/...", Layer: 6},
 	{Package: "mcpserver", Layer: 6},
+	// It mends the embedded store, and only that.
+	{Package: "doctor", Layer: 6},
+	{Package: "portable", Layer: 3, Only: []string{"core", "llms", "store"}},
 
 	{Package: "sample", Layer: 7, Only: []string{"core", "llms"}, For: edge},
 	{Package: "bench/...", Layer: 7, Also: []string{"sample"}, For: []string{"cmd/lcm/..."}},

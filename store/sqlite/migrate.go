@@ -39,7 +39,19 @@ func steps() ([]string, error) {
 
 // version returns the schema version of the file and checks that it is ours;
 // an empty file has version 0.
-func (c *conn) version() (int, error) {
+func (c *conn) version() (version int, err error) {
+	if !c.GetAutocommit() {
+		return c.readVersion()
+	}
+	// In one transaction: another process may be making the tables right now.
+	err = c.read(func() (err error) {
+		version, err = c.readVersion()
+		return err
+	})
+	return version, err
+}
+
+func (c *conn) readVersion() (int, error) {
 	var version, app, tables int
 	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
 		if _, err := c.one("PRAGMA "+pragma, integer(to)); err != nil {

@@ -128,7 +128,7 @@ func TestVerifyNamesDamage(t *testing.T) {
 		{"view items swapped", "UPDATE view SET pos = pos + 1000 WHERE conversation = 1 AND message = 11; UPDATE view SET pos = 11 WHERE conversation = 1 AND message = 12; UPDATE view SET pos = 12 WHERE conversation = 1 AND message = 11", []string{"view-order"}, ""},
 		{"sources swapped", "UPDATE edges SET ord = 99 WHERE message = 2; UPDATE edges SET ord = 2 WHERE message = 3; UPDATE edges SET ord = 3 WHERE message = 2", []string{"source-order"}, ""},
 		{"the newest user message", "UPDATE conversations SET last_user = 9 WHERE id = 1", []string{"view-totals"}, "conversation 1"},
-		{"a summary's text", "UPDATE summaries SET body = 'something else' WHERE num = 1", []string{"summary"}, ""},
+		{"a summary's text", "UPDATE summaries SET body = 'something else' WHERE num = 1", []string{"summary-text"}, ""},
 		{"a summary's files", "UPDATE summaries SET files = 'x' WHERE num = 1", []string{"summary"}, ""},
 		{"the head", "UPDATE conversations SET head = zeroblob(32) WHERE id = 1", []string{"head"}, "conversation 1"},
 		{"a message gone", "PRAGMA foreign_keys=OFF; DELETE FROM messages WHERE id = 5", []string{"missing", "sequence"}, ""},

@@ -142,6 +142,9 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 		v.fault("chain", id, "its link does not follow from the one before: its metadata, its body or an earlier message was changed")
 		copy(v.head[:], chain) // go on from here, so that one break is one fault
 	}
+	if cuts := s.ColumnText(12); body != nil || cuts != "" {
+		return v.checkRefs(id, body, cuts)
+	}
 	return nil
 }
 
@@ -222,6 +225,9 @@ func (v *verifier) reach(n store.Node, num int64, path []int64) error {
 		}
 		return v.reachForeign(n.Message)
 	}
+	if num != 0 && !n.IsSummary() {
+		v.fault("missing", name(fmt.Sprintf("summary number %d", num)), "the view or a summary leads to it, but it is not there")
+	}
 	if slices.Contains(path, num) {
 		v.fault("cycle", n, "it is a source of itself")
 		return nil
@@ -297,6 +303,7 @@ func (v *verifier) checkInherited() {
 type node struct {
 	num int64
 	store.Summary
+	unread bool // its list of files cannot be read
 }
 
 // summaries checks what each summary says of itself against its sources.
@@ -308,7 +315,7 @@ func (v *verifier) summaries() error {
 			v.fault("summary", name(sum.ID), "it cannot be read: %v", err)
 			num = s.ColumnInt64(0)
 		}
-		all = append(all, node{num, sum})
+		all = append(all, node{num: num, Summary: sum})
 		return nil
 	}, int64(v.row.ID))
 	if err != nil {
@@ -321,6 +328,9 @@ func (v *verifier) summaries() error {
 	for _, n := range all {
 		if v.nodes[n.num] == 0 && !n.Retired {
 			v.fault("orphan", name(n.ID), "neither the view nor a kept branch leads to it")
+		}
+		if v.nodes[n.num] > 0 && n.Retired {
+			v.fault("retired", name(n.ID), "it is marked as taken apart, but the view or a kept branch leads to it")
 		}
 		if err := v.summary(n); err != nil {
 			return err
@@ -359,7 +369,7 @@ func (v *verifier) summary(n node) error {
 	}
 	// A summary that was reworded keeps the id of its first text.
 	if digest := "sum_" + summaryDigest(v.row.Conversation, sources, n.Body); n.Revision == 0 && !strings.HasPrefix(digest, string(n.ID)) {
-		v.fault("summary", name(n.ID), "its text or its sources are not those that its id was made from")
+		v.fault("summary-text", name(n.ID), "its text or its sources are not those that its id was made from")
 	}
 	return nil
 }
@@ -373,8 +383,13 @@ func (v *verifier) coveredBy(num int64) (messages int, err error) {
 // digest names the messages of the conversation, whatever database they are
 // in.
 func (v *verifier) digest() {
+	v.Digest = conversationDigest(v.Key, v.Segment, v.Verification.Messages, v.head)
+}
+
+func conversationDigest(key string, segment int, messages int64, head [sha256.Size]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	fmt.Fprintf(h, "lcm digest 1\n%q %d %d\n", v.Key, v.Segment, v.Verification.Messages)
-	h.Write(v.head[:])
-	copy(v.Digest[:], h.Sum(nil))
+	fmt.Fprintf(h, "lcm digest 1\n%q %d %d\n", key, segment, messages)
+	h.Write(head[:])
+	h.Sum(sum[:0])
+	return sum
 }

@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// Replacement says how [Install] puts a database in its place.
+type Replacement struct {
+	// Force allows a database that is there to be replaced. It is kept under
+	// another name.
+	Force bool
+	// Damaged allows a database to be installed that has faults.
+	Damaged bool
+	Clock   func() time.Time
+}
+
+// Installed says what [Install] did.
+type Installed struct {
+	Proof Proof
+	// Kept is where the database went that was replaced, empty if none was.
+	Kept string
+}
+
+// Install makes a copy of the database file from the database at to: it is
+// copied, brought to the present schema and proved before anything at to is
+// touched. What it replaces is renamed, with its write-ahead log. While
+// another process has the database open it is not replaced.
+func Install(ctx context.Context, from, to string, r Replacement) (Installed, error) {
+	var done Installed
+	if r.Clock == nil {
+		r.Clock = time.Now
+	}
+	if there(to) && !r.Force {
+		return done, &store.Problem{Err: fmt.Errorf("there is a database at %s: %w", to, fs.ErrExist),
+			Hint: "--force replaces it and keeps the old one beside it"}
+	}
+	tmp, err := partFile(to)
+	if err != nil {
+		return done, err
+	}
+	defer removeDatabase(tmp)
+	if err := copyFile(ctx, from, tmp); err != nil {
+		return done, fmt.Errorf("copy %s: %w", from, err)
+	}
+	if done.Proof, err = prepareCopy(ctx, from, tmp); err != nil {
+		return done, err
+	}
+	if n := len(done.Proof.Faults); n > 0 && !r.Damaged {
+		f := done.Proof.Faults[0]
+		return done, &store.Problem{Err: fmt.Errorf("%s has %d faults, the first is %s (%s): %s", from, n, f.Code, f.Node, f.Detail),
+			Hint: "take another backup; --damaged installs it as it is"}
+	}
+	release, err := alone(to)
+	if err != nil {
+		return done, err
+	}
+	defer release()
+	if done.Kept, err = setAside(to, r.Clock()); err != nil {
+		return done, err
+	}
+	if err := os.Rename(tmp, to); err != nil {
+		return done, errors.Join(explain(to, err), putBack(done.Kept, to))
+	}
+	return done, syncFile(filepath.Dir(to))
+}
+
+// prepareCopy brings a copy to the present schema and proves it.
+func prepareCopy(ctx context.Context, from, tmp string) (Proof, error) {
+	db, err := Open(ctx, tmp, Options{})
+	if err != nil {
+		var p *store.Problem
+		if errors.As(err, &p) {
+			return Proof{}, &store.Problem{Err: fmt.Errorf("%s is not a backup that can be restored: %w", from, p.Err), Hint: p.Hint}
+		}
+		return Proof{}, fmt.Errorf("%s is not a backup that can be restored: %w", from, err)
+	}
+	proof, err := db.Prove(ctx)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return proof, err
+	}
+	// The last connection has emptied the log into the file and removed it.
+	if there(tmp + "-wal") {
+		return proof, fmt.Errorf("the write-ahead log of the copy did not go away")
+	}
+	return proof, syncFile(tmp)
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// copyFile copies a file, and the write-ahead log beside it if it has one.
+func copyFile(ctx context.Context, from, to string) error {
+	for _, suffix := range []string{"", "-wal"} {
+		src, err := os.Open(from + suffix)
+		if suffix != "" && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		dst, err := os.OpenFile(to+suffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err == nil {
+			_, err = io.Copy(dst, &cancelling{ctx, src})
+			err = errors.Join(err, dst.Sync(), dst.Close())
+		}
+		if err = errors.Join(err, src.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelling is a reader that stops when its context ends.
+type cancelling struct {
+	ctx context.Context // io.Reader has none
+	r   io.Reader
+}
+
+func (c *cancelling) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// aloneWait is how long is waited for others to close a database.
+const aloneWait = 500 * time.Millisecond
+
+// alone makes sure that nobody else has the database open, and keeps others
+// out until release is called. Its write-ahead log is emptied into it on the
+// way. A file that is no database has nobody to ask.
+func alone(path string) (release func(), err error) {
+	release = func() {}
+	if !there(path) {
+		return release, nil
+	}
+	c, err := sqlite3.OpenFlags(dsn(path, Options{}), sqlite3.OPEN_READWRITE|sqlite3.OPEN_URI)
+	if err != nil {
+		return release, nil
+	}
+	_ = c.BusyTimeout(aloneWait)
+	// Leaving WAL mode takes the lock that every other connection shares.
+	err = c.Exec("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE")
+	if errors.Is(err, sqlite3.BUSY) || errors.Is(err, sqlite3.LOCKED) {
+		_ = c.Close()
+		return release, &store.Problem{Err: fmt.Errorf("another process has %s open", path),
+			Hint: "end the agents and servers that use it (`lcm mcp`, running sessions), then repeat the command; nothing was changed"}
+	}
+	return func() { _ = c.Close() }, nil
+}
+
+// setAside renames a database out of the way and returns its new name.
+func setAside(path string, now time.Time) (string, error) {
+	stem := path + ".replaced-" + now.UTC().Format("20060102T150405Z")
+	kept := stem
+	for n := 2; there(kept); n++ {
+		kept = fmt.Sprintf("%s-%d", stem, n)
+	}
+	moved := ""
+	for _, suffix := range fileSuffixes {
+		if !there(path + suffix) {
+			continue
+		}
+		if suffix == "-shm" { // it holds nothing but locks
+			_ = os.Remove(path + suffix)
+			continue
+		}
+		if err := os.Rename(path+suffix, kept+suffix); err != nil {
+			return "", errors.Join(explain(path, err), putBack(moved, path))
+		}
+		moved = kept
+	}
+	return moved, nil
+}
+
+// putBack undoes setAside.
+func putBack(kept, path string) error {
+	if kept == "" {
+		return nil
+	}
+	var errs []error
+	for _, suffix := range fileSuffixes {
+		if there(kept + suffix) {
+			errs = append(errs, os.Rename(kept+suffix, path+suffix))
+		}
+	}
+	return errors.Join(errs...)
+}

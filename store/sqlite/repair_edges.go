@@ -1,0 +1,256 @@
+package sqlite
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
+)
+
+// derive computes what a summary says of itself from its sources: everything
+// but its wording. It trusts the numbers of summaries among them; known holds
+// those that were derived already.
+func (c *conn) derive(num int64, known map[int64]store.Summary) (store.Summary, error) {
+	total := store.Summary{Kind: summary.Leaf}
+	edges, err := c.edges(num)
+	if err != nil {
+		return total, err
+	}
+	if len(edges) == 0 {
+		return total, store.Missing("a source")
+	}
+	for _, e := range edges {
+		if e.num == 0 {
+			continue
+		}
+		part, ok := known[e.num]
+		if !ok {
+			if part, err = c.summaryByNum(e.num); err != nil {
+				return total, err
+			}
+		}
+		total.Kind = summary.Condensed
+		total.Depth = max(total.Depth, part.Depth+1)
+		total.Descendants += 1 + part.Descendants
+		cover(&total, part)
+	}
+	if total.Pos, err = c.place(edges[0]); err != nil {
+		return total, err
+	}
+	return total, c.deriveMessages(num, &total)
+}
+
+// deriveMessages adds the messages among the sources of a summary.
+func (c *conn) deriveMessages(num int64, total *store.Summary) error {
+	direct, found := 0, 0
+	if _, err := c.one(`SELECT count(*) FROM edges WHERE summary = ? AND message IS NOT NULL`, integer(&direct), num); err != nil {
+		return err
+	}
+	err := c.query(`
+		SELECT count(*), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
+		FROM edges e JOIN messages m ON m.id = e.message WHERE e.summary = ?`, func(s *sqlite3.Stmt) error {
+		if found = s.ColumnInt(0); found > 0 {
+			cover(total, store.Summary{Messages: found, MessageTokens: s.ColumnInt64(1), Earliest: millis(s, 2), Latest: millis(s, 3)})
+		}
+		return nil
+	}, num)
+	if err != nil {
+		return err
+	}
+	if found < direct {
+		return store.Missing("a message that was summarised")
+	}
+	return c.query(`
+		SELECT p.id FROM edges e JOIN message_payloads mp ON mp.message = e.message JOIN payloads p ON p.num = mp.payload
+		WHERE e.summary = ? ORDER BY e.ord, p.num`, func(s *sqlite3.Stmt) error {
+		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
+		return nil
+	}, num)
+}
+
+// place returns where a node stands, or stood, in views.
+func (c *conn) place(e edge) (pos int64, err error) {
+	if e.num == 0 {
+		return c.position(e.Message)
+	}
+	found, err := c.one(`SELECT pos FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, e.num)
+	if err == nil && !found {
+		err = store.Missing(e.String())
+	}
+	return pos, err
+}
+
+// source is an edge with the place of what it leads to.
+type source struct {
+	edge
+	pos int64
+}
+
+// maxTail is how many loose nodes behind the last source of a summary are
+// tried as sources of it.
+const maxTail = 256
+
+// mendEdges finds the sources that a summary was made from, where its edges
+// are not those. The id of a summary is a hash of them and of its text, so what
+// is found is proved; one that was reworded has only the number of messages
+// that it covered to go by.
+func (m *mender) mendEdges(n node) error {
+	have, clean, err := m.sourcesOf(n)
+	if err != nil || clean && m.matches(n, have) {
+		return err
+	}
+	own := slices.DeleteFunc(slices.Clone(have), func(s source) bool { return m.holders[s.edge] > 1 })
+	for _, base := range [][]source{have, own} {
+		for _, try := range m.completions(n, base) {
+			if m.matches(n, try) {
+				return m.setEdges(n, try)
+			}
+		}
+	}
+	if clean {
+		return nil // the text is not what it was, or more is gone than can be guessed
+	}
+	return m.setEdges(n, have)
+}
+
+// sourcesOf reads the sources of a summary and leaves out what cannot be one:
+// a node twice, or a summary that was made later or is gone. clean says that nothing was
+// left out and each has its place.
+func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
+	clean = true
+	seen := map[edge]bool{}
+	err = m.query(`SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+		func(s *sqlite3.Stmt) error {
+			e := edge{num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
+			if seen[e] || e.num >= n.num || e.num != 0 && e.Summary == "" {
+				clean = false
+				return nil
+			}
+			seen[e] = true
+			have = append(have, source{edge: e, pos: s.ColumnInt64(3)})
+			return nil
+		}, n.num)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range have {
+		pos, err := m.place(have[i].edge)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // gone for good; the place that the edge tells is all there is
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		clean = clean && pos == have[i].pos
+		have[i].pos = pos
+	}
+	slices.SortFunc(have, func(a, b source) int { return cmp.Compare(a.pos, b.pos) })
+	return have, clean, nil
+}
+
+// completions are the runs that a summary may have been made from: what it
+// has, with the loose nodes that stand between, and those with more and more
+// of the loose nodes that follow.
+func (m *mender) completions(n node, have []source) [][]source {
+	tries := [][]source{have}
+	first, last := n.Pos, n.Pos
+	if len(have) > 0 {
+		first, last = min(first, have[0].pos), max(last, have[len(have)-1].pos)
+	}
+	run := slices.Clone(have)
+	tail := 0
+	for _, l := range m.loose {
+		if l.pos < first || l.num >= n.num {
+			continue
+		}
+		if l.pos > last {
+			if tail++; tail > maxTail {
+				break
+			}
+			tries = append(tries, slices.Clone(run))
+		}
+		run = append(run, l)
+	}
+	tries = append(tries, run)
+	for _, t := range tries {
+		slices.SortFunc(t, func(a, b source) int { return cmp.Compare(a.pos, b.pos) })
+	}
+	return tries
+}
+
+// matches reports whether sources are the ones that a summary was made from.
+func (m *mender) matches(n node, from []source) bool {
+	if len(from) == 0 {
+		return false
+	}
+	if n.Revision > 0 {
+		messages := 0
+		for _, s := range from {
+			if s.num == 0 {
+				messages++
+			} else {
+				messages += m.derived[s.num].Messages
+			}
+		}
+		return messages == n.Messages
+	}
+	items := make([]viewItem, len(from))
+	for i, s := range from {
+		items[i] = viewItem{num: s.num, Item: store.Item{Pos: s.pos, Node: s.Node}}
+	}
+	return strings.HasPrefix("sum_"+summaryDigest(m.Conversation, items, n.Body), string(n.ID))
+}
+
+// setEdges makes these the sources of a summary.
+func (m *mender) setEdges(n node, from []source) error {
+	if err := m.exec(`DELETE FROM edges WHERE summary = ?`, n.num); err != nil {
+		return err
+	}
+	for _, s := range from {
+		err := m.exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?)`, n.num, s.pos, null(int64(s.Message)), null(s.num))
+		if err != nil {
+			return err
+		}
+	}
+	return m.survey()
+}
+
+// mendNumbers writes what follows from the sources of a summary, where it says
+// something else of itself.
+func (m *mender) mendNumbers(n node) error {
+	want, err := m.derive(n.num, m.derived)
+	if errors.Is(err, store.ErrNotFound) {
+		m.derived[n.num] = n.Summary
+		return nil // what it covered is not there to be counted
+	}
+	if err != nil {
+		return err
+	}
+	m.derived[n.num] = want
+	if n.Depth == want.Depth && n.Messages == want.Messages && !n.unread && len(differences(n.Summary, want)) == 0 {
+		return nil
+	}
+	files, err := filesOf(want.Files)
+	if err != nil {
+		return err
+	}
+	return m.exec(`
+		UPDATE summaries SET kind = ?, depth = ?, pos = ?, descendants = ?, messages = ?, message_tokens = ?, earliest = ?, latest = ?, files = ?
+		WHERE num = ?`, string(want.Kind), want.Depth, want.Pos, want.Descendants, want.Messages, want.MessageTokens,
+		want.Earliest.UnixMilli(), want.Latest.UnixMilli(), files, n.num)
+}
+
+// filesOf encodes the files of a summary.
+func filesOf(files []store.PayloadID) (any, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(files)
+	return string(b), err
+}
