@@ -2,231 +2,191 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/hosts/jsonl"
-	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/hosts"
+	"github.com/lossless-context/lcm/hosts/all"
+	"github.com/lossless-context/lcm/project"
 )
 
-type importReport struct {
-	Conversation store.ConversationID `json:"conversation"`
-	Key          string               `json:"key"`
-	Read         int                  `json:"read"`
-	New          int                  `json:"new"`
-	Known        int                  `json:"known"`
-	Payloads     int64                `json:"payloads"`        // externalised
-	Loose        int                  `json:"loose,omitempty"` // before the part that matches; stored outside the view
-	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored as they arrived
-	Rewound      bool                 `json:"rewound,omitempty"`
-	Torn         *jsonl.Torn          `json:"torn,omitempty"`
-	Untimed      *jsonl.Untimed       `json:"untimed,omitempty"`
-	Seconds      float64              `json:"seconds"`
-
-	current bool // the conversation is the one that commands mean here
+type importFlags struct {
+	session, agent, title string
+	since, project        string
+	dryRun                bool
 }
-
-type importFlags struct{ session, agent, title string }
 
 func newImport(a *app) *cobra.Command {
 	var f importFlags
+	names := hostNames()
 	c := &cobra.Command{
-		Use:   "import FILE|-",
-		Short: "Keep the messages of a transcript",
-		Long: `Keep the messages of a file, or of standard input. It may hold a message a line
-(JSONL), one JSON array of messages, or an object with "messages", in the shape
-of OpenAI's or Anthropic's API. A message may have an "id" and a "timestamp".
+		Use:   "import [HOST…|PATH|-]",
+		Short: "Keep the sessions of the agents on this machine, or of a file",
+		Long: `Keep what agents have written down: every record of a session, word for word.
+Without an argument that is everything found on this machine, else what the
+named agents have (` + strings.Join(names, ", ") + `), or what a file or directory
+holds. A path that has an agent's name is written as ./` + names[0] + `.
 
-What is there already is not stored again: messages with ids are told apart by
-those, others by their place in the history. The whole input is checked before
-anything is stored. If it was cut off in the middle of a message, that is
-reported with a warning, and the rest is stored.
+Importing again reads only what has changed, and what is stored already is not
+stored twice. A file that cannot be read stops nothing else.
 
-A session is named by --session, else by the file's path, and standard input by
-its first four messages. Importing to the same name goes on with it.`,
-		Example: `lcm import session.jsonl
-lcm import session.jsonl        # again, when it has grown: adds what is new
+A file that no agent wrote may hold a message a line (JSONL), one JSON array of
+messages, or an object with "messages", in the shape of OpenAI's or Anthropic's
+API. A message may have an "id" and a "timestamp"; without ids its place in the
+history tells what is new. The whole of such a file is checked before anything
+is stored; one that was cut off in the middle of a message is stored up to
+there. Its session is named by --session, else by the file's path, and standard
+input by its first four messages.`,
+		Example: `lcm import
+lcm import claude codex --since 30d
+lcm import --project . --dry-run
+lcm import ~/backup/.claude/projects
+lcm import session.jsonl
 echo '[{"role":"user","content":"Hi"}]' | lcm import - --session notes
-lcm import --session support/42 --agent support-bot messages.json
-zcat old.jsonl.gz | lcm import - --session archive/2024 --json`,
-		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.importFile(cmd.Context(), args[0], f)
-			if err != nil {
-				return err
-			}
-			return a.printImport(args[0], r)
-		},
+lcm import --session support/42 --agent support-bot messages.json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.importAny(cmd, args, f) },
 	}
-	c.Flags().StringVar(&f.session, "session", "", "session key (default: import: and the file's path)")
-	c.Flags().StringVar(&f.agent, "agent", "", "name of the agent or host that speaks in it")
-	c.Flags().StringVar(&f.title, "title", "", "title of the conversation")
+	fl := c.Flags()
+	fl.StringVar(&f.since, "since", "", "only sessions written to since this time, like 2026-02-19 or 30d")
+	fl.StringVar(&f.project, "project", "", "only sessions of the project of this directory")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be read, and store nothing")
+	fl.StringVar(&f.session, "session", "", "session key of a file of messages (default: import: and the file's path)")
+	fl.StringVar(&f.agent, "agent", "", "name of the agent that speaks in a file of messages")
+	fl.StringVar(&f.title, "title", "", "title of the conversation of a file of messages")
 	a.jsonFlag(c)
 	return c
 }
 
-func (a *app) importFile(ctx context.Context, name string, f importFlags) (importReport, error) {
-	begun := time.Now()
-	src, err := a.openSource(name)
-	if err != nil {
-		return importReport{}, err
+func hostNames() []string {
+	var names []string
+	for _, h := range all.Hosts() {
+		names = append(names, h.Name())
 	}
-	defer src.close()
-	bar := a.newBar("reading ")
-	plan, err := surveySource(ctx, src, bar)
-	bar.clear()
-	if err != nil {
-		return importReport{}, err
-	}
-	cfg, err := a.settings()
-	if err != nil {
-		return importReport{}, err
-	}
-	key := f.session
-	if key == "" {
-		key = src.key(plan.begins)
-	}
-	if project, err := currentProject(); err != nil {
-		return importReport{}, err
-	} else if err := privacy(cfg).Ignored(key, project); err != nil {
-		return importReport{}, ignoredFailure(err)
-	}
-	ar, err := a.openWith(ctx, cfg, toWrite)
-	if err != nil {
-		return importReport{}, err
-	}
-	r, err := a.store(ctx, ar, src, plan, key, f)
-	r.Seconds = time.Since(begun).Seconds()
-	return r, errors.Join(err, ar.close(ctx))
+	return names
 }
 
-// survey is what a first reading of the input says about it.
-type survey struct {
-	messages int
-	ids      bool // every message has one
-	begins   [sha256.Size]byte
-	torn     *jsonl.Torn
-	untimed  *jsonl.Untimed
-}
-
-// opening is how many messages tell one standard input from another: many
-// begin with the same system prompt or the same greeting.
-const opening = 4
-
-// surveySource reads the input once without storing anything, so that a bad
-// line in the middle of it leaves no half of it behind.
-func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
-	s := survey{ids: true}
-	t := jsonl.Reader{Name: src.name, Progress: func(n int64) { b.set(n, src.size, number(s.messages)+" messages") }}
-	begins := sha256.New()
-	err := src.each(&t, func(m llms.Message) error {
-		if s.messages < opening {
-			one := sha256.Sum256(m.Raw.Bytes)
-			begins.Write(one[:])
+// importAny finds out what is to be imported.
+func (a *app) importAny(cmd *cobra.Command, args []string, f importFlags) error {
+	filter, err := f.filter()
+	if err != nil {
+		return wrongUsage(cmd, err)
+	}
+	known := hostNames()
+	path := ""
+	for _, arg := range args {
+		if slices.Contains(known, arg) {
+			filter.Hosts = append(filter.Hosts, arg)
+		} else {
+			path = arg
 		}
-		s.messages++
-		s.ids = s.ids && m.ID != ""
+	}
+	forFiles := f.session != "" || f.agent != "" || f.title != ""
+	switch {
+	case path != "" && len(args) > 1:
+		return wrongUsage(cmd, fmt.Errorf("name agents (%s), or one path", strings.Join(known, ", ")))
+	case path == "" && forFiles:
+		return wrongUsage(cmd, errors.New("--session, --agent and --title are for a file of messages"))
+	case path == "":
+		return a.importHosts(cmd.Context(), filter)
+	case path == "-" || forFiles:
+		return a.importMessages(cmd, path, f)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return missingPath(err, path, known)
+	}
+	filter.Path = path
+	if found, err := a.holds(cmd.Context(), path); err != nil || found {
+		if err != nil {
+			return err
+		}
+		return a.importHosts(cmd.Context(), filter)
+	}
+	if info.IsDir() {
+		return failed(exitNotFound, "name one file of messages; a shell loop imports many", "%s is a directory without any agent's sessions", path)
+	}
+	return a.importMessages(cmd, path, f)
+}
+
+func missingPath(err error, path string, known []string) error {
+	hint := "check the path and that you may read it"
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(path, `/\.`) {
+		hint = "the agents are " + strings.Join(known, ", ") + "; anything else is a path"
+	}
+	return failed(exitFailure, hint, "%w", err)
+}
+
+// filter is what the flags select.
+func (f importFlags) filter() (hosts.Filter, error) {
+	filter := hosts.Filter{DryRun: f.dryRun}
+	var err error
+	if filter.Since, err = parseSince(f.since, time.Now()); err != nil || f.project == "" {
+		return filter, err
+	}
+	if info, err := os.Stat(f.project); err != nil || !info.IsDir() {
+		return filter, fmt.Errorf("--project takes a directory, and %q is none", f.project)
+	}
+	in, err := project.Of(f.project)
+	filter.Project = &in
+	return filter, err
+}
+
+// parseSince reads a time, or how long ago it is.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("--since takes a time like 2026-02-19, 2026-02-19T08:30:00Z or 30d, not %q", text)
+}
+
+// holds reports whether a path holds an agent's transcript.
+func (a *app) holds(ctx context.Context, path string) (bool, error) {
+	found := false
+	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil // what cannot be looked at is told by the import
+		}
+		for _, h := range all.Hosts() {
+			if ts, err := h.In(ctx, file); err == nil && len(ts) > 0 {
+				found = true
+				return fs.SkipAll
+			}
+		}
 		return ctx.Err()
 	})
-	s.torn, s.untimed = t.Torn, t.Untimed
-	begins.Sum(s.begins[:0])
-	if errors.As(err, new(*jsonl.BadRecord)) {
-		return s, &failure{code: exitFailure, err: err, hint: "nothing was stored; mend or remove that record and repeat the command"}
-	}
-	if err == nil && s.messages == 0 {
-		return s, failed(exitFailure, "a message looks like {\"role\": \"user\", \"content\": \"…\"}", "%s holds no complete message", src.name)
-	}
-	return s, err
+	return found, err
 }
 
-// store writes what is new of the input.
-func (a *app) store(ctx context.Context, ar *archive, src *source, plan survey, key string, f importFlags) (importReport, error) {
-	project, err := currentProject()
+func (a *app) importMessages(cmd *cobra.Command, path string, f importFlags) error {
+	if f.dryRun || f.since != "" || f.project != "" {
+		return wrongUsage(cmd, errors.New("--dry-run, --since and --project are for the sessions of agents"))
+	}
+	r, err := a.importFile(cmd.Context(), path, f)
 	if err != nil {
-		return importReport{}, err
+		return err
 	}
-	session := ar.engine.Session(key, lcm.InProject(project), lcm.ByAgent(f.agent), lcm.Titled(f.title))
-	conv, err := session.Conversation(ctx)
-	if err != nil {
-		return importReport{}, err
-	}
-	before, err := ar.db.Stats(ctx)
-	if err != nil {
-		return importReport{}, err
-	}
-	in, err := ar.newImporter(conv, a.newBar("importing"),
-		importReport{Conversation: conv.ID, Key: key, Read: plan.messages, Torn: plan.torn, Untimed: plan.untimed})
-	if err != nil {
-		return importReport{}, err
-	}
-	defer in.bar.clear()
-	if err := in.run(ctx, src, plan); err != nil {
-		return in.report, in.explain(err)
-	}
-	after, err := ar.db.Stats(ctx)
-	if err != nil {
-		return in.report, err
-	}
-	in.report.Payloads = after.Payloads - before.Payloads
-	current, err := ar.pick(ctx, choice{})
-	in.report.current = err == nil && current.ID == conv.ID
-	return in.report, nil
-}
-
-func (a *app) printImport(name string, r importReport) error {
-	a.printFindings(neutralLine(name), r)
-	if a.json {
-		return a.printJSON(r)
-	}
-	a.printf("conversation %d (%s)\n", r.Conversation, neutralLine(r.Key))
-	t := newTable("", ">")
-	t.add("  read", number(r.Read))
-	t.add("  new", number(r.New))
-	t.add("  known", number(r.Known))
-	t.add("  externalised payloads", number(r.Payloads))
-	a.printTable(t)
-	if !r.current {
-		a.note("it is not the current conversation here: use --conversation %d, as in `lcm show --conversation %d`", r.Conversation, r.Conversation)
-	}
-	return nil
-}
-
-// printFindings says in words what is out of the ordinary in an input.
-func (a *app) printFindings(name string, r importReport) {
-	switch t := r.Torn; {
-	case t == nil:
-	case t.Bytes == 0:
-		a.warn("%s:%d: the input ends in the middle of a list; what is there of it is stored", name, t.Line)
-	default:
-		a.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, counted(t.Bytes, "byte", "bytes"))
-	}
-	if u := r.Untimed; u != nil {
-		more := ""
-		if u.Count > 1 {
-			more = " (and so in " + counted(u.Count-1, "more message", "more messages") + ")"
-		}
-		a.warn("%s:%d: the time %s cannot be read%s; the time of storing stands in for it. Write it like \"2026-01-02T03:04:05Z\"",
-			name, u.Line, clip(neutralLine(u.Value), 40), more)
-	}
-	if r.Rewound {
-		a.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
-	}
-	if r.Loose > 0 {
-		a.note("%s before the part that is known: stored and searchable, but not in the view", newOnes(r.Loose))
-	}
-	if r.Late > 0 {
-		a.note("%s before some that were known: stored in the order of their arrival", newOnes(r.Late))
-	}
-}
-
-func newOnes(n int) string {
-	if n == 1 {
-		return "1 new message stands"
-	}
-	return number(n) + " new messages stand"
+	return a.printImport(path, r)
 }

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/hosts"
+	"github.com/lossless-context/lcm/hosts/all"
+)
+
+// hostImport is what an import of agents' sessions prints as JSON.
+type hostImport struct {
+	DryRun  bool         `json:"dryRun,omitempty"`
+	Hosts   []hostReport `json:"hosts"`
+	Seconds float64      `json:"seconds"`
+}
+
+type hostReport struct {
+	Host      string          `json:"host"`
+	Found     bool            `json:"found"`
+	Sessions  int             `json:"sessions"`
+	Unchanged int             `json:"unchanged"`
+	Ignored   int             `json:"ignored,omitempty"`
+	Records   int             `json:"records"`
+	New       int             `json:"new"`
+	Known     int             `json:"known"`
+	Hidden    int             `json:"hidden"`
+	Bytes     int64           `json:"bytes"`
+	Unknown   map[string]int  `json:"unknown,omitempty"`
+	Failures  []failureReport `json:"failures,omitempty"`
+}
+
+type failureReport struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
+}
+
+// importHosts catches up with the transcripts that a filter selects.
+func (a *app) importHosts(ctx context.Context, filter hosts.Filter) error {
+	begun := time.Now()
+	ar, err := a.open(ctx, toWrite)
+	if err != nil {
+		return err
+	}
+	sums, err := a.feedAll(ctx, ar, filter)
+	if err = errors.Join(err, ar.close(ctx)); err != nil {
+		return err
+	}
+	if err := anythingFound(sums, filter); err != nil {
+		return err
+	}
+	if err := a.printHosts(sums, filter, time.Since(begun)); err != nil {
+		return err
+	}
+	failures := 0
+	for _, s := range sums {
+		failures += len(s.Failures)
+	}
+	if failures > 0 {
+		return failed(exitFailure, "everything else is stored; mend what is said above and repeat the command", "%s could not be read", counted(failures, "transcript or part of one", "transcripts or parts of them"))
+	}
+	return nil
+}
+
+func (a *app) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]hosts.Summary, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
+	}
+	feed, err := hosts.New(ar.engine, all.Hosts(), hosts.Machine{Home: home, Getenv: os.Getenv}, hosts.Options{Log: a.logger(ar.cfg)})
+	if err != nil {
+		return nil, err
+	}
+	bar := a.newBar("importing")
+	defer bar.clear()
+	return feed.All(ctx, filter, func(p hosts.Progress) {
+		bar.set(p.Bytes, p.Total, fmt.Sprintf("%s of %s, %s", number(p.Sessions), counted(p.SessionTotal, "session", "sessions"), counted(p.Records, "record", "records")))
+	})
+}
+
+// anythingFound says what to do where there is nothing to import.
+func anythingFound(sums []hosts.Summary, filter hosts.Filter) error {
+	var missing []string
+	for _, s := range sums {
+		if !s.Present {
+			missing = append(missing, s.Title)
+		}
+	}
+	switch {
+	case filter.Path != "" || len(missing) == 0:
+		return nil
+	case len(filter.Hosts) > 0:
+		return failed(exitNotFound, "`lcm import` without a name imports what there is", "there is no sign of %s on this machine", strings.Join(missing, " or "))
+	case len(missing) == len(sums):
+		return failed(exitNotFound, "name a file or directory that holds sessions", "there is no sign of %s on this machine", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func (a *app) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
+	out := hostImport{DryRun: filter.DryRun, Hosts: []hostReport{}, Seconds: took.Seconds()}
+	t := newTable("agent", ">sessions", ">unchanged", ">records", ">new", ">known", ">hidden", ">read")
+	for _, s := range sums {
+		if filter.Path != "" && s.Sessions == 0 && len(s.Failures) == 0 {
+			continue
+		}
+		r := hostReport{Host: s.Host, Found: s.Present, Sessions: s.Sessions, Unchanged: s.Unchanged, Ignored: s.Ignored, Records: s.Records,
+			New: s.New, Known: s.Known, Hidden: s.Hidden, Bytes: s.Bytes, Unknown: s.Unknown}
+		for _, f := range s.Failures {
+			r.Failures = append(r.Failures, failureReport{f.Path, f.Err.Error()})
+			a.warn("%s: %s", neutralLine(f.Path), neutralLine(plain(strings.TrimPrefix(f.Err.Error(), "read "+f.Path+": "))))
+		}
+		out.Hosts = append(out.Hosts, r)
+		if !s.Present && filter.Path == "" {
+			t.add(s.Title, "not found", "", "", "", "", "", "")
+			continue
+		}
+		t.add(s.Title, number(s.Sessions), number(s.Unchanged), number(s.Records), number(s.New), number(s.Known), number(s.Hidden), size(s.Bytes))
+	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	a.printTable(t)
+	for _, r := range out.Hosts {
+		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
+			a.note("%s: %s of a type that this version does not know, %q: kept, hidden, and searchable",
+				r.Host, counted(r.Unknown[kind], "record", "records"), neutralLine(kind))
+		}
+		if r.Ignored > 0 {
+			a.note("%s: %s not stored, as the settings say (ingest.ignore_…_patterns)", r.Host, counted(r.Ignored, "session was", "sessions were"))
+		}
+	}
+	if filter.DryRun {
+		a.note("nothing was stored; without --dry-run this would be")
+	}
+	return nil
+}
