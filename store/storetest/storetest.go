@@ -63,6 +63,7 @@ func Run(t *testing.T, open Open) {
 		{"erase from branches and forks", testEraseBranches},
 		{"erase payloads", testErasePayloads},
 		{"erase what quotes", testEraseTraces},
+		{"random operations agree with a model", testModel},
 		{"unknown things", testUnknown},
 		{"cancellation", testCancel},
 	} {
