@@ -34,6 +34,7 @@ type Worker struct {
 	engine *lcm.Engine
 	rng    *rand.Rand
 	next   map[string]int
+	forks  int
 }
 
 // resend is how many messages that are known to be safe are sent again.
@@ -164,7 +165,8 @@ func (w *Worker) fork(ctx context.Context, session string) error {
 	if err != nil || len(ms) == 0 {
 		return err
 	}
-	key := fmt.Sprintf("%s/fork-%d-%d", session, w.Seed, w.next[session])
+	w.forks++
+	key := fmt.Sprintf("%s/fork-%d-%d", session, w.Seed, w.forks)
 	_, err = w.db.Fork(ctx, c.ID, ms[w.rng.IntN(len(ms))].ID, store.NewConversation{Key: key})
 	if errors.Is(err, store.ErrOffBranch) {
 		return nil // it is on a branch that was left
