@@ -117,7 +117,7 @@ func newRoot(a *app) *cobra.Command {
 	add("record", newImport(a), newConversations(a), newShow(a), newVerify(a), newStatus(a))
 	add("view", newContext(a), newTree(a), newCompact(a))
 	add("recall", newGrep(a), newDescribe(a), newExpand(a), newAsk(a), newChat(a))
-	add("hosts", newSetup(a), newRemove(a), newBrief(a), newMCP(a))
+	add("hosts", newSetup(a), newRemove(a), newBrief(a), newHook(a), newMCP(a))
 	add("more", newDemo(a), newBench(a), newExplain(a), newConfig(a), newVersion(a))
 	root.SetCompletionCommandGroupID("more")
 	root.SetHelpCommandGroupID("more")

@@ -99,7 +99,7 @@ func TestWhatIsTold(t *testing.T) {
 		call("3", "apply_patch", `{"input":"*** Begin Patch\n*** Update File: cmd/main.go\n@@\n*** End Patch"}`),
 		llms.Result("3", "apply_patch", "Success", false),
 		call("4", "exec_command", `{"cmd":["bash","-lc","make lint"]}`),
-		llms.Result("4", "exec_command", "Process exited with code 2\nOutput:\nimport.go:7: error: unused variable\nmake: *** [lint] Error 1", false),
+		llms.Result("4", "exec_command", "Exit code 2\nimport.go:7: error: unused variable\nmake: *** [lint] Error 1", true),
 		call("5", "Bash", `{"command":"go test ./..."}`),
 		llms.Result("5", "Bash", "Exit code 1\n--- FAIL: TestImport (0.01s)", true),
 		call("6", "Bash", `{"command":"go test -run TestImport ./..."}`),

@@ -38,7 +38,7 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int) (Wor
 	w.Requests = requests(said)
 	w.Stopped = stopped(said)
 	w.Plan = plan(said)
-	ran := commands(said)
+	ran := commands(said, c.Agent)
 	w.Files = files(said, ran)
 	w.Failing = failing(said, ran)
 	w.Commands = telling(ran)

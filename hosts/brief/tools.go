@@ -92,8 +92,12 @@ func results(said []store.Message) map[string]llms.ToolResult {
 	return all
 }
 
+// reporting are the hosts that mark the result of a command that failed, so
+// that how its output reads need not be guessed from.
+var reporting = []string{"claude", "opencode"}
+
 // commands are all commands that were run, oldest first.
-func commands(said []store.Message) []Command {
+func commands(said []store.Message, agent string) []Command {
 	answers := results(said)
 	var all []Command
 	for _, m := range said {
@@ -104,7 +108,7 @@ func commands(said []store.Message) []Command {
 			}
 			c := Command{ID: m.ID, Line: line}
 			if r, ok := answers[call.ID]; ok {
-				c.Outcome, c.Detail = outcome(r)
+				c.Outcome, c.Detail = outcome(r, slices.Contains(reporting, agent))
 			}
 			all = append(all, c)
 		}
@@ -125,7 +129,7 @@ const maxOutput = 64 << 10 // of a result is looked at, half from each end
 
 // outcome says how a command ended, from what its host says about that and,
 // where it says nothing, from how the output reads.
-func outcome(r llms.ToolResult) (Outcome, string) {
+func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	var b strings.Builder
 	for _, p := range r.Output {
 		b.WriteString(p.Text)
@@ -136,9 +140,11 @@ func outcome(r llms.ToolResult) (Outcome, string) {
 		text = text[:maxOutput/2] + "\n" + text[len(text)-maxOutput/2:]
 	}
 	how := Unknown
-	if m := exitCode.FindStringSubmatch(text); m != nil {
+	if reported {
 		how = Succeeded
-		if m[1] != "0" {
+	}
+	if m := exitCode.FindStringSubmatch(text); m != nil && !reported {
+		if how = Succeeded; m[1] != "0" {
 			how = Failed
 		}
 	}

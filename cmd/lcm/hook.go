@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/hosts"
+	"github.com/lossless-context/lcm/hosts/all"
+	"github.com/lossless-context/lcm/hosts/hook"
+	"github.com/lossless-context/lcm/hosts/setup"
+	"github.com/lossless-context/lcm/project"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+func newHook(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "hook HOST",
+		Short: "Answer an event of a host (for hosts)",
+		Long: `What hosts run on their events once ` + "`lcm setup`" + ` has told them to: it reads the event
+from standard input, stores what is new in the session's transcript, and gives a
+session that starts or was compacted the block that ` + "`lcm brief --block`" + ` prints.
+
+It always exits with 0 and prints nothing that a host does not expect; what goes
+wrong is kept for ` + "`lcm doctor`" + `. What takes longer goes on in the background.
+
+Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
+		Example: `echo '{"hook_event_name":"SessionStart","session_id":"x","cwd":"."}' | lcm hook claude`,
+		// A host takes an exit code for an order: even flags that this
+		// version does not know are no reason for one.
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+				return c.Help()
+			}
+			h := a.newHookRun(args)
+			defer h.end()
+			h.run(c.Context())
+			return nil
+		},
+	}
+}
+
+// hookRun is one run of `lcm hook`.
+type hookRun struct {
+	*app
+	host       string
+	goOn       bool     // in the background, with what a hook left
+	all        bool     // likewise: every session of the host
+	sessions   []string // likewise: those to read to their end
+	path       string   // of the database
+	begun      time.Time
+	background func(*exec.Cmd) error
+}
+
+// newHookRun reads the command line. What it does not know it leaves alone.
+func (a *app) newHookRun(args []string) *hookRun {
+	h := &hookRun{app: a, begun: time.Now(), background: startDetached}
+	for i := 0; i < len(args); i++ {
+		name, value, has := strings.Cut(args[i], "=")
+		next := func() string {
+			if !has && i+1 < len(args) {
+				i++
+				value = args[i]
+			}
+			return value
+		}
+		switch name {
+		case "--db":
+			a.database = next()
+		case "--continue":
+			h.goOn = true
+		case "--all":
+			h.all = true
+		case "--transcript":
+			h.sessions = append(h.sessions, next())
+		default:
+			if h.host == "" && !strings.HasPrefix(name, "-") {
+				h.host = args[i]
+			}
+		}
+	}
+	return h
+}
+
+// The most that a run may take: hosts kill what takes longer than they allow.
+const (
+	hookTime     = 8 * time.Second
+	continueTime = 30 * time.Minute
+)
+
+func (h *hookRun) run(ctx context.Context) {
+	if os.Getenv(childGuard) != "" && !h.goOn {
+		return // an agent that lcm itself started
+	}
+	limit := hookTime
+	if h.goOn {
+		limit = continueTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var err error
+	if h.goOn {
+		err = h.rest(ctx)
+	} else {
+		err = h.answer(ctx)
+	}
+	if err != nil {
+		h.log(err)
+	}
+}
+
+// end keeps a defect of lcm from becoming the host's.
+func (h *hookRun) end() {
+	if r := recover(); r != nil {
+		h.log(fmt.Errorf("%v\n%s", r, debug.Stack()))
+	}
+}
+
+// open opens the database for what is repeated if it is lost: the transcript
+// is still there. The search index is left to the process in the background.
+func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
+	cfg, err := h.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	h.path = cfg.Storage.DatabasePath
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: hookTime / 2, Relaxed: true, DeferIndex: true, Log: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	ar, err := assembleArchive(cfg, db, log)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	m, err := machine()
+	if err != nil {
+		return nil, nil, errors.Join(err, ar.close(ctx))
+	}
+	feed, err := hosts.New(ar.engine, all.Hosts(), m, hosts.Options{Log: log})
+	if err != nil {
+		return nil, nil, errors.Join(err, ar.close(ctx))
+	}
+	return ar, feed, nil
+}
+
+// answer handles the event on standard input.
+func (h *hookRun) answer(ctx context.Context) (err error) {
+	e, err := hook.Parse(h.host, h.in)
+	if err != nil {
+		return err
+	}
+	ar, feed, err := h.open(ctx)
+	if err != nil {
+		return err
+	}
+	handler := hook.Handler{Feed: feed, Record: ar.db, Project: project.Of, Clock: time.Now}
+	answer, err := handler.Handle(ctx, e)
+	if out, e := answer.JSON(); e != nil {
+		err = errors.Join(err, e)
+	} else if len(out) > 0 {
+		_, e := h.out.Write(out)
+		err = errors.Join(err, e)
+	}
+	err = errors.Join(err, ar.close(ctx))
+	if !answer.Rest.Empty() {
+		err = errors.Join(err, h.leave(answer.Rest))
+	}
+	return err
+}
+
+// leave starts a process that outlives this one to do the rest.
+func (h *hookRun) leave(r hook.Rest) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	args := []string{"hook", h.host, "--continue", "--db", h.path}
+	if r.All {
+		args = append(args, "--all")
+	}
+	for _, t := range r.Transcripts {
+		args = append(args, "--transcript", t.Path+"\n"+t.Session)
+	}
+	c := exec.Command(self, args...)
+	c.Env = append(os.Environ(), childGuard+"=1")
+	if err := h.background(c); err != nil {
+		return fmt.Errorf("go on in the background: %w", err)
+	}
+	return nil
+}
+
+// rest does what a hook left.
+func (h *hookRun) rest(ctx context.Context) (err error) {
+	ar, feed, err := h.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ar.close(ctx)) }()
+	for _, s := range h.sessions {
+		path, session, _ := strings.Cut(s, "\n")
+		t, e := feed.Locate(ctx, h.host, path, session)
+		if e == nil {
+			_, e = feed.CatchUp(ctx, t, hosts.Limits{})
+		}
+		err = errors.Join(err, e)
+	}
+	if h.all {
+		_, e := feed.All(ctx, hosts.Filter{Hosts: []string{h.host}}, nil)
+		err = errors.Join(err, e)
+	}
+	return errors.Join(err, ar.db.Reindex(ctx))
+}
+
+// hookLogSize is how much is kept of what went wrong.
+const hookLogSize = 64 << 10
+
+// hookLog is where hooks write what they could not tell anybody.
+func hookLog(database string) string { return filepath.Join(filepath.Dir(database), "hook-errors.log") }
+
+// log notes what went wrong where `lcm doctor` finds it. There is nobody to
+// tell if that fails too.
+func (h *hookRun) log(problem error) {
+	path := h.path
+	if path == "" {
+		cfg, err := h.settings()
+		if err != nil {
+			return
+		}
+		path = cfg.Storage.DatabasePath
+	}
+	path = hookLog(path)
+	if info, err := os.Stat(path); err == nil && info.Size() > hookLogSize {
+		_ = os.Rename(path, path+".old")
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error()))
+}

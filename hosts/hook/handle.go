@@ -1,0 +1,195 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/hosts"
+	"github.com/lossless-context/lcm/hosts/brief"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+)
+
+// Feed is what a handler needs of [hosts.Feed].
+type Feed interface {
+	Locate(ctx context.Context, host, path, session string) (hosts.Transcript, error)
+	CatchUp(ctx context.Context, t hosts.Transcript, l hosts.Limits) (hosts.Report, error)
+}
+
+// Record is what a handler needs of a store.
+type Record interface {
+	store.Reader
+	store.State
+}
+
+// Handler answers events.
+type Handler struct {
+	Feed   Feed
+	Record Record
+	// Project says which project a directory belongs to.
+	Project func(dir string) (store.Project, error)
+	// Clock tells the time.
+	Clock func() time.Time
+}
+
+// Bounds of what is done while a host waits. A session that has just been
+// compacted needs its record more than it needs speed.
+var (
+	quick   = hosts.Limits{Bytes: 256 << 10, Time: 30 * time.Millisecond}
+	patient = hosts.Limits{Bytes: 32 << 20, Time: 2 * time.Second}
+)
+
+// sealEvery is how many messages are stored between two times that the search
+// index is brought up to date; searches are complete in between.
+const sealEvery = 1000
+
+// Answer is what is to be said to the host, and what is left to do.
+type Answer struct {
+	// Context is the block for the session, or "".
+	Context string
+	// Rest is what a process that outlives the hook should go on with.
+	Rest Rest
+}
+
+// Rest is work that is left.
+type Rest struct {
+	// Transcripts are not read to their end.
+	Transcripts []hosts.Transcript
+	// All says that other sessions of the host may have something new.
+	All bool
+	// Index says that the search index is behind.
+	Index bool
+}
+
+// Empty reports whether nothing is left.
+func (r Rest) Empty() bool { return len(r.Transcripts) == 0 && !r.All && !r.Index }
+
+// limits are what the hosts take of a block.
+type limits struct{ characters, tokens int }
+
+var limitsOf = map[string]limits{
+	"claude": {characters: brief.DefaultLimit},
+	"codex":  {characters: brief.DefaultLimit, tokens: 2_400}, // of 2,500; the count is an estimate
+}
+
+// Handle does what an event asks for. The answer is good even where an error
+// says that something went wrong.
+func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
+	var a Answer
+	limit := quick
+	if e.Name == SessionStart && e.Source == "compact" || e.Name == PreCompact {
+		limit = patient
+	}
+	problems := []error{h.ingest(ctx, e, limit, &a)}
+	switch e.Name {
+	case PreCompact, PostCompact:
+		problems = append(problems, h.forget(ctx, e))
+	case SessionStart:
+		a.Rest.All = e.Source != "compact"
+		if !e.InAgent {
+			block, err := h.block(ctx, e)
+			a.Context = block
+			problems = append(problems, err)
+		}
+	}
+	err := errors.Join(problems...)
+	return a, errors.Join(err, h.note(ctx, e, err))
+}
+
+// ingest stores what is new in the transcripts of an event.
+func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer) error {
+	paths := []string{e.Transcript}
+	if e.Agent != "" {
+		paths = append(paths, e.Agent)
+	}
+	stored := 0
+	var problems []error
+	for i, path := range paths {
+		session := e.Session
+		if i > 0 {
+			session = "" // the sub-agent's is told by its path alone
+		}
+		t, err := h.Feed.Locate(ctx, e.Host, path, session)
+		if errors.Is(err, hosts.ErrNoTranscript) {
+			continue // nothing has been written yet
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		r, err := h.Feed.CatchUp(ctx, t, l)
+		stored += r.New
+		if !r.Complete && !r.Busy && r.Ignored == "" && err == nil {
+			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
+		}
+		problems = append(problems, err)
+	}
+	if stored > 0 {
+		due, err := h.count(ctx, stored)
+		a.Rest.Index = due
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+// block is what a starting session is told, or "" if it knows it.
+func (h *Handler) block(ctx context.Context, e Event) (string, error) {
+	shown, err := h.shown(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	own := e.Source == "compact" || shown.Compacted
+	if !own && !shown.At.IsZero() && e.Source != "clear" {
+		return "", nil
+	}
+	in, err := h.Project(e.Dir)
+	if err != nil {
+		return "", fmt.Errorf("find the project: %w", err)
+	}
+	b, err := brief.Of(ctx, h.Record, brief.Options{Project: in, Session: key(e), Own: own})
+	if err != nil {
+		return "", err
+	}
+	text := fit(b, e.Host)
+	if text == "" {
+		return "", nil
+	}
+	return text, h.remember(ctx, e, b.Work.Conversation.ID)
+}
+
+// fit renders a brief within what a host takes.
+func fit(b brief.Brief, host string) string {
+	l, ok := limitsOf[host]
+	if !ok {
+		l = limits{characters: brief.DefaultLimit}
+	}
+	for n := l.characters; ; n = n * 9 / 10 {
+		text := b.Block(n)
+		if text == "" || l.tokens == 0 || llms.Estimate.Count(text) <= l.tokens {
+			return text
+		}
+	}
+}
+
+func key(e Event) string { return hosts.Transcript{Host: e.Host, Session: e.Session}.Key() }
+
+// JSON is what the host is told on its standard input's other end: nothing, or
+// the context in the form that Claude Code, Codex and lcm's plugin for
+// opencode read.
+func (a Answer) JSON() ([]byte, error) {
+	if a.Context == "" {
+		return nil, nil
+	}
+	var out struct {
+		Specific struct {
+			Event   string `json:"hookEventName"`
+			Context string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	out.Specific.Event, out.Specific.Context = SessionStart, a.Context
+	data, err := json.Marshal(out)
+	return append(data, '\n'), err
+}

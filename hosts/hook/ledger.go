@@ -1,0 +1,134 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// The spaces of the store's state that hooks use.
+const (
+	shownSpace = "hooks.shown" // by session: what it was shown
+	firedSpace = "hooks.fired" // by host and event: when it last happened
+	countSpace = "hooks.count" // how much was stored since the index was sealed
+)
+
+// memory is how long it is remembered what a session was shown.
+const memory = 60 * 24 * time.Hour
+
+// ledger is what a session was shown.
+type ledger struct {
+	At           time.Time            `json:"at,omitzero"`
+	Conversation store.ConversationID `json:"conversation,omitempty"`
+	// Compacted says that the session has forgotten it since.
+	Compacted bool `json:"compacted,omitempty"`
+}
+
+func (h *Handler) shown(ctx context.Context, e Event) (ledger, error) {
+	var l ledger
+	_, err := h.get(ctx, shownSpace, key(e), &l)
+	return l, err
+}
+
+func (h *Handler) remember(ctx context.Context, e Event, about store.ConversationID) error {
+	return h.put(ctx, shownSpace, key(e), ledger{At: h.Clock(), Conversation: about}, h.Clock().Add(memory))
+}
+
+func (h *Handler) forget(ctx context.Context, e Event) error {
+	return h.put(ctx, shownSpace, key(e), ledger{Compacted: true}, h.Clock().Add(memory))
+}
+
+// Fired is when an event last happened, and what went wrong then.
+type Fired struct {
+	Host    string    `json:"-"`
+	Event   string    `json:"-"`
+	At      time.Time `json:"at"`
+	Session string    `json:"session,omitempty"`
+	Problem string    `json:"problem,omitempty"`
+}
+
+// note keeps when an event happened, for `lcm doctor`.
+func (h *Handler) note(ctx context.Context, e Event, problem error) error {
+	f := Fired{At: h.Clock(), Session: e.Session}
+	if problem != nil {
+		f.Problem = problem.Error()
+	}
+	return h.put(ctx, firedSpace, e.Host+"/"+e.Name, f, time.Time{})
+}
+
+// Noted lists the events that happened, by host and name.
+func Noted(ctx context.Context, s store.State) ([]Fired, error) {
+	values, err := s.List(ctx, firedSpace)
+	if err != nil {
+		return nil, fmt.Errorf("read when hooks ran: %w", err)
+	}
+	var all []Fired
+	for _, v := range values {
+		var f Fired
+		if err := json.Unmarshal(v.Data, &f); err != nil {
+			return nil, fmt.Errorf("read when hooks ran: %s: %w", v.Key, err)
+		}
+		f.Host, f.Event, _ = strings.Cut(v.Key, "/")
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// count adds to what was stored since the search index was last brought up to
+// date, and says whether that is due.
+func (h *Handler) count(ctx context.Context, stored int) (due bool, err error) {
+	n := 0
+	if _, err := h.get(ctx, countSpace, "messages", &n); err != nil {
+		return false, err
+	}
+	if n += stored; n >= sealEvery {
+		n, due = 0, true
+	}
+	return due, h.put(ctx, countSpace, "messages", n, time.Time{})
+}
+
+// get reads a value; one that is not there leaves to as it is.
+func (h *Handler) get(ctx context.Context, space, key string, to any) (version int64, err error) {
+	v, err := h.Record.Get(ctx, space, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the state of hooks: %w", err)
+	}
+	if err := json.Unmarshal(v.Data, to); err != nil {
+		return 0, fmt.Errorf("read the state of hooks: %s: %w", key, err)
+	}
+	return v.Version, nil
+}
+
+// put writes a value. Of two hooks that write at the same moment the last one
+// counts: neither knows more than the other.
+func (h *Handler) put(ctx context.Context, space, key string, value any, expires time.Time) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write the state of hooks: %w", err)
+	}
+	const tries = 4
+	for range tries {
+		version := int64(0)
+		switch v, getErr := h.Record.Get(ctx, space, key); {
+		case getErr == nil:
+			version = v.Version
+		case !errors.Is(getErr, store.ErrNotFound):
+			return fmt.Errorf("write the state of hooks: %w", getErr)
+		}
+		if _, err = h.Record.Put(ctx, space, key, data, version, expires); !errors.Is(err, store.ErrConflict) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write the state of hooks: %w", err)
+	}
+	return nil
+}
