@@ -7,7 +7,7 @@ import (
 
 // Costs that decide whether one more list is worth decoding: reading the texts
 // of a block costs about as much as decoding this many entries.
-const blockCost = 8000
+const blockCost = 16000
 
 // maxLookups bounds the grams of one conjunction that are looked up; a long
 // literal has far more than are needed to find it.

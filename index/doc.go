@@ -13,7 +13,7 @@
 //     that a search inside one conversation skips the rest and knows how rare a
 //     word is there;
 //   - trigrams: the three-byte sequences of the case-folded text, with the blocks
-//     (about a kilobyte of consecutive documents) in which each occurs. The
+//     (about two kilobytes of consecutive documents) in which each occurs. The
 //     trigrams that a regular expression requires choose the blocks that are read.
 //
 // # What it promises

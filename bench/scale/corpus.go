@@ -2,6 +2,8 @@ package scale
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -10,13 +12,6 @@ import (
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/summary"
 )
-
-var words = strings.Fields(`the of to and in is that for it with as was on be at by this had not are but from or have an they
-	which one you were all her she there would their we him been has when who will no more if out so up said what its about than
-	into them can only other time new some could these two may first then do any like my now over such our man me even most made
-	after also well many must through years where much your way down should because long each just state those people too
-	server client request response error timeout retry queue worker token buffer parser index table column record message
-	session context budget summary branch commit deploy release config secret cache lock thread channel socket stream batch`)
 
 // message returns the n-th message of the corpus. Four make a round: a
 // question, a tool call, its result and an answer.
@@ -33,7 +28,7 @@ func message(n int) llms.Message {
 			Arguments: fmt.Sprintf(`{"path":"internal/%s/%s_%d.go","from":%d,"to":%d}`, pick(rng), pick(rng), rng.IntN(1000), rng.IntN(500), 500+rng.IntN(500)),
 		})
 	case 2:
-		m = llms.Result(fmt.Sprintf("call_%08d", round), "read_file", code(rng, 480), rng.IntN(20) == 0)
+		m = llms.Result(fmt.Sprintf("call_%08d", round), "read_file", output(rng, 460), rng.IntN(20) == 0)
 	default:
 		m = llms.Assistant(prose(rng, 400))
 	}
@@ -45,61 +40,67 @@ func message(n int) llms.Message {
 	return m
 }
 
+// digest names the corpus.
+func digest() string {
+	h := sha256.New()
+	for n := range 1000 {
+		fmt.Fprintln(h, message(n).SearchText())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:4])
+}
+
 var chinese = strings.Fields("配置文件 数据库迁移 连接超时 部署失败 缓存命中率 重试次数 订单服务 日志级别 内存泄漏 索引重建 回滚版本 限流阈值")
 
-var syllables = strings.Fields(`con ter in re de pro per com ment tion ing er ly est an ar al en or el ma ta la ra na sa ca
-	pa da ba mi ti li ri ni si ci di bi mo to lo ro no so co po do bo mu tu lu ru nu su cu du bu ver ser tic ous ive ble`)
-
-// rarer are the words that a vocabulary has beside the common ones.
-var rarer = func() []string {
-	rng := rand.New(rand.NewPCG(20, 26))
-	all := make([]string, 20_000)
-	for i := range all {
-		for range 2 + rng.IntN(3) {
-			all[i] += pickFrom(rng, syllables)
-		}
-	}
-	return all
-}()
-
-// pick takes a word: every other one is common.
+// pick takes a word: every other one is a word of the session, as often as it
+// occurs there.
 func pick(rng *rand.Rand) string {
+	m := session()
 	if rng.IntN(2) == 0 {
-		return pickFrom(rng, words)
+		return pickFrom(rng, m.plain)
 	}
-	// Squaring favours the front of the list, as use does.
-	r := rng.Float64()
-	return rarer[int(r*r*float64(len(rarer)))]
+	return m.rare(rng)
 }
 
 func pickFrom(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }
 
-// prose writes sentences of about n characters.
+// prose writes about n characters as they are said: a walk through the words
+// of the session, each followed by one that follows it there, with rarer words,
+// identifiers, numbers and paths among them.
 func prose(rng *rand.Rand, n int) string {
+	m := session()
 	var b strings.Builder
+	at := rng.IntN(len(m.words))
 	for b.Len() < n {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(pick(rng))
-		switch rng.IntN(16) {
-		case 0:
-			b.WriteByte('.')
-		case 1:
+		b.WriteString(m.words[at])
+		switch rng.IntN(24) {
+		case 0, 1, 2:
+			b.WriteString(" " + m.rare(rng))
+		case 3:
 			fmt.Fprintf(&b, " %d", rng.IntN(100_000))
-		case 2:
+		case 4:
 			fmt.Fprintf(&b, " %s/%s.go:%d", pick(rng), pick(rng), rng.IntN(900))
+		case 5:
+			fmt.Fprintf(&b, " `%s_%s`", pick(rng), pick(rng))
 		}
+		next := m.after[m.words[at]]
+		at = next[rng.IntN(len(next))]
 	}
 	b.WriteByte('.')
 	return b.String()
 }
 
-// code writes numbered lines of about n characters.
-func code(rng *rand.Rand, n int) string {
+// output writes about n characters as tools do: a numbered line of code, then
+// lines of the session's tool output from some place on, with other numbers.
+func output(rng *rand.Rand, n int) string {
+	m := session()
 	var b strings.Builder
-	for line := 1; b.Len() < n; line++ {
-		fmt.Fprintf(&b, "%4d\t%s_%s(%s, 0x%x)\n", line, pick(rng), pick(rng), pick(rng), rng.Uint32())
+	fmt.Fprintf(&b, "%4d\t%s_%s(%s, 0x%08x)\n", 1+rng.IntN(400), pick(rng), pick(rng), pick(rng), rng.Uint32())
+	for at := rng.IntN(len(m.lines)); b.Len() < n; at = (at + 1) % len(m.lines) {
+		b.WriteString(renumber(rng, m.lines[at]))
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

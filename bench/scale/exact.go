@@ -25,6 +25,7 @@ const newest = 50
 func (b *bench) exact(ctx context.Context, texts []text) error {
 	rng := rand.New(rand.NewPCG(10, 10))
 	for n := range compared {
+		b.Progress(fmt.Sprintf("%d messages in %d conversations: %d of %d expressions are found as by a loop", b.Messages, b.Conversations, n, compared))
 		re := regexp.MustCompile(b.expression(rng, n))
 		want := matchAll(re, texts).ids
 		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: re.String(), Limit: newest, CountTo: 1 << 40, Echo: true})

@@ -127,9 +127,13 @@ func (l *lane) follow(ctx context.Context, least int64) error {
 	}
 }
 
-// bulk is how many documents a segment of a long backlog holds: as many as a
-// first merge would bring together.
-const bulk = 12 * index.SealDocs
+// backlogged is how many documents make a backlog, which is built into few
+// large segments, on all cores, and bulk how many of them such a segment holds
+// at most: as many as a first merge would bring together.
+const (
+	backlogged = 4 * index.SealDocs
+	bulk       = 12 * index.SealDocs
+)
 
 // seal builds segments of the documents past the watermark, those of a long
 // backlog on all cores. more says that others may be due.
@@ -185,8 +189,9 @@ func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, ru
 				return err
 			}
 			size, most := index.SealDocs, 1
-			if last-after >= bulk {
-				size, most = bulk, runtime.GOMAXPROCS(0)
+			if last-after >= backlogged {
+				most = runtime.GOMAXPROCS(0)
+				size = int(min(bulk, max(backlogged, (last-after+int64(most)-1)/int64(most))))
 			}
 			for from := after; len(runs) < most && last-from >= least; {
 				docs, _, err := l.read(c, from, size)
