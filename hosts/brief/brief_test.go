@@ -67,7 +67,9 @@ func of(t testing.TB, e *lcm.Engine, o brief.Options) brief.Brief {
 // TestSample shows what becomes of several days of work.
 func TestSample(t *testing.T) {
 	e := engine(t)
-	tell(t, e, "s", sample.Messages()[:330]...)
+	if err := e.Session("s", lcm.InProject(here)).Append(t.Context(), sample.Messages()[:330]...); err != nil {
+		t.Fatal(err)
+	}
 	got := of(t, e, brief.Options{}).Block(brief.DefaultLimit)
 	golden := filepath.Join("testdata", "sample.txt")
 	if *update {
