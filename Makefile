@@ -20,10 +20,10 @@ LDFLAGS = -s -w -X main.version=$(VERSION)
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz torture soak audit bench dist generate clean
+.PHONY: help run build test race lint fuzz torture soak audit bench dist generate clean e2e
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Build lcm and run its guided demonstration
 	bin/lcm demo
@@ -43,6 +43,9 @@ lint: ## Check formatting, vet and staticcheck
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+
+e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
+	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e
 
 fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
 	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" sh scripts/fuzz.sh

@@ -85,6 +85,9 @@ func (s *Server) Handler(o HTTPOptions) http.Handler {
 	mux.Handle(Path, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
 		Logger:         s.config.Log,
 		SessionTimeout: 30 * time.Minute,
+		// A client whose connection breaks gets the rest of its answer when it
+		// comes back.
+		EventStore: mcp.NewMemoryEventStore(nil),
 		// Who may ask is checked below, for every address.
 		DisableLocalhostProtection: true,
 	}))

@@ -86,6 +86,8 @@ var Table = []Rule{
 	{Package: "cmd/lcm/...", Layer: 7, Also: []string{"sample", "bench/..."}, For: []string{}},
 
 	{Package: "internal/faulttest", Layer: 7, For: []string{}},
+	{Package: "e2e", Layer: 7, Also: []string{"sample"}, For: []string{}},
+
 	{Package: "internal/archtest", Layer: 7, Only: []string{}, For: []string{}},
 }
 

@@ -1,0 +1,104 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// root is the directory of the module.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// buildLCM builds the program as it is shipped and returns its path.
+func buildLCM(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lcm")
+	c := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/lcm")
+	c.Dir = root(t)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("build lcm: %v\n%s", err, out)
+	}
+	return path
+}
+
+// npmInstall installs what a manifest names, once, and returns the directory
+// with node_modules. Install scripts are not run, and there is no lock file,
+// which would name the registry of whoever wrote it.
+func npmInstall(t testing.TB, manifest string) string {
+	t.Helper()
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("npm is not installed")
+	}
+	raw, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(raw)
+	dir, err := filepath.Abs(filepath.Join("cache", hex.EncodeToString(sum[:6])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := filepath.Join(dir, "installed")
+	if _, err := os.Stat(done); err == nil {
+		return dir
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("npm install: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(done, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// node returns the Node.js that came with a manifest, else the machine's.
+func node(t testing.TB, dir string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "node_modules", "node-*", "bin", "node"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) > 0 {
+		return found[0]
+	}
+	path, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("Node.js is not installed")
+	}
+	return path
+}
+
+// run runs a program and returns what it printed.
+func run(t testing.TB, c *exec.Cmd) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err = c.Run()
+	return out.String(), errs.String(), err
+}
