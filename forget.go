@@ -1,7 +1,15 @@
 package lcm
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
 	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -21,3 +29,246 @@ func (e *Engine) Ignored(key string, in store.Project) error {
 // Ignored returns an error that wraps [ingest.ErrIgnored] if the session is
 // never to be stored. Everything that would write to it returns the same.
 func (s *Session) Ignored() error { return s.engine.Ignored(s.open.Key, s.open.Project) }
+
+// forgotten answers for messages all of which were erased before, where the
+// session has no conversation that they could go to: none is made for them.
+func (s *Session) forgotten(ctx context.Context, ms []ingest.Input) ([]store.Appended, error) {
+	s.mu.Lock()
+	open := s.conv != 0
+	s.mu.Unlock()
+	if open || len(ms) == 0 {
+		return nil, nil
+	}
+	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, ms)
+	if err != nil || gone == nil || slices.Contains(gone, false) {
+		return nil, err
+	}
+	active, err := s.engine.store.Conversations(ctx, store.ConversationQuery{Key: s.open.Key, ActiveOnly: true, Limit: 1})
+	if err != nil || len(active) > 0 {
+		return nil, err
+	}
+	all := make([]store.Appended, len(ms))
+	for i := range all {
+		all[i] = store.Appended{Existed: true, Forgotten: true}
+	}
+	return all, nil
+}
+
+// Forget says what is to be forgotten. The conditions narrow each other down;
+// conversations without any other condition go whole, with those of their
+// sub-agents.
+type Forget struct {
+	Conversations []store.ConversationID // none: all of them
+	Messages      []store.MessageID      // these, and nothing else
+	Since         time.Time              // said then or later
+	Before        time.Time              // said before
+	Pattern       string                 // what they say, as for a search
+	Mode          store.Mode             // of the pattern; empty is a regular expression
+	Cause         string                 // "forget" if empty
+}
+
+// Order makes an order for [Engine.Erase] of it. A regular expression is held
+// against everything that is kept of a message, its original record included.
+func (e *Engine) Order(ctx context.Context, f Forget) (store.Erasure, error) {
+	order := store.Erasure{Cause: f.Cause}
+	if order.Cause == "" {
+		order.Cause = "forget"
+	}
+	timed := !f.Since.IsZero() || !f.Before.IsZero()
+	switch {
+	case f.Messages != nil:
+		order.Messages = f.Messages
+		return order, nil
+	case f.Pattern == "" && !timed && len(f.Conversations) == 0:
+		return order, errors.New("nothing was named that is to be forgotten: want conversations, messages, a time or a pattern")
+	case f.Pattern == "" && !timed:
+		var err error
+		order.Conversations, err = e.withSubAgents(ctx, f.Conversations)
+		return order, err
+	case f.Pattern != "" && f.Mode == store.FullText:
+		var err error
+		order.Messages, err = e.matching(ctx, f)
+		return order, err
+	}
+	var re *regexp.Regexp
+	if f.Pattern != "" {
+		var err error
+		if re, err = regexp.Compile(f.Pattern); err != nil {
+			return order, fmt.Errorf("the pattern: %w", err)
+		}
+		order.Quotes = re.MatchString
+	}
+	var err error
+	order.Messages, err = e.scan(ctx, f, re)
+	return order, err
+}
+
+// withSubAgents adds the conversations that were begun by those given.
+func (e *Engine) withSubAgents(ctx context.Context, ids []store.ConversationID) ([]store.ConversationID, error) {
+	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.Clone(ids)
+	for i := 0; i < len(ids); i++ {
+		for _, c := range all {
+			if c.Parent == ids[i] && !slices.Contains(ids, c.ID) {
+				ids = append(ids, c.ID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// matching lists the messages that have the words of a query.
+func (e *Engine) matching(ctx context.Context, f Forget) ([]store.MessageID, error) {
+	q := store.Search{
+		Mode: store.FullText, Pattern: f.Pattern, Conversations: f.Conversations, Since: f.Since, Before: f.Before,
+		Echo: true, Sort: store.ByRecency, Limit: 1000,
+	}
+	var ids []store.MessageID
+	for {
+		found, err := e.store.Search(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found.Hits {
+			if !h.Beside {
+				ids = append(ids, h.Message)
+			}
+		}
+		if found.Unfinished {
+			return nil, fmt.Errorf("looking for what matches: %w", context.DeadlineExceeded)
+		}
+		if found.Next == nil {
+			return ids, nil
+		}
+		q.After = *found.Next
+	}
+}
+
+// scan lists the messages of a time that match an expression. It reads the
+// records: they may say more than what is searched of them.
+func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]store.MessageID, error) {
+	in := f.Conversations
+	if in == nil {
+		all, err := e.store.Conversations(ctx, store.ConversationQuery{})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			in = append(in, c.ID)
+		}
+	}
+	var ids []store.MessageID
+	for _, id := range in {
+		for m, err := range e.store.Messages(ctx, store.MessageQuery{Conversation: id}) {
+			if err != nil {
+				return nil, err
+			}
+			if m.Body.Time.Before(f.Since) || !f.Before.IsZero() && !m.Body.Time.Before(f.Before) {
+				continue
+			}
+			matches := re == nil
+			if !matches {
+				if matches, err = e.says(ctx, m, re); err != nil {
+					return nil, err
+				}
+			}
+			if matches {
+				ids = append(ids, m.ID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// says reports whether anything that is kept of a message matches.
+func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (bool, error) {
+	record, err := e.store.Record(ctx, m.ID)
+	if err != nil {
+		return false, err
+	}
+	found := re.Match(record) || re.MatchString(m.Native)
+	redact.Strings(record, func(text []byte) { found = found || re.Match(text) })
+	if found {
+		return true, nil
+	}
+	text, err := e.store.Text(ctx, store.Node{Message: m.ID})
+	return re.Match(text), err
+}
+
+// Weigh says what an order would erase, and changes nothing.
+func (e *Engine) Weigh(ctx context.Context, order store.Erasure) (store.Erased, error) {
+	return e.store.Weigh(ctx, order)
+}
+
+// Erase carries an order out: what it names is gone from the record and from
+// everything that was made of it, and summaries are written anew without it.
+// Should it be cut off, [Engine.FinishErasing] goes on from there. progress is
+// told what is being done; nil is fine.
+func (e *Engine) Erase(ctx context.Context, order store.Erasure, progress func(doing string)) (store.Erased, error) {
+	weighed, err := e.store.Weigh(ctx, order)
+	if err != nil {
+		return weighed, err
+	}
+	tell(progress, "waiting for compaction")
+	for _, id := range weighed.Affected {
+		release, err := e.runner.Hold(ctx, id)
+		if err != nil {
+			return store.Erased{}, err
+		}
+		defer release()
+	}
+	tell(progress, "erasing")
+	done, err := e.store.Erase(ctx, order)
+	if err != nil {
+		return done, err
+	}
+	return done, e.FinishErasing(ctx, progress)
+}
+
+// FinishErasing completes what an erasure left to be done: summaries that lost
+// their text are written anew from what is left, the search index is built
+// again, and free space and logs are overwritten. Without an unfinished
+// erasure it does nothing.
+func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string)) error {
+	all, err := e.store.Tombstones(ctx)
+	if err != nil || !slices.ContainsFunc(all, func(t store.Tombstone) bool { return !t.Finished }) {
+		return err
+	}
+	unworded, err := e.store.Unworded(ctx)
+	if err != nil {
+		return err
+	}
+	in := map[store.ConversationID][]store.SummaryID{}
+	var order []store.ConversationID
+	for _, s := range unworded {
+		if in[s.Conversation] == nil {
+			order = append(order, s.Conversation)
+		}
+		in[s.Conversation] = append(in[s.Conversation], s.ID)
+	}
+	// A fork's summaries may be made of its origin's, which was there before.
+	slices.Sort(order)
+	tell(progress, "writing summaries anew")
+	for _, id := range order {
+		if _, err := e.runner.Remake(ctx, id, in[id]); err != nil {
+			return err
+		}
+	}
+	if ix, ok := e.store.(interface{ Reindex(context.Context) error }); ok {
+		tell(progress, "building the search index")
+		if err := ix.Reindex(ctx); err != nil {
+			return err
+		}
+	}
+	tell(progress, "overwriting free space")
+	return e.store.Scrub(ctx)
+}
+
+func tell(progress func(string), doing string) {
+	if progress != nil {
+		progress(doing)
+	}
+}

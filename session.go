@@ -127,6 +127,9 @@ func (s *Session) Append(ctx context.Context, ms ...llms.Message) error {
 // AppendInputs is Append for messages with flags, and tells the numbers that
 // the messages were given.
 func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]store.Appended, error) {
+	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
+		return all, err
+	}
 	var done ingest.Stored
 	err := s.onActive(ctx, func(id store.ConversationID) (err error) {
 		done, err = s.engine.ingest.Append(ctx, id, ms...)
@@ -155,8 +158,12 @@ func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...S
 		o(&full)
 	}
 	var done ingest.Synced
+	ms := ingest.Messages(history...)
+	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
+		return ingest.Synced{Existing: len(all)}, err
+	}
 	err := s.onActive(ctx, func(id store.ConversationID) (err error) {
-		done, err = s.engine.ingest.Sync(ctx, id, ingest.Messages(history...), full)
+		done, err = s.engine.ingest.Sync(ctx, id, ms, full)
 		return err
 	})
 	if err == nil {

@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
@@ -37,6 +38,7 @@ const DefaultThreshold = 25_000
 type Store interface {
 	store.Reader
 	Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error
+	Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error)
 }
 
 // Ingester stores messages.

@@ -21,7 +21,7 @@ func (in *Ingester) scopes(ctx context.Context, c store.Conversation) ([]scope, 
 	seen := map[store.ConversationID]bool{c.ID: true}
 	var forks []store.Message // where the forks on the way left their origins
 	for c.ForkedFrom != 0 && !seen[c.ForkedFrom] {
-		at, err := collect(in.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{c.ForkedAt}}))
+		at, err := collect(in.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{c.ForkedAt}, Erased: true}))
 		if err != nil {
 			return nil, err
 		}

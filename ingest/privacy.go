@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/redact"
@@ -80,3 +82,30 @@ type Option func(*Ingester)
 
 // WithPrivacy keeps out of the record what p says.
 func WithPrivacy(p Privacy) Option { return func(in *Ingester) { in.privacy = p } }
+
+// Forgotten says which messages were erased from the session with this key on
+// the user's order, and would not be stored again; nil says that none were.
+func (in *Ingester) Forgotten(ctx context.Context, key string, ms []Input) ([]bool, error) {
+	return in.store.Forgotten(ctx, key, func(yield func(store.Fingerprint) bool) {
+		for _, m := range ms {
+			if !yield(store.Fingerprint{Native: m.ID, Said: m.Time, SHA256: recordSum(m.Message)}) {
+				return
+			}
+		}
+	})
+}
+
+// remembered leaves out what was erased.
+func (in *Ingester) remembered(ctx context.Context, key string, history []Input) ([]Input, error) {
+	gone, err := in.Forgotten(ctx, key, history)
+	if err != nil || !slices.Contains(gone, true) {
+		return history, err
+	}
+	var left []Input
+	for i, m := range history {
+		if !gone[i] {
+			left = append(left, m)
+		}
+	}
+	return left, nil
+}

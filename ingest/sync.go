@@ -11,7 +11,7 @@ import (
 // Synced says what Sync did.
 type Synced struct {
 	Stored   []store.Appended // what was new, in order
-	Existing int              // how many messages were there already
+	Existing int              // how many messages were there already, or had been erased
 	// Rewound is set if the history leaves the stored one at an earlier
 	// message, or goes back to a branch that was left: what came after that
 	// message is kept as a branch.
@@ -89,11 +89,16 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 	if err := in.privacy.Ignored(conv.Key, conv.Project); err != nil {
 		return Synced{}, err
 	}
+	said := len(history)
+	if history, err = in.remembered(ctx, conv.Key, history); err != nil {
+		return Synced{}, err
+	}
 	p, err := in.plan(ctx, conv, history, t)
 	if err != nil {
 		return Synced{}, err
 	}
 	outside, fresh, done := p.sort()
+	done.Existing += said - len(history)
 	back, err := p.back(ctx)
 	if err != nil {
 		return Synced{}, err

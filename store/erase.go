@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"time"
 )
 
@@ -36,9 +37,10 @@ type Eraser interface {
 	// Lift removes a tombstone: what it kept out may be stored again.
 	Lift(ctx context.Context, id int64) error
 	// Forgotten says which of the messages were erased from the session with
-	// this key. A message with neither native id nor time is known by its
-	// record alone, as often as that was erased.
-	Forgotten(ctx context.Context, key string, ms []Fingerprint) ([]bool, error)
+	// this key; nil says that nothing was, and that nothing was looked at. A
+	// message with neither native id nor time is known by its record alone, as
+	// often as that was erased.
+	Forgotten(ctx context.Context, key string, ms iter.Seq[Fingerprint]) ([]bool, error)
 }
 
 // Erasure is an order to erase.
@@ -48,8 +50,8 @@ type Erasure struct {
 	Messages      []MessageID
 	Conversations []ConversationID
 	// Quotes reports whether a text quotes what is to be erased. It is asked
-	// about titles and small values of [State]; nil knows nothing beyond what
-	// the messages themselves say.
+	// about titles, small values of [State] and summaries; nil knows nothing
+	// beyond what the messages themselves say.
 	Quotes func(text string) bool
 	// Cause says who ordered it: "forget", "prune".
 	Cause string

@@ -23,6 +23,9 @@ func (e *erasing) findSummaries() error {
 	if err != nil {
 		return err
 	}
+	if err := e.findQuoting(); err != nil {
+		return err
+	}
 	for {
 		before := e.TotalChanges()
 		err := e.exec(`
@@ -47,6 +50,23 @@ func (e *erasing) findSummaries() error {
 			return nil
 		}
 	}
+}
+
+// findQuoting adds the summaries of the affected conversations that quote what
+// goes, or once did, whatever they were made from.
+func (e *erasing) findQuoting() error {
+	if e.order.Quotes == nil {
+		return nil
+	}
+	return e.query(`
+		SELECT num, body FROM summaries WHERE conversation IN (SELECT id FROM temp.touched)
+		UNION ALL SELECT r.summary, r.body FROM revisions r JOIN summaries s ON s.num = r.summary
+		WHERE s.conversation IN (SELECT id FROM temp.touched)`, func(s *sqlite3.Stmt) error {
+		if !e.order.Quotes(s.ColumnText(1)) {
+			return nil
+		}
+		return e.exec(`INSERT OR IGNORE INTO temp.unwording VALUES (?)`, s.ColumnInt64(0))
+	})
 }
 
 // moveBranches has kept branches that left the view after a message that goes

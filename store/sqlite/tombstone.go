@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -180,8 +181,8 @@ func (w *writer) forgot(m *store.NewMessage) (bool, error) {
 }
 
 // Forgotten implements [store.Eraser].
-func (db *DB) Forgotten(ctx context.Context, key string, ms []store.Fingerprint) ([]bool, error) {
-	out := make([]bool, len(ms))
+func (db *DB) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
+	var out []bool
 	err := db.withReader(ctx, func(c *conn) error {
 		return c.read(func() error {
 			r, err := c.refusal(key)
@@ -189,7 +190,7 @@ func (db *DB) Forgotten(ctx context.Context, key string, ms []store.Fingerprint)
 				return err
 			}
 			seen := map[store.Fingerprint]int{}
-			for i, f := range ms {
+			for f := range ms {
 				refused, weak, n, err := r.refuses(c, key, f)
 				if err != nil {
 					return err
@@ -198,7 +199,7 @@ func (db *DB) Forgotten(ctx context.Context, key string, ms []store.Fingerprint)
 					seen[f]++
 					refused = seen[f] <= n
 				}
-				out[i] = refused
+				out = append(out, refused)
 			}
 			return nil
 		})
