@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // GrepRequest is a search by pattern.
@@ -47,7 +48,7 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 		for err == nil && len(ids) > 0 {
 			part := ids[:min(size, len(ids))]
 			ids = ids[len(part):]
-			size = min(2*size, 4096)
+			size = min(2*size, 16*stretch)
 			var more bool
 			if more, err = req.part(ctx, part, fetch, yield, &res); err == nil && !more {
 				res.Complete = false
@@ -122,24 +123,38 @@ func (req GrepRequest) match(ctx context.Context, ids []int64, fetch Fetch) (hit
 	return hits, read, err
 }
 
-// matchApart gives each reader a stretch of the candidates.
+// stretch is how many candidates a reader takes at a time: enough to be read
+// in one sweep, few enough that no reader is left with much while others wait.
+const stretch = 512
+
+// matchApart has the readers take stretches of the candidates in turn.
 func (req GrepRequest) matchApart(ctx context.Context, ids []int64, fetch Fetch) (map[int64]bool, int, error) {
-	parts := slices.Collect(slices.Chunk(ids, (len(ids)+req.Readers-1)/req.Readers))
+	parts := slices.Collect(slices.Chunk(ids, stretch))
 	found := make([][]int64, len(parts))
 	counts, errs := make([]int, len(parts)), make([]error, len(parts))
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	for i, part := range parts {
+	for range min(req.Readers, len(parts)) {
 		wg.Go(func() {
-			texts := func(next func(int64, []byte) bool) error {
-				return fetch(ctx, part, func(id int64, text []byte) bool {
-					counts[i]++
-					return next(id, text)
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(parts) {
+					return
+				}
+				texts := func(next func(int64, []byte) bool) error {
+					return fetch(ctx, parts[i], func(id int64, text []byte) bool {
+						counts[i]++
+						return next(id, text)
+					})
+				}
+				errs[i] = req.Pattern.direct(ctx, texts, func(id int64, _ []byte) bool {
+					found[i] = append(found[i], id)
+					return true
 				})
+				if errs[i] != nil {
+					return
+				}
 			}
-			errs[i] = req.Pattern.direct(ctx, texts, func(id int64, _ []byte) bool {
-				found[i] = append(found[i], id)
-				return true
-			})
 		})
 	}
 	wg.Wait()

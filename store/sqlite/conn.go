@@ -15,6 +15,7 @@ import (
 type conn struct {
 	*sqlite3.Conn
 	stmts map[string]*sqlite3.Stmt
+	text  []byte // room for the text of a row
 }
 
 // openConn opens a connection with the settings that every connection shares.

@@ -43,6 +43,8 @@ type laneSQL struct {
 	docs string // documents after an id: id, conversation, time, role, flags and what scan needs
 	byID string // the same for one id
 	scan func(c *conn, s *sqlite3.Stmt) (index.Doc, error)
+	// text is what scan gives as the text, valid until the next row.
+	text func(c *conn, s *sqlite3.Stmt) ([]byte, error)
 }
 
 func newLane(db *DB, kind int) *lane {
@@ -53,6 +55,7 @@ func newLane(db *DB, kind int) *lane {
 			docs: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num > ? ORDER BY num`,
 			byID: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num = ?`,
 			scan: scanSummaryDoc,
+			text: func(_ *conn, s *sqlite3.Stmt) ([]byte, error) { return s.ColumnRawBlob(5), nil },
 		}
 		return l
 	}
@@ -62,6 +65,7 @@ func newLane(db *DB, kind int) *lane {
 		docs: columns + `WHERE id > ? AND flags & 128 = 0 ORDER BY id`,
 		byID: columns + `WHERE id = ? AND flags & 128 = 0`,
 		scan: scanMessageDoc,
+		text: (*conn).peekText,
 	}
 	return l
 }

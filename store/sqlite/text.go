@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,21 +18,46 @@ import (
 // searchText returns what is searched of a message, from a row with its id
 // first, role fourth, and format, record and body sixth to eighth.
 func (c *conn) searchText(s *sqlite3.Stmt) ([]byte, error) {
-	format := llms.Format(s.ColumnText(5))
-	column := 6
+	text, err := c.peekText(s)
+	return bytes.Clone(text), err
+}
+
+// peekText is searchText without a copy: what it returns is valid until the
+// next row, and until it is called again.
+func (c *conn) peekText(s *sqlite3.Stmt) ([]byte, error) {
 	if s.ColumnType(7) != sqlite3.NULL {
-		format, column = llms.FormatLCM, 7
+		return c.bodyText(s)
 	}
-	record := s.ColumnBlob(column, nil)
+	format, record := formatOf(s.ColumnRawText(5)), s.ColumnRawBlob(6)
 	if format == llms.FormatText {
 		return record, nil
+	}
+	text, ok := llms.AppendSearchText(c.text[:0], format, record)
+	if cap(text) <= maxKept {
+		c.text = text[:0]
+	}
+	if ok {
+		return text, nil
 	}
 	m, err := llms.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
 	if err != nil {
 		return nil, fmt.Errorf("msg_%d: %w", s.ColumnInt64(0), err)
 	}
+	return []byte(m.SearchText()), nil
+}
+
+// maxKept is the longest buffer that is kept for the next row.
+const maxKept = 1 << 20
+
+// bodyText is peekText for a message whose parsed form is stored. What was cut
+// out of it is searched with it.
+func (c *conn) bodyText(s *sqlite3.Stmt) ([]byte, error) {
+	m, err := llms.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
+	if err != nil {
+		return nil, fmt.Errorf("msg_%d: %w", s.ColumnInt64(0), err)
+	}
 	text := []byte(m.SearchText())
-	if column == 6 || !hasRef(m.Parts) {
+	if !hasRef(m.Parts) {
 		return text, nil
 	}
 	payloads, err := c.payloadsOf(s.ColumnInt64(0))
@@ -172,7 +198,7 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 	first, last := slices.Min(ids), slices.Max(ids)
 	err := l.db.withReader(ctx, func(c *conn) error {
 		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
-			return l.sweep(c, ids, first, last, yield)
+			return l.sweep(c, ids, first, yield)
 		}
 		for _, id := range ids {
 			_, err := c.one(l.sql.byID, func(s *sqlite3.Stmt) error { return l.yield(c, s, yield) }, id)
@@ -188,17 +214,18 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 	return err
 }
 
-func (l *lane) sweep(c *conn, ids []int64, first, last int64, yield func(id int64, text []byte) bool) error {
-	wanted := make(map[int64]bool, len(ids))
-	for _, id := range ids {
-		wanted[id] = true
-	}
+func (l *lane) sweep(c *conn, ids []int64, first int64, yield func(id int64, text []byte) bool) error {
+	wanted := slices.Clone(ids)
+	slices.Sort(wanted)
 	return c.query(l.sql.docs, func(s *sqlite3.Stmt) error {
 		id := s.ColumnInt64(0)
-		if id > last {
+		for len(wanted) > 0 && wanted[0] < id {
+			wanted = wanted[1:]
+		}
+		if len(wanted) == 0 {
 			return errStop
 		}
-		if !wanted[id] {
+		if wanted[0] != id {
 			return nil
 		}
 		return l.yield(c, s, yield)
@@ -206,11 +233,12 @@ func (l *lane) sweep(c *conn, ids []int64, first, last int64, yield func(id int6
 }
 
 func (l *lane) yield(c *conn, s *sqlite3.Stmt, yield func(id int64, text []byte) bool) error {
-	d, err := l.sql.scan(c, s)
+	id := s.ColumnInt64(0)
+	text, err := l.sql.text(c, s)
 	if err != nil {
 		return err
 	}
-	if !yield(d.ID, d.Text) {
+	if !yield(id, text) {
 		return errStop
 	}
 	return nil
