@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/store"
@@ -21,6 +22,10 @@ type leases struct {
 	owner string
 	ended func(owner string) bool // see Config.Ended
 	ttl   time.Duration
+	// left are the versions, by key, of leases that could not be given back: a
+	// full disk takes no writes. Nobody but this process knows that they are
+	// free.
+	left sync.Map
 }
 
 // lease is held while a conversation is compacted. The nil lease is held by
@@ -65,8 +70,9 @@ func (l *leases) take(ctx context.Context, id store.ConversationID, wait bool) (
 }
 
 // inherit takes a lease over that nobody will give back: its owner was killed,
-// or took it when the clock was ahead of what it is now, so that it would last
-// for as long as the clock jumped back. Else it fails with ErrConflict.
+// or is this process and could not give it back, or took it when the clock was
+// ahead of what it is now, so that it would last for as long as the clock
+// jumped back. Else it fails with ErrConflict.
 func (l *lease) inherit(ctx context.Context) error {
 	v, err := l.state.Get(ctx, leaseSpace, l.key)
 	switch {
@@ -74,7 +80,9 @@ func (l *lease) inherit(ctx context.Context) error {
 		return l.put(ctx, 0) // it was given back meanwhile
 	case err != nil:
 		return err
-	case v.Expires.Sub(l.clock()) > 2*l.ttl, l.ended != nil && l.ended(string(v.Data)):
+	}
+	left, mine := l.left.Load(l.key)
+	if mine && left == v.Version || v.Expires.Sub(l.clock()) > 2*l.ttl || l.ended != nil && l.ended(string(v.Data)) {
 		return l.put(ctx, v.Version)
 	}
 	return store.ErrConflict
@@ -108,5 +116,6 @@ func (l *lease) end(ctx context.Context) error {
 	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
+	l.left.Store(l.key, l.version)
 	return fmt.Errorf("giving the lease back: %w", err)
 }

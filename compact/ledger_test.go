@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/summary"
 )
 
@@ -192,5 +194,35 @@ func TestAPauseDoesNotOutlastAClockThatJumpsBack(t *testing.T) {
 	now = now.AddDate(-4, 0, 0)
 	if rep := try(); rep.Reason != compact.Auth {
 		t.Errorf("four years earlier: %v", rep)
+	}
+}
+
+// noDelete is a state on a disk that is full while it is.
+type noDelete struct {
+	*memory
+	full bool
+}
+
+func (s *noDelete) Delete(ctx context.Context, space, key string, version int64) error {
+	if s.full {
+		return errors.New("the disk is full")
+	}
+	return s.memory.Delete(ctx, space, key, version)
+}
+
+// A lease that could not be given back must not keep its own process waiting.
+func TestALeaseThatCouldNotBeGivenBack(t *testing.T) {
+	s := conversation(60)
+	state := &noDelete{memory: s, full: true}
+	r := newRunner(t, compact.Config{Store: s, State: state, Owner: "me"})
+	if _, err := r.Run(t.Context(), 1, limits, compact.Soft); err == nil {
+		t.Fatal("a lease that was not given back went unnoticed")
+	}
+	state.full = false
+	for range 60 {
+		s.append(llms.User(strings.Repeat("word ", 2_000)))
+	}
+	if rep := run(t, r, compact.Soft); rep.Reason == compact.Busy {
+		t.Errorf("the process waits for itself: %v", rep)
 	}
 }
