@@ -2,28 +2,10 @@ package lcm
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
-	"os"
 
 	"github.com/lossless-context/lcm/compact"
 	"github.com/lossless-context/lcm/store"
 )
-
-// owner names this engine in leases.
-func owner() string { return fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8]) }
-
-// ended reports whether the process that owner named is known to have ended: a
-// process that was killed does not give its leases back. A process in another
-// container may be taken for one that has ended; then two compact at a time,
-// which wastes work and harms nothing.
-func ended(owner string) bool {
-	var pid int
-	if _, err := fmt.Sscanf(owner, "%d-", &pid); err != nil || pid <= 0 {
-		return false
-	}
-	return gone(pid)
-}
 
 // limits turns a budget into the sizes at which compaction works.
 func (e *Engine) limits(budget int) compact.Limits {

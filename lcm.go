@@ -34,6 +34,7 @@ import (
 
 	"github.com/lossless-context/lcm/compact"
 	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/summary"
@@ -170,7 +171,7 @@ func New(s store.Store, options ...Option) (*Engine, error) {
 	}
 	e.runner, err = compact.NewRunner(compact.Config{
 		Store: s, State: s, Summariser: set.summariser, Counter: set.counter, Clock: set.clock,
-		Policy: set.policy, Bounds: set.bounds, Owner: owner(), Ended: ended,
+		Policy: set.policy, Bounds: set.bounds, Owner: process.Owner(), Ended: process.Ended,
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -104,7 +105,7 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		}
 		// A lease that lasts longer than any was taken when the clock was
 		// ahead of what it is now.
-		if left := c.Until.Sub(f.options.Clock()); c.Owner == "" || left <= 0 || left > 2*leaseTime {
+		if left := c.Until.Sub(f.options.Clock()); c.Owner == "" || left <= 0 || left > 2*leaseTime || process.Ended(c.Owner) {
 			h := &held{cursor: c, feed: f, key: t.Key(), version: version}
 			if err = h.save(ctx); !errors.Is(err, errBusy) {
 				return h, err

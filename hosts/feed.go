@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/project"
 	"github.com/lossless-context/lcm/store"
 )
@@ -34,7 +33,7 @@ type Options struct {
 	Clock func() time.Time
 	// Log is told what is out of the ordinary (slog.Default).
 	Log *slog.Logger
-	// Owner names this process among those that feed the store.
+	// Owner names this feed among those of the store (its process).
 	Owner string
 }
 
@@ -53,7 +52,7 @@ func New(engine *lcm.Engine, known []Host, m Machine, o Options) (*Feed, error) 
 		o.Log = slog.Default()
 	}
 	if o.Owner == "" {
-		o.Owner = strconv.Itoa(os.Getpid())
+		o.Owner = process.Owner()
 	}
 	return &Feed{engine: engine, store: engine.Store(), hosts: known, machine: m, options: o, projects: map[string]store.Project{}}, nil
 }

@@ -31,44 +31,58 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 	}
 	p := Progress{SessionTotal: len(todo)}
 	for _, one := range todo {
-		p.Total += max(0, one.t.Size-one.from)
+		p.Total += one.size()
 	}
-	for _, one := range todo {
-		p.Host = one.t.Host
-		before := p
-		follow := func(r Report) {
-			p.Bytes, p.Records = min(before.Bytes+r.Bytes, p.Total), before.Records+r.Records
-			if told != nil {
-				told(p)
-			}
-		}
-		var r Report
-		if filter.DryRun {
-			r, err = f.look(ctx, one.host, one.t)
+	// What another process is reading comes last, and is waited for: it may
+	// be about to die.
+	var busy []pending
+	for i := 0; i < len(todo)+len(busy); i++ {
+		wait := i >= len(todo)
+		var one pending
+		if wait {
+			one = busy[i-len(todo)]
 		} else {
-			r, err = f.catchUp(ctx, one.t, Limits{Wait: true}, follow)
+			one = todo[i]
 		}
+		r, err := f.one(ctx, one, filter, wait, p, told)
 		one.sum.add(r)
-		if ctx.Err() != nil {
+		p.Records += r.Records
+		switch {
+		case ctx.Err() != nil:
 			return sums, ctx.Err()
-		}
-		if errors.As(err, new(*storeError)) {
+		case errors.As(err, new(*storeError)):
 			return sums, err
-		}
-		if err != nil {
+		case err != nil:
 			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, err})
+		case r.Busy:
+			busy = append(busy, one)
+			continue
 		}
-		for _, size := range r.TooLong {
-			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, fmt.Errorf("a record of %d bytes is too large to be stored and was left out", size)})
-		}
-		follow(r)
-		p.Bytes = before.Bytes + max(0, one.t.Size-one.from)
+		p.Bytes += one.size()
 		p.Sessions++
 	}
 	if told != nil {
 		told(p)
 	}
 	return sums, nil
+}
+
+// size is about how much there is to read.
+func (p pending) size() int64 { return max(0, p.t.Size-p.from) }
+
+// one catches up with one transcript, and tells how far it is.
+func (f *Feed) one(ctx context.Context, one pending, filter Filter, wait bool, p Progress, told func(Progress)) (Report, error) {
+	if filter.DryRun {
+		return f.look(ctx, one.host, one.t)
+	}
+	p.Host = one.t.Host
+	bytes, records := p.Bytes, p.Records
+	return f.catchUp(ctx, one.t, Limits{Wait: wait}, func(r Report) {
+		p.Bytes, p.Records = bytes+min(r.Bytes, one.size()), records+r.Records
+		if told != nil {
+			told(p)
+		}
+	})
 }
 
 // survey finds the transcripts that have something new.
@@ -155,7 +169,12 @@ func (f *Feed) look(ctx context.Context, h Host, t Transcript) (Report, error) {
 	return r.report, ctx.Err()
 }
 
+// add counts what became of a transcript.
 func (s *Summary) add(r Report) {
+	for _, size := range r.TooLong {
+		err := fmt.Errorf("a record of %d bytes is too large to be stored and was left out", size)
+		s.Failures = append(s.Failures, Failure{r.Transcript.Path, err})
+	}
 	if r.Ignored != "" {
 		s.Ignored++
 	}

@@ -32,6 +32,7 @@ var edge = []string{"cmd/lcm/...", "examples/...", "bench/...", "internal/faultt
 // reasons.
 var Table = []Rule{
 	{Package: "core", Layer: 0, Only: []string{}},
+	{Package: "internal/process", Layer: 0, Only: []string{}},
 
 	{Package: "llms", Layer: 1, Only: []string{"core"}},
 	{Package: "explore", Layer: 1, Only: []string{}},

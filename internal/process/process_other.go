@@ -1,6 +1,6 @@
 //go:build !unix
 
-package lcm
+package process
 
 // gone reports whether there is no process with the given number, as far as
 // that can be told: leases of killed processes are waited for.

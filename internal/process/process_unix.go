@@ -1,6 +1,6 @@
 //go:build unix
 
-package lcm
+package process
 
 import (
 	"errors"
