@@ -1,0 +1,8 @@
+// Package imports measures how agents' transcripts come in: it writes
+// transcripts in the hosts' formats, as large as one likes, imports them into a
+// fresh database, and imports them again.
+//
+// What is written is made of the bundled session's sentences, with the
+// bookkeeping and the repetitions that the real programs write beside them. The
+// same records given to the engine from memory say what reading them costs.
+package imports
