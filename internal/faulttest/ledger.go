@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -80,7 +82,29 @@ func (l *Ledger) Check(ctx context.Context, path string) error {
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	return integrity(path)
+	return errors.Join(integrity(path), l.traces(path))
+}
+
+// traces looks for what was forgotten in the bytes of the files.
+func (l *Ledger) traces(path string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.forgotten) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, name := range []string{path, path + "-wal"} {
+		data, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for id := range l.forgotten {
+			if at := bytes.Index(data, []byte(Word(id))); at >= 0 {
+				errs = append(errs, fmt.Errorf("%s was forgotten but is in %s at %d", id, filepath.Base(name), at))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // CheckOpen is Check for a database that is open, without the integrity check

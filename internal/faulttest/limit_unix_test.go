@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/lossless-context/lcm/store/sqlite"
 )
@@ -50,13 +51,13 @@ func workUntilFull(ctx context.Context, o order) error {
 func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	ledger, path := NewLedger(), filepath.Join(t.TempDir(), "lcm.db")
-	for i, limit := range []uint64{400 << 10, 2 << 20, 4 << 20} {
+	for i, limit := range []uint64{400 << 10, 1 << 20, 2 << 20} {
 		from := map[string]int{"a": ledger.Next("a")}
 		p, err := start(t.Context(), order{Role: "limited", Path: path, Seed: uint64(i), Sessions: []string{"a"}, From: from, Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
-		failures := 0
+		failures, began := 0, time.Now()
 		err = p.lines(func(line string) {
 			ledger.Read(line)
 			if what, ok := strings.CutPrefix(line, "error "); ok {
@@ -73,6 +74,7 @@ func TestFileSizeLimit(t *testing.T) {
 		if err := p.Wait(); err != nil && !strings.Contains(string(p.errs.b), "disk") {
 			t.Errorf("%v: %s", err, p.errs.b)
 		}
+		t.Logf("limit %d: %d failures in %v", limit, failures, time.Since(began))
 		if failures == 0 && len(p.errs.b) == 0 {
 			t.Errorf("a limit of %d bytes went unnoticed", limit)
 		}

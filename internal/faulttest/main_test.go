@@ -3,6 +3,7 @@ package faulttest
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,8 @@ import (
 )
 
 var quiet = slog.New(slog.DiscardHandler)
+
+func sum(data []byte) [sha256.Size]byte { return sha256.Sum256(data) }
 
 // order is what a process of the test binary is told to do instead of running
 // tests.

@@ -47,7 +47,8 @@ const (
 	smallPayload = 500
 )
 
-// Start opens the record.
+// Start begins work on a record, with what an earlier process may have left of
+// an erasure.
 func (w *Worker) Start(ctx context.Context, db *sqlite.DB) (err error) {
 	if w.Log == nil {
 		w.Log = slog.New(slog.DiscardHandler)
@@ -60,7 +61,10 @@ func (w *Worker) Start(ctx context.Context, db *sqlite.DB) (err error) {
 		w.next[s] = max(0, w.From[s]-resend)
 	}
 	w.engine, err = lcm.New(db, lcm.WithBudget(smallBudget), lcm.WithLargeContent(smallPayload), lcm.WithLogger(w.Log), lcm.WithClock(w.Clock))
-	return err
+	if err != nil {
+		return err
+	}
+	return w.engine.FinishErasing(ctx, nil)
 }
 
 // Close ends background work.
@@ -86,10 +90,12 @@ func (w *Worker) Step(ctx context.Context) error {
 		return w.rewind(ctx, session)
 	case n < 95:
 		return w.fork(ctx, session)
-	case n < 97:
+	case n < 96:
 		return w.db.Reindex(ctx)
-	case n < 98:
+	case n < 97:
 		return w.stub(ctx, session)
+	case n < 98:
+		return w.forget(ctx, session)
 	}
 	return w.reword(ctx, session)
 }
@@ -171,6 +177,24 @@ func (w *Worker) fork(ctx context.Context, session string) error {
 	if errors.Is(err, store.ErrOffBranch) {
 		return nil // it is on a branch that was left
 	}
+	return err
+}
+
+// forget erases a message for good. It says so before, since the message may
+// be gone from then on, and after, since it must be.
+func (w *Worker) forget(ctx context.Context, session string) error {
+	_, ms, err := w.conversation(ctx, session)
+	if err != nil || len(ms) == 0 {
+		return err
+	}
+	m := ms[w.rng.IntN(len(ms))]
+	if _, err := fmt.Fprintf(w.Out, "forget %s\n", m.Native); err != nil {
+		return err
+	}
+	if _, err := w.engine.Erase(ctx, store.Erasure{Messages: []store.MessageID{m.ID}, Cause: "faulttest"}, nil); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w.Out, "forgot %s\n", m.Native)
 	return err
 }
 
