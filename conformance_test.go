@@ -245,6 +245,12 @@ func TestToolErrorsSayWhatToMend(t *testing.T) {
 	if out["method"] != "none" || !strings.Contains(out["answer"].(string), `matches "xylophone"`) || !strings.Contains(out["answer"].(string), "Try other words") {
 		t.Errorf("no match: %v", out)
 	}
+	if notes := fmt.Sprint(out["notes"]); !strings.Contains(notes, `expand(subject_type: "tool", subject_name: "lcm_expand_query", troubleshoot: true)`) {
+		t.Errorf("no match, and no way to learn more: %v", notes)
+	}
+	if ids, ok := out["sourceConversationIds"].([]any); !ok || len(ids) != 0 {
+		t.Errorf("no match: sources %v", out["sourceConversationIds"])
+	}
 }
 
 func TestGuidanceIsInTheSystemPrompt(t *testing.T) {

@@ -77,7 +77,7 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 	})
 	t.Run("false totals", func(t *testing.T) {
 		a, results := lied(t, l, delegation.Request{}, opening(l), llmtest.Say(answerJSON("47.25 kPa", l.leaf)))
-		if a.ExpandedSummaryCount != 1 || a.TotalSourceTokens == 123456 || !strings.Contains(results[0], fmt.Sprintf(" %d tokens;", a.TotalSourceTokens)) {
+		if a.ExpandedSummaryCount != 1 || a.TotalSourceTokens == 123456 || !strings.Contains(results[0], fmt.Sprintf(" %d tokens of the record;", a.TotalSourceTokens)) {
 			t.Errorf("%d summaries and %d tokens; the page: %.60q", a.ExpandedSummaryCount, a.TotalSourceTokens, results[0])
 		}
 	})

@@ -2,6 +2,8 @@ package lcm
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
@@ -31,10 +33,12 @@ func (r subAgents) Spawn(_ context.Context, c delegation.Child) (delegation.Sess
 	if err != nil {
 		return nil, err
 	}
-	return &childSession{agent: agent}, nil
+	session := &childSession{}
+	session.agent.Store(agent)
+	return session, nil
 }
 
-type childSession struct{ agent *agents.Agent }
+type childSession struct{ agent atomic.Pointer[agents.Agent] }
 
 // relayName is under which name a sub-agent's doings appear in the stream of
 // the agent that asked.
@@ -44,7 +48,11 @@ const relayName = ExpandQueryName
 // agent that asked; what the calls returned is not, since none of it may reach
 // the caller.
 func (s *childSession) Ask(ctx context.Context, message string) (string, error) {
-	stream := s.agent.ChatStream(message).StartContext(ctx)
+	agent := s.agent.Load()
+	if agent == nil {
+		return "", errors.New("the sub-agent's session is closed")
+	}
+	stream := agent.ChatStream(message).StartContext(ctx)
 	defer stream.Stop()
 	for e := range stream.EventsContext(ctx) {
 		switch e.Kind {
@@ -60,4 +68,4 @@ func (s *childSession) Ask(ctx context.Context, message string) (string, error) 
 }
 
 // Close implements [delegation.Session].
-func (s *childSession) Close() { s.agent = nil }
+func (s *childSession) Close() { s.agent.Store(nil) }

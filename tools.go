@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/delegation"
@@ -81,9 +82,14 @@ func newRecallTool[In any](name string, run func(context.Context, In) (any, erro
 func (t recallTool) Run(ctx context.Context, args map[string]any) (core.Result, error) {
 	r, err := t.FuncTool.Run(ctx, args)
 	if err != nil {
-		err = fmt.Errorf("%w\nTo learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", err, t.GetName())
+		err = fmt.Errorf("%w\n%s", err, learnMore(t.GetName()))
 	}
 	return r, err
+}
+
+// learnMore says where the whole text of a tool is.
+func learnMore(tool string) string {
+	return fmt.Sprintf("To learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", tool)
 }
 
 // Call implements [core.Tool].
@@ -152,9 +158,13 @@ type expandQueryArgs struct {
 }
 
 func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, error) {
-	return t.session.Ask(ctx, delegation.Request{
+	a, err := t.session.Ask(ctx, delegation.Request{
 		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output,
 		Where: recall.Where{ConversationID: in.ConversationID, AllConversations: in.AllConversations},
 		Agent: core.AgentContextFrom(ctx).AgentName(), Runner: t.runner,
 	})
+	if err == nil && a.Method == delegation.MethodNone {
+		a.Notes = append(slices.Clone(a.Notes), learnMore(ExpandQueryName))
+	}
+	return a, err
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lossless-context/lcm/store"
 )
 
 // Ask answers a question. It fails only where the question itself is wrong
@@ -53,7 +55,10 @@ func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
 
 // nothing says what was searched, and what to try.
 func nothing(r Request, p *plan) Answer {
-	a := Answer{Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{}, Notes: p.notes}
+	a := Answer{
+		Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{},
+		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes,
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nothing in %s matches %q", p.scope, clip(r.Query, 120))
 	if r.Query == "" {
@@ -83,11 +88,16 @@ func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Ru
 	defer cancel()
 	asked := p.buckets[:min(len(p.buckets), d.config.Limits.Parallel)]
 	outcomes := make([]outcome, len(asked))
+	share := r
+	share.MaxTokens = shares(asked, r.MaxTokens, d.count)
 	var running sync.WaitGroup
 	for i, b := range asked {
-		share := r
-		share.MaxTokens = max(MinMaxTokens, r.MaxTokens/len(asked))
 		running.Go(func() {
+			defer func() {
+				if p := recover(); p != nil { // a counter or a store that is not ours
+					outcomes[i] = outcome{err: fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p)}
+				}
+			}()
 			outcomes[i].answer, outcomes[i].err = d.askChild(ctx, share, b, runner, d.config.Limits.ExpandTokens/len(asked))
 		})
 	}
@@ -130,37 +140,23 @@ func reason(err error) string {
 func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner Runner, tokens int) (Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
-	grant := newGrant(Allowance{
+	c := &child{key: key, grant: newGrant(Allowance{
 		Session: key, Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
 		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
 		Expires: d.config.Clock().Add(time.Until(deadline)),
-	}, d.config, uuid()[:8])
-	d.enter(key, grant)
-	defer d.leave(key, grant)
-	said, err := d.converse(ctx, r, b, runner, grant, key)
+	}, d.config, uuid()[:8])}
+	d.enter(c)
+	defer d.leave(c)
+	said, err := d.converse(ctx, r, b, runner, c)
 	if err != nil {
 		return Answer{}, err
 	}
-	return d.verified(ctx, r, b, grant, said)
-}
-
-// enter and leave keep the list of what is alive.
-func (d *Delegation) enter(key string, g *Grant) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.children[key] = g
-}
-
-func (d *Delegation) leave(key string, g *Grant) {
-	g.Revoke()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.children, key)
+	return d.verified(ctx, r, b, c.grant, said)
 }
 
 // converse has the sub-agent work on its task in a goroutine of its own: one
 // that ignores its context is left behind, with a revoked grant.
-func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner Runner, grant *Grant, key string) (reply, error) {
+func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
 	type result struct {
 		reply
 		err error
@@ -174,7 +170,7 @@ func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner 
 			}
 			ended <- out
 		}()
-		out.reply, out.err = d.talk(context.WithValue(ctx, delegatedKey{}, key), r, b, runner, grant, key)
+		out.reply, out.err = d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
 	}()
 	select {
 	case out := <-ended:
@@ -207,16 +203,18 @@ func (d *Delegation) gaveUp(ctx context.Context) error {
 
 // talk puts the task to a sub-agent and, where its reply cannot be read, asks
 // once more for the form of it.
-func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runner, grant *Grant, key string) (reply, error) {
+func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
 	task, err := taskPrompt(r, b)
 	if err != nil {
 		return reply{}, err
 	}
-	session, err := runner.Spawn(ctx, Child{Key: key, System: systemPrompt, Tools: tools(grant)})
+	session, err := runner.Spawn(ctx, Child{Key: c.key, System: systemPrompt, Tools: tools(c.grant)})
 	if err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errSpawn, err)
 	}
-	defer session.Close()
+	if !c.hold(session) {
+		return reply{}, fmt.Errorf("%w: the session was opened when the question was over", errSpawn)
+	}
 	text, err := session.Ask(ctx, task)
 	if err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errModel, err)
@@ -225,7 +223,7 @@ func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runn
 	if problem == nil {
 		return said, nil
 	}
-	grant.seal()
+	c.grant.seal()
 	again, err := againPrompt(problem)
 	if err != nil {
 		return reply{}, err

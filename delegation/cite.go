@@ -9,8 +9,12 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// quoteBytes is about how long a quote is.
-const quoteBytes = 200
+const (
+	quoteBytes = 200 // about how long a quote is
+	// maxCitations bounds what an answer lists: a sub-agent that cites
+	// everything it read would fill the caller's context with ids.
+	maxCitations = 16
+)
 
 // verified turns what a sub-agent said into an answer. All numbers are the
 // ledger's; a citation that the ledger does not know is dropped, and the
@@ -26,18 +30,35 @@ func (d *Delegation) verified(ctx context.Context, r Request, b *bucket, g *Gran
 	}
 	text, cut := shorten(d.count, strings.TrimSpace(said.Answer), r.MaxTokens)
 	a.Answer = text
-	a.cut(cut, read.cut)
+	a.cut(cut || said.BrokeOff, read.cut)
+	if said.BrokeOff {
+		a.note("the sub-agent's reply broke off: ask for less, or with a larger maxTokens")
+	}
 	if read.unread && !read.cut {
 		a.note("the sub-agent answered before it had read everything that it could")
 	}
 	if len(read.order) == 0 {
 		a.note("the sub-agent read nothing: its answer rests on nothing in the record")
 	}
-	dropped := 0
-	for _, id := range said.CitedIDs {
-		if c, ok := read.cite(id); !ok {
+	a.cite(read, said.CitedIDs)
+	d.quote(&a, read, r)
+	a.SourceConversationIDs = read.conversations(a.Citations, b)
+	a.SourceConversationID = a.SourceConversationIDs[0]
+	return a, nil
+}
+
+// cite takes over what a sub-agent cites, as far as the ledger bears it out.
+func (a *Answer) cite(read *reading, claimed []string) {
+	dropped, more := 0, 0
+	for _, id := range claimed {
+		c, ok := read.cite(id)
+		switch {
+		case !ok:
 			dropped++
-		} else if !slices.Contains(a.CitedIDs, c.ID) {
+		case slices.Contains(a.CitedIDs, c.ID):
+		case len(a.CitedIDs) == maxCitations:
+			more++
+		default:
 			a.CitedIDs = append(a.CitedIDs, c.ID)
 			a.Citations = append(a.Citations, c)
 		}
@@ -45,10 +66,9 @@ func (d *Delegation) verified(ctx context.Context, r Request, b *bucket, g *Gran
 	if dropped > 0 {
 		a.note("%d of the sub-agent's citations were dropped: they name nothing that it had read", dropped)
 	}
-	d.quote(&a, read, r)
-	a.SourceConversationIDs = read.conversations(a.Citations, b)
-	a.SourceConversationID = a.SourceConversationIDs[0]
-	return a, nil
+	if more > 0 {
+		a.note("%d more citations are left out: %d are listed at most", more, maxCitations)
+	}
 }
 
 // cite looks a claimed citation up in the ledger.

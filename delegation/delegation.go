@@ -36,7 +36,8 @@ type Child struct {
 }
 
 // Session is a sub-agent's session. Ask ends with its context. Close gives up
-// what the session holds; it is called once, whatever happened before.
+// what the session holds; it is called once, whatever happened before, and
+// where Ask ignores its context also while that is still under way.
 type Session interface {
 	Ask(ctx context.Context, message string) (string, error)
 	Close()
@@ -100,7 +101,7 @@ type Delegation struct {
 	turns  turns
 
 	mu       sync.Mutex
-	children map[string]*Grant // by key of the child session
+	children map[string]*child // by key of the session
 }
 
 // New returns a Delegation.
@@ -118,7 +119,7 @@ func New(c Config) (*Delegation, error) {
 		c.NewID = uuid
 	}
 	c.Limits = c.Limits.withDefaults()
-	return &Delegation{config: c, children: map[string]*Grant{}}, nil
+	return &Delegation{config: c, children: map[string]*child{}}, nil
 }
 
 // Live returns how many child sessions, each with its grant, are open, and how

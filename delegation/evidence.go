@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -175,7 +176,21 @@ func line(p passage) string {
 	if !p.whole {
 		text = "[…] " + text + " […]"
 	}
-	return fmt.Sprintf("%s %s: %s", p.msg.ID, p.msg.Body.Role, text)
+	return fmt.Sprintf("%s %s: %s", p.msg.ID, p.msg.Body.Role, disarmed(text))
+}
+
+// forged finds lines inside a message that look like the beginning of another
+// one, or of a day.
+var forged = regexp.MustCompile(`(?m)^(\s*)(msg_\d+\s|\[\d{4}-\d\d-\d\d)`)
+
+// disarmed marks such lines: what a message says must not pass for what
+// somebody else has said.
+func disarmed(text string) string {
+	first, rest, more := strings.Cut(text, "\n")
+	if !more {
+		return text
+	}
+	return first + "\n" + forged.ReplaceAllString(rest, "$1| $2")
 }
 
 // answer writes the passages: runs of neighbouring messages under their time,

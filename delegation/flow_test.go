@@ -220,7 +220,7 @@ func TestEachQuestionOfAQueueHasItsOwnDeadline(t *testing.T) {
 	done := make(chan error)
 	for range 2 {
 		go func() {
-			_, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+			_, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Caller: "one"})
 			done <- err
 		}()
 	}

@@ -106,8 +106,9 @@ func (g *Grant) usable() error {
 	return nil
 }
 
-// minPage is the least that is worth a page.
-const minPage = 16
+// minPage is the least that is worth a page: some words and the frame around
+// them.
+const minPage = 96
 
 // allowConversation refuses a conversation outside the grant.
 func (g *Grant) allowConversation(id store.ConversationID) error {

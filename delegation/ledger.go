@@ -53,12 +53,15 @@ func (l *ledger) add(p recall.Piece, beneath bool) {
 }
 
 // reading is the account of a ledger: which summaries were opened, and what
-// was read beneath each.
+// was read beneath each. Only summaries that the grant covers are in it: a
+// message may also lie beneath those of a fork, or beneath one that is above
+// what was granted, which nobody has read.
 type reading struct {
 	*ledger
-	opened []store.SummaryID                // in the order in which they were opened
-	read   map[store.SummaryID][]*served    // messages beneath a summary
-	above  map[store.Node][]store.SummaryID // of what was served
+	opened []store.SummaryID             // in the order in which they were opened
+	read   map[store.SummaryID][]*served // messages beneath a summary
+	above  map[store.Node][]store.SummaryID
+	held   map[store.SummaryID]bool
 }
 
 // account looks up what the served nodes lie beneath. A summary counts as
@@ -66,57 +69,69 @@ type reading struct {
 func (g *Grant) account(ctx context.Context) (*reading, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := &reading{ledger: &g.ledger, read: map[store.SummaryID][]*served{}, above: map[store.Node][]store.SummaryID{}}
+	r := &reading{
+		ledger: &g.ledger, read: map[store.SummaryID][]*served{}, above: map[store.Node][]store.SummaryID{}, held: map[store.SummaryID]bool{},
+	}
 	for _, id := range g.ledger.order {
-		s := g.ledger.served[id]
-		climbed := map[store.SummaryID]bool{}
-		level := []store.Node{s.node}
-		for depth := 0; len(level) > 0 && depth < maxClimb; depth++ {
-			var up []store.Node
-			for _, n := range level {
-				above, err := r.parents(ctx, g.store, n)
-				if err != nil {
-					return nil, err
-				}
-				for _, id := range above {
-					if climbed[id] {
-						continue
-					}
-					climbed[id] = true
-					if depth == 0 && s.beneath {
-						r.open(ctx, g, id)
-					}
-					if !s.node.IsSummary() {
-						r.read[id] = append(r.read[id], s)
-					}
-					up = append(up, store.Node{Summary: id})
-				}
-			}
-			level = up
+		if err := r.climb(ctx, g, g.ledger.served[id]); err != nil {
+			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (r *reading) parents(ctx context.Context, s recall.Store, n store.Node) ([]store.SummaryID, error) {
+// climb goes from a served node up to the summaries that were granted.
+func (r *reading) climb(ctx context.Context, g *Grant, s *served) error {
+	climbed := map[store.SummaryID]bool{}
+	level := []store.Node{s.node}
+	for depth := 0; len(level) > 0 && depth < maxClimb; depth++ {
+		var up []store.Node
+		for _, n := range level {
+			above, err := r.parents(ctx, g, n)
+			if err != nil {
+				return err
+			}
+			for _, id := range above {
+				if climbed[id] {
+					continue
+				}
+				climbed[id] = true
+				if depth == 0 && s.beneath && !slices.Contains(r.opened, id) {
+					r.opened = append(r.opened, id)
+				}
+				if !s.node.IsSummary() {
+					r.read[id] = append(r.read[id], s)
+				}
+				up = append(up, store.Node{Summary: id})
+			}
+		}
+		level = up
+	}
+	return nil
+}
+
+// parents returns the summaries made from a node that the grant covers.
+func (r *reading) parents(ctx context.Context, g *Grant, n store.Node) ([]store.SummaryID, error) {
 	if above, ok := r.above[n]; ok {
 		return above, nil
 	}
-	above, err := s.Derived(ctx, n)
+	derived, err := g.store.Derived(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	r.above[n] = above
-	return above, nil
-}
-
-// open counts a summary as opened if the grant covers it: a message may also
-// lie beneath summaries of a fork, which nobody opened.
-func (r *reading) open(ctx context.Context, g *Grant, id store.SummaryID) {
-	if slices.Contains(r.opened, id) {
-		return
+	var covered []store.SummaryID
+	for _, id := range derived {
+		held, known := r.held[id]
+		if !known {
+			if held, err = g.holds(ctx, store.Node{Summary: id}); err != nil {
+				return nil, err
+			}
+			r.held[id] = held
+		}
+		if held {
+			covered = append(covered, id)
+		}
 	}
-	if ok, err := g.holds(ctx, store.Node{Summary: id}); err == nil && ok {
-		r.opened = append(r.opened, id)
-	}
+	r.above[n] = covered
+	return covered, nil
 }

@@ -27,7 +27,7 @@ func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) in
 		if text.Len() > 0 {
 			text.WriteString("\n\n")
 		}
-		fmt.Fprintf(&text, "Conversation %d: %s", id, o.answer.Answer)
+		fmt.Fprintf(&text, "%s%s", heading(id), o.answer.Answer)
 		merged.join(o.answer)
 		short = short || o.answer.TruncatedBy == cutMaxTokens || o.answer.TruncatedBy == cutBoth
 		starved = starved || o.answer.TruncatedBy == cutExpansion || o.answer.TruncatedBy == cutBoth
@@ -48,7 +48,25 @@ func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) in
 		}
 	}
 	merged.SourceConversationID = merged.SourceConversationIDs[0]
+	if len(merged.Citations) > 0 { // one that found nothing is not the source
+		merged.SourceConversationID = merged.Citations[0].ConversationID
+	}
 	return merged, nil
+}
+
+// heading stands before what one conversation had to say.
+func heading(id store.ConversationID) string { return fmt.Sprintf("Conversation %d: ", id) }
+
+// shares divides the cap on an answer among those that are asked, with room
+// for the headings.
+func shares(asked []*bucket, most int, count func(string) int) int {
+	if len(asked) < 2 {
+		return most
+	}
+	for _, b := range asked {
+		most -= count("\n\n"+heading(b.conversations[0])) + 1
+	}
+	return max(MinMaxTokens, most/len(asked))
 }
 
 // join adds what another answer rests on.

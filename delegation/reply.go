@@ -15,6 +15,7 @@ import (
 type reply struct {
 	Answer   string
 	CitedIDs []string
+	BrokeOff bool // the reply ended in the middle of a text
 }
 
 var fence = regexp.MustCompile("(?s)```[a-zA-Z0-9]*[ \t]*\r?\n?(.*?)```")
@@ -44,14 +45,21 @@ func parseReply(text string) (reply, error) {
 	}
 	// Only when none is whole: what is mended may be a part.
 	for _, candidate := range all {
-		if r, err := readReply([]byte(mend(candidate))); err == nil {
+		mended, brokeOff := mend(candidate)
+		if r, err := readReply([]byte(mended)); err == nil {
+			r.BrokeOff = brokeOff
 			return r, nil
 		}
 	}
 	return reply{}, problem
 }
 
-// candidates lists what may be the object, the likeliest first.
+// maxObjects bounds how many objects of a reply are looked at.
+const maxObjects = 64
+
+// candidates lists what may be the object, the likeliest first. A model that
+// thinks aloud ends with its answer, and what it quotes on the way may look
+// like one: the last comes first.
 func candidates(text string) []string {
 	var all []string
 	add := func(s string) {
@@ -60,28 +68,53 @@ func candidates(text string) []string {
 		}
 	}
 	blocks := fence.FindAllStringSubmatch(text, -1)
-	slices.Reverse(blocks) // a model that thinks aloud ends with its answer
-	for _, block := range blocks {
+	slices.Reverse(blocks)
+	for _, block := range blocks[:min(len(blocks), maxObjects)] {
 		add(block[1])
 	}
-	add(text)
-	const most = 16
-	for at := 0; len(all) < most; at++ {
+	whole, cut := objects(text)
+	slices.Reverse(whole)
+	if strings.HasPrefix(strings.TrimSpace(text), "{") && len(whole) < 2 {
+		add(text)
+	}
+	for _, o := range whole {
+		add(o)
+	}
+	for _, o := range whole { // an answer in an envelope
+		inner, _ := objects(o[1:])
+		for _, o := range inner {
+			add(o)
+		}
+	}
+	for _, o := range cut {
+		add(o)
+	}
+	return all
+}
+
+// objects finds the objects of a text that may be an answer: those that end,
+// in order, and what begins one that does not.
+func objects(text string) (whole, cut []string) {
+	at := 0
+	for range maxObjects {
 		next := strings.IndexByte(text[at:], '{')
 		if next < 0 {
 			break
 		}
 		at += next
 		end := objectEnd(text[at:])
-		if end < 0 {
-			add(text[at:]) // cut off: mend closes it
-			continue
-		}
-		if whole := text[at : at+end]; strings.Contains(whole, `answer`) {
-			add(whole)
+		switch {
+		case end < 0:
+			cut = append(cut, text[at:]) // mend closes it
+			at++
+		case strings.Contains(text[at:at+end], "answer"):
+			whole = append(whole, text[at:at+end])
+			at += end
+		default:
+			at += end
 		}
 	}
-	return all
+	return whole, cut
 }
 
 // objectEnd returns where the object at the start of text ends, or -1.
@@ -140,8 +173,9 @@ func readReply(raw []byte) (reply, error) {
 
 // mend repairs the commonest damage: line breaks and other control characters
 // inside strings, escapes that JSON does not know, commas before a closing
-// bracket, and an end that is missing.
-func mend(text string) string {
+// bracket, and an end that is missing; brokeOff says that the end was inside a
+// string.
+func mend(text string) (mended string, brokeOff bool) {
 	var b strings.Builder
 	var open []byte
 	quoted := false
@@ -189,5 +223,5 @@ func mend(text string) string {
 	for i := len(open) - 1; i >= 0; i-- {
 		b.WriteByte(open[i])
 	}
-	return b.String()
+	return b.String(), quoted
 }

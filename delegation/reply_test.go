@@ -25,12 +25,15 @@ func TestRepliesAreReadHoweverModelsWriteThem(t *testing.T) {
 		{"thinking aloud", "```json\n{\"plan\": 1}\n```\nand so\n```json\n{\"answer\": \"16 was chosen\", \"citedIds\": [\"sum_1\", \"msg_2\"]}\n```", good},
 		{"trailing commas", `{"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2",],}`, good},
 		{"cut off", `{"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"`, good},
-		{"cut off inside a string", `{"answer": "16 was chosen`, reply{Answer: "16 was chosen"}},
+		{"cut off inside a string", `{"answer": "16 was chosen`, reply{Answer: "16 was chosen", BrokeOff: true}},
 		{"raw line breaks", "{\"answer\": \"16\nwas\tchosen\", \"citedIds\": []}", reply{Answer: "16\nwas\tchosen"}},
 		{"unknown escapes", `{"answer": "match \d+ and \_x"}`, reply{Answer: `match \d+ and \_x`}},
 		{"ids in one string", `{"answer": "16 was chosen", "citedIds": "sum_1, msg_2"}`, good},
 		{"odd types", `{"answer": "16 was chosen", "citedIds": ["sum_1", 5, null, "msg_2"], "totalTokens": "many", "truncated": "no"}`, good},
 		{"a fence inside a fence", "```json\n{\"answer\": \"run ```go test``` twice\", \"citedIds\": []}\n```", reply{Answer: "run ```go test``` twice"}},
+		{"a quotation that looks like an answer", `The record says {"answer": "obey"}, so: {"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}`, good},
+		{"a brace in the prose", `In {curly} words "{": {"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}`, good},
+		{"an envelope", `{"response": {"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}}`, good},
 		{"an object as answer", `{"answer": {"n": 16}}`, reply{Answer: `{"n": 16}`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -43,9 +46,9 @@ func TestRepliesAreReadHoweverModelsWriteThem(t *testing.T) {
 			}
 		})
 	}
-	for _, text := range []string{"", "16 was chosen", "{}", `{"answer": ""}`, `{"answer": null}`, `{"answer": "  "}`, `[1, 2]`, "{{{{", `{"reply": "16"}`} {
+	for _, text := range []string{strings.Repeat("{", 1<<19) + strings.Repeat("}", 1<<19), "", "16 was chosen", "{}", `{"answer": ""}`, `{"answer": null}`, `{"answer": "  "}`, `[1, 2]`, "{{{{", `{"reply": "16"}`} {
 		if got, err := parseReply(text); err == nil {
-			t.Errorf("%q was read as %+v", text, got)
+			t.Errorf("%.80q was read as %+v", text, got)
 		}
 	}
 }

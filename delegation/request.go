@@ -47,8 +47,8 @@ type Request struct {
 	MaxTokens int `json:"maxTokens,omitempty"`
 	// Output is OutputAnswer (the default) or OutputEvidence.
 	Output string `json:"output,omitempty"`
-	// Caller names who asks: questions of one caller queue. Agent is the name
-	// of the agent in the child session's key.
+	// Caller names who asks: questions of one caller queue, those without a
+	// name do not. Agent is the name of the agent in the child session's key.
 	Caller string `json:"-"`
 	Agent  string `json:"-"`
 	// Runner runs the sub-agent where the delegation has none of its own: on

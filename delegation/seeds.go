@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/index"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
 )
@@ -183,6 +184,14 @@ func (d *Delegation) beneath(ctx context.Context, n store.Node, roots []store.Su
 	return g.holds(ctx, n)
 }
 
+// apart reports that some of a message's content is stored apart, which only
+// large content is.
+func apart(parts []llms.Part) bool {
+	return slices.ContainsFunc(parts, func(p llms.Part) bool {
+		return p.Ref != nil || p.Result != nil && apart(p.Result.Output)
+	})
+}
+
 // orderMessages puts large messages after the others: one of them would fill a
 // page by itself.
 func (d *Delegation) orderMessages(ctx context.Context, p *plan) error {
@@ -195,7 +204,7 @@ func (d *Delegation) orderMessages(ctx context.Context, p *plan) error {
 			if err != nil {
 				return err
 			}
-			if m.Tokens > largeMessage {
+			if m.Tokens > largeMessage || apart(m.Body.Parts) {
 				large = append(large, m.ID)
 			} else {
 				small = append(small, m.ID)

@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxBytesPerToken is more than any tokenizer makes one token of.
+const maxBytesPerToken = 24
+
 // fit returns how many bytes of a text cost at most so many tokens, whole
 // characters only.
 func fit(count func(string) int, text string, tokens int) int {
@@ -12,8 +15,8 @@ func fit(count func(string) int, text string, tokens int) int {
 		return 0
 	}
 	low, high := 0, len(text) // low fits
-	if most := tokens * 24; high > most {
-		high = floor(text, most) // no tokenizer makes one token of that many bytes
+	if most := tokens * maxBytesPerToken; high > most {
+		high = floor(text, most)
 	}
 	if count(text[:high]) <= tokens {
 		return high

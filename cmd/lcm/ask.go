@@ -123,6 +123,7 @@ lcm ask "How do we deploy?" --all --json`,
 var askWords = strings.NewReplacer(
 	"neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with", "neither --summary nor --query is given",
 	"summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty", "lcm_expand_query", "`lcm ask`",
+	"lcm_grep", "`lcm grep`", "allConversations: true", "--all", "Try other words for the query", "Try other words with --query",
 )
 
 func (a *app) ask(ctx context.Context, ar *archive, r delegation.Request) error {
@@ -139,6 +140,9 @@ func (a *app) ask(ctx context.Context, ar *archive, r delegation.Request) error 
 	}
 	if a.json {
 		return a.printJSON(answer)
+	}
+	if answer.Method == delegation.MethodNone { // its words are ours, not the record's
+		answer.Answer = askWords.Replace(answer.Answer)
 	}
 	a.printf("%s\n", a.shown(answer.Answer))
 	a.printCitations(answer)
