@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/lossless-context/lcm/llms"
 )
@@ -68,7 +69,7 @@ func responseItems(r wireRequest, reply Reply) []item {
 		items = append(items, messageItem(fmt.Sprintf("msg_%d", r.Number), reply.Text))
 	}
 	for i, call := range reply.Calls {
-		items = append(items, callItem(fmt.Sprintf("fc_%d_%d", r.Number, i+1), call))
+		items = append(items, callItem(fmt.Sprintf("fc_%d_%d", r.Number, i+1), call, r.Namespaces[call.Name]))
 	}
 	return items
 }
@@ -118,9 +119,16 @@ func reasoningItem(id, text string) item {
 	return it
 }
 
-func callItem(id string, call llms.ToolCall) item {
+func callItem(id string, call llms.ToolCall, namespace string) item {
+	if namespace != "" {
+		call.Name = strings.TrimPrefix(call.Name, namespace+"__")
+	}
 	state := func(status, arguments string) object {
-		return object{"type": "function_call", "id": id, "call_id": call.ID, "name": call.Name, "arguments": arguments, "status": status}
+		o := object{"type": "function_call", "id": id, "call_id": call.ID, "name": call.Name, "arguments": arguments, "status": status}
+		if namespace != "" {
+			o["namespace"] = namespace
+		}
+		return o
 	}
 	it := item{start: state("in_progress", ""), whole: state("completed", call.Arguments)}
 	for _, chunk := range chunks(call.Arguments) {

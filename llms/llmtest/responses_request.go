@@ -26,12 +26,8 @@ func decodeResponses(body []byte) (wireRequest, error) {
 		Model        string          `json:"model"`
 		Instructions string          `json:"instructions"`
 		Input        json.RawMessage `json:"input"`
-		Tools        []struct {
-			Type        string          `json:"type"`
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"parameters"`
-		} `json:"tools"`
+		Tools        []inputTool     `json:"tools"`
+
 		MaxOutputTokens int      `json:"max_output_tokens"`
 		Temperature     *float64 `json:"temperature"`
 		Stream          bool     `json:"stream"`
@@ -42,15 +38,38 @@ func decodeResponses(body []byte) (wireRequest, error) {
 	r := wireRequest{Stream: in.Stream, Request: llms.Request{
 		Model: in.Model, System: in.Instructions, MaxTokens: in.MaxOutputTokens, Temperature: in.Temperature,
 	}}
-	for _, t := range in.Tools {
+	r.addTools(in.Tools)
+	var err error
+	r.Messages, err = responsesInput(in.Input)
+	return r, err
+}
+
+// inputTool is a tool of a Responses request, or a namespace of them.
+type inputTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Tools       []inputTool     `json:"tools"`
+}
+
+// addTools lists the tools of a request. One in a namespace goes by both
+// names, as MCP's tools do in other agents: mcp__lcm__lcm_grep.
+func (r *wireRequest) addTools(tools []inputTool) {
+	for _, t := range tools {
 		if t.Name == "" {
 			t.Name = t.Type // a tool that the provider runs, such as web_search
 		}
 		r.Tools = append(r.Tools, llms.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+		for _, sub := range t.Tools {
+			name := t.Name + "__" + sub.Name
+			r.Tools = append(r.Tools, llms.ToolSpec{Name: name, Description: sub.Description, Parameters: sub.Parameters})
+			if r.Namespaces == nil {
+				r.Namespaces = map[string]string{}
+			}
+			r.Namespaces[name] = t.Name
+		}
 	}
-	var err error
-	r.Messages, err = responsesInput(in.Input)
-	return r, err
 }
 
 // responsesInput reads a string, or a list of items.

@@ -86,6 +86,9 @@ type wireRequest struct {
 	Stream       bool
 	IncludeUsage bool // Chat Completions: usage only comes when asked for
 	Number       int  // of the exchange, from 1
+	// Namespaces has, for the Responses API, the namespace that a tool's name
+	// begins with.
+	Namespaces map[string]string
 }
 
 // frame is one server-sent event.
