@@ -115,6 +115,7 @@ type MCP struct {
 type Log struct {
 	Level  string
 	Format string
+	File   string
 }
 
 // Source says where a value came from.
@@ -298,6 +299,9 @@ func (c *Config) resolve(o Options) (err error) {
 		c.Storage.DatabasePath, err = o.xdg("XDG_DATA_HOME", ".local/share", "lcm.db")
 	} else {
 		c.Storage.DatabasePath, err = o.expand(c.Storage.DatabasePath)
+	}
+	if err == nil && c.Log.File != "" {
+		c.Log.File, err = o.expand(c.Log.File)
 	}
 	return err
 }

@@ -161,11 +161,14 @@ var table = []Setting{
 		field: func(c *Config) any { return &c.MCP.Token }},
 
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
-		Doc:   "What is logged, on standard error.",
+		Doc:   "What is logged.",
 		field: func(c *Config) any { return &c.Log.Level }},
 	{Key: "log.format", Env: "LCM_LOG_FORMAT", Kind: String, Default: "text", Enum: []string{"text", "json"},
 		Doc:   "How it is logged.",
 		field: func(c *Config) any { return &c.Log.Format }},
+	{Key: "log.file", Env: "LCM_LOG_FILE", Kind: String,
+		Doc:   "Where it is logged: a file, which is begun anew at 10 MB while three older ones are kept. Empty means standard error. A leading `~/` is the home directory.",
+		field: func(c *Config) any { return &c.Log.File }},
 }
 
 // lookup finds the setting of a key.

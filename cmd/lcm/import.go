@@ -23,6 +23,7 @@ type importFlags struct {
 	session, agent, title string
 	since, project        string
 	dryRun                bool
+	archive               archiveFlags
 }
 
 func newImport(a *app) *cobra.Command {
@@ -35,6 +36,7 @@ func newImport(a *app) *cobra.Command {
 Without an argument that is everything found on this machine, else what the
 named agents have (` + strings.Join(names, ", ") + `), or what a file or directory
 holds. A path that has an agent's name is written as ./` + names[0] + `.
+An archive of ` + "`lcm export`" + ` is proved, and then added as a whole or not at all.
 
 Importing again reads only what has changed, and what is stored already is not
 stored twice. A file that cannot be read stops nothing else.
@@ -63,6 +65,8 @@ lcm import --session support/42 --agent support-bot messages.json`,
 	fl.StringVar(&f.session, "session", "", "session key of a file of messages (default: import: and the file's path)")
 	fl.StringVar(&f.agent, "agent", "", "name of the agent that speaks in a file of messages")
 	fl.StringVar(&f.title, "title", "", "title of the conversation of a file of messages")
+	fl.BoolVar(&f.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
+	fl.BoolVar(&f.archive.large, "large", false, "of an archive, believe that it unpacks to thousands of times its size")
 	a.jsonFlag(c)
 	return c
 }
@@ -104,6 +108,9 @@ func (a *app) importAny(cmd *cobra.Command, args []string, f importFlags) error 
 	info, err := os.Stat(path)
 	if err != nil {
 		return missingPath(err, path, known)
+	}
+	if isArchive(path) {
+		return a.importArchive(cmd.Context(), path, f.archive)
 	}
 	filter.Path = path
 	if found, err := a.holds(cmd.Context(), path); err != nil || found {

@@ -21,9 +21,14 @@ import (
 
 // settings reads the configuration, with what the command line says on top.
 func (a *app) settings() (*config.Config, error) {
-	var o config.Options
+	o := config.Options{Flags: map[string]string{}}
 	if a.database != "" {
-		o.Flags = map[string]string{"storage.database_path": a.database}
+		o.Flags["storage.database_path"] = a.database
+	}
+	for key, value := range a.logging {
+		if *value != "" {
+			o.Flags[key] = *value
+		}
 	}
 	cfg, err := config.Load(o)
 	if err != nil {
@@ -190,16 +195,4 @@ func bounds(cfg *config.Config) compact.Bounds {
 		CallWindow:     cfg.Summary.CallWindow,
 		SpendBackoff:   cfg.Summary.SpendBackoff,
 	}
-}
-
-func (a *app) logger(cfg *config.Config) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
-		level = slog.LevelWarn // the table allows no other text
-	}
-	o := &slog.HandlerOptions{Level: level}
-	if cfg.Log.Format == "json" {
-		return slog.New(slog.NewJSONHandler(a.err, o))
-	}
-	return slog.New(slog.NewTextHandler(a.err, o))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ type app struct {
 
 	database string
 	json     bool
+	logging  map[string]*string // settings of the log that the command line has
+	log      *slog.Logger
 }
 
 func newApp(in io.Reader, out, err io.Writer) *app {

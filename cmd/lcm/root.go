@@ -18,7 +18,7 @@ into a DAG of summaries, and shows a model a view that fits its context window.
 --conversation N says otherwise.
 
 Exit codes: 0 done · 1 failure · 2 wrong usage · 3 not found ·
-4 wrong configuration · 5 database unusable · 6 verification found faults`
+4 wrong configuration · 5 database unusable · 6 verify or doctor found faults`
 
 const rootExample = `# see it work on a bundled session, nothing is kept
 lcm demo
@@ -101,11 +101,13 @@ func newRoot(a *app) *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().StringVar(&a.database, "db", "", "database file (default $LCM_DATABASE_PATH, else the configuration's)")
+	a.logFlags(root)
 	root.AddGroup(
 		&cobra.Group{ID: "record", Title: "the record"},
 		&cobra.Group{ID: "view", Title: "the view"},
 		&cobra.Group{ID: "recall", Title: "the way back"},
 		&cobra.Group{ID: "hosts", Title: "the agents"},
+		&cobra.Group{ID: "care", Title: "keeping it"},
 		&cobra.Group{ID: "more", Title: "more"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
@@ -114,7 +116,8 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add("record", newImport(a), newConversations(a), newShow(a), newVerify(a), newStatus(a))
+	add("record", newImport(a), newConversations(a), newShow(a), newVerify(a), newStatus(a), newForget(a), newPrune(a))
+	add("care", newDoctor(a), newBackup(a), newRestore(a), newExport(a))
 	add("view", newContext(a), newTree(a), newCompact(a))
 	add("recall", newGrep(a), newDescribe(a), newExpand(a), newAsk(a), newChat(a))
 	add("hosts", newSetup(a), newRemove(a), newBrief(a), newHook(a), newMCP(a))
@@ -128,7 +131,7 @@ func newRoot(a *app) *cobra.Command {
 // database.
 var memoryless = []string{
 	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
-	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer",
+	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook",
 }
 
 // withoutDatabase takes --db away from the commands that it does nothing for.

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/doctor"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+type doctorFlags struct{ fix, vacuum bool }
+
+type doctorReport struct {
+	Database  string           `json:"database"`
+	Healthy   bool             `json:"healthy"`
+	Findings  []doctor.Finding `json:"findings"`
+	Fixed     []doctor.Finding `json:"fixed"`
+	Failures  []string         `json:"failures,omitempty"`
+	Backup    string           `json:"backup,omitempty"`
+	Reclaimed int64            `json:"reclaimedBytes,omitempty"`
+	Seconds   float64          `json:"seconds"`
+}
+
+func newDoctor(a *app) *cobra.Command {
+	var f doctorFlags
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find what is wrong, and mend what can be mended",
+		Long: `Look at everything: the file and who may read it, the schema, the proof of every
+conversation, summaries and views, payloads, the search index, leases and
+maintenance, the settings, the hosts. Each finding has a code, says what is
+wrong, and what --fix does about it or what you can do.
+
+--fix makes a proved backup first, then derives anew what follows from the
+messages: edges, views, numbers, indexes, texts of summaries that are broken. It
+never changes a message, and what is lost stays named. --vacuum gives unused
+space back to the disk.
+
+The exit code is 0 when no problem is left, else 6. docs/OPERATIONS.md lists the
+codes.`,
+		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
+		Args:    usage(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), f) },
+	}
+	c.Flags().BoolVar(&f.fix, "fix", false, "mend what can be derived, after a backup")
+	c.Flags().BoolVar(&f.vacuum, "vacuum", false, "give unused space back to the disk")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) doctor(ctx context.Context, f doctorFlags) error {
+	begun := time.Now()
+	cfg, cfgErr := a.settings()
+	if cfgErr != nil {
+		return cfgErr // what the settings name cannot be told without them
+	}
+	p := a.patient(cfg)
+	if _, err := os.Stat(p.Path); errors.Is(err, fs.ErrNotExist) && a.database != "" {
+		if _, err := os.Stat(p.Path + "-wal"); err != nil {
+			return failed(exitNotFound, "--db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s", p.Path)
+		}
+	}
+	look := doctor.Examine
+	if f.fix {
+		look = doctor.Treat
+	}
+	found, err := look(ctx, p)
+	if err != nil {
+		return databaseFailure(err)
+	}
+	r := doctorReport{
+		Database: p.Path, Healthy: found.Healthy(), Findings: found.Findings, Fixed: found.Fixed, Failures: found.Failures, Backup: found.Backup,
+	}
+	if f.vacuum && found.Opened && found.Healthy() {
+		if r.Reclaimed, err = a.vacuum(ctx, cfg); err != nil {
+			return err
+		}
+	}
+	r.Seconds = time.Since(begun).Seconds()
+	return a.printDoctor(r, found, f)
+}
+
+// patient is the database with what surrounds it.
+func (a *app) patient(cfg *config.Config) doctor.Patient {
+	return doctor.Patient{
+		Path:    cfg.Storage.DatabasePath,
+		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
+		Counter: llms.Estimate,
+		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return a.surroundings(ctx, cfg, db) },
+	}
+}
+
+func (a *app) vacuum(ctx context.Context, cfg *config.Config) (int64, error) {
+	ar, err := a.openWith(ctx, cfg, toRead)
+	if err != nil {
+		return 0, err
+	}
+	before, err := ar.db.Stats(ctx)
+	if err == nil {
+		err = ar.db.Vacuum(ctx)
+	}
+	if err = errors.Join(err, ar.close(ctx)); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(cfg.Storage.DatabasePath)
+	if err != nil {
+		return 0, err
+	}
+	return max(0, before.FileBytes-info.Size()), nil
+}
+
+func (a *app) printDoctor(r doctorReport, found doctor.Report, f doctorFlags) error {
+	if r.Findings == nil {
+		r.Findings = []doctor.Finding{}
+	}
+	if r.Fixed == nil {
+		r.Fixed = []doctor.Finding{}
+	}
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		a.printFindingsOf(r, f)
+	}
+	if r.Healthy {
+		return nil
+	}
+	problems := 0
+	for _, x := range r.Findings {
+		if x.Severity == doctor.Problem {
+			problems++
+		}
+	}
+	hint := "what cannot be mended is said above; everything else stays readable"
+	if !f.fix && found.Fixable() {
+		hint = "`lcm doctor --fix` mends what can be mended, after a backup"
+	}
+	return failed(exitFaults, hint, "%s", counted(problems, "problem", "problems")+" found")
+}
+
+// maxShown is how many findings of one code are printed in full.
+const maxShown = 5
+
+func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
+	a.printf("%s\n", neutralLine(r.Database))
+	if r.Backup != "" {
+		a.printf("backup: %s\n", neutralLine(r.Backup))
+	}
+	for _, x := range r.Fixed {
+		a.printf("%s  %s  %s: %s\n", a.paint(green, "mended "), x.Code, neutralLine(x.Where), neutralLine(x.Message))
+	}
+	shown := map[string]int{}
+	for _, x := range r.Findings {
+		if shown[x.Code]++; shown[x.Code] > maxShown {
+			continue
+		}
+		style := map[doctor.Severity]string{
+			doctor.Problem: a.paint(red, "problem"), doctor.Warning: a.paint(yellow, "warning"), doctor.Note: a.paint(dim, "note   "),
+		}[x.Severity]
+		a.printf("%s  %s  %s: %s\n", style, x.Code, neutralLine(x.Where), neutralLine(x.Message))
+		switch {
+		case x.Fix != "" && !f.fix:
+			a.printf("         --fix: %s\n", neutralLine(x.Fix))
+		case x.Advice != "":
+			a.printf("         %s\n", neutralLine(x.Advice))
+		}
+	}
+	for code, n := range shown {
+		if n > maxShown {
+			a.printf("         and %s of %s; --json lists them all\n", counted(n-maxShown, "more", "more"), code)
+		}
+	}
+	for _, why := range r.Failures {
+		a.warn("%s", neutralLine(why))
+	}
+	if r.Reclaimed > 0 {
+		a.printf("%s reclaimed\n", size(r.Reclaimed))
+	}
+	if len(r.Findings) == 0 {
+		a.printf("%s: nothing is wrong\n", a.paint(green, "healthy"))
+	}
+}
+
+// surroundings finds what is wrong around the database: the settings, the
+// hosts.
+func (a *app) surroundings(_ context.Context, cfg *config.Config, _ *sqlite.DB) []doctor.Finding {
+	var found []doctor.Finding
+	if cfg.Log.File != "" {
+		if err := writable(cfg.Log.File); err != nil {
+			found = append(found, doctor.Finding{
+				Code: "log-file", Severity: doctor.Warning, Where: cfg.Log.File, Message: fmt.Sprintf("nothing can be logged there: %v", err),
+				Advice: "set log.file to a file that can be written",
+			})
+		}
+	}
+	return found
+}

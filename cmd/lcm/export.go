@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/portable"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+type exportFlags struct {
+	output        string
+	conversations []int64
+	raw, all      bool
+}
+
+type exportReport struct {
+	File          string  `json:"file"`
+	Bytes         int64   `json:"bytes"`
+	Conversations int     `json:"conversations"`
+	Messages      int64   `json:"messages"`
+	Digest        string  `json:"digest,omitempty"`
+	Seconds       float64 `json:"seconds"`
+}
+
+func newExport(a *app) *cobra.Command {
+	var f exportFlags
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Write an archive that outlives the database, or the original records",
+		Long: `Write everything, or chosen conversations, as an archive: JSON lines and the
+payloads as files, in a tar file compressed with zstd. It holds messages,
+branches, forks, summaries with their sources, views, flags, times and native
+ids; ` + "`lcm import FILE`" + ` of it into an empty database gives the same digest.
+Conversations that a chosen one was forked from, or is a sub-agent's of, come
+with it.
+
+--raw writes the original records of a conversation instead, byte for byte, one
+a line in the order of their arrival, also those that are not in the view. With
+--all, -o names a directory that gets a file for each conversation.`,
+		Example: `lcm export -o lcm.tar.zst
+lcm export -c 3,7 -o two.tar.zst
+lcm export --raw -c 3 > session.jsonl
+lcm export --raw --all -o sessions/`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case f.all && len(f.conversations) > 0:
+				return wrongUsage(cmd, errors.New("--all and --conversation exclude each other"))
+			case f.raw && f.all && f.output == "":
+				return wrongUsage(cmd, errors.New("--raw --all writes a file for each conversation: name a directory with -o"))
+			case f.raw && !f.all && len(f.conversations) > 1:
+				return wrongUsage(cmd, errors.New("--raw writes one conversation, or with --all every one"))
+			case !f.raw && f.output == "" && a.terminal:
+				return wrongUsage(cmd, errors.New("an archive is not for a terminal: name a file with -o, or pipe it"))
+			}
+			ar, err := a.open(cmd.Context(), toRead)
+			if err != nil {
+				return err
+			}
+			defer ar.close(cmd.Context())
+			if f.raw {
+				return a.exportRaw(cmd.Context(), ar, f)
+			}
+			return a.exportArchive(cmd.Context(), ar, f)
+		},
+	}
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write (default: standard output)")
+	c.Flags().Int64SliceVarP(&f.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
+	c.Flags().BoolVarP(&f.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
+	c.Flags().BoolVar(&f.raw, "raw", false, "the original records instead of an archive")
+	a.jsonFlag(c)
+	return c
+}
+
+// exportArchive writes an archive to a file or to standard output.
+func (a *app) exportArchive(ctx context.Context, ar *archive, f exportFlags) error {
+	begun := time.Now()
+	r := exportReport{File: f.output}
+	write := func(w io.Writer) (err error) {
+		counting := &countingWriter{w: w}
+		err = ar.pack(ctx, f, counting, &r, a.newBar("archiving"))
+		r.Bytes = counting.n
+		return err
+	}
+	if f.output == "" {
+		return write(a.out)
+	}
+	if err := create(f.output, write); err != nil {
+		return err
+	}
+	r.Seconds = time.Since(begun).Seconds()
+	if a.json {
+		return a.printJSON(r)
+	}
+	a.printf("%s\n%s, %s in %s, %s\ndigest %s\n", neutralLine(r.File), size(r.Bytes), counted(r.Messages, "message", "messages"),
+		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	return nil
+}
+
+// countingWriter counts what is written.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// create writes a private file that appears under its name when it is whole,
+// and never in the place of another.
+func create(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".lcm-*.part")
+	if err != nil {
+		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
+	}
+	defer os.Remove(f.Name())
+	err = write(f)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	// A link fails where the name exists, which a rename does not.
+	err = os.Link(f.Name(), path)
+	if errors.Is(err, fs.ErrExist) {
+		return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
+	}
+	if err != nil { // a file system without links
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
+
+// pack writes the chosen conversations as an archive.
+func (ar *archive) pack(ctx context.Context, f exportFlags, w io.Writer, r *exportReport, b *bar) error {
+	defer b.clear()
+	var ids []store.ConversationID
+	for _, n := range f.conversations {
+		ids = append(ids, store.ConversationID(n))
+	}
+	var out *portable.Writer
+	done := int64(0)
+	err := ar.db.Dump(ctx, ids, sqlite.Dump{
+		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
+			m := portable.Manifest{
+				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,
+				Digest: hex.EncodeToString(digest[:]),
+			}
+			for _, c := range list {
+				m.Conversations = append(m.Conversations, portable.Conversation{Key: c.Key, Segment: c.Segment, Title: c.Title, Messages: c.Messages})
+				r.Messages += c.Messages
+			}
+			r.Conversations, r.Digest = len(list), m.Digest
+			out, err = portable.NewWriter(w, m)
+			return err
+		},
+		Row: func(table string, columns []string, values []any) error {
+			if table == "messages" {
+				done++
+				b.set(done, r.Messages, number(done)+" messages")
+			}
+			return out.Row(portable.Row{Table: table, Columns: columns, Values: values})
+		},
+		Payload: func(sum [sha256.Size]byte, size int64, content io.Reader) error {
+			return out.Payload(sum, size, content)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// exportRaw writes original records.
+func (a *app) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
+	if f.all {
+		return a.exportAllRaw(ctx, ar, f.output)
+	}
+	ch := choice{}
+	if len(f.conversations) == 1 {
+		ch.number = f.conversations[0]
+	}
+	c, err := ar.pick(ctx, ch)
+	if err != nil {
+		return err
+	}
+	if f.output == "" {
+		_, err := ar.records(ctx, c, a.out)
+		return err
+	}
+	return create(f.output, func(w io.Writer) error { _, err := ar.records(ctx, c, w); return err })
+}
+
+// exportAllRaw writes a file for each conversation, and goes on after one that
+// cannot be read.
+func (a *app) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
+	}
+	list, err := ar.db.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return err
+	}
+	r := exportReport{File: dir}
+	failures := 0
+	for _, c := range list {
+		// The name has nothing of the session in it: keys can hold slashes.
+		path := filepath.Join(dir, fmt.Sprintf("conversation-%d.jsonl", c.ID))
+		err := create(path, func(w io.Writer) error {
+			counting := &countingWriter{w: w}
+			n, err := ar.records(ctx, c, counting)
+			r.Messages, r.Bytes = r.Messages+n, r.Bytes+counting.n
+			return err
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			failures++
+			a.warn("conversation %d: %v", c.ID, err)
+			continue
+		}
+		r.Conversations++
+	}
+	if failures > 0 {
+		return failed(exitFailure, "the others were written", "%s could not be written", counted(failures, "conversation", "conversations"))
+	}
+	if a.json {
+		return a.printJSON(r)
+	}
+	a.printf("%s: %s in %s, %s\n", neutralLine(dir), counted(r.Messages, "record", "records"), counted(r.Conversations, "file", "files"), size(r.Bytes))
+	return nil
+}
+
+// records writes the original records of a conversation, a line each.
+func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, err error) {
+	w := bufio.NewWriterSize(to, 1<<20)
+	for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
+		if err != nil {
+			return n, errors.Join(err, w.Flush())
+		}
+		record, err := ar.db.Record(ctx, m.ID)
+		if err != nil {
+			return n, errors.Join(err, w.Flush())
+		}
+		if _, err := w.Write(record); err != nil {
+			return n, err
+		}
+		if err := w.WriteByte('\n'); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, w.Flush()
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lossless-context/lcm/portable"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+type archiveReport struct {
+	Archive       string            `json:"archive"`
+	Conversations int               `json:"conversations"` // that were added
+	Messages      int64             `json:"messages"`
+	Known         int               `json:"known"`
+	Conflicts     []sqlite.Conflict `json:"conflicts"`
+	Digest        string            `json:"digest"` // of the archive
+	Seconds       float64           `json:"seconds"`
+}
+
+// archiveFlags say how an archive is imported.
+type archiveFlags struct {
+	skipConflicts bool // leave out what is here and different
+	large         bool // believe any size
+}
+
+// isArchive reports whether a path is an archive that `lcm export` wrote.
+func isArchive(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular() && portable.Peek(f)
+}
+
+// importArchive loads an archive into a database of its own, proves it, and
+// only then puts it in the place of an empty database or merges it with what
+// is there.
+func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) error {
+	begun := time.Now()
+	cfg, err := a.settings()
+	if err != nil {
+		return err
+	}
+	scratch, m, err := a.unpack(ctx, path, cfg.Storage.DatabasePath, f)
+	if err != nil {
+		return err
+	}
+	defer scratch.Remove()
+	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []sqlite.Conflict{}}
+	ar, err := a.openWith(ctx, cfg, toWrite)
+	if err != nil {
+		return err
+	}
+	st, err := ar.db.Stats(ctx)
+	empty := err == nil && st.Conversations == 0
+	if err == nil && !empty {
+		var merged sqlite.Merged
+		merged, err = ar.db.Merge(ctx, scratch, f.skipConflicts)
+		r.Conversations, r.Messages, r.Known = merged.Added, merged.Messages, merged.Known
+		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
+	}
+	if err = errors.Join(err, ar.close(ctx)); err != nil {
+		return err
+	}
+	if empty {
+		if err := scratch.Install(ctx, cfg.Storage.DatabasePath); err != nil {
+			return err
+		}
+		r.Conversations, r.Messages = scratch.Proof.Conversations, scratch.Proof.Messages
+	}
+	r.Seconds = time.Since(begun).Seconds()
+	return a.printImported(r)
+}
+
+// unpack loads an archive beside the database and proves that it is what was
+// exported.
+func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags) (*sqlite.Scratch, portable.Manifest, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, portable.Manifest{}, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
+	}
+	defer file.Close()
+	limits := portable.Limits{}
+	if f.large {
+		limits.Ratio = 1 << 40
+	}
+	in, err := portable.NewReader(file, limits)
+	if err != nil {
+		return nil, portable.Manifest{}, unreadable(path, err)
+	}
+	defer in.Close()
+	m := in.Manifest()
+	total := int64(0)
+	for _, c := range m.Conversations {
+		total += c.Messages
+	}
+	bar := a.newBar("loading")
+	defer bar.clear()
+	done := int64(0)
+	scratch, err := sqlite.Build(ctx, database, m.Schema, func(l *sqlite.Loader) error {
+		for {
+			item, err := in.Next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case item.Content != nil:
+				err = l.Payload(item.SHA256, item.Size, item.Content)
+			default:
+				if item.Table == "messages" {
+					done++
+					bar.set(done, total, number(done)+" messages")
+				}
+				err = l.Row(item.Table, item.Columns, item.Values)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return nil, m, unreadable(path, err)
+	}
+	if n := len(scratch.Proof.Faults); n > 0 {
+		scratch.Remove()
+		f := scratch.Proof.Faults[0]
+		return nil, m, failed(exitFaults, "nothing was imported; export it again, or mend what it was exported from with `lcm doctor --fix`",
+			"what is in %s has %s, the first is %s of %s: %s", path, counted(n, "fault", "faults"), f.Code, f.Node, f.Detail)
+	}
+	if got := hex.EncodeToString(scratch.Proof.Digest[:]); got != m.Digest {
+		scratch.Remove()
+		return nil, m, failed(exitFaults, "nothing was imported; export it again", "what is in %s has the digest %s, its manifest says %s", path, got, m.Digest)
+	}
+	return scratch, m, nil
+}
+
+func unreadable(path string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	hint := "nothing was imported; export it again, or copy it again from where it came"
+	if _, own := split(err); own != "" {
+		hint = "nothing was imported; " + own
+	}
+	message, _ := split(err)
+	return failed(exitFailure, hint, "%s: %s", path, message)
+}
+
+func (a *app) printImported(r archiveReport) error {
+	if a.json {
+		return a.printJSON(r)
+	}
+	for _, c := range r.Conflicts {
+		a.warn("left out: %s (segment %d): %s", neutralLine(c.Key), c.Segment, c.Why)
+	}
+	a.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", counted(r.Conversations, "conversation", "conversations"),
+		counted(r.Messages, "message", "messages"), counted(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
+	return nil
+}

@@ -1,0 +1,187 @@
+// Package portable is the archive format of lcm: everything that is known of
+// some conversations in a form that outlives the program and its database.
+//
+// An archive is a tar file compressed with zstd. Its entries are
+//
+//	manifest.json       what it is, and what is in it
+//	rows/000001.jsonl   the rows of the tables, one JSON object a line
+//	payloads/<sha256>   large content, as it is
+//	end.json            how many rows there are, and a hash over all before it
+//
+// in this order. A row is an object with one field, the name of its table; the
+// fields of its value are the columns. NULL is left out, numbers are numbers,
+// text is a string, and bytes are an object {"utf8": …} or, where they are not
+// UTF-8, {"base64": …}. The tables are those of the schema version that the
+// manifest names: its SQL is in the source, and readers of a later version
+// bring the rows up to date as they would a database.
+//
+// Writing and reading stream: memory is bounded by the largest row. A reader
+// trusts nothing: names that do not belong are refused and never used as paths,
+// sizes are bounded, hashes are checked, and an archive that was cut off is
+// told from one that ends.
+//
+// What the rows mean, and whether they are sound, is for the store that loads
+// them to say.
+package portable
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Version is the version of the format that this package writes. It reads it
+// and those before it.
+const Version = 1
+
+// format is what a manifest says it is.
+const format = "lcm-archive"
+
+// The names of entries.
+const (
+	manifestName  = "manifest.json"
+	endName       = "end.json"
+	rowsPrefix    = "rows/"
+	payloadPrefix = "payloads/"
+)
+
+// Manifest says what an archive is and what is in it.
+type Manifest struct {
+	Format        string         `json:"format"`
+	Version       int            `json:"version"`
+	Schema        int            `json:"schema"` // of the rows
+	Program       string         `json:"program"`
+	Created       time.Time      `json:"createdAt"`
+	Complete      bool           `json:"complete"` // all of a database, and not chosen conversations
+	Conversations []Conversation `json:"conversations"`
+	Digest        string         `json:"digest"` // what verifying all of them gives
+}
+
+// Conversation names a conversation of an archive.
+type Conversation struct {
+	Key      string `json:"key"`
+	Segment  int    `json:"segment"`
+	Title    string `json:"title,omitempty"`
+	Messages int64  `json:"messages"`
+}
+
+// Row is a row of a table. A value is nil, an int64, a string or a []byte.
+type Row struct {
+	Table   string
+	Columns []string
+	Values  []any
+}
+
+// ErrDamaged says that an archive is not what was written.
+var ErrDamaged = errors.New("the archive is damaged")
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// encode writes a row as a line.
+func (r Row) encode(b []byte) ([]byte, error) {
+	if len(r.Columns) != len(r.Values) {
+		return b, fmt.Errorf("a row of %s has %d columns and %d values", r.Table, len(r.Columns), len(r.Values))
+	}
+	b = append(b, '{')
+	b = appendString(b, r.Table)
+	b = append(b, ":{"...)
+	first := true
+	for i, v := range r.Values {
+		if v == nil {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(appendString(b, r.Columns[i]), ':')
+		switch v := v.(type) {
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		case string:
+			if utf8.ValidString(v) {
+				b = appendString(b, v)
+			} else {
+				b = append(base64.StdEncoding.AppendEncode(append(b, `{"text64":"`...), []byte(v)), `"}`...)
+			}
+		case []byte:
+			if utf8.Valid(v) {
+				b = append(appendString(append(b, `{"utf8":`...), string(v)), '}')
+			} else {
+				b = append(base64.StdEncoding.AppendEncode(append(b, `{"base64":"`...), v), `"}`...)
+			}
+		default:
+			return b, fmt.Errorf("%s.%s has type %T, which is not archived", r.Table, r.Columns[i], v)
+		}
+	}
+	return append(b, "}}\n"...), nil
+}
+
+// appendString appends a JSON string.
+func appendString(b []byte, s string) []byte {
+	q, err := json.Marshal(s)
+	if err != nil { // cannot be: it is a string
+		return append(b, `""`...)
+	}
+	return append(b, q...)
+}
+
+// decodeRow reads a line.
+func decodeRow(line []byte) (Row, error) {
+	var outer map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(line, &outer); err != nil {
+		return Row{}, damaged("a row cannot be read: %v", err)
+	}
+	if len(outer) != 1 {
+		return Row{}, damaged("a row must name one table, not %d", len(outer))
+	}
+	var r Row
+	for table, columns := range outer {
+		r.Table = table
+		for _, name := range slices.Sorted(maps.Keys(columns)) {
+			v, err := decodeValue(columns[name])
+			if err != nil {
+				return r, damaged("%s.%s: %v", table, name, err)
+			}
+			r.Columns = append(r.Columns, name)
+			r.Values = append(r.Values, v)
+		}
+	}
+	return r, nil
+}
+
+func decodeValue(raw json.RawMessage) (any, error) {
+	switch raw[0] {
+	case '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err
+	case '{':
+		var b struct {
+			UTF8   *string `json:"utf8"`
+			Base64 []byte  `json:"base64"`
+			Text64 []byte  `json:"text64"`
+		}
+		if err := json.Unmarshal(raw, &b); err != nil {
+			return nil, err
+		}
+		switch {
+		case b.UTF8 != nil:
+			return []byte(*b.UTF8), nil
+		case b.Base64 != nil:
+			return b.Base64, nil
+		case b.Text64 != nil:
+			return string(b.Text64), nil
+		}
+		return nil, errors.New("bytes must be utf8 or base64")
+	}
+	return strconv.ParseInt(string(raw), 10, 64)
+}

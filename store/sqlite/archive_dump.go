@@ -1,0 +1,238 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/store"
+)
+
+// Dump is where the rows of conversations go to be kept outside a database.
+type Dump struct {
+	// Begin is told what will come. complete says that it is everything.
+	Begin func(schema int, conversations []store.Conversation, digest [sha256.Size]byte, complete bool) error
+	// Row is given a row. A value is nil, an int64, a string or a []byte.
+	Row func(table string, columns []string, values []any) error
+	// Payload is given the content that a row of payloads refers to, after all
+	// rows.
+	Payload func(sum [sha256.Size]byte, size int64, r io.Reader) error
+}
+
+// chosen selects what belongs to the conversations ?1, a JSON list of numbers.
+const chosen = `(SELECT value FROM json_each(?1))`
+
+// dumped are the tables of an archive, in the order in which they are written.
+// some selects the rows that belong to chosen conversations; where it is empty,
+// only an archive of everything has them. all selects the rows for that one.
+var dumped = []struct{ table, some, all string }{
+	{"projects", `id IN (SELECT project FROM conversations WHERE id IN ` + chosen + `)`, always},
+	{"conversations", `id IN ` + chosen, always},
+	{"messages", `conversation IN ` + chosen, always},
+	{"summaries", `conversation IN ` + chosen, always},
+	{"edges", `summary IN (SELECT num FROM summaries WHERE conversation IN ` + chosen + `)`, always},
+	{"revisions", `summary IN (SELECT num FROM summaries WHERE conversation IN ` + chosen + `)`, always},
+	{"view", `conversation IN ` + chosen, always},
+	{"branches", `conversation IN ` + chosen, always},
+	{"branch_items", `branch IN (SELECT id FROM branches WHERE conversation IN ` + chosen + `)`, always},
+	{"payloads", attached, always},
+	{"message_payloads", `message IN (SELECT id FROM messages WHERE conversation IN ` + chosen + `)`, always},
+	{"erasures", "", always},
+	{"forgotten", "", always},
+	{"tombstones", "", always},
+	{"tombstone_salt", "", always},
+	{"state", "", lasting},
+}
+
+const (
+	always = `TRUE`
+	// attached selects the payloads of the messages of chosen conversations.
+	attached = `num IN (SELECT mp.payload FROM message_payloads mp JOIN messages m ON m.id = mp.message WHERE m.conversation IN ` + chosen + `)`
+	// lasting selects the state that means something to others than processes
+	// that are running.
+	lasting = `expires IS NULL AND space <> '` + leaseSpace + `'`
+)
+
+// undumped are the tables that are made anew: the search index, and the
+// content of payloads, which an archive has as files.
+var undumped = []string{"segments", "sections", "lanes", "chunks"}
+
+// Dump writes conversations, and those that they were forked from or belong
+// to, as they stand at one moment. No ids: everything.
+func (db *DB) Dump(ctx context.Context, ids []store.ConversationID, to Dump) error {
+	return db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error { return c.dump(ids, to) })
+	})
+}
+
+func (c *conn) dump(ids []store.ConversationID, to Dump) error {
+	complete := len(ids) == 0
+	all, err := c.related(ids)
+	if err != nil {
+		return err
+	}
+	numbers := []int64{}
+	h := sha256.New()
+	for _, one := range all {
+		numbers = append(numbers, int64(one.ID))
+		if one.ErasedAt.IsZero() {
+			digest := conversationDigest(one.Key, one.Segment, one.Messages, one.Head)
+			h.Write(digest[:])
+		}
+	}
+	var digest [sha256.Size]byte
+	h.Sum(digest[:0])
+	var schema int
+	if _, err := c.one("PRAGMA user_version", integer(&schema)); err != nil {
+		return err
+	}
+	if err := to.Begin(schema, all, digest, complete); err != nil {
+		return err
+	}
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return err
+	}
+	for _, d := range dumped {
+		where := d.some
+		if complete {
+			where = d.all
+		}
+		if where == "" {
+			continue
+		}
+		if err := c.dumpTable(d.table, where, string(list), to); err != nil {
+			return fmt.Errorf("archive the table %s: %w", d.table, err)
+		}
+	}
+	where := attached
+	if complete {
+		where = always
+	}
+	return c.dumpPayloads(where, string(list), to)
+}
+
+// related are the chosen conversations with those that they cannot do without,
+// in the order that the digest depends on.
+func (c *conn) related(ids []store.ConversationID) ([]store.Conversation, error) {
+	where := ` ORDER BY c.key COLLATE BINARY, c.segment`
+	args := []any{}
+	if len(ids) > 0 {
+		list, err := json.Marshal(ids)
+		if err != nil {
+			return nil, err
+		}
+		where = ` WHERE c.id IN (
+			WITH RECURSIVE need (id) AS (
+				SELECT value FROM json_each(?)
+				UNION SELECT x.value FROM need JOIN conversations c ON c.id = need.id, json_each(json_array(c.forked_from, c.parent)) x WHERE x.value IS NOT NULL
+			) SELECT id FROM need)` + where
+		args = append(args, string(list))
+	}
+	var all []store.Conversation
+	err := c.query(`SELECT`+conversationColumns+where, func(s *sqlite3.Stmt) error {
+		all = append(all, scanConversation(s).Conversation)
+		return nil
+	}, args...)
+	for _, id := range ids {
+		if err == nil && !slices.ContainsFunc(all, func(c store.Conversation) bool { return c.ID == id }) {
+			err = store.Missing(fmt.Sprintf("conversation %d", id))
+		}
+	}
+	return all, err
+}
+
+func (c *conn) dumpTable(table, where, list string, to Dump) error {
+	objects, err := c.objects()
+	if err != nil {
+		return err
+	}
+	var columns []string
+	for _, col := range objects[table].columns {
+		columns = append(columns, col.name)
+	}
+	order := "1"
+	if len(columns) > 1 {
+		order = "1, 2"
+	}
+	values := make([]any, len(columns))
+	return c.query(fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s`, strings.Join(columns, ", "), table, where, order), func(s *sqlite3.Stmt) error {
+		for i := range columns {
+			switch s.ColumnType(i) {
+			case sqlite3.NULL:
+				values[i] = nil
+			case sqlite3.INTEGER:
+				values[i] = s.ColumnInt64(i)
+			case sqlite3.TEXT:
+				values[i] = s.ColumnText(i)
+			case sqlite3.BLOB:
+				values[i] = s.ColumnBlob(i, []byte{})
+			default:
+				return fmt.Errorf("%s.%s holds a %s", table, columns[i], s.ColumnType(i))
+			}
+		}
+		return to.Row(table, columns, values)
+	}, only(where, list)...)
+}
+
+// only is the list of chosen conversations, where a condition asks for it.
+func only(where, list string) []any {
+	if strings.Contains(where, "?1") {
+		return []any{list}
+	}
+	return nil
+}
+
+func (c *conn) dumpPayloads(where, list string, to Dump) error {
+	var rows []payloadRow
+	err := c.query(`SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) error {
+		p := payloadRow{num: s.ColumnInt64(0), id: s.ColumnText(1), size: s.ColumnInt64(3)}
+		copy(p.sum[:], s.ColumnRawBlob(2))
+		rows = append(rows, p)
+		return nil
+	}, only(where, list)...)
+	if err != nil {
+		return err
+	}
+	for _, p := range rows {
+		if err := to.Payload(p.sum, p.size, &chunkReader{conn: c, num: p.num}); err != nil {
+			return fmt.Errorf("archive %s: %w", p.id, err)
+		}
+	}
+	return nil
+}
+
+// chunkReader reads a payload chunk by chunk inside a transaction.
+type chunkReader struct {
+	*conn
+	num, next int64
+	rest      []byte
+}
+
+// Read implements [io.Reader].
+func (r *chunkReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		found := false
+		err := r.chunks(r.num, r.next, r.next, func(_ int64, raw []byte) error {
+			found = true
+			r.rest = append(r.rest[:0], raw...)
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		if !found {
+			return 0, io.EOF
+		}
+		r.next++
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
