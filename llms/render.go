@@ -3,6 +3,7 @@ package llms
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -210,10 +211,10 @@ func (b *Blob) write(w *strings.Builder) {
 	if b.MIME == "" {
 		w.WriteString("file")
 	}
-	w.WriteString(b.MIME)
+	w.WriteString(label(b.MIME))
 	if b.Name != "" {
 		w.WriteByte(' ')
-		w.WriteString(b.Name)
+		w.WriteString(label(b.Name))
 	}
 	switch {
 	case len(b.Data) > 0:
@@ -221,7 +222,7 @@ func (b *Blob) write(w *strings.Builder) {
 		w.WriteString(size(len(b.Data)))
 	case b.URL != "":
 		w.WriteByte(' ')
-		w.WriteString(b.URL)
+		w.WriteString(label(b.URL))
 	}
 	w.WriteByte(']')
 }
@@ -253,7 +254,7 @@ func (r *Ref) write(w *strings.Builder) {
 	for _, s := range [...]string{r.Name, r.MIME} {
 		if s != "" {
 			w.WriteString(" | ")
-			w.WriteString(s)
+			w.WriteString(label(s))
 		}
 	}
 	w.WriteString(" | ")
@@ -265,4 +266,30 @@ func (r *Ref) write(w *strings.Builder) {
 		w.WriteByte(' ')
 		w.WriteString(r.Note)
 	}
+}
+
+// label makes a name that came from outside safe between the brackets of a
+// reference: it can neither close them nor begin a line, and so not pass for a
+// reference to something else.
+func label(name string) string {
+	if !strings.ContainsFunc(name, isMark) {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '[':
+			return '('
+		case r == ']':
+			return ')'
+		case r == '|':
+			return '/'
+		case isMark(r):
+			return ' '
+		}
+		return r
+	}, name)
+}
+
+func isMark(r rune) bool {
+	return r == '[' || r == ']' || r == '|' || unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
