@@ -131,7 +131,7 @@ func newRoot(a *app) *cobra.Command {
 // database.
 var memoryless = []string{
 	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
-	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook",
+	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak",
 }
 
 // withoutDatabase takes --db away from the commands that it does nothing for.
