@@ -153,22 +153,6 @@ func Messages(ms ...llms.Message) []Input {
 	return all
 }
 
-// prepareAll does what needs no transaction.
-func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, error) {
-	ready := make([]prepared, 0, len(ms))
-	for i, m := range ms {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		p, err := in.prepare(m)
-		if err != nil {
-			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
-		}
-		ready = append(ready, p)
-	}
-	return ready, nil
-}
-
 // write stores prepared messages in the transaction of w, in order.
 func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appended, error) {
 	done := make([]store.Appended, len(ready))

@@ -1,8 +1,11 @@
 package ingest
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -14,6 +17,42 @@ import (
 type prepared struct {
 	row      store.NewMessage
 	payloads []store.NewPayload
+}
+
+// alone is how many messages one core prepares faster than several.
+const alone = 64
+
+// prepareAll does what needs no transaction, on all cores where there is much
+// of it: the one writer of a database should not wait for hashes and counts.
+func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, error) {
+	ready := make([]prepared, len(ms))
+	cores := max(1, min(runtime.GOMAXPROCS(0), len(ms)/alone))
+	size := (len(ms) + cores - 1) / cores
+	errs := make([]error, cores)
+	var wg sync.WaitGroup
+	for n := 1; n < cores; n++ {
+		wg.Go(func() { errs[n] = in.prepareRange(ctx, ms, ready, n*size, min((n+1)*size, len(ms))) })
+	}
+	errs[0] = in.prepareRange(ctx, ms, ready, 0, min(size, len(ms)))
+	wg.Wait()
+	for _, err := range errs { // the first message that failed is the one to name
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ready, nil
+}
+
+func (in *Ingester) prepareRange(ctx context.Context, ms []Input, ready []prepared, from, to int) (err error) {
+	for i := from; i < to; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if ready[i], err = in.prepare(ms[i]); err != nil {
+			return fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
+		}
+	}
+	return nil
 }
 
 // prepare hashes the record of a message and decides what of it leaves the
