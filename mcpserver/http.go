@@ -115,6 +115,7 @@ func (o HTTPOptions) guard(next http.Handler) http.Handler {
 				return
 			}
 		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxLine) // as much as by pipe
 		next.ServeHTTP(w, r)
 	})
 }
