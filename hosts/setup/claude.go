@@ -11,28 +11,32 @@ import (
 // the user's settings.
 var claude = target{
 	name: "claude", title: "Claude Code", program: "claude",
-	dir: func(m hosts.Machine) string {
-		if dir := m.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-			return dir
-		}
-		return filepath.Join(m.Home, ".claude")
+	dir: claudeDir,
+	configured: func(m hosts.Machine) (configured, error) {
+		return claudeConfigured(claudeState(m), filepath.Join(claudeDir(m), "settings.json"))
 	},
 	entries: func(dir string, o Options) []entry {
-		state := filepath.Join(filepath.Dir(dir), ".claude.json")
-		if o.Machine.Getenv("CLAUDE_CONFIG_DIR") != "" {
-			state = filepath.Join(dir, ".claude.json")
-		}
 		server := struct {
 			Type    string   `json:"type"`
 			Command string   `json:"command"`
 			Args    []string `json:"args"`
 		}{"stdio", o.Binary, append([]string{"mcp"}, o.Args...)}
 		return append([]entry{
-			member(state, "MCP server", server, "mcpServers", "lcm"),
+			member(claudeState(o.Machine), "MCP server", server, "mcpServers", "lcm"),
 			hooks(filepath.Join(dir, "settings.json"), "claude", claudeEvents, o.hook("claude")),
 		}, guidance(o, filepath.Join(dir, "skills", "lcm-memory", "SKILL.md"), filepath.Join(dir, "CLAUDE.md"))...)
 	},
 	notes: []string{"Claude Code reads its settings when it starts: sessions that are running now do not have the tools yet"},
+}
+
+func claudeDir(m hosts.Machine) string {
+	return m.Env("CLAUDE_CONFIG_DIR", filepath.Join(m.Home, ".claude"))
+}
+
+// claudeState is the file in which Claude Code keeps its own state, and the
+// user's MCP servers.
+func claudeState(m hosts.Machine) string {
+	return filepath.Join(m.Env("CLAUDE_CONFIG_DIR", m.Home), ".claude.json")
 }
 
 // The events: the end of a turn keeps the record up to date, a session's start

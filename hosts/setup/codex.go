@@ -13,12 +13,8 @@ import (
 // of their own.
 var codex = target{
 	name: "codex", title: "Codex", program: "codex",
-	dir: func(m hosts.Machine) string {
-		if dir := m.Getenv("CODEX_HOME"); dir != "" {
-			return dir
-		}
-		return filepath.Join(m.Home, ".codex")
-	},
+	dir:        codexDir,
+	configured: func(m hosts.Machine) (configured, error) { return codexConfigured(codexDir(m)) },
 	entries: func(dir string, o Options) []entry {
 		args := make([]string, 0, 1+len(o.Args))
 		for _, a := range append([]string{"mcp"}, o.Args...) {
@@ -31,7 +27,10 @@ var codex = target{
 		}, guidance(o, filepath.Join(dir, "skills", "lcm-memory", "SKILL.md"), filepath.Join(dir, "AGENTS.md"))...)
 	},
 	notes: []string{"Codex runs hooks only after you have trusted them: start it, type /hooks, and trust those of lcm"},
+	trust: "start Codex, type /hooks, and trust those of lcm",
 }
+
+func codexDir(m hosts.Machine) string { return m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex")) }
 
 var codexEvents = []event{{"SessionStart", 10}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}}
 

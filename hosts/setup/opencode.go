@@ -21,7 +21,8 @@ const pluginSign = "// lcm for opencode"
 // has no hooks but plugins: a small one passes events on.
 var opencode = target{
 	name: "opencode", title: "opencode", program: "opencode",
-	dir: opencodeDir,
+	dir:        opencodeDir,
+	configured: func(m hosts.Machine) (configured, error) { return opencodeConfigured(opencodeDir(m)) },
 	entries: func(dir string, o Options) []entry {
 		server := struct {
 			Type    string   `json:"type"`
@@ -42,13 +43,7 @@ var opencode = target{
 }
 
 func opencodeDir(m hosts.Machine) string {
-	if dir := m.Getenv("OPENCODE_CONFIG_DIR"); dir != "" {
-		return dir
-	}
-	if dir := m.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		return filepath.Join(dir, "opencode")
-	}
-	return filepath.Join(m.Home, ".config", "opencode")
+	return m.Env("OPENCODE_CONFIG_DIR", filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode"))
 }
 
 // opencodeFile is the settings file that is there; of two, opencode lets the

@@ -98,8 +98,12 @@ type target struct {
 	dir         func(m hosts.Machine) string // of its settings
 	// entries are what lcm has in the host's files.
 	entries func(dir string, o Options) []entry
+	// configured reads what the host's settings say about lcm.
+	configured func(m hosts.Machine) (configured, error)
 	// notes say what is left for the user to do.
 	notes []string
+	// trust is how the user lets the host run hooks, where it asks for that.
+	trust string
 }
 
 var targets = []target{claude, codex, opencode}
