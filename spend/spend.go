@@ -4,8 +4,9 @@
 // the key. Everything it knows is in the store, so that a restart neither
 // forgets what was spent nor begins to hammer a provider again.
 //
-// What a provider does not report is not guessed: the ledger equals the sum of
-// what providers said.
+// The ledger's counts are the sum of what providers said. A stream that was cut
+// before it said anything of the kind is estimated, counts towards the cap, and
+// stands in the ledger as an estimate, apart from the rest.
 package spend
 
 import (
@@ -90,6 +91,7 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 			return
 		}
 		var used llms.Usage
+		var heard strings.Builder
 		var failure error
 		left := false // the reader has gone
 		for event, err := range m.engine.Stream(ctx, r) {
@@ -101,12 +103,20 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 			if event.Kind == llms.EventUsage || event.Kind == llms.EventEnd {
 				used = largest(used, event.Usage)
 			}
+			heard.WriteString(event.Text)
+			if event.Call != nil {
+				heard.WriteString(event.Call.Arguments)
+			}
 			if left = !yield(event, nil); left {
 				break
 			}
 		}
+		guessed := used == llms.Usage{} && heard.Len() > 0
+		if guessed {
+			used = guess(r, heard.String())
+		}
 		// What was spent was spent, also where the caller has gone.
-		err = m.record(context.WithoutCancel(ctx), r, hold, used, failure)
+		err = m.record(context.WithoutCancel(ctx), r, hold, used, guessed, failure)
 		if failure == nil {
 			failure = err
 		}
@@ -169,16 +179,25 @@ func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err err
 // holdTime is how long a call that never came to its end counts.
 const holdTime = 10 * time.Minute
 
+// guess is what a call probably cost that spoke but did not say: some providers
+// report usage only at the end of a stream, which a cut stream never reaches.
+func guess(r llms.Request, heard string) llms.Usage {
+	return llms.Usage{InputTokens: sent(r), OutputTokens: llms.Estimate.Count(heard)}
+}
+
 // estimate is what a call may cost at the most, as far as can be told.
-func estimate(r llms.Request) int64 {
-	tokens := llms.Estimate.Count(r.System) + r.MaxTokens
+func estimate(r llms.Request) int64 { return int64(sent(r) + r.MaxTokens) }
+
+// sent is about how many tokens a request has.
+func sent(r llms.Request) int {
+	tokens := llms.Estimate.Count(r.System)
 	for _, msg := range r.Messages {
 		tokens += llms.CountMessage(llms.Estimate, msg)
 	}
 	for _, t := range r.Tools {
 		tokens += llms.Estimate.Count(t.Description) + llms.Estimate.Count(string(t.Parameters))
 	}
-	return int64(tokens)
+	return tokens
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
@@ -196,13 +215,17 @@ type held struct {
 }
 
 // record writes down what a call used and how it ended.
-func (m *Meter) record(ctx context.Context, r llms.Request, hold string, used llms.Usage, failure error) error {
+func (m *Meter) record(ctx context.Context, r llms.Request, hold string, used llms.Usage, guessed bool, failure error) error {
 	entry := Entry{Purpose: m.purpose, Model: m.modelOf(r), Day: day(m.clock())}
 	errs := []error{change(ctx, m.state, ledgerSpace, entry.key(), func(e *Entry) {
 		e.Purpose, e.Model, e.Day = entry.Purpose, entry.Model, entry.Day
 		e.Calls++
 		if failure != nil {
 			e.Failures++
+		}
+		if guessed {
+			e.EstimatedTokens += int64(used.InputTokens + used.OutputTokens)
+			return
 		}
 		e.InputTokens += int64(used.InputTokens)
 		e.OutputTokens += int64(used.OutputTokens)
@@ -237,6 +260,9 @@ type Entry struct {
 	Failures     int64  `json:"failures,omitempty"`
 	InputTokens  int64  `json:"inputTokens"`
 	OutputTokens int64  `json:"outputTokens"`
+	// EstimatedTokens is what streams probably cost that were cut before they
+	// said so, or never say. It is not part of the others.
+	EstimatedTokens int64 `json:"estimatedTokens,omitempty"`
 }
 
 func (e Entry) key() string { return strings.Join([]string{e.Day, e.Purpose, e.Model}, "/") }

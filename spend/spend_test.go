@@ -162,6 +162,27 @@ func TestBrokenCallsAreCounted(t *testing.T) {
 	}
 }
 
+// A stream that is cut before it says what it cost is estimated, and marked as
+// an estimate.
+func TestStreamsThatDoNotSayAreEstimated(t *testing.T) {
+	b := newBed(t)
+	limits := spend.Limits{TokensPerDay: 2000}
+	for range b.meter(t, limits).Stream(t.Context(), llms.Request{System: strings.Repeat("many words ", 500)}) {
+		break // the reader leaves after "hello", and the usage comes at the end
+	}
+	all, err := spend.Ledger(t.Context(), b.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || all[0].InputTokens+all[0].OutputTokens != 0 || all[0].EstimatedTokens < 900 || all[0].EstimatedTokens > 1200 {
+		t.Errorf("the ledger says %+v", all)
+	}
+	err = b.ask(t, limits, llms.Request{System: strings.Repeat("many words ", 500)})
+	if llms.ClassOf(err) != llms.ClassQuota {
+		t.Errorf("the estimate does not count towards the cap: %v", err)
+	}
+}
+
 // A reader that leaves is not called again, whatever goes wrong afterwards.
 func TestAReaderThatLeavesIsLeftAlone(t *testing.T) {
 	b := newBed(t)

@@ -212,6 +212,10 @@ func (c *chat) say(ctx context.Context, text string) error {
 			c.doing("← %s: %s", e.Call.Name, clip(neutralLine(e.Result.Text), 100))
 		case core.EventUsage:
 			c.spent = c.spent.Add(*e.Usage)
+		case core.EventDone:
+			if e.Stop == core.StopLength {
+				c.warn("the model ran into the limit of its answer, which ends in the middle: ask it to go on")
+			}
 		case core.EventError:
 			return e.Err
 		}

@@ -128,6 +128,16 @@ func TestChatGoesOnAfterAFailedTurn(t *testing.T) {
 	}
 }
 
+func TestChatSaysWhenAnAnswerIsCut(t *testing.T) {
+	model := func(llms.Request) llmtest.Reply {
+		return llmtest.Reply{Text: "It begins well and", Stop: llms.StopLength}
+	}
+	out, errs, _ := chatting(t, model, "tell me everything\n")
+	if !strings.Contains(out, "It begins well and\n") || !strings.Contains(errs, "ran into the limit of its answer") {
+		t.Errorf("out %q\nerr %q", out, errs)
+	}
+}
+
 // The memory's guidance and one line for each tool are in the system prompt,
 // and every tool can be expanded.
 func TestChatCarriesTheGuidance(t *testing.T) {
