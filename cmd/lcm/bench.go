@@ -21,7 +21,7 @@ func newBench(a *app) *cobra.Command {
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newBenchRetention(a), newBenchScale(a), newBenchRecall(a), newBenchNeedle(a), newBenchAnswer(a), newBenchSoak(a))
+	c.AddCommand(newBenchRetention(a), newBenchScale(a), newBenchRecall(a), newBenchNeedle(a), newBenchAnswer(a), newBenchSoak(a), newBenchHook(a), newBenchImport(a))
 	return c
 }
 
