@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/lossless-context/lcm/delegation"
 	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/store"
 )
 
 // refusal is an error in the words of the tool that refused.
@@ -30,6 +30,7 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 	r.Where = w
 	c.report("searching")
 	asked := r.Limit
+	r.Limit = min(asked, max(1, c.config.MaxTokens/matchTokens))
 	for {
 		found, err := c.recall.Grep(ctx, r)
 		if err != nil {
@@ -40,36 +41,42 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		if r.Limit < asked && found.NextCursor != "" {
 			found.Notes = append(found.Notes, fmt.Sprintf("the page is short because an answer has at most %d tokens", c.config.MaxTokens))
 		}
-		n := c.fitting(found)
-		if n == len(found.Matches) {
-			return answer{text: found.Text(), value: found}, nil
+		text := found.Text()
+		if c.fits(text, found) {
+			return answer{text: text, value: found}, nil
 		}
-		switch {
-		case n > 0:
-			r.Limit = n
-		case len(found.Matches) > 1:
-			r.Limit = 1
+		switch n := len(found.Matches); {
+		case n > 1:
+			r.Limit = min(n-1, c.fitting(found))
 		case r.Context > 0:
 			r.Context = 0
 			notes = append(notes, "the messages around the match are too long for one answer: lcm_describe shows them one by one")
 		default: // a single match that does not fit says where to find it
-			found.Matches[0].Snippet, found.Matches[0].MatchRanges, found.Matches[0].Truncated = "", [][2]int{}, true
+			for i := range found.Matches {
+				m := &found.Matches[i]
+				m.Snippet, m.MatchRanges, m.Truncated = "", [][2]int{}, true
+			}
 			return answer{text: found.Text(), value: found}, nil
 		}
 	}
 }
 
-// fitting returns how many of the matches fit one answer.
+// matchTokens is less than a match costs.
+const matchTokens = 60
+
+// fitting estimates how many of the matches fit one answer, at least one: what
+// they cost apart is about what they cost together.
 func (c *call) fitting(a recall.GrepAnswer) int {
+	left := c.config.MaxTokens
 	all := a.Matches
-	tooMany := func(n int) bool {
-		a.Matches = all[:n]
-		return !c.fits(a.Text(), a)
+	a.Matches = []recall.Match{}
+	left -= c.cost(a.Text(), a)
+	for i, m := range all {
+		if left -= c.cost(m.Heading()+m.Mark("«", "»", nil), m); left < 0 {
+			return max(1, i)
+		}
 	}
-	if !tooMany(len(all)) {
-		return len(all)
-	}
-	return max(0, sort.Search(len(all), tooMany)-1)
+	return len(all)
 }
 
 // describe answers lcm_describe: one page of content that fits.
@@ -128,6 +135,9 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		return answer{}, c.said(err)
 	}
 	a.Notes = slices.Concat(notes, a.Notes)
+	if a.SourceConversationIDs == nil {
+		a.SourceConversationIDs = []store.ConversationID{} // JSON has a list, never null
+	}
 	c.trim(&a)
 	return answer{text: askText(a), value: a}, nil
 }

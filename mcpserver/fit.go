@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/lossless-context/lcm/delegation"
@@ -10,12 +11,16 @@ import (
 
 // fits reports whether an answer is within the bound, in both of its forms:
 // some hosts show the model the text and others the structured content.
-func (s *Server) fits(text string, value any) bool {
+func (s *Server) fits(text string, value any) bool { return s.cost(text, value) <= s.config.MaxTokens }
+
+// cost is what the longer form of an answer costs. What cannot be written does
+// not fit.
+func (s *Server) cost(text string, value any) int {
 	raw, err := compact(value)
 	if err != nil {
-		return false
+		return math.MaxInt
 	}
-	return s.config.Counter.Count(text) <= s.config.MaxTokens && s.config.Counter.Count(string(raw)) <= s.config.MaxTokens
+	return max(s.config.Counter.Count(text), s.config.Counter.Count(string(raw)))
 }
 
 // shortened is a pattern as an answer repeats it: whoever sent a long one has

@@ -42,7 +42,7 @@ func newRecord(t testing.TB, options ...lcm.Option) *record {
 	t.Helper()
 	r := &record{t: t, dir: t.TempDir(), other: t.TempDir()}
 	var err error
-	r.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true})
+	r.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true, Clock: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +128,7 @@ type clientOptions struct {
 	name    string
 	options *mcp.ClientOptions
 	roots   []string
+	newest  bool // speaks the newest protocol; today's hosts speak 2025-11-25
 }
 
 // connect starts a client of a server over a pair of pipes.
@@ -147,7 +148,11 @@ func (r *record) connect(s *mcpserver.Server, o clientOptions) *client {
 	for _, dir := range o.roots {
 		c.AddRoots(&mcp.Root{URI: "file://" + filepath.ToSlash(dir)})
 	}
-	session, err := c.Connect(r.t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	version := &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"}
+	if o.newest {
+		version = nil
+	}
+	session, err := c.Connect(r.t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, version)
 	if err != nil {
 		r.t.Fatal(err)
 	}

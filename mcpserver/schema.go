@@ -25,23 +25,27 @@ func describeSchema() (*jsonschema.Schema, error) {
 }
 
 // schemaOf derives the schema of a type. Clients that validate against it must
-// not stumble over a field that a later version adds.
+// not stumble over a field that a later version adds, and those that map it to
+// a simpler dialect not over types that may also be null: no answer has one.
 func schemaOf[T any]() (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
 		return nil, err
 	}
-	open(s)
+	simplify(s)
 	return s, nil
 }
 
-func open(s *jsonschema.Schema) {
+func simplify(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	s.AdditionalProperties = nil
-	open(s.Items)
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	simplify(s.Items)
 	for _, p := range s.Properties {
-		open(p)
+		simplify(p)
 	}
 }

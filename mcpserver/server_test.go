@@ -122,6 +122,24 @@ func TestGrepDescribeExpandQuery(t *testing.T) {
 	}
 }
 
+// Clients of the newest protocol send no initialize, and cannot be asked for
+// their roots.
+func TestTheNewestProtocolIsSpokenToo(t *testing.T) {
+	r := newRecord(t)
+	r.say("claude:s1", r.dir, time.Minute, user("the needle"))
+	read := make(chan struct{})
+	config := r.config()
+	config.Feed = &feed{all: func(context.Context) error { close(read); return nil }}
+	c := r.connect(r.serve(config), clientOptions{newest: true, roots: []string{r.other}})
+	if got := c.where(nil); got.Total != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if v := c.InitializeResult().ProtocolVersion; v < "2026" {
+		t.Errorf("negotiated %s", v)
+	}
+	<-read
+}
+
 func TestErrorsReachTheModelInTheToolsWords(t *testing.T) {
 	r := newRecord(t)
 	r.say("claude:s1", r.dir, time.Minute, user("hello"))
