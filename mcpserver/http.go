@@ -62,20 +62,36 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	stopped := context.AfterFunc(ctx, func() {
-		s.end() // calls end with it
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			_ = server.Close() // streams that clients hold open
+	served, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-ctx.Done():
+			s.stopHTTP(ctx, server)
+		case <-served:
 		}
-	})
-	defer stopped()
+	}()
 	err := server.Serve(l)
+	close(served)
+	<-stopped
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
+}
+
+// stopHTTP ends calls and sessions, and then the server: within two seconds,
+// whatever clients do.
+func (s *Server) stopHTTP(ctx context.Context, server *http.Server) {
+	s.end()
+	for _, session := range slices.Collect(s.mcp.Sessions()) {
+		_ = session.Close() // its client has gone, or will notice
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close() // connections that clients hold open
+	}
 }
 
 // Handler returns what serves HTTP requests: who may not ask is told so before
