@@ -67,6 +67,7 @@ type sums struct {
 	score   []float32
 	mask    []uint64
 	touched []uint32
+	scratch []posting // of one list
 }
 
 var sumsPool = sync.Pool{New: func() any { return new(sums) }}
@@ -118,7 +119,8 @@ func (p *phase) accumulate(n int, chosen []int, s *sums) error {
 	sh := p.shares[n]
 	norms := p.norms()
 	lengths := lengthColumn{r: sh.r}
-	var scratch []posting
+	scratch := s.scratch
+	defer func() { s.scratch = scratch }()
 	for _, i := range chosen {
 		t := p.query.terms[i]
 		weight := float32(p.stats.idf[i] * (k1 + 1))

@@ -12,6 +12,13 @@ type hints struct {
 	prefixes bool        // the query has beginnings of words
 }
 
+// hinted returns the hints of a query. They are made once: their tables are
+// larger than most texts that they are held against.
+func (q *Query) hinted() *hints {
+	q.hinting.Do(func() { q.hints = newHints(q) })
+	return q.hints
+}
+
 func newHints(q *Query) *hints {
 	h := &hints{}
 	for _, t := range q.terms {

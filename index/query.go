@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -28,6 +29,9 @@ type Query struct {
 	Ignored     int            // words beyond the limit
 	FirstPerson bool           // asks about the speaker: I, my, we
 	When        bool           // asks for a time
+
+	hinting sync.Once
+	hints   *hints
 }
 
 // queryTerm is one term of the index that the query looks for.

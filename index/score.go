@@ -37,7 +37,7 @@ type passageScore struct {
 }
 
 func newScorer(q *Query, s *stats, norms *[256]float32) *scorer {
-	sc := &scorer{query: q, stats: s, norms: norms, pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), hints: newHints(q)}
+	sc := &scorer{query: q, stats: s, norms: norms, pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), hints: q.hinted()}
 	for i, p := range q.pairs {
 		sc.pairs[[2]int{p.first, p.second}] = i
 	}
