@@ -46,7 +46,7 @@ type Line struct {
 
 // Read yields the lines of a file from an offset on; a file that ends in .zst
 // is read as what it was compressed from. Empty lines are left out. A last
-// line without a line feed is yielded only if it is a whole JSON value.
+// line without a line feed is yielded only if it is a whole JSON object.
 func Read(ctx context.Context, path string, offset int64, head string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r := &reader{ctx: ctx, path: path, max: MaxLine}
@@ -202,7 +202,7 @@ func (r *reader) next() (Line, error) {
 		if err != nil {
 			return Line{}, err
 		}
-		if !whole && (tooLong || !json.Valid(content)) {
+		if !whole && (tooLong || !complete(content)) {
 			return Line{}, io.EOF
 		}
 		if !tooLong && len(bytes.TrimSpace(content)) == 0 {
@@ -215,6 +215,13 @@ func (r *reader) next() (Line, error) {
 		r.anew = false
 		return line, nil
 	}
+}
+
+// complete reports whether a line without its line feed has all of its record:
+// no beginning of an object is an object.
+func complete(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return len(line) > 0 && line[0] == '{' && json.Valid(line)
 }
 
 // line reads up to the next line feed. whole says that it is there; a line
