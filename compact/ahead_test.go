@@ -1,0 +1,97 @@
+package compact_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/summary"
+)
+
+// witness writes summaries that say which sources they were made from.
+type witness struct{ previous []string }
+
+func (w *witness) Summarise(_ context.Context, r summary.Request) (summary.Result, error) {
+	w.previous = append(w.previous, r.Previous)
+	var ids []string
+	for _, s := range r.Sources {
+		ids = append(ids, s.ID)
+	}
+	return summary.Result{Text: testimony(ids), Method: "witness"}, nil
+}
+
+func testimony(ids []string) string {
+	return fmt.Sprintf("%x\n%severything", sha256.Sum256([]byte(fmt.Sprint(ids))), summary.Footer)
+}
+
+// counted counts how often each message is loaded.
+type counted struct {
+	*memory
+	loads map[store.MessageID]int
+}
+
+func (s counted) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
+	for _, id := range q.IDs {
+		s.loads[id]++
+	}
+	return s.memory.Messages(ctx, q)
+}
+
+// TestEachFoldIsToldOfItsOwnSources holds what was loaded ahead to what was
+// folded, also where the view moves under a run.
+func TestEachFoldIsToldOfItsOwnSources(t *testing.T) {
+	for _, moves := range []bool{false, true} {
+		t.Run(fmt.Sprintf("moves=%v", moves), func(t *testing.T) {
+			s := conversation(200)
+			folds := 0
+			s.onFold = func() {
+				if folds++; moves && folds%3 == 0 {
+					// Another process folds the next messages first.
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					at := 0
+					for s.items[at].IsSummary() {
+						at++
+					}
+					at++ // not the first: what is being folded begins there
+					_, err := memoryWriter{s: s}.Fold(t.Context(), store.NewSummary{Over: s.items[at : at+2], Wording: store.Wording{
+						Body: testimony([]string{s.items[at].Node.String(), s.items[at+1].Node.String()}), Tokens: 50}})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			w := &witness{}
+			c := counted{s, map[store.MessageID]int{}}
+			rep := run(t, newRunner(t, compact.Config{Store: c, Summariser: w, Bounds: compact.Bounds{MaxPasses: 100, MaxCalls: 1000}}), compact.Hard)
+			if rep.Folds() < 6 || moves != (rep.Stale > 0) {
+				t.Fatalf("%d folds, %d of them anew", rep.Folds(), rep.Stale)
+			}
+			bodies := map[string]bool{"": true}
+			for id, made := range s.summaries {
+				var ids []string
+				for _, n := range s.sources[id] {
+					ids = append(ids, n.String())
+				}
+				if want := testimony(ids); made.Body != want {
+					t.Errorf("%s was made from other sources than it has: %q, want %q", id, made.Body, want)
+				}
+				bodies[made.Body] = true
+			}
+			for _, p := range w.previous {
+				if !bodies[p] {
+					t.Errorf("a fold was told that %q came before it", p)
+				}
+			}
+			for id, n := range c.loads {
+				if !moves && n > 1 {
+					t.Errorf("%s was loaded %d times", id, n)
+				}
+			}
+		})
+	}
+}
