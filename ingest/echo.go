@@ -34,6 +34,9 @@ func IsOwnTool(name string) bool {
 	if i := strings.LastIndex(name, "__"); i >= 0 {
 		name = name[i+2:]
 	}
+	if rest, ok := strings.CutPrefix(name, "lcm_lcm_"); ok {
+		name = "lcm_" + rest // opencode puts the server's name and one underscore before it
+	}
 	switch name {
 	case "lcm_grep", "lcm_describe", "lcm_expand", "lcm_expand_query":
 		return true
