@@ -111,7 +111,11 @@ func rewriteText(text []byte, edit func([]byte) []byte, depth int) []byte {
 
 func looksJSON(text []byte) bool {
 	t := bytes.TrimSpace(text)
-	return len(t) > 1 && (t[0] == '{' && t[len(t)-1] == '}' || t[0] == '[' && t[len(t)-1] == ']')
+	if len(t) < 2 {
+		return false
+	}
+	first, last := t[0], t[len(t)-1]
+	return first == '{' && last == '}' || first == '[' && last == ']' || first == '"' && last == '"'
 }
 
 // minBase64 is how long base64 must be to be looked into: shorter runs of its
