@@ -147,7 +147,7 @@ func (r *reader) record(raw []byte) hosts.Record {
 	}
 	rec.Flags = r.flags(f, m)
 	if !rec.Known {
-		rec.Flags |= store.FlagUnknown
+		rec.Flags |= store.FlagUnknown | store.FlagHidden
 	}
 	if f.uuid == "" {
 		return rec

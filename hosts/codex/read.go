@@ -81,7 +81,7 @@ func record(raw []byte, prev string) hosts.Record {
 		rec.Title = llms.Unquote(p[6])
 	}
 	if rec.Flags = flags(kind, m); !rec.Known {
-		rec.Flags |= store.FlagUnknown
+		rec.Flags |= store.FlagUnknown | store.FlagHidden
 	}
 	if rec.Type == "" {
 		rec.Type = "(none)"

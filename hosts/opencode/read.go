@@ -333,7 +333,7 @@ func record(raw []byte, role llms.Role) hosts.Record {
 	}
 	rec := hosts.Record{Input: ingest.Input{Message: m}, Known: !hosts.IsUnknown(m), Mutable: true}
 	if !rec.Known {
-		rec.Flags = store.FlagUnknown
+		rec.Flags = store.FlagUnknown | store.FlagHidden
 	}
 	return rec
 }
