@@ -3,6 +3,7 @@ package delegation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/lossless-context/lcm/index"
@@ -17,7 +18,11 @@ import (
 const (
 	maxSeeds    = 8
 	maxMessages = 16
-	searchLimit = 40
+	// Of one conversation as many matches are read as are handed on, two
+	// messages to a summary; of all of them more, so that the best do not all
+	// come from one.
+	matchesOfOne = 24
+	matchesOfAll = 80
 	// enoughMatches of the query make a search for the prompt's words needless.
 	enoughMatches = 4
 	largeMessage  = 2000 // tokens; larger ones come after the others
@@ -83,13 +88,17 @@ func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
 		}
 	}
 	texts := []string{r.Query, r.Prompt}
+	limit := matchesOfOne
+	if p.apart {
+		limit = matchesOfAll
+	}
 	var failure error
 	for i, text := range texts {
 		if text == "" || i > 0 && (text == texts[0] || p.matches >= enoughMatches) {
 			continue // the query says where to look, and the prompt what for
 		}
 		found, err := d.config.Recall.Grep(ctx, recall.GrepRequest{
-			Pattern: text, Mode: store.FullText, Scope: recall.InBoth, Where: r.Where, Limit: searchLimit,
+			Pattern: text, Mode: store.FullText, Scope: recall.InBoth, Where: r.Where, Limit: limit,
 		})
 		switch {
 		case err == nil:
@@ -109,6 +118,9 @@ func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
 		}
 		if err := d.take(ctx, p, found.Matches); err != nil {
 			return nil, err
+		}
+		if p.apart && found.NextCursor != "" {
+			p.notes = append(p.notes, fmt.Sprintf("the best %d of %d matches were looked at: conversations that only the others are in were not counted", len(found.Matches), found.Total))
 		}
 	}
 	if p.scope.Kind == "" { // nothing could be searched for
