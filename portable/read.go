@@ -186,7 +186,7 @@ func (a *Reader) entry() (Item, error) {
 		return item, err
 	case rowsName.MatchString(h.Name) && !a.paid:
 		a.lines = bufio.NewScanner(io.TeeReader(a.tar, a.sum))
-		a.lines.Buffer(make([]byte, 64<<10), a.limits.Row)
+		a.lines.Buffer(make([]byte, min(64<<10, a.limits.Row)), a.limits.Row)
 		return Item{}, nil
 	}
 	return Item{}, damaged("%q does not belong into it", h.Name)

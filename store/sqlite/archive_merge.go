@@ -149,18 +149,20 @@ func (m *merging) sort() error {
 		same     bool // here, with the same messages or more
 		here     bool
 		active   bool // another segment of the key is active here, and this one is as well
+		erased   bool // here, on a user's order
 	}
 	var all []candidate
 	err := m.query(`
 		SELECT o.id, o.key, o.segment, o.messages, h.id IS NOT NULL,
 		       h.head = o.head OR EXISTS (
 		           SELECT 1 FROM messages x WHERE x.conversation = h.id AND x.seq = o.messages AND x.chain = o.head),
-		       o.archived_at IS NULL AND EXISTS (SELECT 1 FROM conversations a WHERE a.key = o.key AND a.archived_at IS NULL)
+		       o.archived_at IS NULL AND EXISTS (SELECT 1 FROM conversations a WHERE a.key = o.key AND a.archived_at IS NULL),
+		       h.erased_at IS NOT NULL
 		FROM other.conversations o LEFT JOIN conversations h ON h.key = o.key AND h.segment = o.segment
 		WHERE o.erased_at IS NULL ORDER BY o.id`, func(s *sqlite3.Stmt) error {
 		all = append(all, candidate{
 			id: s.ColumnInt64(0), key: s.ColumnText(1), segment: s.ColumnInt(2), messages: s.ColumnInt64(3),
-			here: s.ColumnBool(4), same: s.ColumnBool(5), active: s.ColumnBool(6),
+			here: s.ColumnBool(4), same: s.ColumnBool(5), active: s.ColumnBool(6), erased: s.ColumnBool(7),
 		})
 		return nil
 	})
@@ -170,6 +172,8 @@ func (m *merging) sort() error {
 	for _, c := range all {
 		why := ""
 		switch {
+		case c.erased:
+			why = "it was erased here: `lcm forget --list` shows it"
 		case c.here && c.same:
 			m.out.Known++
 			continue

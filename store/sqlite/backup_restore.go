@@ -153,7 +153,7 @@ func alone(path string) (release func(), err error) {
 	}
 	_ = c.BusyTimeout(aloneWait)
 	// Leaving WAL mode takes the lock that every other connection shares.
-	err = c.Exec("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE")
+	err = c.Exec("PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE")
 	if errors.Is(err, sqlite3.BUSY) || errors.Is(err, sqlite3.LOCKED) {
 		_ = c.Close()
 		return release, &store.Problem{Err: fmt.Errorf("another process has %s open", path),
