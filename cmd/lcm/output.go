@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -107,10 +108,47 @@ func (a *app) warn(format string, args ...any) {
 
 // printJSON writes a result as indented JSON.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
+	e := a.encoder()
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// encoder returns what writes JSON to standard output.
+func (a *app) encoder() *json.Encoder {
+	e := json.NewEncoder(visible{a.out})
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// visible escapes what package encoding/json leaves as it is and a terminal
+// would act upon. Such characters stand in strings only, where the escape means
+// the same.
+type visible struct{ w io.Writer }
+
+// Write implements [io.Writer]. It is given whole values, and so whole
+// characters.
+func (v visible) Write(p []byte) (int, error) {
+	if !bytes.ContainsFunc(p, hidden) {
+		return v.w.Write(p)
+	}
+	var b bytes.Buffer
+	for _, r := range string(p) {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	if _, err := v.w.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// hidden reports whether a character does something else than to be seen. Line
+// breaks are those of the JSON itself.
+func hidden(r rune) bool {
+	return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
 
 // encoded is how bytes travel in JSON: as they are where they are UTF-8, else

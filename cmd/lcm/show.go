@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -182,9 +181,7 @@ func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error 
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
 	}
 	r.Record, r.Encoding = encoded(record)
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return a.encoder().Encode(r)
 }
 
 // showID prints one message, summary or payload.
