@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -292,4 +293,13 @@ func (f *feed) All(ctx context.Context) error {
 		return nil
 	}
 	return f.all(ctx)
+}
+
+// tempDir is for examples, which have no testing.T.
+func tempDir() (dir string, remove func()) {
+	dir, err := os.MkdirTemp("", "lcm")
+	if err != nil {
+		panic(err)
+	}
+	return dir, func() { os.RemoveAll(dir) }
 }
