@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/lossless-context/lcm/llms"
@@ -20,6 +21,7 @@ func echo(m llms.Message) store.Flag {
 	}
 	for _, p := range m.Parts {
 		ours := p.Kind == llms.PartText && strings.HasPrefix(strings.TrimSpace(p.Text), ContextTag) ||
+			p.Kind == llms.PartOther && bytes.Contains(p.Extra, []byte(ContextTag)) || // a host's note of what its hook said
 			p.Result != nil && IsOwnTool(p.Result.Name) || p.Call != nil && IsOwnTool(p.Call.Name)
 		if !ours {
 			return 0

@@ -235,12 +235,13 @@ func TestOwnAnswersAreTagged(t *testing.T) {
 		llms.Result("c2", "mcp__lcm__lcm_describe", "a summary", false),
 		llms.Result("c3", "shell", "lcm_grep", false),
 		llms.User("<lcm-context>earlier…</lcm-context>"),
-		llms.User("what does <lcm-context> mean?"))
+		llms.User("what does <lcm-context> mean?"),
+		llms.Message{Role: llms.RoleSystem, Parts: []llms.Part{{Kind: llms.PartOther, Extra: []byte(`{"type":"hook_note","content":["<lcm-context source=\"lcm\">"]}`)}}})
 	var flags []bool
 	for _, m := range b.all(t) {
 		flags = append(flags, m.Flags&store.FlagEcho != 0)
 	}
-	if fmt.Sprint(flags) != "[true true false true false]" {
+	if fmt.Sprint(flags) != "[true true false true false true]" {
 		t.Errorf("echo flags are %v", flags)
 	}
 }

@@ -192,7 +192,7 @@ func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
 
 // surroundings finds what is wrong around the database: the settings, the
 // hosts.
-func (a *app) surroundings(_ context.Context, cfg *config.Config, _ *sqlite.DB) []doctor.Finding {
+func (a *app) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	var found []doctor.Finding
 	if cfg.Log.File != "" {
 		if err := writable(cfg.Log.File); err != nil {
@@ -202,5 +202,5 @@ func (a *app) surroundings(_ context.Context, cfg *config.Config, _ *sqlite.DB) 
 			})
 		}
 	}
-	return found
+	return append(found, a.hostFindings(ctx, cfg, db)...)
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -190,6 +191,9 @@ func (a Answer) JSON() ([]byte, error) {
 		} `json:"hookSpecificOutput"`
 	}
 	out.Specific.Event, out.Specific.Context = SessionStart, a.Context
-	data, err := json.Marshal(out)
-	return append(data, '\n'), err
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // hosts keep this text: ingest must know the tag again
+	err := e.Encode(out)
+	return b.Bytes(), err
 }

@@ -63,8 +63,8 @@ func Check(ctx context.Context, in Inspection) []Finding {
 		}
 	}
 	for _, t := range targets {
-		if !t.installed(in.Machine) {
-			continue
+		if _, err := os.Stat(t.dir(in.Machine)); err != nil {
+			continue // a program that was never started is not worth a word
 		}
 		c := check{Inspection: in, target: t, fired: slices.DeleteFunc(slices.Clone(fired), func(f hook.Fired) bool { return f.Host != t.name })}
 		c.run(ctx)
