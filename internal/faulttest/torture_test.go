@@ -41,6 +41,14 @@ func (f *figures) allFaults() (n int) {
 	return n
 }
 
+// String returns the figures in a line.
+func (f *figures) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return fmt.Sprintf("%d processes killed, %d power cuts, %d injected faults %v; %d records, %d messages acknowledged, %d checks",
+		f.kills, f.cuts, f.allFaults(), f.faults, f.records, f.acked, f.checks)
+}
+
 func (f *figures) enough() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,6 +80,9 @@ func TestTorture(t *testing.T) {
 	for i := range max(2, runtime.NumCPU()) {
 		wg.Go(func() {
 			for n := 0; on(); n++ {
+				if i == 0 {
+					fmt.Printf("%v: %s\n", time.Since(begun).Round(time.Second), f)
+				}
 				seed := uint64(begun.UnixNano()) + uint64(1_000_000*i+1000*n)
 				tortureKills(t.Context(), t, f, seed)
 				if on() {
@@ -82,8 +93,11 @@ func TestTorture(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%v: %d processes killed, %d power cuts, %d injected faults %v; %d records, %d messages acknowledged, %d checks; 0 lost, 0 doubled, 0 failed verifications unless this test failed",
-		time.Since(begun).Round(time.Second), f.kills, f.cuts, f.allFaults(), f.faults, f.records, f.acked, f.checks)
+	verdict := "0 lost, 0 doubled, 0 failed verifications"
+	if t.Failed() {
+		verdict = "FAILED, see above"
+	}
+	t.Logf("%v: %s; %s", time.Since(begun).Round(time.Second), f, verdict)
 }
 
 // tempDir is a directory that is gone when the round is: a torture has
