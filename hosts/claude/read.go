@@ -188,7 +188,7 @@ func (r *reader) flags(f fields, m llms.Message) (flags store.Flag) {
 		switch {
 		case f.compact:
 			flags |= store.FlagHostSummary
-		case f.meta, f.failed, m.Role == llms.RoleUser && synthetic(m.PlainText()):
+		case f.meta, f.failed, bytes.Contains(m.Raw.Bytes, []byte(`"model":"<synthetic>"`)), m.Role == llms.RoleUser && synthetic(m.PlainText()):
 			flags |= store.FlagSynthetic
 		}
 		if len(m.Parts) == 0 {

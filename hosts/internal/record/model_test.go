@@ -1,0 +1,113 @@
+//go:build record
+
+package record
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/llmtest"
+)
+
+// A prompt says what the model is to play: "play:look".
+var play = regexp.MustCompile(`play:(\w+)`)
+
+// model answers as the newest prompt says, by how often it has spoken since.
+func model(r llms.Request) llmtest.Reply {
+	name, steps := "", 0
+	for _, m := range r.Messages {
+		switch m.Role {
+		case llms.RoleAssistant:
+			if len(m.ToolCalls()) > 0 {
+				steps++
+			}
+		case llms.RoleUser:
+			for _, p := range m.Parts {
+				if found := play.FindAllStringSubmatch(p.Text, -1); p.Kind == llms.PartText && found != nil {
+					name, steps = found[len(found)-1][1], 0
+				}
+			}
+		}
+	}
+	if summary(r) {
+		return llmtest.Say("<summary>The user asked what notes.txt says; it says needle-42.</summary>")
+	}
+	if len(r.Tools) == 0 {
+		return llmtest.Say("What the notes say")
+	}
+	return answer(r, name, steps)
+}
+
+// summary reports whether the host asks for a summary of the session.
+func summary(r llms.Request) bool {
+	last := ""
+	if n := len(r.Messages); n > 0 {
+		last = r.Messages[n-1].PlainText()
+	}
+	return strings.Contains(last, "summary of the conversation") || strings.Contains(last, "CONTEXT CHECKPOINT") ||
+		strings.Contains(last, "create a detailed summary") || strings.Contains(last, "Provide a detailed prompt") || strings.Contains(last, "anchored summary")
+}
+
+func answer(r llms.Request, name string, step int) llmtest.Reply {
+	if step > 0 {
+		return map[string]llmtest.Reply{
+			"look":     {Text: "The note says needle-42."},
+			"both":     {Text: "One is needle-42, the other is empty."},
+			"delegate": {Text: "The helper says that the build is green."},
+			"remember": {Text: "Nothing was found."},
+			"flood":    {Text: "It counts to twenty thousand."},
+		}[name]
+	}
+	switch name {
+	case "look":
+		return shell(r, llmtest.Reply{Reasoning: "The notes will tell.", Text: "Looking."}, "cat notes.txt")
+	case "both":
+		return shell(r, shell(r, llmtest.Reply{}, "cat notes.txt"), "cat empty.txt")
+	case "flood":
+		return shell(r, llmtest.Reply{}, "seq 1 20000")
+	case "delegate":
+		return delegate(r)
+	case "remember":
+		return llmtest.Call(tool(r, "lcm_grep"), map[string]any{"pattern": "needle-42"})
+	case "other":
+		return llmtest.Say("Then it is the other way round.")
+	}
+	return llmtest.Reply{Text: "Hello. The build is green."}
+}
+
+// tool returns the name under which a host offers a tool.
+func tool(r llms.Request, name string) string {
+	for _, t := range r.Tools {
+		if strings.HasSuffix(t.Name, name) {
+			return t.Name
+		}
+	}
+	return name
+}
+
+func shell(r llms.Request, reply llmtest.Reply, command string) llmtest.Reply {
+	for _, t := range r.Tools {
+		switch t.Name {
+		case "Bash", "bash":
+			return reply.And(t.Name, map[string]any{"command": command, "description": "Reads a file"})
+		case "exec_command":
+			return reply.And(t.Name, map[string]any{"cmd": command})
+		}
+	}
+	return llmtest.Say("there is no shell")
+}
+
+func delegate(r llms.Request) llmtest.Reply {
+	for _, t := range r.Tools {
+		switch t.Name {
+		case "Agent":
+			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general-purpose"})
+		case "task":
+			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general"})
+		case "multi_agent_v1__spawn_agent":
+			return llmtest.Call(t.Name, map[string]any{"message": "Is the build green? play:hello"})
+		}
+	}
+	return llmtest.Say("there is no helper")
+}
