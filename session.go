@@ -54,6 +54,7 @@ func (e *Engine) Session(key string, options ...SessionOption) *Session {
 	for _, o := range options {
 		o(&n)
 	}
+	n.Title = e.settings.privacy.Title(n.Title)
 	return &Session{engine: e, open: n, budget: e.settings.budget}
 }
 

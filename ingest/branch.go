@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -191,7 +192,10 @@ func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message
 		// compare, and they name what they stand for.
 		return m.Body, nil
 	}
-	return said, nil
+	if in.privacy.Redact == redact.Search {
+		said, _, err = mask(said)
+	}
+	return said, err
 }
 
 func hasRef(parts []llms.Part) bool {

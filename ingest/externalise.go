@@ -48,13 +48,18 @@ type externalised struct {
 }
 
 // externalise moves the oversize content of a message into payloads, and cuts
-// the same content out of its record, so that it is stored once.
-func (in *Ingester) externalise(m llms.Message, format llms.Format, record []byte) externalised {
+// the same content out of its record, so that it is stored once. A record that
+// must stay whole has content that payloads do not.
+func (in *Ingester) externalise(m llms.Message, format llms.Format, record []byte, whole bool) externalised {
 	x := &extraction{Ingester: in, known: map[[sha256.Size]byte]store.PayloadID{}}
 	body := m
 	body.Raw = llms.Raw{}
 	body.Parts = x.parts(m.Parts, "")
 	ex := externalised{body: body, template: record}
+	if whole {
+		ex.payloads, ex.ids = x.payloads, x.ids
+		return ex
+	}
 	if format == llms.FormatText {
 		ex.template = nil
 		ex.cuts = []store.Cut{{Style: store.Verbatim, Payload: x.ids[0]}}

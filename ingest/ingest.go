@@ -79,6 +79,8 @@ const minThreshold = 500
 type Input struct {
 	llms.Message
 	Flags store.Flag
+	// masked says that the message shows less than its record has.
+	masked bool
 }
 
 // Stored says what became of appended messages.
@@ -93,6 +95,10 @@ type Stored struct {
 // one whose id is there with another record is stored as well, flagged as a
 // possible duplicate. What a fork inherited is there.
 func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...Input) (Stored, error) {
+	ms, err := in.clean(ms)
+	if err != nil {
+		return Stored{}, err
+	}
 	ready, err := in.prepareAll(ctx, ms)
 	if err != nil {
 		return Stored{}, err

@@ -74,7 +74,7 @@ func (in *Ingester) prepare(m Input) (prepared, error) {
 	p := prepared{row: row}
 	body := m.Message
 	if in.oversize(body) {
-		ex := in.externalise(body, format, record)
+		ex := in.externalise(body, format, record, m.masked)
 		body, p.payloads = ex.body, ex.payloads
 		p.row.Record, p.row.Cuts, p.row.Payloads = ex.template, ex.cuts, ex.ids
 		derivable = derivable && len(ex.ids) == 0

@@ -86,6 +86,14 @@ func WithPrivacy(p Privacy) Option { return func(in *Ingester) { in.privacy = p 
 // Forgotten says which messages were erased from the session with this key on
 // the user's order, and would not be stored again; nil says that none were.
 func (in *Ingester) Forgotten(ctx context.Context, key string, ms []Input) ([]bool, error) {
+	ms, err := in.clean(ms)
+	if err != nil {
+		return nil, err
+	}
+	return in.forgotten(ctx, key, ms)
+}
+
+func (in *Ingester) forgotten(ctx context.Context, key string, ms []Input) ([]bool, error) {
 	return in.store.Forgotten(ctx, key, func(yield func(store.Fingerprint) bool) {
 		for _, m := range ms {
 			if !yield(store.Fingerprint{Native: m.ID, Said: m.Time, SHA256: recordSum(m.Message)}) {
@@ -97,7 +105,7 @@ func (in *Ingester) Forgotten(ctx context.Context, key string, ms []Input) ([]bo
 
 // remembered leaves out what was erased.
 func (in *Ingester) remembered(ctx context.Context, key string, history []Input) ([]Input, error) {
-	gone, err := in.Forgotten(ctx, key, history)
+	gone, err := in.forgotten(ctx, key, history)
 	if err != nil || !slices.Contains(gone, true) {
 		return history, err
 	}

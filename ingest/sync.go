@@ -51,9 +51,12 @@ type Synced struct {
 // stored between the comparison and the transaction is compared anew;
 // [store.ErrStale] is returned if that happens again and again.
 func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, history []Input, full bool) (Synced, error) {
+	history, err := in.clean(history)
+	if err != nil {
+		return Synced{}, err
+	}
 	once := distinct(history)
 	t := trust{full: full, branches: true, inherited: true}
-	var err error
 	for range attempts {
 		var done Synced
 		done, err = in.sync(ctx, id, once, t)
