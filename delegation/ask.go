@@ -84,7 +84,9 @@ type outcome struct {
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
 // and merges what they say.
 func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.config.Limits.Timeout, errTimeout)
+	patience := d.patience(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience,
+		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
 	defer cancel()
 	asked := p.buckets[:min(len(p.buckets), d.config.Limits.Parallel)]
 	outcomes := make([]outcome, len(asked))
@@ -110,6 +112,20 @@ func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Ru
 	a.Notes = append(append([]string{}, p.notes...), a.Notes...)
 	skip(&a, p.buckets[len(asked):])
 	return a, nil
+}
+
+// evidenceTime is what is kept of a caller's own deadline to answer with
+// evidence when the model has not.
+const evidenceTime = 3 * time.Second
+
+// patience is how long sub-agents may take.
+func (d *Delegation) patience(ctx context.Context) time.Duration {
+	patience := d.config.Limits.Timeout
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		patience = min(patience, left-min(left/2, evidenceTime))
+	}
+	return patience
 }
 
 // skip says which conversations matched but were not asked.
@@ -175,7 +191,7 @@ func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner 
 	select {
 	case out := <-ended:
 		if out.err != nil && ctx.Err() != nil {
-			return reply{}, d.gaveUp(ctx)
+			return reply{}, context.Cause(ctx)
 		}
 		return out.reply, out.err
 	case <-ctx.Done():
@@ -188,18 +204,11 @@ func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner 
 	case <-ended:
 	case <-grace.C:
 	}
-	return reply{}, d.gaveUp(ctx)
+	return reply{}, context.Cause(ctx)
 }
 
 // graceTime is how long a sub-agent whose time is up is waited for.
 const graceTime = 2 * time.Second
-
-func (d *Delegation) gaveUp(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), errTimeout) {
-		return fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, d.config.Limits.Timeout)
-	}
-	return context.Cause(ctx)
-}
 
 // talk puts the task to a sub-agent and, where its reply cannot be read, asks
 // once more for the form of it.

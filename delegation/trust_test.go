@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lossless-context/lcm/delegation"
 	"github.com/lossless-context/lcm/llms"
@@ -214,6 +215,51 @@ func TestACrashOutsideTheSubAgentIsContained(t *testing.T) {
 	}()
 	if children, callers := f.Live(); children+callers+runner.open != 0 {
 		t.Errorf("%d grants, %d callers, %d sessions are left", children, callers, runner.open)
+	}
+}
+
+// A caller with less time than the model still gets evidence within it.
+func TestACallersDeadlineLeavesTimeForEvidence(t *testing.T) {
+	var runner scripted
+	runner.do = func(ctx context.Context, _ *subAgent, _ string) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
+	c := f.talk("s", "the anchor lies at 12 fathoms")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	a, err := f.Ask(ctx, delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "timeout: the sub-agent did not answer within 1.") || !strings.Contains(a.Answer, "12 fathoms") {
+		t.Errorf("%s, %q: %q", a.Method, a.Reason, a.Answer)
+	}
+}
+
+// Of several conversations, the source is the one that the answer rests on.
+func TestTheSourceIsWhereSomethingWasFound(t *testing.T) {
+	var runner scripted
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
+	one := f.talk("a", "the anchor, the anchor, the anchor is set")
+	two := f.talk("b", "the anchor of the second ship is at 12 fathoms")
+	runner.do = func(ctx context.Context, s *subAgent, task string) (string, error) {
+		if strings.Contains(task, `"msg_1"`) {
+			return says("It does not say. " + strings.Repeat("Sorry. ", 400)), nil
+		}
+		s.expand(ctx, map[string]any{"messageIds": []string{"msg_2"}})
+		return says("12 fathoms", "msg_2"), nil
+	}
+	a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{AllConversations: true}, MaxTokens: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.SourceConversationID != two || !slices.Contains(a.SourceConversationIDs, one) || !strings.Contains(a.Answer, "12 fathoms") || !a.Truncated {
+		t.Errorf("source %d of %v: %q", a.SourceConversationID, a.SourceConversationIDs, a.Answer)
+	}
+	if n := llms.Estimate.Count(a.Answer); n > 200 {
+		t.Errorf("%d tokens", n)
 	}
 }
 
