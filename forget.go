@@ -198,6 +198,35 @@ func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (
 	return re.Match(text), err
 }
 
+// Idle lists the conversations, of a project or of all, in which nothing was
+// said since a time, oldest first. One that a younger conversation was forked
+// from is none of them: it is still in use.
+func (e *Engine) Idle(ctx context.Context, since time.Time, in *store.Project) ([]store.Conversation, error) {
+	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return nil, err
+	}
+	used := map[store.ConversationID]bool{}
+	byID := map[store.ConversationID]store.Conversation{}
+	for _, c := range all {
+		byID[c.ID] = c
+	}
+	for _, c := range all {
+		if c.UpdatedAt.Before(since) {
+			continue
+		}
+		for id := c.ID; id != 0 && !used[id]; id = byID[id].ForkedFrom {
+			used[id] = true
+		}
+	}
+	if all, err = e.store.Conversations(ctx, store.ConversationQuery{Project: in}); err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(c store.Conversation) bool { return used[c.ID] })
+	slices.Reverse(all)
+	return all, nil
+}
+
 // Weigh says what an order would erase, and changes nothing.
 func (e *Engine) Weigh(ctx context.Context, order store.Erasure) (store.Erased, error) {
 	return e.store.Weigh(ctx, order)

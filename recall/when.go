@@ -65,3 +65,7 @@ func brief(s string, n int) string {
 	}
 	return s
 }
+
+// Span reads the bounds of a time as people and models write them: since is
+// inclusive, before exclusive, and an empty one is no bound.
+func Span(since, before string) (from, to time.Time, err error) { return span(since, before) }

@@ -21,6 +21,7 @@ type conversationReport struct {
 	Parent       store.ConversationID `json:"parent,omitempty"`
 	ForkedFrom   store.ConversationID `json:"forkedFrom,omitempty"`
 	Messages     int64                `json:"messages"`
+	Erased       int64                `json:"erased,omitempty"`
 	Tokens       int64                `json:"tokens"`
 	Bytes        int64                `json:"bytes"`
 	Summaries    int64                `json:"summaries"`
@@ -35,7 +36,7 @@ type conversationReport struct {
 func describeConversation(c store.Conversation) conversationReport {
 	return conversationReport{
 		Number: c.ID, Key: c.Key, Segment: c.Segment, Agent: c.Agent, Title: c.Title, Origin: c.Project.Origin, Root: c.Project.Root,
-		Parent: c.Parent, ForkedFrom: c.ForkedFrom, Messages: c.Messages, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries,
+		Parent: c.Parent, ForkedFrom: c.ForkedFrom, Messages: c.Messages - c.Erased, Erased: c.Erased, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries,
 		ViewItems: c.ViewItems, ViewTokens: c.ViewTokens,
 		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, ArchivedAt: c.ArchivedAt, ArchiveCause: c.ArchiveCause,
 	}
@@ -126,7 +127,7 @@ func (a *app) printConversations(found []store.Conversation) error {
 			key += " (archived)"
 		}
 		t.add(number(int64(c.ID)), key, orDash(clip(neutralLine(c.Agent), 16)), clipLeft(neutralLine(projectName(c.Project)), 32),
-			number(c.Messages), number(c.Tokens), number(c.Summaries), number(c.ViewTokens), stamp(c.UpdatedAt))
+			number(c.Messages-c.Erased), number(c.Tokens), number(c.Summaries), number(c.ViewTokens), stamp(c.UpdatedAt))
 	}
 	a.printTable(t)
 	return nil

@@ -45,6 +45,9 @@ func (ar *archive) pick(ctx context.Context, ch choice) (store.Conversation, err
 		if errors.Is(err, store.ErrNotFound) {
 			return c, failed(exitNotFound, listHint, "there is no conversation %d", ch.number)
 		}
+		if err == nil && !c.ErasedAt.IsZero() {
+			return c, failed(exitNotFound, "`lcm forget --list` shows what was forgotten", "conversation %d was erased on %s", ch.number, c.ErasedAt.Format("2006-01-02"))
+		}
 		return c, err
 	}
 	here, err := currentProject()

@@ -96,7 +96,8 @@ func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]s
 		add("c.key = ?", q.Key)
 	}
 	if !q.Erased {
-		add("c.erased_at IS NULL")
+		// One that was opened for messages which were then refused is nothing.
+		add("c.erased_at IS NULL AND NOT (c.messages = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))")
 	}
 	if q.ActiveOnly {
 		add("c.archived_at IS NULL")

@@ -14,6 +14,8 @@ type Stats struct {
 	Conversations int64
 	Archived      int64
 	Messages      int64
+	Erased        int64 // messages that tombstones stand for
+	Redacted      int64 // messages from which something was kept out
 	Tokens        int64
 	Bytes         int64 // of the original records
 	Payloads      int64
@@ -50,10 +52,13 @@ func (st *Stats) count(c *conn) error {
 		return err
 	}
 	if _, err := c.one(`
-		SELECT count(*), count(archived_at), ifnull(sum(messages), 0), ifnull(sum(tokens), 0), ifnull(sum(bytes), 0) FROM conversations`,
+		SELECT count(*), count(archived_at), ifnull(sum(messages - erased), 0), ifnull(sum(tokens), 0), ifnull(sum(bytes), 0),
+		       (SELECT ifnull(sum(messages), 0) FROM erasures), (SELECT count(*) FROM messages WHERE flags & 32 <> 0)
+		FROM conversations WHERE erased_at IS NULL`,
 		func(s *sqlite3.Stmt) error {
 			st.Conversations, st.Archived = s.ColumnInt64(0), s.ColumnInt64(1)
 			st.Messages, st.Tokens, st.Bytes = s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4)
+			st.Erased, st.Redacted = s.ColumnInt64(5), s.ColumnInt64(6)
 			return nil
 		}); err != nil {
 		return err
