@@ -23,7 +23,8 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	c.report("catching up on the transcript")
-	w, notes, err := c.where(ctx, c.place, r.Where)
+	at := c.place(ctx, c.session, c.meta)
+	w, notes, err := c.where(ctx, at, r.Where)
 	if err != nil {
 		return answer{}, err
 	}
@@ -86,7 +87,8 @@ func (c *call) describe(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	c.report("catching up on the transcript")
-	w, notes, err := c.where(ctx, c.place, r.Where)
+	at := c.place(ctx, c.session, c.meta)
+	w, notes, err := c.where(ctx, at, r.Where)
 	if err != nil {
 		return answer{}, err
 	}
@@ -120,11 +122,12 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	c.report("catching up on the transcript")
-	w, notes, err := c.where(ctx, c.place, r.Where)
+	at := c.place(ctx, c.session, c.meta)
+	w, notes, err := c.where(ctx, at, r.Where)
 	if err != nil {
 		return answer{}, err
 	}
-	r.Where, r.Caller, r.Agent = w, c.caller, c.place.Host
+	r.Where, r.Caller, r.Agent = w, c.caller, at.Host
 	if most := max(delegation.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
 		r.MaxTokens = most
 		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))

@@ -1,20 +1,23 @@
 package mcpserver_test
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
-	"io"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/mcpserver"
 )
 
-// FuzzMCPCall sends a tool call with any name and arguments, or any line at
-// all, to a server. Whatever comes, the server goes on, says nothing but the
-// protocol, and no answer is longer than it may be.
+// FuzzMCPCall calls a tool of any name with any arguments. Whatever comes, the
+// server goes on, its answer fits the tool's schema, and is no longer than it
+// may be.
 func FuzzMCPCall(f *testing.F) {
 	for _, seed := range []struct{ tool, args string }{
 		{"lcm_grep", `{"pattern":"needle"}`},
@@ -36,56 +39,34 @@ func FuzzMCPCall(f *testing.F) {
 	}
 	r := newRecord(f)
 	r.say("claude:s1", r.dir, time.Minute, user("the needle"), llms.Result("c", "cat", strings.Repeat("hay \"and\" hay\n", 2000), false), user("漢字 \x00 \xff needle"))
-	config := r.config()
+	// One client for all calls: the server has to survive each of them.
+	c := r.connect(r.serve(r.config()), clientOptions{})
 	f.Fuzz(func(t *testing.T, tool, args string) {
-		call := `"lost"`
-		if raw, err := json.Marshal(map[string]any{
-			"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": json.RawMessage(args)},
-		}); err == nil {
-			call = string(raw)
-		} else if !strings.ContainsAny(args, "\n") {
-			call = args
+		if !json.Valid([]byte(args)) {
+			return // is not sent as a call
 		}
-		s, err := mcpserver.New(t.Context(), config)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		got, err := c.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
 		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		var out bytes.Buffer
-		in := strings.Join([]string{
-			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"fuzz","version":"1"}}}`,
-			`{"jsonrpc":"2.0","method":"notifications/initialized"}`, call, ``,
-		}, "\n")
-		// A line that is not JSON ends the connection, as the protocol's SDK
-		// has it; that is no failure of the server's.
-		_ = s.ServeStdio(t.Context(), strings.NewReader(in), &out)
-		check(t, &out)
-	})
-}
-
-func check(t *testing.T, out io.Reader) {
-	raw, err := io.ReadAll(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(raw) {
-		var m struct {
-			JSONRPC string `json:"jsonrpc"`
-			Result  struct {
-				Content    []struct{ Text string } `json:"content"`
-				Structured json.RawMessage         `json:"structuredContent"`
-			} `json:"result"`
-		}
-		if err := json.Unmarshal(line, &m); err != nil || m.JSONRPC != "2.0" {
-			t.Fatalf("not the protocol: %q", line)
-		}
-		for _, c := range m.Result.Content {
-			if n := llms.Estimate.Count(c.Text); n > mcpserver.DefaultMaxTokens {
-				t.Fatalf("a text of %d tokens", n)
+			var refused *jsonrpc.Error
+			if !errors.As(err, &refused) {
+				t.Fatalf("the server does not answer: %v", err)
 			}
+			return // no tool has that name
 		}
-		if n := llms.Estimate.Count(string(m.Result.Structured)); n > mcpserver.DefaultMaxTokens*6/5 { // as it is escaped on the way
-			t.Fatalf("structured content of %d tokens", n)
+		if n := llms.Estimate.Count(text(got)); n == 0 || n > mcpserver.DefaultMaxTokens {
+			t.Fatalf("a text of %d tokens", n)
 		}
-	}
+		schema := c.schemas[tool]
+		if got.IsError || schema == nil {
+			return
+		}
+		if err := schema.Validate(got.StructuredContent); err != nil {
+			t.Fatalf("the structured content does not fit the schema: %v", err)
+		}
+		if raw, err := json.Marshal(got.StructuredContent); err != nil || llms.Estimate.Count(string(raw)) > mcpserver.DefaultMaxTokens {
+			t.Fatalf("structured content of %d tokens, %v", llms.Estimate.Count(string(raw)), err)
+		}
+	})
 }

@@ -63,7 +63,7 @@ func (s *Server) place(ctx context.Context, session *mcp.ServerSession, meta mcp
 			p.Host, p.Session = "claude", claude
 		}
 	}
-	p.Dirs = s.dirs(ctx, session)
+	p.Dirs = s.dirs(ctx, session, p.Host)
 	return p
 }
 
@@ -80,9 +80,10 @@ func firstOf(texts ...string) string {
 const ProjectDirEnv = "CLAUDE_PROJECT_DIR"
 
 // dirs are the directories of the project: what the environment says, else
-// the client's roots, else where the server was started.
-func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession) []string {
-	if dir := s.config.Getenv(ProjectDirEnv); dir != "" {
+// the client's roots, else where the server was started. Another host that was
+// started from Claude Code's shell has inherited its environment.
+func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession, host string) []string {
+	if dir := s.config.Getenv(ProjectDirEnv); dir != "" && (host == "" || host == "claude") {
 		return []string{dir}
 	}
 	if dirs := roots(ctx, session); len(dirs) > 0 && !s.config.ProjectOnly {
@@ -153,14 +154,18 @@ func (s *Server) here(ctx context.Context, at Place) (w recall.Where, note strin
 			return recall.Where{Current: named[0].ID}, "", nil
 		}
 	}
-	return choose(found, s.config.Clock())
+	w, note = choose(found, s.config.Clock())
+	if w.AllConversations && s.config.ProjectOnly {
+		note = "no conversation of this project is stored yet"
+	}
+	return w, note, nil
 }
 
 // choose takes the newest conversation, and with it those that are going on at
 // the same time. Without any it takes all there are.
-func choose(found []store.Conversation, now time.Time) (w recall.Where, note string, err error) {
+func choose(found []store.Conversation, now time.Time) (w recall.Where, note string) {
 	if len(found) == 0 {
-		return recall.Where{AllConversations: true}, "no conversation of this project is stored yet: all conversations were looked at", nil
+		return recall.Where{AllConversations: true}, "no conversation of this project is stored yet: all conversations were looked at"
 	}
 	w.Current = found[0].ID
 	names := []string{fmt.Sprint(int64(found[0].ID))}
@@ -173,7 +178,7 @@ func choose(found []store.Conversation, now time.Time) (w recall.Where, note str
 	if len(w.Also) > 0 {
 		note = fmt.Sprintf("%d conversations of this project are going on, %s: all of them were looked at; conversationId picks one", len(names), strings.Join(names, ", "))
 	}
-	return w, note, nil
+	return w, note
 }
 
 // candidates are the conversations that a call may come from, newest first:

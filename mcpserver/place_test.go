@@ -70,6 +70,8 @@ func TestTheCurrentConversation(t *testing.T) {
 		{name: "a call that is not written yet", client: "claude-code", env: claude, meta: mcp.Meta{"claudecode/toolUseId": "toolu_9"}, want: old},
 		{name: "a session that is not stored", client: "claude-code", env: map[string]string{"CLAUDE_CODE_SESSION_ID": "gone"}, want: newer},
 		{name: "the project that the environment names", env: map[string]string{"CLAUDE_PROJECT_DIR": r.other}, want: elsewhere},
+		{name: "a host that was started from Claude Code's shell", client: "codex-mcp-client", env: map[string]string{
+			"CLAUDE_PROJECT_DIR": r.other, "CLAUDE_CODE_SESSION_ID": "elsewhere"}, want: codex},
 		{name: "the project that the client's roots name", roots: []string{r.other}, want: elsewhere},
 	}
 	for _, test := range tests {

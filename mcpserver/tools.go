@@ -19,9 +19,10 @@ import (
 // call is one call of a tool.
 type call struct {
 	*Server
-	tool  core.Tool
-	place Place
-	args  map[string]any // as they were sent
+	tool    core.Tool
+	session *mcp.ServerSession
+	meta    mcp.Meta
+	args    map[string]any // as they were sent
 	// caller tells clients apart: the questions of one take turns.
 	caller string
 	// report tells the caller how far the call is.
@@ -120,7 +121,7 @@ func (s *Server) handler(t core.Tool, f face) mcp.ToolHandler {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(s.lifetime, stop)()
-		c := &call{Server: s, tool: t, args: args, place: s.place(ctx, req.Session, req.Params.Meta), caller: fmt.Sprintf("mcp %p", req.Session)}
+		c := &call{Server: s, tool: t, args: args, session: req.Session, meta: req.Params.Meta, caller: fmt.Sprintf("mcp %p", req.Session)}
 		var done func()
 		c.report, done = s.progress(ctx, req)
 		a, err := f.run(c, ctx)
