@@ -106,11 +106,12 @@ func output(rng *rand.Rand, n int) string {
 }
 
 // instant is a summariser that takes no time: it repeats the beginning of its
-// first source.
-type instant struct{}
+// first source. It notes when it is called.
+type instant struct{ calls []time.Time }
 
 // Summarise implements [summary.Summariser].
-func (instant) Summarise(_ context.Context, r summary.Request) (summary.Result, error) {
+func (in *instant) Summarise(_ context.Context, r summary.Request) (summary.Result, error) {
+	in.calls = append(in.calls, time.Now())
 	var b strings.Builder
 	for _, s := range r.Sources {
 		if b.Len() > 3*r.Target {

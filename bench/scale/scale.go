@@ -114,6 +114,8 @@ type bench struct {
 	convs   []store.ConversationID
 	written int // messages that were made so far
 
+	summariser instant
+
 	ingestTook time.Duration
 	peer       *peer
 	small      store.ConversationID // of a thousand messages, among all the others
@@ -165,7 +167,7 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if b.db, err = sqlite.Open(ctx, b.path, sqlite.Options{DeferIndex: true}); err != nil {
 		return err
 	}
-	b.engine, err = lcm.New(b.db, lcm.WithoutBackground(), lcm.WithBudget(b.Budget), lcm.WithSummariser(instant{}),
+	b.engine, err = lcm.New(b.db, lcm.WithoutBackground(), lcm.WithBudget(b.Budget), lcm.WithSummariser(&b.summariser),
 		lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
 	return err
 }
@@ -327,8 +329,10 @@ func (b *bench) pick(i int) store.ConversationID { return b.convs[i*7919%len(b.c
 // the engine's own.
 func (b *bench) compact(ctx context.Context) error {
 	var took time.Duration
+	var each []time.Duration
 	cpu := cpuTime()
 	for i := range min(len(b.convs), b.Samples) {
+		b.summariser.calls = b.summariser.calls[:0]
 		// Spread conversations are below every threshold; fold them anyway.
 		o := lcm.CompactOptions{Budget: b.Budget, Full: len(b.convs) > 1}
 		r, err := b.engine.Compact(ctx, b.pick(i), o)
@@ -337,8 +341,12 @@ func (b *bench) compact(ctx context.Context) error {
 		}
 		took += r.Elapsed
 		b.Passes += r.Passes
+		for i := 1; i < len(b.summariser.calls); i++ {
+			each = append(each, b.summariser.calls[i].Sub(b.summariser.calls[i-1]))
+		}
 	}
 	if b.Passes > 0 {
+		b.PassMedian = quantiles(each).P50
 		b.PassMillis = millis(took) / float64(b.Passes)
 		b.PassCPUMillis = millis(cpuTime()-cpu) / float64(b.Passes)
 	}
