@@ -56,7 +56,7 @@ type message struct {
 type part struct {
 	id      string
 	created int64
-	data    []byte // nil if it is too large
+	data    []byte // none if it is too large
 	size    int64
 }
 
@@ -224,8 +224,8 @@ func (r *reader) complete(m message, parts []part) (bool, error) {
 // take gives the rows of a message. The position moves behind it with its last
 // one.
 func (r *reader) take(m message, parts []part, last bool) error {
-	if m.data == nil {
-		m.data = []byte("null")
+	if m.size > maxRow {
+		m.data = []byte("null") // its parts say what is said
 	}
 	w := row{}
 	w.text("id", m.id, false)
@@ -279,12 +279,14 @@ func (r *reader) wentBack(m message, rec *hosts.Record) error {
 		WHERE m.session_id = ?1 AND (m.time_created, m.id) < (?2, ?3) AND json_valid(p.data) AND p.data ->> 'type' IN ('text', 'tool', 'file')
 		ORDER BY m.time_created DESC, m.id DESC, p.id DESC LIMIT 1`,
 		func(s *sqlite3.Stmt) error { last = s.ColumnText(0); return nil }, r.t.Session, m.created, m.id)
-	rec.Branch, rec.After = last != r.at.Part, last
+	if rec.Branch = last != r.at.Part; rec.Branch {
+		rec.After = last
+	}
 	return err
 }
 
 func (r *reader) part(m message, p part) hosts.Record {
-	if p.data == nil {
+	if p.size > maxRow {
 		return hosts.TooLong(p.size)
 	}
 	w := row{}
