@@ -29,7 +29,7 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 		return nothing(r, p), nil
 	}
 	e := &extract{Delegation: d, cap: r.MaxTokens}
-	e.query, err = index.ParseQuery(r.Prompt + " " + r.Query)
+	e.query, err = index.ParseQuery(asWords(r.Prompt + " " + r.Query))
 	if err != nil && !errors.Is(err, index.ErrNoWords) {
 		return Answer{}, err
 	}

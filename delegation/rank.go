@@ -35,8 +35,9 @@ const tellingWorth = 2
 // lookups are what a question is searched for with: its words, those of them
 // that tell most, and the query where it differs.
 func lookups(r Request) []lookup {
-	all := []lookup{{r.Prompt, 1}}
-	if words := telling(r.Prompt); words != "" {
+	question := asWords(r.Prompt)
+	all := []lookup{{question, 1}}
+	if words := telling(question); words != "" {
 		all = append(all, lookup{words, tellingWorth})
 	}
 	if r.Query != "" && r.Query != r.Prompt {

@@ -97,6 +97,9 @@ func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
 		if text == "" || i > 0 && (text == texts[0] || p.matches >= enoughMatches) {
 			continue // the query says where to look, and the prompt what for
 		}
+		if text == r.Prompt {
+			text = asWords(text) // a query may have operators, a question has none
+		}
 		found, err := d.config.Recall.Grep(ctx, recall.GrepRequest{
 			Pattern: text, Mode: store.FullText, Scope: recall.InBoth, Where: r.Where, Limit: limit,
 		})

@@ -21,6 +21,23 @@ var commonWords = sync.OnceValue(func() map[string]bool {
 	return words
 })
 
+// asWords writes a question so that search takes nothing in it for an
+// operator: who asks what "tar -x" does, or whether A OR B was chosen, excludes
+// nothing.
+func asWords(question string) string {
+	words := strings.Fields(question)
+	for i, w := range words {
+		switch w {
+		case "AND", "OR", "NOT":
+			words[i] = strings.ToLower(w)
+		}
+		if len(w) > 1 && (w[0] == '-' || w[0] == '+') && w[1] != w[0] {
+			words[i] = w[1:]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // telling returns the words of a question that say what it is about, or
 // nothing where all or none of them do. A quotation is left alone: it is
 // looked for as a whole.

@@ -218,6 +218,21 @@ func TestACrashOutsideTheSubAgentIsContained(t *testing.T) {
 	}
 }
 
+// What looks like an operator in a question excludes nothing.
+func TestQuestionsHaveNoOperators(t *testing.T) {
+	f := newFixture(t, nil)
+	c := f.talk("s", "anchor -x lets the chain go", "nothing else")
+	for _, question := range []string{"What does anchor -x do?", "Is it chain OR anchor -x?", "+missing anchor -x NOT chain"} {
+		a, err := f.Ask(t.Context(), delegation.Request{Query: question, Prompt: question, Where: recall.Where{Current: c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(a.Answer, "lets the chain go") {
+			t.Errorf("%q: %s", question, a.Answer)
+		}
+	}
+}
+
 // A caller with less time than the model still gets evidence within it.
 func TestACallersDeadlineLeavesTimeForEvidence(t *testing.T) {
 	var runner scripted
