@@ -23,11 +23,11 @@ const (
 var catalogue = map[string]entry{
 	// The file.
 	"absent":       {Note, "", "`lcm import` or the first session makes it"},
-	"file":         {Problem, "", "keep a copy of it and restore a backup; `lcm salvage` reads what is whole in it"},
+	"file":         {Problem, "", "keep a copy of it and restore a backup"},
 	"header":       {Problem, "the first bytes are written anew", ""},
-	"truncated":    {Problem, "", "keep a copy of it and restore a backup; `lcm export` and `lcm salvage` save what is readable"},
+	"truncated":    {Problem, "", "keep a copy of it and restore a backup; `lcm export --raw --all` saves what is readable"},
 	"wal-orphan":   {Problem, "the database is made from its log, if all of it is in there", ""},
-	"page":         {Problem, "", "keep a copy of it and restore a backup; `lcm export` and `lcm salvage` save what is readable"},
+	"page":         {Problem, "", "keep a copy of it and restore a backup; `lcm export --raw --all` saves what is readable"},
 	"unreadable":   {Problem, "", "keep a copy of the file and restore a backup; the other conversations stay readable"},
 	"permissions":  {Problem, "the rights of others are taken away", ""},
 	"directory":    {Warning, "the others' right to write is taken away", ""},

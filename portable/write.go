@@ -50,7 +50,11 @@ func NewWriter(w io.Writer, m Manifest) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, a.entry(manifestName, int64(len(b)), bytes.NewReader(b))
+	if err := a.entry(manifestName, int64(len(b)), bytes.NewReader(b)); err != nil {
+		return nil, err
+	}
+	// So that a file which is cut off later is still known for what it was.
+	return a, errors.Join(a.tar.Flush(), a.zip.Flush())
 }
 
 // entry writes one entry. Nothing in its header tells of the machine.

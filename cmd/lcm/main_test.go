@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 		"rot":    rot,
 
 		"scratch": scratch,
+		"sql":     runSQL,
+		"cut":     cut,
 	})
 }
 

@@ -15,6 +15,8 @@ type statusReport struct {
 	Conversations int64           `json:"conversations"`
 	Archived      int64           `json:"archived"`
 	Messages      int64           `json:"messages"`
+	Redacted      int64           `json:"redacted"`
+	Erased        int64           `json:"erased"`
 	Tokens        int64           `json:"tokens"`
 	Bytes         int64           `json:"bytes"`
 	Payloads      int64           `json:"payloads"`
@@ -22,6 +24,9 @@ type statusReport struct {
 	Summaries     int64           `json:"summaries"`
 	Depths        []summaryCounts `json:"depths"`
 	Spent         []spend.Entry   `json:"spent"`
+	Space         spaceReport     `json:"space"`
+	By            string          `json:"by,omitempty"`
+	Groups        []groupReport   `json:"groups,omitempty"`
 }
 
 type summaryCounts struct {
@@ -32,12 +37,20 @@ type summaryCounts struct {
 }
 
 func newStatus(a *app) *cobra.Command {
+	by := ""
 	c := &cobra.Command{
-		Use:     "status",
-		Short:   "Count what the database holds",
-		Example: "lcm status\nlcm status --json | jq .messages",
+		Use:   "status",
+		Short: "Count what the database holds",
+		Long: `Count conversations, messages, summaries and payloads, what the file is used for
+and what models have cost. --by counts by project, by host, or by month, which
+shows how it grows. No message is read for it, so that it takes well under a
+second whatever the database holds.`,
+		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --json | jq .messages",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkGrouping(cmd, by); err != nil {
+				return err
+			}
 			ar, err := a.open(cmd.Context(), toRead)
 			if err != nil {
 				return err
@@ -49,7 +62,7 @@ func newStatus(a *app) *cobra.Command {
 			}
 			r := statusReport{
 				Database: ar.db.Path(), FileBytes: st.FileBytes, Schema: st.Schema, Conversations: st.Conversations, Archived: st.Archived,
-				Messages: st.Messages, Tokens: st.Tokens, Bytes: st.Bytes, Payloads: st.Payloads, PayloadBytes: st.PayloadBytes,
+				Messages: st.Messages, Redacted: st.Redacted, Erased: st.Erased, Tokens: st.Tokens, Bytes: st.Bytes, Payloads: st.Payloads, PayloadBytes: st.PayloadBytes,
 				Depths: []summaryCounts{},
 			}
 			for _, s := range st.Summaries {
@@ -59,13 +72,26 @@ func newStatus(a *app) *cobra.Command {
 			if r.Spent, err = spend.Ledger(cmd.Context(), ar.db); err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(r)
+			space, err := ar.db.Space(cmd.Context())
+			if err != nil {
+				return err
 			}
-			a.printStatus(r)
+			r.Space, r.By = spaceReport(space), by
+			if r.Groups, err = ar.groups(cmd.Context(), by); err != nil {
+				return err
+			}
+			switch {
+			case a.json:
+				return a.printJSON(r)
+			case by != "":
+				a.printGroups(by, r.Groups)
+			default:
+				a.printStatus(r)
+			}
 			return nil
 		},
 	}
+	c.Flags().StringVar(&by, "by", "", "count by project, host or month")
 	a.jsonFlag(c)
 	return c
 }
@@ -79,8 +105,15 @@ func (a *app) printStatus(r statusReport) {
 	t.add("database", neutralLine(r.Database))
 	t.add("schema version", fmt.Sprint(r.Schema))
 	t.add("file size", size(r.FileBytes)+perRaw(r))
+	r.Space.rows(t)
 	t.add("conversations", conversations)
 	t.add("messages", number(r.Messages))
+	if r.Redacted > 0 {
+		t.add("  redacted", number(r.Redacted)+", secrets or private blocks were kept out")
+	}
+	if r.Erased > 0 {
+		t.add("  erased", number(r.Erased)+", tombstones keep them out (`lcm forget --list`)")
+	}
 	t.add("tokens", number(r.Tokens))
 	t.add("record bytes", number(r.Bytes))
 	t.add("payloads", fmt.Sprintf("%s (%s)", number(r.Payloads), size(r.PayloadBytes)))
@@ -91,6 +124,9 @@ func (a *app) printStatus(r statusReport) {
 	for _, e := range r.Spent {
 		t.add("spent "+e.Day, fmt.Sprintf("%s for %s on %s, %s in, %s out", counted(int(e.Calls), "call", "calls"), neutralLine(e.Purpose),
 			neutralLine(e.Model), number(e.InputTokens), number(e.OutputTokens)))
+	}
+	if calls, in, out := spent(r.Spent); calls > 0 {
+		t.add("spent in all", fmt.Sprintf("%s, %s in, %s out", counted(calls, "call", "calls"), number(in), number(out)))
 	}
 	a.printTable(t)
 }

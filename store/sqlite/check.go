@@ -242,12 +242,11 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 	}
 	for _, it := range items {
 		want, err := k.itemsOf([]edge{{Node: it.Node, num: it.num}})
-		if errors.Is(err, store.ErrNotFound) {
+		if err != nil && !fatal(err) {
 			continue // Verify has reported it
 		}
 		if err != nil {
-			k.fault("unreadable", it.Node.String(), "%s", bare(err))
-			continue
+			return err
 		}
 		// A fork is not told when a summary that it inherited is reworded.
 		if it.IsSummary() && it.Tokens != want[0].Tokens && k.inheritedItem(id, it.num) {

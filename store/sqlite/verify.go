@@ -206,8 +206,8 @@ func (v *verifier) coverage() error {
 // checkPlace proves that an item stands where it belongs.
 func (v *verifier) checkPlace(it viewItem) error {
 	place, err := v.itemsOf([]edge{{Node: it.Node, num: it.num}})
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // reach reports it
+	if errors.Is(err, store.ErrNotFound) || err != nil && !fatal(err) {
+		return nil // reach reports what is missing, and messages what does not decode
 	}
 	if err == nil && place[0].Pos != it.Pos {
 		v.fault("view-order", it.Node, "it stands at %d in the view, where it belongs is %d", it.Pos, place[0].Pos)
@@ -343,8 +343,8 @@ func (v *verifier) summaries() error {
 // its id is the one that its text gives it.
 func (v *verifier) summary(n node) error {
 	sources, err := v.sourceItems(n.num)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // reach has reported it
+	if errors.Is(err, store.ErrNotFound) || err != nil && !fatal(err) {
+		return nil // it has been reported
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// runSQL changes a database behind everyone's back: sql FILE STATEMENTS.
+func runSQL() {
+	db, err := sqlite3.Open(os.Args[1])
+	check(err)
+	check(db.Exec("PRAGMA foreign_keys=OFF; " + os.Args[2]))
+	check(db.Close())
+}
+
+// cut shortens a file: cut FILE BYTES.
+func cut() { check(os.Truncate(os.Args[1], int64(argument(2)))) }
