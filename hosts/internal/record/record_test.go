@@ -195,7 +195,7 @@ func TestRecordOpencode(t *testing.T) {
 	ask("What was the needle? play:remember")
 	b.undo()
 	b.keep("opencode")
-	b.dump(filepath.Join(b.home, ".local", "share", "opencode", "opencode.db"), "opencode")
+	b.dump("opencode")
 }
 
 // undo goes back to the first answer of a session and on from there, and has
@@ -207,13 +207,14 @@ func (b *bed) undo() {
 		b.Fatal(err)
 	}
 	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
+	client := &http.Client{Timeout: 5 * time.Minute}
 	post := func(path string, body any) map[string]any {
 		raw, err := json.Marshal(body)
 		if err != nil {
 			b.Fatal(err)
 		}
 		for try := 0; ; try++ {
-			r, err := http.Post("http://127.0.0.1:4096"+path, "application/json", bytes.NewReader(raw))
+			r, err := client.Post("http://127.0.0.1:4096"+path, "application/json", bytes.NewReader(raw))
 			if err != nil && try < 900 {
 				time.Sleep(100 * time.Millisecond) // it is starting
 				continue

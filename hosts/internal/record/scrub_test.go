@@ -85,7 +85,8 @@ func (b *bed) export(host, from, to string) {
 }
 
 // dump writes the tables of a database that are read as SQL.
-func (b *bed) dump(path, host string) {
+func (b *bed) dump(host string) {
+	path := filepath.Join(b.home, ".local", "share", host, host+".db")
 	db, err := sqlite3.Open("file:" + path + "?mode=ro")
 	if err != nil {
 		b.Fatal(err)
