@@ -1,0 +1,207 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// claudeAgent is Claude Code.
+type claudeAgent struct{}
+
+func (claudeAgent) name() string { return "claude" }
+
+func (claudeAgent) prepare(b *bed) {
+	b.env = append(b.env, "ANTHROPIC_BASE_URL="+b.model.URL, "ANTHROPIC_API_KEY=anything", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1")
+	b.write(filepath.Join(b.home, ".claude", "settings.json"), "{\n    \"cleanupPeriodDays\": 99,\n    \"hooks\": {}\n}\n")
+	b.write(filepath.Join(b.home, ".claude", "CLAUDE.md"), "# Mine\n")
+}
+
+func (claudeAgent) trust(*bed) {} // the user's own settings need none
+
+func (claudeAgent) ask(b *bed, prompt string) string {
+	return b.run(filepath.Join(b.programs, "@anthropic-ai", "claude-code-linux-x64", "claude"), "-p", prompt, "--output-format", "json",
+		"--allowedTools", "Bash,mcp__lcm__lcm_grep,mcp__lcm__lcm_describe,mcp__lcm__lcm_expand_query,mcp__lcm__expand")
+}
+
+func (claudeAgent) records(b *bed) [][]byte { return b.lines(".claude/projects/*/*.jsonl") }
+
+// It keeps its own counters beside the MCP servers.
+func (claudeAgent) rewritten() []string { return []string{".claude.json"} }
+
+// codexAgent is the Codex CLI.
+type codexAgent struct{}
+
+func (codexAgent) name() string { return "codex" }
+
+func (codexAgent) program(b *bed) string {
+	return filepath.Join(b.programs, "@openai", "codex-linux-x64", "vendor", "x86_64-unknown-linux-musl", "bin", "codex")
+}
+
+func (codexAgent) prepare(b *bed) {
+	b.env = append(b.env, "ANY=key")
+	b.write(filepath.Join(b.home, ".codex", "config.toml"), `model = "scripted" # not a real one
+model_provider = "x"
+
+[model_providers.x]
+name = "x"
+base_url = "`+b.model.URL+`/v1"
+wire_api = "responses"
+env_key = "ANY"
+`)
+}
+
+func (a codexAgent) ask(b *bed, prompt string) string {
+	return b.run(a.program(b), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt)
+}
+
+func (codexAgent) records(b *bed) [][]byte { return b.lines(".codex/sessions/*/*/*/rollout-*.jsonl") }
+
+// Trust is written beside the settings.
+func (codexAgent) rewritten() []string { return []string{".codex/config.toml"} }
+
+// trust does what the dialogue /hooks does when the user trusts what it shows:
+// the same two requests to the same server.
+func (a codexAgent) trust(b *bed) {
+	s := startAppServer(b, a.program(b))
+	defer s.end()
+	s.call("initialize", map[string]any{"clientInfo": map[string]any{"name": "e2e", "version": "1"}}, nil)
+	s.notify("initialized")
+	var list struct {
+		Data []struct {
+			Hooks []struct{ Key, CurrentHash, TrustStatus, Command string }
+		}
+	}
+	s.call("hooks/list", map[string]any{"cwds": []string{b.work}}, &list)
+	trusted := map[string]any{}
+	for _, d := range list.Data {
+		for _, h := range d.Hooks {
+			if h.TrustStatus != "untrusted" {
+				b.Errorf("hook %s (%s) is %s before anybody was asked", h.Key, h.Command, h.TrustStatus)
+			}
+			trusted[h.Key] = map[string]any{"trusted_hash": h.CurrentHash}
+		}
+	}
+	if len(trusted) == 0 {
+		b.Fatal("Codex sees no hooks")
+	}
+	s.call("config/batchWrite", map[string]any{"edits": []any{map[string]any{"keyPath": "hooks.state", "value": trusted, "mergeStrategy": "upsert"}}}, nil)
+}
+
+// appServer speaks the protocol of Codex's own user interfaces.
+type appServer struct {
+	*testing.T
+	in  *json.Encoder
+	out *bufio.Scanner
+	end func()
+	id  int
+}
+
+func startAppServer(b *bed, program string) *appServer {
+	c := exec.CommandContext(b.Context(), program, "app-server")
+	c.Dir, c.Env = b.work, b.env
+	in, err := c.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		b.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 8<<20)
+	return &appServer{T: b.T, in: json.NewEncoder(in), out: lines, end: func() { _ = in.Close(); _ = c.Wait() }}
+}
+
+func (s *appServer) notify(method string) {
+	s.Helper()
+	if err := s.in.Encode(map[string]any{"jsonrpc": "2.0", "method": method}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *appServer) call(method string, params, to any) {
+	s.Helper()
+	s.id++
+	if err := s.in.Encode(map[string]any{"jsonrpc": "2.0", "id": s.id, "method": method, "params": params}); err != nil {
+		s.Fatal(err)
+	}
+	for s.out.Scan() {
+		var answer struct {
+			ID     *int
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		if err := json.Unmarshal(s.out.Bytes(), &answer); err != nil || answer.ID == nil || *answer.ID != s.id {
+			continue // something that it tells on its own account
+		}
+		if answer.Error != nil {
+			s.Fatalf("%s: %s", method, answer.Error)
+		}
+		if to != nil {
+			if err := json.Unmarshal(answer.Result, to); err != nil {
+				s.Fatal(err)
+			}
+		}
+		return
+	}
+	s.Fatal(fmt.Sprintf("%s: no answer", method), s.out.Err())
+}
+
+// opencodeAgent is opencode.
+type opencodeAgent struct{}
+
+func (opencodeAgent) name() string { return "opencode" }
+
+func (opencodeAgent) prepare(b *bed) {
+	b.write(filepath.Join(b.home, ".config", "opencode", "opencode.jsonc"), `{
+  "$schema": "https://opencode.ai/config.json", // which it adds where it is not
+  // the model of the test
+  "provider": {"x": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "`+b.model.URL+`/v1", "apiKey": "x"},
+    "models": {"scripted": {"limit": {"context": 100000, "output": 4000}}}}},
+  "model": "x/scripted", "autoupdate": false, "share": "disabled",
+}
+`)
+}
+
+func (opencodeAgent) trust(*bed) {} // plugins of the user's own directory need none
+
+func (opencodeAgent) ask(b *bed, prompt string) string {
+	return b.run(filepath.Join(b.programs, "opencode-linux-x64", "bin", "opencode"), "run", prompt)
+}
+
+// records are the texts of its database, which has rows instead of lines.
+func (opencodeAgent) records(b *bed) [][]byte {
+	b.Helper()
+	db, err := sqlite3.OpenFlags("file:"+filepath.Join(b.home, ".local", "share", "opencode", "opencode.db")+"?mode=ro", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	rows, _, err := db.Prepare(`SELECT data ->> 'text' FROM part WHERE data ->> 'type' = 'text'`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	var all [][]byte
+	for rows.Step() {
+		all = append(all, []byte(rows.ColumnText(0)))
+	}
+	if err := rows.Err(); err != nil {
+		b.Fatal(err)
+	}
+	return all
+}
+
+func (opencodeAgent) rewritten() []string { return nil }

@@ -1,0 +1,101 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/llmtest"
+)
+
+// scene is what a prompt tells the model to play: "play:recall".
+var scene = regexp.MustCompile(`play:(\w+)`)
+
+// play answers as the newest prompt says, by how often tools were called
+// since.
+func play(r llms.Request) llmtest.Reply {
+	name, steps, last := "", 0, ""
+	for _, m := range r.Messages {
+		if m.Role == llms.RoleAssistant && len(m.ToolCalls()) > 0 {
+			steps++
+		}
+		for _, res := range m.ToolResults() {
+			for _, p := range res.Output {
+				last = p.Text
+			}
+		}
+		if m.Role == llms.RoleUser {
+			// The block of context quotes earlier prompts; what the user
+			// says now comes last.
+			for _, p := range m.Parts {
+				if found := scene.FindAllStringSubmatch(p.Text, -1); p.Kind == llms.PartText && found != nil && !strings.Contains(p.Text, "<lcm-context") {
+					name, steps = found[len(found)-1][1], 0
+				}
+			}
+		}
+	}
+	if len(r.Tools) == 0 {
+		return llmtest.Say("The harbour gate")
+	}
+	switch name {
+	case "tell":
+		return telling(r, steps)
+	case "recall":
+		return recalling(r, steps, last)
+	}
+	return llmtest.Say("I was told nothing.")
+}
+
+func telling(r llms.Request, step int) llmtest.Reply {
+	if step > 0 {
+		return llmtest.Say("Noted: the gate opens with " + needle + ".")
+	}
+	for _, t := range r.Tools {
+		switch t.Name {
+		case "Bash", "bash":
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "description": "Reads the notes"})
+		case "exec_command":
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"cmd": "cat notes.txt"})
+		}
+	}
+	return llmtest.Say("There is no shell.")
+}
+
+var messageID = regexp.MustCompile(`msg_\d+`)
+
+// recalling goes the way that agents are taught: grep, describe, expand.
+func recalling(r llms.Request, step int, last string) llmtest.Reply {
+	switch step {
+	case 0:
+		return llmtest.Call(offered(r, "lcm_grep"), map[string]any{"pattern": "harbour gate opens with " + needle, "allConversations": true})
+	case 1:
+		return llmtest.Call(offered(r, "lcm_describe"), map[string]any{"id": messageID.FindString(last), "allConversations": true})
+	case 2:
+		return llmtest.Call(offered(r, "lcm_expand_query"), map[string]any{"query": "harbour gate", "prompt": "What opens the harbour gate?", "allConversations": true})
+	case 3:
+		return llmtest.Call(offered(r, "expand"), map[string]any{"subject_type": "tool", "subject_name": "lcm_grep"})
+	}
+	return llmtest.Say("It opens with " + needle + ".")
+}
+
+// offered is the name under which a host offers a tool of lcm's.
+func offered(r llms.Request, tool string) string {
+	for _, t := range r.Tools {
+		if toolOf(t.Name) == tool {
+			return t.Name
+		}
+	}
+	return tool
+}
+
+// toolOf is lcm's own name of a tool: hosts put the server's before it.
+func toolOf(name string) string {
+	for _, prefix := range []string{"mcp__lcm__", "lcm__", "lcm_"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && (strings.HasPrefix(rest, "lcm_") || rest == "expand") {
+			return rest
+		}
+	}
+	return name
+}

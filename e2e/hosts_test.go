@@ -1,0 +1,361 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+const hostsManifest = "testdata/hosts/package.json"
+
+// What the process in the network namespace is told.
+const (
+	insideEnv   = "LCM_E2E_INSIDE"
+	lcmEnv      = "LCM_E2E_LCM"   // a built lcm, in place of building it
+	programsEnv = "LCM_E2E_HOSTS" // a directory with node_modules, in place of installing them
+)
+
+// TestHosts drives the real agents with a scripted model, in a network
+// namespace of their own where the machine allows that: nothing can leave it.
+func TestHosts(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the agents' programs are looked for as they are named on Linux")
+	}
+	if os.Getenv(insideEnv) == "" {
+		outside(t)
+		return
+	}
+	for _, h := range []agent{claudeAgent{}, codexAgent{}, opencodeAgent{}} {
+		t.Run(h.name(), func(t *testing.T) { drive(t, h) })
+	}
+}
+
+// outside does what needs the network, then runs the test again without it.
+func outside(t *testing.T) {
+	lcm, programs := os.Getenv(lcmEnv), os.Getenv(programsEnv)
+	if lcm == "" {
+		lcm = buildLCM(t)
+	}
+	if programs == "" {
+		programs = npmInstall(t, hostsManifest)
+	}
+	args := []string{os.Args[0], "-test.run=" + flag.Lookup("test.run").Value.String(), "-test.v", "-test.timeout=30m"}
+	if flags, ok := namespace(); ok {
+		args = append(append(flags, "sh", "-c", `ip link set lo up && exec "$0" "$@"`), args...)
+	} else {
+		t.Log("this machine gives no network namespace: the agents run with the network they have")
+	}
+	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	c.Env = append(os.Environ(), insideEnv+"=1", lcmEnv+"="+lcm, programsEnv+"="+programs)
+	out, err := c.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("in the namespace: %v", err)
+	}
+}
+
+// namespace returns how to start a program without a network.
+func namespace() (flags []string, ok bool) {
+	for _, flags := range [][]string{{"unshare", "-n"}, {"unshare", "-r", "-n"}} {
+		if exec.Command(flags[0], append(flags[1:], "ip", "link", "set", "lo", "up")...).Run() == nil {
+			return flags, true
+		}
+	}
+	return nil, false
+}
+
+// agent is a host as the test drives it.
+type agent interface {
+	name() string
+	// prepare writes the settings of somebody who uses the agent already.
+	prepare(b *bed)
+	// trust lets it run hooks, in its own way.
+	trust(b *bed)
+	ask(b *bed, prompt string) string
+	// records returns what must be in the database, word for word.
+	records(b *bed) [][]byte
+	// rewritten are files that the agent itself writes to while it runs.
+	rewritten() []string
+}
+
+// bed is a machine with nothing on it but one agent and lcm.
+type bed struct {
+	*testing.T
+	home, work    string
+	lcm, programs string
+	model         *llmtest.Server
+	env           []string
+}
+
+const (
+	needle = "tangerine-4711"
+	tell   = "The harbour gate opens with " + needle + ". play:tell"
+	recall = "What opens the harbour gate? play:recall"
+)
+
+// drive is the story of a user who connects an agent, works with it, recalls
+// what was said in a second session, and disconnects it.
+func drive(t *testing.T, h agent) {
+	home := filepath.Join(t.TempDir(), "home")
+	model, err := llmtest.Serve(play)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	b := &bed{T: t, home: home, work: filepath.Join(home, "project"), lcm: os.Getenv(lcmEnv), programs: filepath.Join(os.Getenv(programsEnv), "node_modules"), model: model}
+	b.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
+	b.write(filepath.Join(b.work, "notes.txt"), "low tide\n")
+	h.prepare(b)
+	before := b.settings()
+	t.Log(b.run(b.lcm, "setup", h.name(), "--yes", "--guidance", "file"))
+	h.trust(b)
+
+	t.Log(h.ask(b, tell))
+	b.stored(h.records(b))
+	asked := len(model.Exchanges())
+	t.Log(h.ask(b, recall))
+	b.told(model.Exchanges()[asked:])
+	b.answered(model.Exchanges()[asked:])
+	b.stored(h.records(b))
+	b.alive(h)
+
+	t.Log(b.run(b.lcm, "remove", h.name(), "--yes"))
+	b.restored(before, h.rewritten())
+}
+
+func (b *bed) write(path, content string) {
+	b.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// run runs a program in the project and returns what it printed.
+func (b *bed) run(program string, args ...string) string {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 6*time.Minute) // opencode looks for its own package on the network before it runs a plugin
+	defer cancel()
+	c := exec.CommandContext(ctx, program, args...)
+	c.Dir, c.Env = b.work, b.env
+	out, err := c.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// database opens the record that setup's commands write to.
+func (b *bed) database() *sqlite.DB {
+	b.Helper()
+	db, err := sqlite.Open(b.Context(), filepath.Join(b.home, ".local", "share", "lcm", "lcm.db"), sqlite.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return db
+}
+
+// stored waits until the record has every one of the given records word for
+// word: a hook may still be at work in the background.
+func (b *bed) stored(want [][]byte) {
+	b.Helper()
+	if len(want) == 0 {
+		b.Fatal("the agent kept no transcript")
+	}
+	deadline := time.Now().Add(time.Minute)
+	for {
+		missing := b.missing(want)
+		if len(missing) == 0 {
+			b.Logf("%d records of the transcript are in the database word for word", len(want))
+			return
+		}
+		if time.Now().After(deadline) {
+			b.Fatalf("%d of %d records are not in the database, the first is %.500s", len(missing), len(want), missing[0])
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+func (b *bed) missing(want [][]byte) [][]byte {
+	db := b.database()
+	defer db.Close()
+	have := map[string]bool{}
+	all, err := db.Conversations(b.Context(), store.ConversationQuery{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range all {
+		for m, err := range db.Messages(b.Context(), store.MessageQuery{Conversation: c.ID}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			raw, err := db.Record(b.Context(), m.ID)
+			if err != nil {
+				b.Fatal(err)
+			}
+			have[string(raw)] = true
+			have[m.Body.PlainText()] = true
+		}
+	}
+	var missing [][]byte
+	for _, w := range want {
+		if !have[string(w)] {
+			missing = append(missing, w)
+		}
+	}
+	return missing
+}
+
+// told checks that the second session was given the block of context, in its
+// first request.
+func (b *bed) told(asked []llmtest.Exchange) {
+	b.Helper()
+	for _, x := range asked {
+		if len(x.Request.Tools) == 0 {
+			continue // a side request, for a title
+		}
+		body := string(x.Body)
+		i := strings.Index(body, "lcm-context")
+		if i < 0 || !strings.Contains(body[i:], needle) {
+			b.Errorf("the second session is not told of the first: %.3000s", body)
+		}
+		return
+	}
+	b.Error("the second session asked nothing")
+}
+
+// answered checks what the model was given for its calls.
+func (b *bed) answered(asked []llmtest.Exchange) {
+	b.Helper()
+	results := map[string]string{}
+	for _, x := range asked {
+		for _, m := range x.Request.Messages {
+			for _, r := range m.ToolResults() {
+				var text strings.Builder
+				for _, p := range r.Output {
+					text.WriteString(p.Text)
+				}
+				results[r.CallID] = text.String()
+			}
+		}
+	}
+	got := map[string]string{}
+	for _, x := range asked {
+		for _, c := range x.Reply.Calls {
+			got[toolOf(c.Name)] = results[c.ID]
+		}
+	}
+	for tool, want := range map[string]string{
+		"lcm_grep": needle, "lcm_describe": "The harbour gate opens with " + needle, "lcm_expand_query": needle, "expand": "full_text",
+	} {
+		if !strings.Contains(got[tool], want) {
+			b.Errorf("%s answered %.2000q, which is without %q", tool, got[tool], want)
+		} else {
+			b.Logf("%s: %.160q", tool, got[tool])
+		}
+	}
+}
+
+// alive checks what doctor says about the connection.
+func (b *bed) alive(h agent) {
+	b.Helper()
+	c := exec.CommandContext(b.Context(), b.lcm, "doctor", "--json")
+	c.Dir, c.Env = b.work, b.env
+	out, err := c.Output()
+	var report struct {
+		Findings []struct{ Code, Message string }
+	}
+	if jsonErr := json.Unmarshal(out, &report); jsonErr != nil {
+		b.Fatalf("lcm doctor: %v %v\n%s", err, jsonErr, out)
+	}
+	for _, f := range report.Findings {
+		if f.Code == "host-alive" && strings.Contains(f.Message, "hooks last ran") && strings.Contains(f.Message, "tools visible") {
+			b.Log(f.Message)
+			return
+		}
+	}
+	b.Errorf("lcm doctor does not say that %s is alive:\n%s", h.name(), out)
+}
+
+// settings reads every file of the home but what programs write as their data.
+func (b *bed) settings() map[string]string {
+	b.Helper()
+	all := map[string]string{}
+	for _, name := range []string{
+		".claude.json", ".claude/settings.json", ".claude/CLAUDE.md", ".codex/config.toml", ".codex/hooks.json", ".codex/AGENTS.md",
+		".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/AGENTS.md", ".config/opencode/plugins/lcm.js",
+	} {
+		content, err := os.ReadFile(filepath.Join(b.home, name))
+		if err == nil {
+			all[name] = string(content)
+		}
+	}
+	return all
+}
+
+// restored checks that the settings are what they were: to the byte, but for
+// what the agent itself wrote meanwhile, in which nothing of lcm is left.
+func (b *bed) restored(before map[string]string, rewritten []string) {
+	b.Helper()
+	after := b.settings()
+	for _, name := range rewritten {
+		if own := regexp.MustCompile(`mcp_servers\.lcm|"lcm": ?{|lcm hook|lcm:begin`).FindString(after[name]); own != "" {
+			b.Errorf("%s still has %q:\n%s", name, own, after[name])
+		}
+		delete(after, name)
+		before = without(before, name)
+	}
+	if fmt.Sprint(before) != fmt.Sprint(after) {
+		b.Errorf("the settings were\n%v\nand are now\n%v", before, after)
+	}
+}
+
+func without(m map[string]string, name string) map[string]string {
+	out := map[string]string{}
+	for k, v := range m {
+		if k != name {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// lines reads the JSON lines of the files that match a pattern.
+func (b *bed) lines(pattern string) [][]byte {
+	b.Helper()
+	found, err := filepath.Glob(filepath.Join(b.home, pattern))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all [][]byte
+	for _, path := range found {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for line := range bytes.Lines(content) {
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
