@@ -1,0 +1,88 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+// A program that is asked to end does so within two seconds, in the middle of
+// whatever it does; what it acknowledged is there and sound, and repeating the
+// command goes on from there.
+func TestEndsWhenAsked(t *testing.T) {
+	dir := t.TempDir()
+	source, database := filepath.Join(dir, "long.jsonl"), filepath.Join(dir, "lcm.db")
+	var b bytes.Buffer
+	const messages = 60_000
+	for i := range messages {
+		fmt.Fprintf(&b, `{"id":"m%d","role":"user","content":"message %d of a long transcript that takes a while to be stored and indexed"}`+"\n", i, i)
+	}
+	if err := os.WriteFile(source, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, err := exec.LookPath("lcm") // testscript puts this test's own binary there
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(s os.Signal) *exec.Cmd {
+		c := exec.Command(program, "--db", database, "import", source)
+		c.Env = append(os.Environ(), "HOME="+dir)
+		c.Stderr = os.Stderr
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if s == nil {
+			return c
+		}
+		waitForMessages(t, database)
+		asked := time.Now()
+		if err := c.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Wait()
+		if took := time.Since(asked); took > 2*time.Second {
+			t.Errorf("it took %s to end after %s", took, s)
+		}
+		if err == nil {
+			t.Log("it was done before it was asked")
+		}
+		return c
+	}
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		run(s)
+		proof, err := sqlite.ProveFile(t.Context(), database)
+		if err != nil || len(proof.Faults) > 0 || proof.Messages == 0 {
+			t.Fatalf("after %s there is %+v, %v", s, proof, err)
+		}
+	}
+	if err := run(nil).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if proof, err := sqlite.ProveFile(t.Context(), database); err != nil || len(proof.Faults) > 0 || proof.Messages != messages {
+		t.Errorf("in the end there is %+v, %v", proof, err)
+	}
+}
+
+// waitForMessages waits until an import has stored something.
+func waitForMessages(t *testing.T, database string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		if db, err := sqlite.Open(t.Context(), database, sqlite.Options{ReadOnly: true}); err == nil {
+			st, err := db.Stats(t.Context())
+			db.Close()
+			if err == nil && st.Messages > 0 {
+				return
+			}
+		}
+	}
+	t.Fatal("the import does not begin")
+}
