@@ -25,9 +25,22 @@ func TestRegularGroupsNeedNoRepair(t *testing.T) {
 				return llms.Result(ids.Draw(t, "result"), "read", "output", false).Parts[0]
 			}
 		})
+		var messages [][]llms.Part
+		if rapid.Bool().Draw(t, "as hosts write it") {
+			calls := rapid.Permutation([]string{"a", "b", "c"}).Draw(t, "calls")[:rapid.IntRange(1, 3).Draw(t, "how many")]
+			messages = [][]llms.Part{{{Kind: llms.PartText, Text: "said"}}}
+			for _, id := range calls {
+				messages[0] = append(messages[0], llms.Part{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: id, Name: "read", Arguments: "{}"}})
+			}
+			for _, id := range rapid.Permutation(calls).Draw(t, "results") {
+				messages = append(messages, llms.Result(id, "read", "output", false).Parts)
+			}
+		} else {
+			messages = rapid.SliceOfN(rapid.SliceOfN(part, 0, 3), 1, 4).Draw(t, "messages")
+		}
 		var group []entry
-		for i := range rapid.IntRange(1, 4).Draw(t, "messages") {
-			group = append(group, entry{item: i, msg: llms.Message{Role: llms.RoleUser, Parts: rapid.SliceOfN(part, 0, 3).Draw(t, "parts")}})
+		for i, parts := range messages {
+			group = append(group, entry{item: i, msg: llms.Message{Role: llms.RoleUser, Parts: parts}})
 		}
 		used := rapid.SliceOfN(ids, 0, 2).Draw(t, "used")
 		names, others := newNamer(), newNamer()
