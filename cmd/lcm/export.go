@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/hosts"
 	"github.com/lossless-context/lcm/portable"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/store/sqlite"
@@ -252,6 +253,9 @@ func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writ
 	for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
 		if err != nil {
 			return n, errors.Join(err, w.Flush())
+		}
+		if hosts.IsAside(m.Native) {
+			continue // a file of its own, that the transcript only refers to
 		}
 		record, err := ar.db.Record(ctx, m.ID)
 		if err != nil {
