@@ -120,16 +120,26 @@ func (e *erasing) closeSession(id int64) error {
 // refusal is what a writer knows of what its session has forgotten.
 type refusal struct {
 	undertaker
-	any     bool
+	keys    []string // of the session, and of those it was forked from
 	through time.Time
 }
 
+// refusal looks up what a session has forgotten. A fork of a session that has
+// forgotten something has not heard of it either.
 func (c *conn) refusal(key string) (r refusal, err error) {
-	_, err = c.one(`SELECT count(*), max(through) FROM forgotten WHERE key = ?`, func(s *sqlite3.Stmt) error {
-		r.any, r.through = s.ColumnInt64(0) > 0, millis(s, 1)
+	err = c.query(`
+		WITH RECURSIVE origins (id, key) AS (
+			SELECT id, key FROM conversations WHERE key = ?1 AND erased_at IS NULL
+			UNION SELECT c.id, c.key FROM origins o JOIN conversations f ON f.id = o.id JOIN conversations c ON c.id = f.forked_from
+		)
+		SELECT key, max(through) FROM forgotten WHERE key = ?1 OR key IN (SELECT key FROM origins) GROUP BY key`, func(s *sqlite3.Stmt) error {
+		r.keys = append(r.keys, s.ColumnText(0))
+		if s.ColumnText(0) == key {
+			r.through = millis(s, 1)
+		}
 		return nil
 	}, key)
-	if err != nil || !r.any {
+	if err != nil || r.keys == nil {
 		return r, err
 	}
 	r.undertaker, err = c.undertaker()
@@ -137,17 +147,22 @@ func (c *conn) refusal(key string) (r refusal, err error) {
 }
 
 // refuses reports whether a message was erased. A weak name does not count
-// here: who appends a message without id and time says it anew.
-func (r refusal) refuses(c *conn, key string, f store.Fingerprint) (refused, weak bool, n int, err error) {
-	if !r.any {
-		return false, false, 0, nil
-	}
-	if !f.Said.IsZero() && !f.Said.Truncate(time.Millisecond).After(r.through) {
+// here: who appends a message without id and time says it anew. n is how often
+// it was.
+func (r refusal) refuses(c *conn, f store.Fingerprint) (refused, weak bool, n int, err error) {
+	if r.keys != nil && !f.Said.IsZero() && !f.Said.Truncate(time.Millisecond).After(r.through) {
 		return true, false, 0, nil
 	}
-	sum, weak := r.hash(key, f)
-	_, err = c.one(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, integer(&n), sum)
-	return n > 0 && !weak, weak, n, err
+	for _, key := range r.keys {
+		var times int
+		var sum []byte
+		sum, weak = r.hash(key, f)
+		if _, err := c.one(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, integer(&times), sum); err != nil {
+			return false, weak, 0, err
+		}
+		n = max(n, times)
+	}
+	return n > 0 && !weak, weak, n, nil
 }
 
 // forgot reports whether the writer's session has forgotten a message, and
@@ -160,7 +175,7 @@ func (w *writer) forgot(m *store.NewMessage) (bool, error) {
 		}
 		w.refusal = &r
 	}
-	refused, _, _, err := w.refusal.refuses(w.conn, w.Key, store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256})
+	refused, _, _, err := w.refusal.refuses(w.conn, store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256})
 	if err != nil || !refused {
 		return false, err
 	}
@@ -186,12 +201,12 @@ func (db *DB) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Finge
 	err := db.withReader(ctx, func(c *conn) error {
 		return c.read(func() error {
 			r, err := c.refusal(key)
-			if err != nil || !r.any {
+			if err != nil || r.keys == nil {
 				return err
 			}
 			seen := map[store.Fingerprint]int{}
 			for f := range ms {
-				refused, weak, n, err := r.refuses(c, key, f)
+				refused, weak, n, err := r.refuses(c, f)
 				if err != nil {
 					return err
 				}
