@@ -91,3 +91,23 @@ func TestResourcesAreReadByteForByte(t *testing.T) {
 		t.Error("a damaged cursor is accepted")
 	}
 }
+
+// What is listed is what the view of the current conversation begins with.
+func TestSummariesOfTheCurrentConversationAreListed(t *testing.T) {
+	r := newRecord(t)
+	empty := r.connect(r.serve(r.config()), clientOptions{})
+	if list, err := empty.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 0 {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	id := r.say("claude:s", r.dir, time.Minute, user("one"), user("two"))
+	sum := r.fold(id, "Two things were said.")
+	r.fold(r.say("claude:there", r.other, 0, user("three")), "Something else was said.")
+	c := r.connect(r.serve(r.config()), clientOptions{})
+	list, err := c.ListResources(t.Context(), nil)
+	if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != "lcm://summary/"+string(sum.ID) || list.Resources[0].Title != "Summary of 2 messages" {
+		t.Fatalf("got %s, %v", mustJSON(t, list), err)
+	}
+	if got, _ := c.read(list.Resources[0].URI); string(got) != sum.Body {
+		t.Errorf("read %q", got)
+	}
+}
