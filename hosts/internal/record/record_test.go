@@ -3,12 +3,8 @@
 package record
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -193,62 +189,6 @@ func TestRecordOpencode(t *testing.T) {
 	ask("What do the notes say? play:look")
 	ask("Is the build green? play:delegate")
 	ask("What was the needle? play:remember")
-	b.undo()
 	b.keep("opencode")
 	b.dump("opencode")
-}
-
-// undo goes back to the first answer of a session and on from there, and has
-// another one summarised, through the program's own server.
-func (b *bed) undo() {
-	c := exec.CommandContext(b.Context(), filepath.Join(b.programs, opencodeProgram), "serve", "--port", "4096")
-	c.Dir, c.Env = b.work, b.env
-	if err := c.Start(); err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
-	client := &http.Client{Timeout: 5 * time.Minute}
-	post := func(path string, body any) map[string]any {
-		raw, err := json.Marshal(body)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for try := 0; ; try++ {
-			r, err := client.Post("http://127.0.0.1:4096"+path, "application/json", bytes.NewReader(raw))
-			if err != nil && try < 900 {
-				time.Sleep(100 * time.Millisecond) // it is starting
-				continue
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer r.Body.Close()
-			var answer map[string]any
-			text, _ := io.ReadAll(r.Body)
-			_ = json.Unmarshal(text, &answer)
-			b.Logf("POST %s: %s %.400s", path, r.Status, text)
-			return answer
-		}
-	}
-	id := func(answer map[string]any, path ...string) string {
-		var v any = answer
-		for _, name := range path {
-			m, _ := v.(map[string]any)
-			v = m[name]
-		}
-		s, _ := v.(string)
-		return s
-	}
-	ask := func(session, prompt string) map[string]any {
-		return post("/session/"+session+"/message", map[string]any{"parts": []any{map[string]any{"type": "text", "text": prompt}}})
-	}
-	session := id(post("/session", map[string]any{"title": "Gone back"}), "id")
-	ask(session, "Hello. play:hello")
-	second := ask(session, "What do the notes say? play:look")
-	post("/session/"+session+"/revert", map[string]any{"messageID": id(second, "info", "parentID")})
-	ask(session, "And the other way? play:other")
-	session = id(post("/session", map[string]any{"title": "Summarised"}), "id")
-	ask(session, "What do the notes say? play:look")
-	post("/session/"+session+"/summarize", map[string]any{"providerID": "x", "modelID": "scripted"})
-	ask(session, "Hello again. play:hello")
 }
