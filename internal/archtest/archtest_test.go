@@ -125,7 +125,7 @@ func TestCheckImports(t *testing.T) {
 			[]string{"internal/gizmo: the package is not in the table of layers; add it to Table in internal/archtest/layers.go, at the lowest layer that fits"}},
 		{"tests are free", map[string]string{"store/a_test.go": src("store", "store/sqlite")}, nil},
 		{"backend below the edge", map[string]string{"compact/a.go": src("compact", "store/sqlite")},
-			[]string{"compact/a.go imports store/sqlite: compact may not: only cmd/lcm/..., examples/..., bench/..., internal/faulttest may import it"}},
+			[]string{"compact/a.go imports store/sqlite: compact may not: only doctor, cmd/lcm/..., examples/..., bench/..., internal/faulttest may import it"}},
 		{"backend at the edge", map[string]string{"cmd/lcm/a.go": src("main", "store/sqlite", "sample", "bench")}, nil},
 		{"backend reaching out", map[string]string{"store/sqlite/a.go": src("sqlite", "ingest")},
 			[]string{"store/sqlite/a.go imports ingest: store/sqlite may import nothing of this module but store, summary, llms, explore, index"}},
