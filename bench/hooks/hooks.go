@@ -48,11 +48,14 @@ type Report struct {
 	Made     time.Duration `json:"made"`   // how long the database took
 }
 
-// Times are quantiles of how long a command took, in milliseconds.
+// Times are quantiles of how long a command took, in milliseconds, and how
+// much of a processor it took, which does not depend on what else the machine
+// does.
 type Times struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 	Max float64 `json:"max"`
+	CPU float64 `json:"cpuP95"`
 }
 
 // Targets, in milliseconds: the 95th percentile of a hook, and by how much it
@@ -71,12 +74,12 @@ func (r Report) OK() bool {
 func (r Report) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d messages, %d runs of each, in turn; %d of the starts were told something\n\n", r.Messages, r.Runs, r.Blocks)
-	fmt.Fprintf(&b, "%-28s %8s %8s %8s  ms\n", "", "p50", "p95", "max")
+	fmt.Fprintf(&b, "%-28s %8s %8s %8s %8s  ms\n", "", "p50", "p95", "max", "CPU p95")
 	for _, row := range []struct {
 		name string
 		Times
 	}{{"lcm version", r.Version}, {"lcm hook, end of a turn", r.Stop}, {"lcm hook, session start", r.Start}} {
-		fmt.Fprintf(&b, "%-28s %8.1f %8.1f %8.1f\n", row.name, row.P50, row.P95, row.Max)
+		fmt.Fprintf(&b, "%-28s %8.1f %8.1f %8.1f %8.1f\n", row.name, row.P50, row.P95, row.Max, row.CPU)
 	}
 	verdict := "within the targets"
 	if !r.OK() {
@@ -108,7 +111,7 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 		return Report{}, fmt.Errorf("make the database: %w", err)
 	}
 	r := Report{Messages: n, Runs: o.Runs, Made: time.Since(begun)}
-	var version, stop, start []time.Duration
+	var version, stop, start []taken
 	for i := range o.Runs {
 		b.Progress(i, o.Runs, "runs")
 		took, _, err := b.run(ctx, "", "version")
@@ -204,8 +207,11 @@ func (b *bench) event(name, session, source string) string {
 	return fmt.Sprintf(`{"hook_event_name":%q,"session_id":%q,"transcript_path":%q,"cwd":%q,"source":%q}`, name, session, b.transcript, b.work, source)
 }
 
+// taken is what one run took.
+type taken struct{ wall, cpu time.Duration }
+
 // run starts the program and waits for it, as a host does.
-func (b *bench) run(ctx context.Context, input string, args ...string) (time.Duration, []byte, error) {
+func (b *bench) run(ctx context.Context, input string, args ...string) (taken, []byte, error) {
 	c := exec.CommandContext(ctx, b.Binary, args...)
 	c.Dir, c.Stdin = b.work, strings.NewReader(input)
 	c.Env = append(os.Environ(), "HOME="+b.home, "LCM_DATABASE_PATH="+b.db, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "CLAUDE_CONFIG_DIR=", "LCM_CHILD=")
@@ -213,14 +219,21 @@ func (b *bench) run(ctx context.Context, input string, args ...string) (time.Dur
 	c.Stdout = &out
 	begun := time.Now()
 	err := c.Run()
-	return time.Since(begun), out.Bytes(), err
+	t := taken{wall: time.Since(begun)}
+	if c.ProcessState != nil {
+		t.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	}
+	return t, out.Bytes(), err
 }
 
-func quantiles(all []time.Duration) Times {
-	slices.Sort(all)
-	at := func(q float64) float64 { return float64(all[int(q*float64(len(all)-1)+0.5)].Microseconds()) / 1000 }
+func quantiles(all []taken) Times {
 	if len(all) == 0 {
 		return Times{}
 	}
-	return Times{P50: at(0.5), P95: at(0.95), Max: at(1)}
+	at := func(of func(taken) time.Duration, q float64) float64 {
+		slices.SortFunc(all, func(x, y taken) int { return int(of(x) - of(y)) })
+		return float64(of(all[int(q*float64(len(all)-1)+0.5)]).Microseconds()) / 1000
+	}
+	wall, cpu := func(t taken) time.Duration { return t.wall }, func(t taken) time.Duration { return t.cpu }
+	return Times{P50: at(wall, 0.5), P95: at(wall, 0.95), Max: at(wall, 1), CPU: at(cpu, 0.95)}
 }

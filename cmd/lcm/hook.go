@@ -58,6 +58,7 @@ type hookRun struct {
 	host       string
 	goOn       bool     // in the background, with what a hook left
 	all        bool     // likewise: every session of the host
+	index      bool     // likewise: the search index
 	sessions   []string // likewise: those to read to their end
 	path       string   // of the database
 	begun      time.Time
@@ -83,6 +84,8 @@ func (a *app) newHookRun(args []string) *hookRun {
 			h.goOn = true
 		case "--all":
 			h.all = true
+		case "--index":
+			h.index = true
 		case "--transcript":
 			h.sessions = append(h.sessions, next())
 		default:
@@ -191,6 +194,9 @@ func (h *hookRun) leave(r hook.Rest) error {
 	if r.All {
 		args = append(args, "--all")
 	}
+	if r.Index {
+		args = append(args, "--index")
+	}
 	for _, t := range r.Transcripts {
 		args = append(args, "--transcript", t.Path+"\n"+t.Session)
 	}
@@ -209,20 +215,32 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ar.close(ctx)) }()
+	stored := 0
 	for _, s := range h.sessions {
 		path, session, _ := strings.Cut(s, "\n")
 		t, e := feed.Locate(ctx, h.host, path, session)
 		if e == nil {
-			_, e = feed.CatchUp(ctx, t, hosts.Limits{})
+			var r hosts.Report
+			r, e = feed.CatchUp(ctx, t, hosts.Limits{})
+			stored += r.New
 		}
 		err = errors.Join(err, e)
 	}
 	if h.all {
-		_, e := feed.All(ctx, hosts.Filter{Hosts: []string{h.host}}, nil)
+		sums, e := feed.All(ctx, hosts.Filter{Hosts: []string{h.host}}, nil)
 		err = errors.Join(err, e)
+		for _, sum := range sums {
+			stored += sum.New
+		}
 	}
-	return errors.Join(err, ar.db.Reindex(ctx))
+	if h.index || stored > manyStored {
+		err = errors.Join(err, ar.db.Reindex(ctx))
+	}
+	return err
 }
+
+// manyStored messages are worth bringing the search index up to date for.
+const manyStored = 1000
 
 // hookLogSize is how much is kept of what went wrong.
 const hookLogSize = 64 << 10

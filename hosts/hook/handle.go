@@ -89,7 +89,11 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	case PreCompact, PostCompact:
 		problems = append(problems, h.forget(ctx, e))
 	case SessionStart:
-		a.Rest.All = e.Source != "compact"
+		var err error
+		if e.Source != "compact" {
+			a.Rest.All, err = h.lookDue(ctx, e.Host)
+		}
+		problems = append(problems, err)
 		if !e.InAgent {
 			block, err := h.block(ctx, e)
 			a.Context = block

@@ -93,6 +93,9 @@ func TestShownOnceAndAgainAfterCompaction(t *testing.T) {
 	if a := w.handle(t, start); !strings.Contains(a.Context, "mend the flaky test") || !a.Rest.All {
 		t.Errorf("at its start: %+v", a)
 	}
+	if a := w.handle(t, hook.Event{Name: hook.SessionStart, Session: "soon", Source: "startup"}); a.Rest.All {
+		t.Error("a moment later, all sessions are looked through again")
+	}
 	w.said(t, "claude:now", llms.User("write the release notes"), llms.Assistant("here they are"))
 	resume := hook.Event{Name: hook.SessionStart, Session: "now", Source: "resume"}
 	if a := w.handle(t, resume); a.Context != "" {

@@ -92,6 +92,22 @@ func (h *Handler) count(ctx context.Context, stored int) (due bool, err error) {
 	return due, h.put(ctx, countSpace, "messages", n, time.Time{})
 }
 
+// lookEvery is how often the sessions of a host are looked through for what
+// hooks missed.
+const lookEvery = 10 * time.Minute
+
+// lookDue says whether it is time to do that, and notes that it is done.
+func (h *Handler) lookDue(ctx context.Context, host string) (bool, error) {
+	var last time.Time
+	if _, err := h.get(ctx, countSpace, "looked/"+host, &last); err != nil {
+		return false, err
+	}
+	if now := h.Clock(); now.Sub(last) < lookEvery && !now.Before(last) {
+		return false, nil
+	}
+	return true, h.put(ctx, countSpace, "looked/"+host, h.Clock(), time.Time{})
+}
+
 // get reads a value; one that is not there leaves to as it is.
 func (h *Handler) get(ctx context.Context, space, key string, to any) (version int64, err error) {
 	v, err := h.Record.Get(ctx, space, key)
