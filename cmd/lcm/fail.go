@@ -71,7 +71,12 @@ func (a *app) report(err error) {
 		return
 	}
 	message, hint := split(err)
-	fmt.Fprintln(a.err, a.mark(red, "lcm:"), neutralLine(plain(message)))
+	// Providers quote keys, and addresses carry passwords.
+	hide := a.hide
+	if hide == nil {
+		hide = hideShapes
+	}
+	fmt.Fprintln(a.err, a.mark(red, "lcm:"), neutralLine(hide(plain(message))))
 	if hint != "" {
 		fmt.Fprintln(a.err, a.mark(dim, "hint:"), neutralLine(hint))
 	}

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/redact"
 )
 
 // How large a log file grows, and how many older ones are kept.
@@ -78,13 +78,17 @@ func concealer(cfg *config.Config) func(string) string {
 	}
 	keys := strings.NewReplacer(known...)
 	return func(text string) string {
-		return shapes.ReplaceAllString(keys.Replace(text), "[secret]")
+		return hideShapes(keys.Replace(text))
 	}
 }
 
-// shapes are those of the secrets that errors of providers and addresses are
-// likely to quote. What is stored is the business of package redact.
-var shapes = regexp.MustCompile(`\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[a-z]-[A-Za-z0-9-]{10,}|(?i:bearer) [A-Za-z0-9._~+/=-]{16,}|://[^/\s:@]+:[^/\s@]+@`)
+// hideShapes takes out of a text what has the shape of a secret.
+func hideShapes(text string) string {
+	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
+		return string(clean)
+	}
+	return text
+}
 
 // logFile is a file that several processes log to. Each line is one write at
 // its end.

@@ -34,6 +34,7 @@ func (a *app) settings() (*config.Config, error) {
 	if err != nil {
 		return nil, &failure{code: exitConfig, err: err, hint: configHint(err)}
 	}
+	a.hide = concealer(cfg)
 	return cfg, nil
 }
 

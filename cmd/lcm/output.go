@@ -31,6 +31,7 @@ type app struct {
 	json     bool
 	logging  map[string]*string // settings of the log that the command line has
 	log      *slog.Logger
+	hide     func(string) string // takes the secrets of the settings out of a text
 }
 
 func newApp(in io.Reader, out, err io.Writer) *app {
