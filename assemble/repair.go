@@ -254,6 +254,9 @@ func (r *repairer) emit(i int, parts []int) {
 	for _, k := range parts {
 		e.msg.Parts = append(e.msg.Parts, r.renamed(i, k, from[k]))
 	}
+	if e.msg.Role == llms.RoleAssistant && isResult(e.msg.Parts[0]) {
+		e.msg.Role = llms.RoleTool // of a record that is the call and its result
+	}
 	r.out = append(r.out, e)
 }
 
@@ -349,7 +352,9 @@ func (r *repairer) answer(i int) {
 			}
 			parts[j] = append(parts[j], rest...)
 		default:
-			r.note(j, "results were moved to their calls")
+			if j != i {
+				r.note(j, "results were moved to their calls")
+			}
 			r.emit(j, parts[j])
 		}
 	}

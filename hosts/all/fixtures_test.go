@@ -17,6 +17,7 @@ import (
 	"github.com/lossless-context/lcm/hosts"
 	"github.com/lossless-context/lcm/hosts/all"
 	"github.com/lossless-context/lcm/hosts/hosttest"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
@@ -227,5 +228,47 @@ func golden(t *testing.T, path, got string) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
+	}
+}
+
+// What a model would be sent of an imported session is what providers take:
+// every call is answered before anything else is said.
+func TestImportedSessionsCanBeGoneOnWith(t *testing.T) {
+	for _, h := range all.Hosts() {
+		db := importHome(t, home(t, h.Name()))
+		engine, err := lcm.New(db, lcm.WithoutBackground())
+		if err != nil {
+			t.Fatal(err)
+		}
+		convs, err := db.Conversations(t.Context(), store.ConversationQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range convs {
+			view, err := engine.Session(c.Key).Context(t.Context(), 100_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			open := map[string]bool{}
+			for _, m := range view.Messages {
+				for _, r := range m.ToolResults() {
+					if m.Role == llms.RoleAssistant || !open[r.CallID] {
+						t.Errorf("%s: %q answers nothing that was just asked", c.Key, r.CallID)
+					}
+					delete(open, r.CallID)
+				}
+				if m.Role == llms.RoleUser && len(open) > 0 {
+					t.Errorf("%s: %v are not answered", c.Key, open)
+				}
+				for _, call := range m.ToolCalls() {
+					open[call.ID] = true
+				}
+			}
+			for _, f := range []llms.Format{llms.FormatAnthropic, llms.FormatOpenAI} {
+				if _, err := llms.EncodeAll(f, view.Messages); err != nil {
+					t.Errorf("%s as %s: %v", c.Key, f, err)
+				}
+			}
+		}
 	}
 }
