@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -112,7 +113,7 @@ func askText(a delegation.Answer) string {
 		fmt.Fprintf(&b, "\ncited: %s\n", strings.Join(a.CitedIDs, " "))
 		for _, c := range a.Citations {
 			if c.Quote != "" {
-				fmt.Fprintf(&b, "  %s (%s): %q\n", c.ID, firstOf(c.MessageID, c.ID), c.Quote)
+				fmt.Fprintf(&b, "  %s (%s): %q\n", c.ID, cmp.Or(c.MessageID, c.ID), c.Quote)
 			}
 		}
 	}

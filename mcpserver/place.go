@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -56,24 +57,15 @@ func (s *Server) place(ctx context.Context, session *mcp.ServerSession, meta mcp
 		text, _ := meta[key].(string)
 		return text
 	}
-	p.Session = firstOf(word("threadId"), word("sessionId"))
+	p.Session = cmp.Or(word("threadId"), word("sessionId"))
 	p.Call = word("claudecode/toolUseId")
-	if claude := firstOf(s.config.Getenv("CLAUDE_CODE_SESSION_ID"), s.config.Getenv("CLAUDE_SESSION_ID")); claude != "" && p.Session == "" {
+	if claude := cmp.Or(s.config.Getenv("CLAUDE_CODE_SESSION_ID"), s.config.Getenv("CLAUDE_SESSION_ID")); claude != "" && p.Session == "" {
 		if p.Host == "" || p.Host == "claude" {
 			p.Host, p.Session = "claude", claude
 		}
 	}
 	p.Dirs = s.dirs(ctx, session, p.Host)
 	return p
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // ProjectDirEnv is where Claude Code says which project it was started for.

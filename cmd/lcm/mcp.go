@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,28 +116,21 @@ func (a *app) mcpConfig(ar *archive, f mcpFlags) (mcpserver.Config, error) {
 		Counter: ar.counter, Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
 		Version: version, Log: a.logger(ar.cfg),
 	}
+	if f.http != "" || f.dir != "" {
+		// Clients over HTTP were not started from this environment, and
+		// whoever names a directory means it.
+		c.Getenv = func(string) string { return "" }
+	}
 	if c.Dir == "" {
 		var err error
 		if c.Dir, err = os.Getwd(); err != nil {
 			return c, fmt.Errorf("find the working directory: %w", err)
 		}
-	} else {
-		// Whoever names a directory means it, whatever the environment says.
-		c.Getenv = func(name string) string {
-			if name == mcpserver.ProjectDirEnv {
-				return ""
-			}
-			return os.Getenv(name)
-		}
 	}
 	if !f.projectOnly {
 		return c, nil
 	}
-	dir := c.Dir
-	if named := c.Getenv(mcpserver.ProjectDirEnv); named != "" {
-		dir = named
-	}
-	here, err := project.Of(dir)
+	here, err := project.Of(cmp.Or(c.Getenv(mcpserver.ProjectDirEnv), c.Dir))
 	if err != nil {
 		return c, err
 	}
