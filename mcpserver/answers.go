@@ -57,6 +57,7 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 				m := &found.Matches[i]
 				m.Snippet, m.MatchRanges, m.Truncated = "", [][2]int{}, true
 			}
+			found.Notes = append(found.Notes, "the match is too long for one answer: lcm_describe shows it in pages")
 			return answer{text: found.Text(), value: found}, nil
 		}
 	}
