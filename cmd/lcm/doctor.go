@@ -79,7 +79,10 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 	r := doctorReport{
 		Database: p.Path, Healthy: found.Healthy(), Findings: found.Findings, Fixed: found.Fixed, Failures: found.Failures, Backup: found.Backup,
 	}
-	if f.vacuum && found.Opened && found.Healthy() {
+	switch {
+	case f.vacuum && !found.Healthy():
+		a.note("no space was reclaimed: that is only done to a database without problems")
+	case f.vacuum && found.Opened:
 		if r.Reclaimed, err = a.vacuum(ctx, cfg); err != nil {
 			return err
 		}
