@@ -175,3 +175,30 @@ func TestBuilderRefuses(t *testing.T) {
 		t.Error("overlapping segments were merged")
 	}
 }
+
+// Segments of large documents are merged as far as memory allows, and no
+// further.
+func TestPlanMergeBoundsMemory(t *testing.T) {
+	var infos []index.Info
+	written := int64(0)
+	const seals, size = 300, 3 << 20
+	for range seals {
+		infos = append(infos, index.Info{Docs: index.SealDocs, WordBytes: size / 2, GramBytes: size / 2})
+		for from, to, ok := index.PlanMerge(infos); ok; from, to, ok = index.PlanMerge(infos) {
+			var sum index.Info
+			for _, i := range infos[from:to] {
+				sum.Docs += i.Docs
+				sum.WordBytes += i.WordBytes
+				sum.GramBytes += i.GramBytes
+			}
+			if sum.WordBytes+sum.GramBytes > 32<<20 {
+				t.Fatalf("%d to %d are %d bytes", from, to, sum.WordBytes+sum.GramBytes)
+			}
+			written += sum.WordBytes + sum.GramBytes
+			infos = slices.Replace(infos, from, to, sum)
+		}
+	}
+	if len(infos) > seals/6 || written > 3*seals*size {
+		t.Errorf("%d segments, written %.2f times over", len(infos), float64(written)/(seals*size))
+	}
+}

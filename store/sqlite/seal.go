@@ -135,6 +135,10 @@ const (
 	bulk       = 12 * index.SealDocs
 )
 
+// backlogBytes ends what is held of a backlog at a time, however many cores
+// there are.
+const backlogBytes = 32 << 20
+
 // seal builds segments of the documents past the watermark, those of a long
 // backlog on all cores. more says that others may be due.
 func (l *lane) seal(ctx context.Context, least int64) (more bool, err error) {
@@ -193,10 +197,14 @@ func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, ru
 				most = runtime.GOMAXPROCS(0)
 				size = int(min(bulk, max(backlogged, (last-after+int64(most)-1)/int64(most))))
 			}
-			for from := after; len(runs) < most && last-from >= least; {
+			bytes := 0
+			for from := after; len(runs) < most && last-from >= least && bytes < backlogBytes; {
 				docs, _, err := l.read(c, from, size)
 				if err != nil || len(docs) == 0 {
 					return err
+				}
+				for _, d := range docs {
+					bytes += len(d.Text)
 				}
 				runs = append(runs, docs)
 				from = docs[len(docs)-1].ID
