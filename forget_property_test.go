@@ -201,7 +201,7 @@ func TestForgettingProperty(t *testing.T) {
 			f.sessions = append(f.sessions, &talk{Session: f.Session(fmt.Sprintf("talk%d", i)), forgotten: map[string]bool{}})
 		}
 		f.grow(rt)
-		for range rapid.IntRange(3, 12).Draw(rt, "steps") {
+		for range rapid.IntRange(3, 8).Draw(rt, "steps") {
 			pick(rt, "step", []func(*rapid.T){f.grow, f.grow, f.compact, f.compact, f.fork, f.forgetSome, f.forgetSome, f.forgetAll})(rt)
 		}
 		f.check(rt)

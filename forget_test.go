@@ -55,7 +55,7 @@ func newForgetful(t *testing.T, options ...lcm.Option) *forgetful {
 	f := &forgetful{path: filepath.Join(t.TempDir(), "lcm.db"), now: time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return f.now }
 	var err error
-	if f.db, err = sqlite.Open(t.Context(), f.path, sqlite.Options{Clock: clock}); err != nil {
+	if f.db, err = sqlite.Open(t.Context(), f.path, sqlite.Options{Clock: clock, Relaxed: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.db.Close() })

@@ -160,11 +160,11 @@ func (l *lane) unsound(ctx context.Context, c *conn) (at int64, why string, err 
 	from := int64(0)
 	for i, id := range ids {
 		docs := 0
-		table, key := "messages", "id"
+		sql := `SELECT count(*) FROM messages WHERE id > ? AND id <= ? AND flags & 128 = 0` // not those that were erased
 		if l.kind == laneSummaries {
-			table, key = "summaries", "num"
+			sql = `SELECT count(*) FROM summaries WHERE num > ? AND num <= ?`
 		}
-		_, err := c.one(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s > ? AND %s <= ?`, table, key, key), integer(&docs), from, infos[i].LastID)
+		_, err := c.one(sql, integer(&docs), from, infos[i].LastID)
 		if err != nil {
 			return 0, "", err
 		}
