@@ -147,6 +147,7 @@ func (r *record) connect(s *mcpserver.Server, o clientOptions) *client {
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: o.name, Version: "1"}, o.options)
 	for _, dir := range o.roots {
+		//lint:ignore SA1019 roots are deprecated, and what today's hosts send
 		c.AddRoots(&mcp.Root{URI: "file://" + filepath.ToSlash(dir)})
 	}
 	version := &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"}

@@ -97,6 +97,7 @@ func roots(ctx context.Context, session *mcp.ServerSession) []string {
 		return nil
 	}
 	init := session.InitializeParams()
+	//lint:ignore SA1019 roots are deprecated, and what today's hosts send
 	if init == nil || init.Capabilities == nil || init.Capabilities.RootsV2 == nil {
 		return nil
 	}
