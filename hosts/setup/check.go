@@ -83,7 +83,7 @@ type check struct {
 }
 
 func (c *check) add(severity, code, fix, format string, args ...any) {
-	c.found = append(c.found, Finding{Code: code, Severity: severity, Host: c.target.title, Message: c.target.title + ": " + fmt.Sprintf(format, args...), Fix: fix})
+	c.found = append(c.found, Finding{Code: code, Severity: severity, Host: c.target.title, Message: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 func (c *check) run(ctx context.Context) {
@@ -184,7 +184,8 @@ func (c *check) lag(ctx context.Context) {
 	if err != nil {
 		c.add(SeverityWarning, "host-transcripts", "see that its files can be read", "its sessions cannot be listed: %v", err)
 	}
-	var behind, sessions int64
+	var behind int64
+	sessions := 0
 	var newest time.Time
 	for _, t := range found {
 		l, err := c.Feed.Lag(ctx, t)
@@ -200,10 +201,17 @@ func (c *check) lag(ctx context.Context) {
 		}
 	}
 	if sessions > 0 {
-		c.add(SeverityWarning, "host-lag", "`lcm import "+c.target.name+"` stores it", "%d of its sessions of the last two weeks have %d bytes that are not stored yet", sessions, behind)
+		c.add(SeverityWarning, "host-lag", "`lcm import "+c.target.name+"` stores it", "%s of the last two weeks with %d bytes that are not stored yet", sessionCount(sessions), behind)
 		return
 	}
 	if !newest.IsZero() {
-		c.good = append(c.good, fmt.Sprintf("%d sessions of the last two weeks stored, last %s", len(found), newest.UTC().Format("2006-01-02 15:04")))
+		c.good = append(c.good, fmt.Sprintf("%s of the last two weeks stored, last %s", sessionCount(len(found)), newest.UTC().Format("2006-01-02 15:04")))
 	}
+}
+
+func sessionCount(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
 }
