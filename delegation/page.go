@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
 )
@@ -68,7 +67,7 @@ func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageI
 		if err != nil {
 			return false, err
 		}
-		text, err := original(ctx, p.grant.store, m)
+		text, err := recall.Original(ctx, p.grant.store, m)
 		if err != nil {
 			return false, err
 		}
@@ -234,20 +233,6 @@ func frameLines(mark string, piece recall.Piece, dated, placed bool) (head, tail
 	}
 	b.WriteString(">")
 	return b.String(), "</" + mark + ">"
-}
-
-// original is what a message said, with large content in its place, as package
-// recall shows it.
-func original(ctx context.Context, s recall.Store, m store.Message) (string, error) {
-	record, err := s.Record(ctx, m.ID)
-	if err != nil || m.Format == llms.FormatText {
-		return string(record), err
-	}
-	body, err := llms.Decode(m.Format, m.Body.Role, record)
-	if err != nil {
-		return string(record), nil // shown as it is
-	}
-	return body.Render(), nil
 }
 
 // count counts tokens as the rest of the engine does.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -19,20 +18,10 @@ func lookup(id string, err error) error {
 	return err
 }
 
-// original returns what a message said, with everything that was moved out of
-// it in its place: the text itself of a message that is text alone, else the
-// message as a transcript shows it. A record that does not decode is shown as
-// it is.
+// original returns what a message said; see [Original].
 func (s *Service) original(ctx context.Context, m store.Message) ([]byte, error) {
-	record, err := s.store.Record(ctx, m.ID)
-	if err != nil || m.Format == llms.FormatText {
-		return record, err
-	}
-	body, err := llms.Decode(m.Format, m.Body.Role, record)
-	if err != nil {
-		return record, nil
-	}
-	return []byte(body.Render()), nil
+	text, err := Original(ctx, s.store, m)
+	return []byte(text), err
 }
 
 // fit returns how many bytes of a text cost at most so many tokens: whole

@@ -1,0 +1,70 @@
+package recall
+
+import (
+	"context"
+	"strings"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/redact"
+	"github.com/lossless-context/lcm/store"
+)
+
+// secretMark begins what stands in the place of a secret.
+const secretMark = "[redacted: "
+
+// Original returns what a message said, with everything that was moved out of
+// it in its place: the text itself of a message that is text alone, else the
+// message as a transcript shows it. A record that does not decode is shown as
+// it is. Secrets that only the record was to keep ([redact.Search]) are not
+// shown: what is opened here goes to models.
+func Original(ctx context.Context, s Store, m store.Message) (string, error) {
+	record, err := s.Record(ctx, m.ID)
+	if err != nil {
+		return "", err
+	}
+	text := transcript(m, record)
+	shown, err := shownOf(ctx, s, m)
+	if err != nil || strings.Count(shown, secretMark) <= strings.Count(text, secretMark) {
+		return text, err
+	}
+	if !movedOut(m.Body.Parts) {
+		return shown, nil
+	}
+	masked, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
+	if masked == nil {
+		return shown, nil // whatever it is that the record has, it is not to be seen
+	}
+	return transcript(m, masked), nil
+}
+
+// transcript reads a message back from its record.
+func transcript(m store.Message, record []byte) string {
+	if m.Format == llms.FormatText {
+		return string(record)
+	}
+	body, err := llms.Decode(m.Format, m.Body.Role, record)
+	if err != nil {
+		return string(record)
+	}
+	return body.Render()
+}
+
+// shownOf is what a message says where it is searched and summarised: less than
+// its record, if that has what is not to be seen.
+func shownOf(ctx context.Context, s Store, m store.Message) (string, error) {
+	if !movedOut(m.Body.Parts) {
+		return m.Body.Render(), nil
+	}
+	text, err := s.Text(ctx, store.Node{Message: m.ID})
+	return string(text), err
+}
+
+// movedOut reports that some of a message's content is stored apart.
+func movedOut(parts []llms.Part) bool {
+	for _, p := range parts {
+		if p.Ref != nil || p.Result != nil && movedOut(p.Result.Output) || p.Call != nil && strings.Contains(p.Call.Arguments, "file_") {
+			return true
+		}
+	}
+	return false
+}
