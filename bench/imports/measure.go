@@ -103,7 +103,7 @@ func (r Report) Text() string {
 	return b.String()
 }
 
-// Measure writes transcripts, imports them twice, and stores a part of them
+// Measure writes transcripts, imports them twice, and stores the same records
 // from memory.
 func Measure(ctx context.Context, o Options) (r Report, err error) {
 	if o.Progress == nil {
@@ -188,16 +188,20 @@ func importAll(ctx context.Context, home, path string, r *Report, told func(stri
 }
 
 // batchBytes is how much is held in memory to be stored from there.
-const batchBytes = 64 << 20
+const batchBytes = 32 << 20
 
-// batch stores records from memory, a thousand at a time, and returns the
-// bytes of them that it stores a second, by the clock and by the processor's.
+// batch stores the same records from memory, a thousand at a time, and returns
+// the bytes of them that it stores a second, by the clock and by the
+// processor's. What it takes to read them is left out.
 func batch(ctx context.Context, home, path string) (rate, cpu float64, err error) {
-	inputs, bytes, err := load(ctx, home, batchBytes)
-	if err != nil {
-		return 0, 0, err
+	var clock, busy, bytes float64
+	timed := func(fn func() error) error {
+		begun, before := time.Now(), cpuTime()
+		err := fn()
+		clock += time.Since(begun).Seconds()
+		busy += (cpuTime() - before).Seconds()
+		return err
 	}
-	begun, busy := time.Now(), cpuTime().Seconds()
 	db, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return 0, 0, err
@@ -207,37 +211,47 @@ func batch(ctx context.Context, home, path string) (rate, cpu float64, err error
 		return 0, 0, errors.Join(err, db.Close())
 	}
 	session := engine.Session("batch")
-	for len(inputs) > 0 && err == nil {
-		n := min(1000, len(inputs))
-		_, err = session.AppendInputs(ctx, inputs[:n]...)
-		inputs = inputs[n:]
-	}
-	err = errors.Join(err, db.Close())
-	return float64(bytes) / time.Since(begun).Seconds(), float64(bytes) / (cpuTime().Seconds() - busy), err
+	err = load(ctx, home, func(inputs []ingest.Input, size int64) error {
+		bytes += float64(size)
+		return timed(func() error {
+			for from := 0; from < len(inputs); from += 1000 {
+				if _, err := session.AppendInputs(ctx, inputs[from:min(from+1000, len(inputs))]...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	err = errors.Join(err, timed(db.Close))
+	return bytes / clock, bytes / busy, err
 }
 
-// load reads records of all hosts, in the shares that they have.
-func load(ctx context.Context, home string, limit int64) (inputs []ingest.Input, bytes int64, err error) {
-	for i, h := range all.Hosts() {
-		end := limit * int64([]int{9, 18, 20}[i]) / 20
+// load reads the records of all hosts, some at a time.
+func load(ctx context.Context, home string, store func(inputs []ingest.Input, size int64) error) error {
+	var inputs []ingest.Input
+	var size int64
+	for _, h := range all.Hosts() {
 		for t, err := range h.Transcripts(ctx, h.Find(machine(home))) {
 			if err != nil {
-				return nil, 0, err
-			}
-			if bytes >= end {
-				break
+				return err
 			}
 			for rec, err := range h.Read(ctx, t, hosts.Position{}) {
 				if err != nil {
-					return nil, 0, err
+					return err
 				}
 				rec.ID = t.Session + "/" + rec.ID // they are stored in one conversation
 				inputs = append(inputs, rec.Input)
-				bytes += int64(len(rec.Raw.Bytes))
+				if size += int64(len(rec.Raw.Bytes)); size < batchBytes {
+					continue
+				}
+				if err := store(inputs, size); err != nil {
+					return err
+				}
+				inputs, size = nil, 0
 			}
 		}
 	}
-	return inputs, bytes, nil
+	return store(inputs, size)
 }
 
 // verify proves a database and returns the digest of its conversations.
