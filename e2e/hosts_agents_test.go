@@ -27,9 +27,18 @@ func (claudeAgent) prepare(b *bed) {
 
 func (claudeAgent) trust(*bed) {} // the user's own settings need none
 
-func (claudeAgent) ask(b *bed, prompt string) string {
-	return b.run(filepath.Join(b.programs, "@anthropic-ai", "claude-code-linux-x64", "claude"), "-p", prompt, "--output-format", "json",
-		"--allowedTools", "Bash,mcp__lcm__lcm_grep,mcp__lcm__lcm_describe,mcp__lcm__lcm_expand_query,mcp__lcm__expand")
+func (claudeAgent) ask(b *bed, prompt string) string { return claudeAgent{}.run(b, prompt) }
+
+func (claudeAgent) run(b *bed, prompt string, more ...string) string {
+	args := append([]string{"-p", prompt, "--output-format", "json",
+		"--allowedTools", "Bash,mcp__lcm__lcm_grep,mcp__lcm__lcm_describe,mcp__lcm__lcm_expand_query,mcp__lcm__expand"}, more...)
+	return b.run(filepath.Join(b.programs, "@anthropic-ai", "claude-code-linux-x64", "claude"), args...)
+}
+
+func (a claudeAgent) compact(b *bed, prompt string) bool {
+	b.Log(a.run(b, "/compact", "--continue"))
+	b.Log(a.run(b, prompt, "--continue"))
+	return true
 }
 
 func (claudeAgent) records(b *bed) [][]byte { return b.lines(".claude/projects/*/*.jsonl") }
@@ -61,6 +70,13 @@ env_key = "ANY"
 
 func (a codexAgent) ask(b *bed, prompt string) string {
 	return b.run(a.program(b), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt)
+}
+
+// compact has it compact before the turn, because there is more in the context
+// than it is allowed.
+func (a codexAgent) compact(b *bed, prompt string) bool {
+	b.Log(b.run(a.program(b), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "resume", "--last", "-c", "model_auto_compact_token_limit=100", prompt))
+	return true
 }
 
 func (codexAgent) records(b *bed) [][]byte { return b.lines(".codex/sessions/*/*/*/rollout-*.jsonl") }
@@ -180,6 +196,9 @@ func (opencodeAgent) trust(*bed) {} // plugins of the user's own directory need 
 func (opencodeAgent) ask(b *bed, prompt string) string {
 	return b.run(filepath.Join(b.programs, "opencode-linux-x64", "bin", "opencode"), "run", prompt)
 }
+
+// compact is a command of its terminal interface.
+func (opencodeAgent) compact(*bed, string) bool { return false }
 
 // records are the texts of its database, which has rows instead of lines.
 func (opencodeAgent) records(b *bed) [][]byte {

@@ -39,6 +39,9 @@ func play(r llms.Request) llmtest.Reply {
 	if len(r.Tools) == 0 {
 		return llmtest.Say("The harbour gate")
 	}
+	if said := llmtest.LastUserText(r); strings.Contains(said, "summary of the conversation") || strings.Contains(said, "CONTEXT CHECKPOINT") {
+		return llmtest.Say("<summary>Something about a harbour.</summary>")
+	}
 	switch name {
 	case "tell":
 		return telling(r, steps)

@@ -88,6 +88,9 @@ type agent interface {
 	// trust lets it run hooks, in its own way.
 	trust(b *bed)
 	ask(b *bed, prompt string) string
+	// compact has it compact the last session and go on with it; it returns
+	// false where there is no way to do that without a person.
+	compact(b *bed, prompt string) bool
 	// records returns what must be in the database, word for word.
 	records(b *bed) [][]byte
 	// rewritten are files that the agent itself writes to while it runs.
@@ -107,6 +110,7 @@ const (
 	needle = "tangerine-4711"
 	tell   = "The harbour gate opens with " + needle + ". play:tell"
 	recall = "What opens the harbour gate? play:recall"
+	goOn   = "Where were we? play:go"
 )
 
 // drive is the story of a user who connects an agent, works with it, recalls
@@ -133,6 +137,11 @@ func drive(t *testing.T, h agent) {
 	b.told(model.Exchanges()[asked:])
 	b.answered(model.Exchanges()[asked:])
 	b.stored(h.records(b))
+	asked = len(model.Exchanges())
+	if h.compact(b, goOn) {
+		b.reminded(model.Exchanges()[asked:])
+		b.stored(h.records(b))
+	}
 	b.alive(h)
 
 	t.Log(b.run(b.lcm, "remove", h.name(), "--yes"))
@@ -240,6 +249,20 @@ func (b *bed) told(asked []llmtest.Exchange) {
 		return
 	}
 	b.Error("the second session asked nothing")
+}
+
+// reminded checks that a session that was compacted is told of itself.
+func (b *bed) reminded(asked []llmtest.Exchange) {
+	b.Helper()
+	// As the block quotes it, not as it stands in a history.
+	quoted := regexp.MustCompile(`msg_\d+ \([0-9: -]+\): \\+"` + regexp.QuoteMeta(recall))
+	for _, x := range asked {
+		if strings.Contains(string(x.Body), goOn) && quoted.Match(x.Body) {
+			b.Log("after its compaction the session is told of itself")
+			return
+		}
+	}
+	b.Errorf("after its compaction the session is not told of itself; %d requests, the last: %.6000s", len(asked), asked[len(asked)-1].Body)
 }
 
 // answered checks what the model was given for its calls.
