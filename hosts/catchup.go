@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ const peeked = 64
 // peek completes what is known of a transcript by what its first records
 // tell.
 func (f *Feed) peek(ctx context.Context, host Host, t Transcript, c cursor) Transcript {
-	if t.Dir = or(c.Dir, t.Dir); c.Conversation != 0 || t.Dir != "" {
+	if t.Dir = cmp.Or(c.Dir, t.Dir); c.Conversation != 0 || t.Dir != "" {
 		return t
 	}
 	n := 0
@@ -113,19 +114,12 @@ func (f *Feed) peek(ctx context.Context, host Host, t Transcript, c cursor) Tran
 		if n++; err != nil || n > peeked {
 			break
 		}
-		t.Parent = or(t.Parent, rec.Parent)
-		if t.Dir = or(t.Dir, rec.Dir); t.Dir != "" {
+		t.Parent = cmp.Or(t.Parent, rec.Parent)
+		if t.Dir = cmp.Or(t.Dir, rec.Dir); t.Dir != "" {
 			break
 		}
 	}
 	return t
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // ignored says why the settings exclude a transcript, or the session that
@@ -286,8 +280,8 @@ func (r *reading) open(ctx context.Context) error {
 	}
 	title := r.t.Title
 	for _, rec := range r.batch {
-		r.t.Dir, r.t.Parent, r.t.Agent = or(r.t.Dir, rec.Dir), or(r.t.Parent, rec.Parent), or(r.t.Agent, rec.Agent)
-		title = or(title, rec.Title)
+		r.t.Dir, r.t.Parent, r.t.Agent = cmp.Or(r.t.Dir, rec.Dir), cmp.Or(r.t.Parent, rec.Parent), cmp.Or(r.t.Agent, rec.Agent)
+		title = cmp.Or(title, rec.Title)
 	}
 	backdate(r.batch)
 	if title == "" {

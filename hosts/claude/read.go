@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"iter"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 // Read implements [hosts.Host].
 func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) iter.Seq2[hosts.Record, error] {
 	return func(yield func(hosts.Record, error) bool) {
-		r := &reader{t: t, session: cmpOr(t.Parent, t.Session)}
+		r := &reader{t: t, session: cmp.Or(t.Parent, t.Session)}
 		r.restore(from)
 		if from == (hosts.Position{}) && !r.meta(yield) {
 			return
@@ -35,13 +36,6 @@ func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) i
 			}
 		}
 	}
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // reader makes records of lines.
@@ -138,7 +132,7 @@ func (r *reader) record(raw []byte) hosts.Record {
 	if err != nil {
 		return hosts.Unreadable(raw, r.prev)
 	}
-	rec := hosts.Record{Input: ingest.Input{Message: m}, Type: f.name(), Known: !hosts.IsUnknown(m), Dir: f.cwd, Title: cmpOr(f.customTitle, f.aiTitle)}
+	rec := hosts.Record{Input: ingest.Input{Message: m}, Type: f.name(), Known: !hosts.IsUnknown(m), Dir: f.cwd, Title: cmp.Or(f.customTitle, f.aiTitle)}
 	if f.agent != "" && f.sidechain && r.t.Parent == "" && strings.HasPrefix(r.t.Session, subagent) {
 		rec.Parent = f.session // the file of a sub-agent beside those of sessions
 	}
