@@ -84,7 +84,7 @@ type outcome struct {
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
 // and merges what they say.
 func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, error) {
-	patience := d.patience(ctx)
+	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
 	defer cancel()
@@ -100,7 +100,7 @@ func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Ru
 					outcomes[i] = outcome{err: fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p)}
 				}
 			}()
-			outcomes[i].answer, outcomes[i].err = d.askChild(ctx, share, b, runner, d.config.Limits.ExpandTokens/len(asked))
+			outcomes[i].answer, outcomes[i].err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), grace})
 		})
 	}
 	running.Wait()
@@ -118,14 +118,22 @@ func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Ru
 // evidence when the model has not.
 const evidenceTime = 3 * time.Second
 
-// patience is how long sub-agents may take.
-func (d *Delegation) patience(ctx context.Context) time.Duration {
-	patience := d.config.Limits.Timeout
+// patience is how long sub-agents may take, and how long those whose time is up
+// are waited for.
+func (d *Delegation) patience(ctx context.Context) (patience, grace time.Duration) {
+	patience, grace = d.config.Limits.Timeout, graceTime
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
-		patience = min(patience, left-min(left/2, evidenceTime))
+		kept := min(left/2, evidenceTime)
+		patience, grace = min(patience, left-kept), min(grace, kept/2)
 	}
-	return patience
+	return patience, grace
+}
+
+// allotment is what one sub-agent gets of what a question may cost.
+type allotment struct {
+	tokens int
+	grace  time.Duration
 }
 
 // skip says which conversations matched but were not asked.
@@ -153,14 +161,14 @@ func reason(err error) string {
 }
 
 // askChild runs one sub-agent from its grant to its verified answer.
-func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner Runner, tokens int) (Answer, error) {
+func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner Runner, of allotment) (Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{
 		Session: key, Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
-		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
+		Tokens: of.tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
 		Expires: d.config.Clock().Add(time.Until(deadline)),
-	}, d.config, uuid()[:8])}
+	}, d.config, uuid()[:8]), grace: of.grace}
 	d.enter(c)
 	defer d.leave(c)
 	said, err := d.converse(ctx, r, b, runner, c)
@@ -198,7 +206,7 @@ func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner 
 	}
 	// Time is up. A sub-agent that honours its context is gone in a moment,
 	// and its session with it.
-	grace := time.NewTimer(graceTime)
+	grace := time.NewTimer(c.grace)
 	defer grace.Stop()
 	select {
 	case <-ended:

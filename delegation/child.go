@@ -1,12 +1,16 @@
 package delegation
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // child is a sub-agent with its grant: what has to be given up however a
 // question ends.
 type child struct {
 	key   string
 	grant *Grant
+	grace time.Duration // how long it is waited for when its time is up
 
 	mu      sync.Mutex
 	session Session
