@@ -100,6 +100,10 @@ func (e *extract) add(ctx context.Context, m store.Message, rank int) (bool, err
 		return true, nil // says nothing: no reason to give up
 	}
 	p.cost = e.count(line(p)) + 1
+	if room := e.cap - e.headers(p); len(e.passages) == 0 && p.cost > room { // a small cap, and nothing yet
+		p.text, p.whole = e.part(text, room-frameCost)
+		p.cost = e.count(line(p)) + 1
+	}
 	if e.used+p.cost+e.headers(p) > e.cap {
 		e.left++
 		return false, nil
@@ -151,8 +155,12 @@ func (e *extract) part(text string, share int) (string, bool) {
 	return strings.TrimSpace(best), false
 }
 
-// headerCost is about what the line above a day costs.
-const headerCost = 12
+// headerCost is about what the line above a day costs, frameCost what stands
+// around the words of a passage.
+const (
+	headerCost = 12
+	frameCost  = 16
+)
 
 // headers is what a passage adds in lines above days: nothing where it joins
 // one.
@@ -179,19 +187,18 @@ func line(p passage) string {
 	return fmt.Sprintf("%s %s: %s", p.msg.ID, p.msg.Body.Role, disarmed(text))
 }
 
+// newLine is all that begins a new line for somebody, with what may stand
+// before its first visible character: spaces of every kind, characters that are
+// not seen, and a terminal's commands.
+const newLine = `([\n\r\v\f\x{85}\x{2028}\x{2029}](?:\x1b\[[0-9;]*[A-Za-z]|[\s\pZ\pC])*)`
+
 // forged finds lines inside a message that look like the beginning of another
 // one, or of a day.
-var forged = regexp.MustCompile(`(?m)^(\s*)(msg_\d+\s|\[\d{4}-\d\d-\d\d)`)
+var forged = regexp.MustCompile(newLine + `(msg_\d+[\s\pZ\pC:]|\[\d{4}-\d\d-\d\d)`)
 
 // disarmed marks such lines: what a message says must not pass for what
 // somebody else has said.
-func disarmed(text string) string {
-	first, rest, more := strings.Cut(text, "\n")
-	if !more {
-		return text
-	}
-	return first + "\n" + forged.ReplaceAllString(rest, "$1| $2")
-}
+func disarmed(text string) string { return forged.ReplaceAllString(text, "$1| $2") }
 
 // answer writes the passages: runs of neighbouring messages under their time,
 // the best run first.

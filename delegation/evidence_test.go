@@ -1,6 +1,8 @@
 package delegation_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -66,5 +68,61 @@ func TestEvidenceStaysBeneathTheNamedSummaries(t *testing.T) {
 		if !slices.Equal(a.CitedIDs, []string{"msg_1", "msg_2"}) || strings.Contains(a.Answer, "lost") || a.ExpandedSummaryCount != 1 {
 			t.Errorf("%q: %v\n%s", prompt, a.CitedIDs, a.Answer)
 		}
+	}
+}
+
+// However small the cap and however long the messages, there is a passage.
+func TestEvidenceIsNeverEmpty(t *testing.T) {
+	f := newFixture(t, nil)
+	long := strings.Repeat("Salt and tar and rope and canvas. ", 60)
+	c := f.talk("s", long+"The anchor is at 12 fathoms. "+long, long+"The anchor is up. "+long)
+	for most := delegation.MinMaxTokens; most < 140; most += 5 {
+		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep is the anchor?", Where: recall.Where{Current: c}, MaxTokens: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := llms.Estimate.Count(a.Answer); n > most || len(a.CitedIDs) == 0 || !strings.Contains(a.Answer, "anchor") {
+			t.Errorf("maxTokens %d: %d tokens, %v cited: %q", most, n, a.CitedIDs, a.Answer)
+		}
+	}
+}
+
+// Where only a summary matches, evidence is what lies beneath it, and why there
+// is no more than that is said.
+func TestEvidenceOfWhatOnlyASummarySays(t *testing.T) {
+	runner := scripted{do: func(context.Context, *subAgent, string) (string, error) { return "", errors.New("no credit") }}
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
+	c := f.talk("s", "it is down", "it is up", "nobody knows")
+	f.fold(c, 2, "The anchor was moved.")
+	a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "Which anchor?", Where: recall.Where{Current: c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "model_failed: no credit") || !strings.Contains(a.Answer, "it is down") || strings.Contains(a.Answer, "nobody") {
+		t.Errorf("%s, %q: %q", a.Method, a.Reason, a.Answer)
+	}
+}
+
+// Evidence beneath a summary is found also where the rest of a long
+// conversation has more of the question's words.
+func TestEvidenceBeneathASummaryOfALongConversation(t *testing.T) {
+	f := newFixture(t, nil)
+	var texts []string
+	for range 12 {
+		texts = append(texts, strings.Repeat("Salt and tar and rope. ", 80))
+	}
+	texts = append(texts, strings.Repeat("Canvas. ", 40)+"The anchor weighs 800 kg.")
+	folded := len(texts)
+	for i := range 300 {
+		texts = append(texts, fmt.Sprintf("anchor weighs, anchor weighs %d", i))
+	}
+	c := f.talk("s", texts...)
+	id := f.fold(c, folded, "Something happened.")
+	a, err := f.Ask(t.Context(), delegation.Request{SummaryIDs: []string{string(id)}, Prompt: "What does the anchor weigh?", Where: recall.Where{Current: c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(a.Answer, "800 kg") || slices.Contains(a.CitedIDs, fmt.Sprint("msg_", folded+1)) {
+		t.Errorf("%v\n%s", a.CitedIDs, a.Answer)
 	}
 }

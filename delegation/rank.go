@@ -52,7 +52,8 @@ func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate,
 	scores := map[store.MessageID]float64{}
 	for _, l := range lookups(r) {
 		found, err := d.config.Store.Search(ctx, store.Search{
-			Mode: store.FullText, Pattern: l.text, Conversations: p.conversations(), Sort: store.ByRelevance, Limit: evidenceHits,
+			Mode: store.FullText, Pattern: l.text, Conversations: p.conversations(), Since: p.since, Before: p.before,
+			Sort: store.ByRelevance, Limit: evidenceHits,
 		})
 		if errors.Is(err, index.ErrNoWords) {
 			continue
@@ -80,7 +81,7 @@ func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate,
 		all = append(all, candidate{m, scores[m.ID] * weight(m.Body)})
 	}
 	all = sorted(all)
-	if p.within != nil { // what was said around it may lie outside
+	if p.within != nil || len(scores) == 0 { // what was said around it may lie outside
 		return all, nil
 	}
 	return d.around(ctx, all)
@@ -178,9 +179,10 @@ func (p *plan) conversations() []store.ConversationID {
 }
 
 // inside keeps what lies beneath the summaries that the question names. Where
-// search finds nothing there, it is what the summaries begin with.
+// search finds nothing there, or nothing but summaries, it is what the
+// summaries begin with.
 func (d *Delegation) inside(ctx context.Context, found []store.MessageID, p *plan) ([]store.MessageID, error) {
-	if p.within == nil {
+	if p.within == nil && len(found) > 0 {
 		return found, nil
 	}
 	var kept []store.MessageID
@@ -196,10 +198,16 @@ func (d *Delegation) inside(ctx context.Context, found []store.MessageID, p *pla
 	if len(kept) > 0 {
 		return kept, nil
 	}
-	ids := make([]string, len(p.within))
-	for i, id := range p.within {
-		ids[i] = string(id)
+	var ids []string
+	for _, b := range p.buckets {
+		for _, id := range b.summaries {
+			ids = append(ids, string(id))
+		}
 	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ids = ids[:min(len(ids), maxSeeds)]
 	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{
 		SummaryIDs: ids, Where: recall.Where{AllConversations: true}, TokenCap: DefaultMaxTokens,
 	})

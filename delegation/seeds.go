@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lossless-context/lcm/index"
 	"github.com/lossless-context/lcm/llms"
@@ -34,7 +35,11 @@ type plan struct {
 	buckets []*bucket // what is asked apart, the best first
 	// within, when not nil, bounds evidence to what lies beneath summaries
 	// that were named.
-	within    []store.SummaryID
+	within []store.SummaryID
+	// since and before are the time of what lies there, with a margin; zero is
+	// unbounded.
+	since, before time.Time
+
 	found     bool
 	matches   int
 	elsewhere *recall.Elsewhere
@@ -148,12 +153,26 @@ func (d *Delegation) named(ctx context.Context, r Request, p *planner) error {
 			return err
 		}
 		p.bucket(sum.Conversation).addSummary(sum.ID, sum.Conversation)
+		p.covers(sum)
 	}
 	p.found = true
-	if r.Query != "" {
-		p.within = nil // the question is not about them alone
+	if r.Query != "" { // the question is not about them alone
+		p.within, p.since, p.before = nil, time.Time{}, time.Time{}
 	}
 	return nil
+}
+
+// covers widens the time of what lies beneath the named summaries. In a long
+// conversation the best matches are elsewhere.
+func (p *plan) covers(sum store.Summary) {
+	from, to := sum.Earliest.Add(-time.Second), sum.Latest.Add(time.Second)
+	first := p.since.IsZero() && p.before.IsZero()
+	if first || from.Before(p.since) {
+		p.since = from
+	}
+	if first || to.After(p.before) {
+		p.before = to
+	}
 }
 
 // take sorts matches into buckets.

@@ -56,5 +56,5 @@ func telling(question string) string {
 	if len(kept) == len(words) {
 		return ""
 	}
-	return strings.Join(kept, " ")
+	return asWords(strings.Join(kept, " ")) // (-x) has lost its brackets
 }

@@ -14,6 +14,7 @@ func TestTellingWords(t *testing.T) {
 		"what was it?":                                          "", // nothing else
 		`Who said "give me some time"?`:                         "", // a quotation is not taken apart
 		"":                                                      "",
+		"What was the anchor chain (-x) for?":                   "anchor chain x",
 		"Which limit (per carrier) did we choose for trk-914?": "limit carrier trk-914",
 	} {
 		if got := telling(question); got != want {
