@@ -183,6 +183,11 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 		r.next = rec.End
 		return nil
 	}
+	if rec.Validate() != nil { // one record must not keep the others out
+		kept := Unreadable(rec.Raw.Bytes, rec.ID)
+		kept.End = rec.End
+		rec = kept
+	}
 	size := int64(len(rec.Raw.Bytes))
 	r.report.Records++
 	r.report.Bytes += size
