@@ -140,7 +140,7 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	}
 	h.path = cfg.Storage.DatabasePath
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: hookTime / 2, Relaxed: true, DeferIndex: true, Log: log})
+	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: hookTime / 2, Relaxed: true, DeferIndex: true, KeepLog: !h.goOn, Log: log})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -39,6 +39,11 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 	if err := c.BusyHandler(patience(o.BusyTimeout)); err != nil {
 		return err
 	}
+	if o.KeepLog {
+		if _, err := c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
+			return err
+		}
+	}
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	for _, pragma := range []string{
 		"foreign_keys=ON",

@@ -40,6 +40,11 @@ type Options struct {
 	// DeferIndex leaves the search index to [DB.Reindex], for a bulk import
 	// that calls it at its end. Searches are complete all the same.
 	DeferIndex bool
+	// KeepLog leaves what was written in the log beside the file when the
+	// database is closed, instead of moving it into the file: that takes three
+	// syncs, which a program that opens and closes in a moment does not have
+	// the time for. Whoever opens the database next finds it there.
+	KeepLog bool
 	// Clock is what time it is (time.Now).
 	Clock func() time.Time
 	// Log is where failures of background work are reported (slog.Default).
