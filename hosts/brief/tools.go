@@ -6,10 +6,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
+
+// pattern compiles an expression when it is first needed: every run of lcm
+// would pay for it otherwise, and most make no brief.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // Hosts name their tools as they like; these are the names that agents are
 // known to use, in small letters and without what stands before the last
@@ -117,12 +124,12 @@ func commands(said []store.Message, agent string) []Command {
 }
 
 var (
-	exitCode  = regexp.MustCompile(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
-	badLine   = regexp.MustCompile(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error\b|error\[|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception\b)`)
-	worseLine = regexp.MustCompile(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
-	goodLine  = regexp.MustCompile(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
+	exitCode  = pattern(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
+	badLine   = pattern(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error\b|error\[|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception\b)`)
+	worseLine = pattern(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
+	goodLine  = pattern(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
 	// frame is what hosts write around the output of a command.
-	frame = regexp.MustCompile(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
+	frame = pattern(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
 )
 
 const maxOutput = 64 << 10 // of a result is looked at, half from each end
@@ -143,7 +150,7 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	if reported {
 		how = Succeeded
 	}
-	if m := exitCode.FindStringSubmatch(text); m != nil && !reported {
+	if m := exitCode().FindStringSubmatch(text); m != nil && !reported {
 		if how = Succeeded; m[1] != "0" {
 			how = Failed
 		}
@@ -155,15 +162,15 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	good := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line == "" || frame.MatchString(line) {
+		if line == "" || frame().MatchString(line) {
 			continue
 		}
 		last = line
-		good = good || goodLine.MatchString(line)
-		if bad == "" && badLine.MatchString(line) {
+		good = good || goodLine().MatchString(line)
+		if bad == "" && badLine().MatchString(line) {
 			bad = line
 		}
-		if worse == "" && worseLine.MatchString(line) {
+		if worse == "" && worseLine().MatchString(line) {
 			worse = line
 		}
 	}
@@ -186,14 +193,14 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 
 // looking are commands that change nothing and decide nothing: they say
 // little about where the work stands.
-var looking = regexp.MustCompile(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
+var looking = pattern(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
 // telling are the last commands worth telling, oldest first. The very last is
 // always among them.
 func telling(ran []Command) []Command {
 	var kept []Command
 	for i, c := range slices.Backward(ran) {
-		if i < len(ran)-1 && (looking.MatchString(c.Line) && c.Outcome != Failed || repeated(kept, c)) {
+		if i < len(ran)-1 && (looking().MatchString(c.Line) && c.Outcome != Failed || repeated(kept, c)) {
 			continue
 		}
 		if kept = append(kept, c); len(kept) == keepCommands {
@@ -224,7 +231,7 @@ func failing(said []store.Message, ran []Command) []Command {
 			continue
 		}
 		settled[what] = true
-		if c.Outcome == Failed && !looking.MatchString(c.Line) && len(all) < keepFailing {
+		if c.Outcome == Failed && !looking().MatchString(c.Line) && len(all) < keepFailing {
 			all = append(all, c)
 		}
 	}
@@ -254,7 +261,7 @@ func purpose(line string) string {
 // fresh is how many messages ago a failure may have been.
 const fresh = 100
 
-var patchFile = regexp.MustCompile(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
+var patchFile = pattern(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
 
 // files are those that the agent changed, the latest first, uncommitted ones
 // before the others.
@@ -303,7 +310,7 @@ func files(said []store.Message, ran []Command) []File {
 // changed lists the files that a call changes.
 func changed(call llms.ToolCall) []string {
 	var all []string
-	for _, m := range patchFile.FindAllStringSubmatch(strings.ReplaceAll(call.Arguments, `\n`, "\n"), -1) {
+	for _, m := range patchFile().FindAllStringSubmatch(strings.ReplaceAll(call.Arguments, `\n`, "\n"), -1) {
 		all = append(all, strings.TrimSpace(m[1]))
 	}
 	if !slices.Contains(changeTools, toolName(call.Name)) {
