@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -41,9 +42,17 @@ type failureReport struct {
 	Error string `json:"error"`
 }
 
+// importMemory is what the collector of garbage aims to keep an import within.
+// What is in use is far less, but while much comes in at once as much again
+// would lie about.
+const importMemory = 192 << 20
+
 // importHosts catches up with the transcripts that a filter selects.
 func (a *app) importHosts(ctx context.Context, filter hosts.Filter) error {
 	begun := time.Now()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
+	}
 	ar, err := a.open(ctx, toWrite)
 	if err != nil {
 		return err
