@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/hosts/setup/edit"
@@ -81,9 +82,11 @@ func hooks(file, host string, events []event, command string) entry {
 			var made [][]string
 			for _, e := range events {
 				group := hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.timeout}}}
-				if i := ownGroup(d, host, e.name); i >= 0 {
+				switch i := ownGroup(d, host, e.name); {
+				case i >= 0:
 					d, err = d.SetElement(group, i, "hooks", e.name)
-				} else {
+				case runs(d, command, e.name): // somebody put it into a group of theirs
+				default:
 					var more [][]string
 					d, more, err = d.Append(group, "hooks", e.name)
 					made = append(made, more...)
@@ -110,6 +113,18 @@ func ownGroup(d *edit.JSON, host, event string) int {
 		}
 	}
 	return -1
+}
+
+// runs reports whether a command is among the hooks of an event, in whatever
+// group.
+func runs(d *edit.JSON, command, event string) bool {
+	for _, e := range d.Elements("hooks", event) {
+		var g hookGroup
+		if json.Unmarshal(e, &g) == nil && slices.ContainsFunc(g.Hooks, func(h hookCommand) bool { return h.Command == command }) {
+			return true
+		}
+	}
+	return false
 }
 
 // cutHooks takes lcm's commands out of every event, also where somebody put

@@ -182,6 +182,16 @@ func TestHooksOfOthersInTheSameGroup(t *testing.T) {
 	}
 }
 
+// TestHookThatSomebodyMoved: a command that runs already is not added again.
+func TestHookThatSomebodyMoved(t *testing.T) {
+	const stop = `"Stop":[{"hooks":[{"type":"command","command":"say"},{"type":"command","command":"/opt/lcm/bin/lcm hook claude"}]}]`
+	m := home(t, map[string]string{".claude/settings.json": `{"hooks":{` + stop + `}}`})
+	apply(t, "claude", options(m), filepath.Join(t.TempDir(), "kept"))
+	if got := tree(t, m.Home)[".claude/settings.json"]; !strings.Contains(got, stop) {
+		t.Error(got)
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	tests := []struct {
 		name, host string

@@ -185,8 +185,7 @@ func TestElements(t *testing.T) {
 	if diff := cmp.Diff(string(d.Bytes()), string(cut.Bytes())); diff != "" {
 		t.Error(diff)
 	}
-	put, made, err = d.Append(1, "hooks", "Start")
-	if err != nil || !cmp.Equal(made, [][]string{{"hooks", "Start"}}) {
+	if _, made, err = d.Append(1, "hooks", "Start"); err != nil || !cmp.Equal(made, [][]string{{"hooks", "Start"}}) {
 		t.Fatal(made, err)
 	}
 }
