@@ -96,6 +96,12 @@ func (e *extract) add(ctx context.Context, m store.Message, rank int) (bool, err
 	e.read += e.count(text)
 	p := passage{rank: rank, msg: m}
 	p.text, p.whole = e.part(text, e.share(m, rank))
+	if prose := m.Body.PlainText(); !p.whole && len(m.Body.ToolCalls()) > 0 && !strings.Contains(p.text, prose) {
+		// What was said before a call is about it; what the call writes has
+		// more of the question's words by its length alone.
+		said, _ := e.part(prose, e.share(m, rank))
+		p.text = said + "\n[…] " + p.text
+	}
 	if p.text == "" {
 		return true, nil // says nothing: no reason to give up
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -124,5 +125,27 @@ func TestEvidenceBeneathASummaryOfALongConversation(t *testing.T) {
 	}
 	if !strings.Contains(a.Answer, "800 kg") || slices.Contains(a.CitedIDs, fmt.Sprint("msg_", folded+1)) {
 		t.Errorf("%v\n%s", a.CitedIDs, a.Answer)
+	}
+}
+
+// What was said with a call is shown, however much of the question the call
+// itself repeats.
+func TestEvidenceShowsWhatWasSaidWithACall(t *testing.T) {
+	f := newFixture(t, nil)
+	c := f.talk("s", "Make the lease table.")
+	said := "Leases are renewed every 5 s."
+	call := llms.Message{Role: llms.RoleAssistant, Parts: []llms.Part{
+		{Kind: llms.PartText, Text: said},
+		{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "c", Name: "write", Arguments: `{"content": "` + strings.Repeat("a line of code; ", 40) + "leases renewed, leases renewed, leases renewed often; " + strings.Repeat("a line of code; ", 40) + `"}`}},
+	}}
+	if _, err := f.in.Append(t.Context(), c, ingest.Messages(call)...); err != nil {
+		t.Fatal(err)
+	}
+	a, err := f.Ask(t.Context(), delegation.Request{Query: "leases", Prompt: "How often are leases renewed?", Where: recall.Where{Current: c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(a.Answer, said) || !strings.Contains(a.Answer, "leases renewed, leases renewed, leases renewed often") {
+		t.Errorf("%s", a.Answer)
 	}
 }
