@@ -116,8 +116,8 @@ func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, curso
 			return err
 		}
 		cost := max(1, p.cost(a.Pieces))
-		if cost > p.left && request.TokenCap > minPortion {
-			request.TokenCap = max(minPortion, min(request.TokenCap/2, a.Tokens*p.left/cost*9/10))
+		if cost > p.left && request.TokenCap > leastPortion {
+			request.TokenCap = max(leastPortion, min(request.TokenCap/2, a.Tokens*p.left/cost*9/10))
 			continue
 		}
 		for _, piece := range a.Pieces {
@@ -134,8 +134,12 @@ func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, curso
 	}
 }
 
-// minPortion is the least that is asked of recall at once.
-const minPortion = 32
+// minPortion is the least that is worth asking recall for once a page has
+// something, leastPortion where it has nothing yet: some very short messages.
+const (
+	minPortion   = 32
+	leastPortion = 4
+)
 
 // cost is what pieces take of a page at most, their frames included.
 func (p *page) cost(pieces []recall.Piece) int {

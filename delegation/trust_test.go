@@ -1,6 +1,7 @@
 package delegation_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -12,8 +13,10 @@ import (
 	"unicode"
 
 	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -22,10 +25,14 @@ import (
 func TestFramesCountTowardsAPage(t *testing.T) {
 	var runner scripted
 	var sizes []int
+	var small int
 	var folded store.SummaryID
 	read := map[string]string{}
 	runner.do = func(ctx context.Context, s *subAgent, _ string) (string, error) {
 		args := map[string]any{"summaryIds": []string{string(folded)}}
+		if small > 0 {
+			args["tokenCap"] = small
+		}
 		for {
 			page := s.expand(ctx, args)
 			sizes = append(sizes, llms.Estimate.Count(page))
@@ -47,17 +54,48 @@ func TestFramesCountTowardsAPage(t *testing.T) {
 	}
 	c := f.talk("s", texts...)
 	folded = f.fold(c, 300, "Many agreed.")
-	if _, err := f.Ask(t.Context(), delegation.Request{SummaryIDs: []string{string(folded)}, Prompt: "Who?", Where: recall.Where{Current: c}}); err != nil {
+	const around = 120 // the lines at the beginning and the end of a page
+	for _, small = range []int{0, 100} {
+		clear(read)
+		sizes = nil
+		if _, err := f.Ask(t.Context(), delegation.Request{SummaryIDs: []string{string(folded)}, Prompt: "Who?", Where: recall.Where{Current: c}}); err != nil {
+			t.Fatal(err)
+		}
+		size := cmp.Or(small, most)
+		if len(sizes) < 3 || slices.Max(sizes) > size+around {
+			t.Errorf("pages of %v tokens, want at most %d", sizes, size+around)
+		}
+		for i, text := range texts {
+			if got := read[fmt.Sprint("msg_", i+1)]; got != text {
+				t.Fatalf("msg_%d was read as %q", i+1, got)
+			}
+		}
+	}
+}
+
+// Secrets that only the record keeps are not shown to a sub-agent, nor quoted.
+func TestSecretsOfTheRecordAreNotExpanded(t *testing.T) {
+	const secret = "ghp_a8Kq2LmX9vRt5WzB7cNd3YpF6gHjS4uE1oQx"
+	var runner scripted
+	var pages string
+	var folded store.SummaryID
+	runner.do = func(ctx context.Context, s *subAgent, _ string) (string, error) {
+		pages = s.expand(ctx, map[string]any{"messageIds": []string{"msg_1"}}) + s.expand(ctx, map[string]any{"summaryIds": []string{string(folded)}})
+		return says("it is set", "msg_1"), nil
+	}
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
+	var err error
+	if f.in, err = ingest.New(f.db, nil, 2000, ingest.WithPrivacy(ingest.Privacy{Redact: redact.Search})); err != nil {
 		t.Fatal(err)
 	}
-	const around = 120 // the lines at the beginning and the end of a page
-	if len(sizes) < 3 || slices.Max(sizes) > most+around {
-		t.Errorf("pages of %v tokens, want at most %d", sizes, most+around)
+	c := f.talk("s", "the anchor token is "+secret)
+	folded = f.fold(c, 1, "An anchor.")
+	a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "Which token?", Where: recall.Where{Current: c}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i, text := range texts {
-		if got := read[fmt.Sprint("msg_", i+1)]; got != text {
-			t.Fatalf("msg_%d was read as %q", i+1, got)
-		}
+	if strings.Count(pages, "the anchor token is [redacted: ") != 2 || strings.Contains(pages+fmt.Sprint(a), secret) || len(a.Citations) != 1 {
+		t.Errorf("%+v\n%s", a, pages)
 	}
 }
 
