@@ -126,6 +126,10 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 // create writes a private file that appears under its name when it is whole,
 // and never in the place of another.
 func create(path string, write func(io.Writer) error) (err error) {
+	exists := failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
+	if _, err := os.Lstat(path); err == nil {
+		return exists
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".lcm-*.part")
 	if err != nil {
 		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
@@ -138,7 +142,7 @@ func create(path string, write func(io.Writer) error) (err error) {
 	// A link fails where the name exists, which a rename does not.
 	err = os.Link(f.Name(), path)
 	if errors.Is(err, fs.ErrExist) {
-		return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
+		return exists
 	}
 	if err != nil { // a file system without links
 		err = os.Rename(f.Name(), path)
@@ -163,9 +167,9 @@ func (ar *archive) pack(ctx context.Context, f exportFlags, w io.Writer, r *expo
 			}
 			for _, c := range list {
 				m.Conversations = append(m.Conversations, portable.Conversation{Key: c.Key, Segment: c.Segment, Title: c.Title, Messages: c.Messages})
-				r.Messages += c.Messages
+				r.Messages += c.Messages - c.Erased
 			}
-			r.Conversations, r.Digest = len(list), m.Digest
+			r.Conversations, r.Digest = len(m.Conversations), m.Digest
 			out, err = portable.NewWriter(w, m)
 			return err
 		},

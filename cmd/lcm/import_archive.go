@@ -58,8 +58,7 @@ func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) er
 	if err != nil {
 		return err
 	}
-	st, err := ar.db.Stats(ctx)
-	empty := err == nil && st.Conversations == 0
+	empty, err := ar.db.Hollow(ctx)
 	if err == nil && !empty {
 		var merged sqlite.Merged
 		merged, err = ar.db.Merge(ctx, scratch, f.skipConflicts)

@@ -16,7 +16,9 @@ import (
 
 // Dump is where the rows of conversations go to be kept outside a database.
 type Dump struct {
-	// Begin is told what will come. complete says that it is everything.
+	// Begin is told what will come: the conversations that there are, though
+	// the rows of those that were erased come as well. complete says that it
+	// is everything.
 	Begin func(schema int, conversations []store.Conversation, digest [sha256.Size]byte, complete bool) error
 	// Row is given a row. A value is nil, an int64, a string or a []byte.
 	Row func(table string, columns []string, values []any) error
@@ -77,14 +79,21 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 	if err != nil {
 		return err
 	}
+	unlisted, err := c.unlisted(complete)
+	if err != nil {
+		return err
+	}
 	numbers := []int64{}
+	var counting []store.Conversation
 	h := sha256.New()
 	for _, one := range all {
 		numbers = append(numbers, int64(one.ID))
-		if one.ErasedAt.IsZero() {
-			digest := conversationDigest(one.Key, one.Segment, one.Messages, one.Head)
-			h.Write(digest[:])
+		if !one.ErasedAt.IsZero() || unlisted[one.ID] {
+			continue
 		}
+		counting = append(counting, one)
+		digest := conversationDigest(one.Key, one.Segment, one.Messages, one.Head)
+		h.Write(digest[:])
 	}
 	var digest [sha256.Size]byte
 	h.Sum(digest[:0])
@@ -92,7 +101,7 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 	if _, err := c.one("PRAGMA user_version", integer(&schema)); err != nil {
 		return err
 	}
-	if err := to.Begin(schema, all, digest, complete); err != nil {
+	if err := to.Begin(schema, counting, digest, complete); err != nil {
 		return err
 	}
 	list, err := json.Marshal(numbers)
@@ -116,6 +125,20 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 		where = always
 	}
 	return c.dumpPayloads(where, string(list), to)
+}
+
+// unlisted are the conversations that do not count as such because of what was
+// forgotten, where an archive tells of that.
+func (c *conn) unlisted(complete bool) (map[store.ConversationID]bool, error) {
+	ids := map[store.ConversationID]bool{}
+	if !complete {
+		return ids, nil
+	}
+	err := c.query(`SELECT c.id FROM conversations c WHERE NOT (`+listed+`)`, func(s *sqlite3.Stmt) error {
+		ids[store.ConversationID(s.ColumnInt64(0))] = true
+		return nil
+	})
+	return ids, err
 }
 
 // related are the chosen conversations with those that they cannot do without,
@@ -152,6 +175,9 @@ func (c *conn) dumpTable(table, where, list string, to Dump) error {
 	objects, err := c.objects()
 	if err != nil {
 		return err
+	}
+	if _, found := objects[table]; !found {
+		return nil // a database of an older version that may only be read
 	}
 	var columns []string
 	for _, col := range objects[table].columns {

@@ -82,8 +82,23 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 	return explain(to, os.Rename(s.path, to))
 }
 
-// hollow reports whether a database that this process keeps others out of has
-// nothing in it.
+// hollows counts what is in a database that one in its place would be missed
+// in. State is not: where transcripts were read to, or when hooks fired, means
+// nothing without conversations.
+const hollows = `SELECT (SELECT count(*) FROM conversations) + (SELECT count(*) FROM erasures)`
+
+// Hollow reports whether there is nothing in the database yet: neither
+// conversations nor a trace of one that was erased.
+func (db *DB) Hollow(ctx context.Context) (bool, error) {
+	n := 0
+	err := db.withReader(ctx, func(c *conn) error {
+		_, err := c.one(hollows, integer(&n))
+		return err
+	})
+	return n == 0, err
+}
+
+// hollow is Hollow for a database that this process keeps others out of.
 func hollow(ctx context.Context, path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() == 0 {
@@ -94,7 +109,7 @@ func hollow(ctx context.Context, path string) (bool, error) {
 		return false, explain(path, err)
 	}
 	n := 0
-	_, err = c.one(`SELECT (SELECT count(*) FROM conversations) + (SELECT count(*) FROM state)`, integer(&n))
+	_, err = c.one(hollows, integer(&n))
 	return n == 0, errors.Join(explain(path, err), c.close())
 }
 

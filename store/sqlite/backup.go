@@ -70,7 +70,7 @@ func bare(err error) string {
 // expected is the digest that a snapshot will have if its chains hold.
 func (c *conn) expected() (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
-	err = c.query(`SELECT key, segment, messages, head FROM conversations WHERE erased_at IS NULL ORDER BY key COLLATE BINARY, segment`, func(s *sqlite3.Stmt) error {
+	err = c.query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
 		var head [sha256.Size]byte
 		copy(head[:], s.ColumnRawBlob(3))
 		one := conversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), head)

@@ -39,7 +39,7 @@ func (c *conn) objects() (map[string]object, error) {
 		if o.kind != "table" {
 			continue
 		}
-		err := c.query(`SELECT name, type, "notnull", ifnull(dflt_value, '') FROM pragma_table_info(?) ORDER BY cid`, func(s *sqlite3.Stmt) error {
+		err := c.query(`SELECT name, type, "notnull", ifnull(dflt_value, '') FROM pragma_table_info(?, 'main') ORDER BY cid`, func(s *sqlite3.Stmt) error {
 			o.columns = append(o.columns, column{s.ColumnText(0), s.ColumnText(1), s.ColumnBool(2), s.ColumnText(3)})
 			return nil
 		}, name)

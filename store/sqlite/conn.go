@@ -29,7 +29,11 @@ func openConn(ctx context.Context, path string, o Options) (*conn, error) {
 		return nil, err
 	}
 	db := &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}}
-	if err := db.configure(ctx, o); err != nil {
+	err = db.configure(ctx, o)
+	if err == nil && o.ReadOnly {
+		err = db.modernise()
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.close())
 	}
 	return db, nil

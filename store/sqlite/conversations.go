@@ -28,6 +28,9 @@ const conversationColumns = `
 	c.erased_at, c.erased
 	FROM conversations c JOIN projects p ON p.id = c.project`
 
+// activeOf selects the conversation of a session that is being added to.
+const activeOf = `SELECT` + conversationColumns + ` WHERE c.key = ? AND c.archived_at IS NULL`
+
 func scanConversation(s *sqlite3.Stmt) row {
 	r := row{
 		Conversation: store.Conversation{
@@ -60,6 +63,11 @@ func scanConversation(s *sqlite3.Stmt) row {
 	copy(r.Head[:], s.ColumnRawBlob(20))
 	return r
 }
+
+// listed selects the conversations that there are: not those that were erased,
+// and not one that was opened for messages which were then refused. What is
+// proved, and what a digest of everything is made from, is these.
+const listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
 
 // conversation reads one conversation inside a transaction.
 func (c *conn) conversation(id store.ConversationID) (row, error) {
@@ -96,8 +104,7 @@ func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]s
 		add("c.key = ?", q.Key)
 	}
 	if !q.Erased {
-		// One that was opened for messages which were then refused is nothing.
-		add("c.erased_at IS NULL AND NOT (c.messages = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))")
+		add(listed)
 	}
 	if q.ActiveOnly {
 		add("c.archived_at IS NULL")
@@ -135,7 +142,7 @@ func (db *DB) Open(ctx context.Context, n store.NewConversation) (store.Conversa
 	}
 	var r row
 	find := func(c *conn) (found bool, err error) {
-		return c.one(`SELECT`+conversationColumns+` WHERE c.key = ? AND c.archived_at IS NULL`,
+		return c.one(activeOf,
 			func(s *sqlite3.Stmt) error { r = scanConversation(s); return nil }, n.Key)
 	}
 	found := false
@@ -194,6 +201,12 @@ func (db *DB) Fork(ctx context.Context, from store.ConversationID, at store.Mess
 	}
 	var r row
 	err := db.transact(ctx, func(c *conn) error {
+		if taken, err := c.one(activeOf, func(*sqlite3.Stmt) error { return nil }, n.Key); err != nil {
+			return err
+		} else if taken {
+			return &store.Problem{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
+				Hint: "give the fork a session key of its own, or archive that conversation first"}
+		}
 		origin, err := c.conversation(from)
 		if err != nil {
 			return err

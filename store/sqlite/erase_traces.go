@@ -18,7 +18,7 @@ const (
 
 // wordless are the spaces of State that hold numbers, leases and places in
 // files, and nothing that anybody said.
-var wordless = []string{"lease", "compact", "spend", "breaker", "hosts"}
+var wordless = []string{"lease", "compact", "spend", "breaker", cursorSpace}
 
 // dropTraces removes what quotes the messages that go: titles, and values of
 // State.

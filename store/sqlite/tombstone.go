@@ -248,28 +248,39 @@ func (db *DB) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
 	return all, err
 }
 
+// cursorSpace is the space of [store.State] in which package hosts keeps how
+// far it has read the transcript of a session.
+const cursorSpace = "hosts"
+
+// lifted are the steps that take a tombstone away: transcripts that were read
+// to their end are read again, and a conversation that went whole gives its
+// place in its session back, so that it can come in as what it was.
+var lifted = []string{
+	`DELETE FROM tombstones WHERE erasure = ?1`,
+	`UPDATE state SET expires = 0, data = x'' WHERE space = '` + cursorSpace + `' AND key IN (SELECT key FROM forgotten WHERE erasure = ?1)`,
+	`UPDATE conversations SET key = 'lifted:' || id WHERE erased_at IS NOT NULL AND key IN (SELECT key FROM forgotten WHERE erasure = ?1)
+		AND key NOT IN (SELECT key FROM forgotten WHERE erasure <> ?1)`,
+	`DELETE FROM forgotten WHERE erasure = ?1`,
+}
+
 // Lift implements [store.Eraser].
 func (db *DB) Lift(ctx context.Context, id int64) error {
 	return db.transact(ctx, func(c *conn) error {
-		if err := c.exec(`DELETE FROM tombstones WHERE erasure = ?`, id); err != nil {
-			return err
-		}
-		if err := c.exec(`DELETE FROM forgotten WHERE erasure = ?`, id); err != nil {
-			return err
-		}
-		if err := c.exec(`DELETE FROM erasures WHERE id = ? AND finished`, id); err != nil {
-			return err
-		}
-		if c.Changes() > 0 {
-			return nil
-		}
-		found, err := c.one(`SELECT 1 FROM erasures WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, id)
+		finished := false
+		found, err := c.one(`SELECT finished FROM erasures WHERE id = ?`, func(s *sqlite3.Stmt) error { finished = s.ColumnBool(0); return nil }, id)
 		switch {
 		case err != nil:
 			return err
-		case found:
-			return &store.Problem{Err: fmt.Errorf("erasure %d is not finished", id), Hint: "repeat `lcm forget --finish`, then lift it"}
+		case !found:
+			return &store.Problem{Err: store.Missing(fmt.Sprintf("tombstone %d", id)), Hint: "`lcm forget --list` shows those that there are"}
+		case !finished:
+			return &store.Problem{Err: fmt.Errorf("erasure %d is not finished", id), Hint: "run `lcm forget --finish`, then lift it"}
 		}
-		return store.Missing(fmt.Sprintf("erasure %d", id))
+		for _, sql := range lifted {
+			if err := c.exec(sql, id); err != nil {
+				return err
+			}
+		}
+		return c.exec(`DELETE FROM erasures WHERE id = ?`, id)
 	})
 }
