@@ -103,6 +103,11 @@ const (
 	continueTime = 30 * time.Minute
 )
 
+// hookPatience is how long a hook waits for another process that is writing:
+// while the search index is merged that may take seconds, which is for the
+// process in the background to wait.
+const hookPatience = 250 * time.Millisecond
+
 func (h *hookRun) run(ctx context.Context) {
 	if os.Getenv(childGuard) != "" && !h.goOn {
 		return // an agent that lcm itself started
@@ -140,7 +145,11 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	}
 	h.path = cfg.Storage.DatabasePath
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: hookTime / 2, Relaxed: true, DeferIndex: true, KeepLog: !h.goOn, Log: log})
+	patience := hookPatience
+	if h.goOn {
+		patience = cfg.Storage.BusyTimeout
+	}
+	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, KeepLog: !h.goOn, Log: log})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -127,7 +127,7 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 		}
 		r, err := h.Feed.CatchUp(ctx, t, l)
 		stored += r.New
-		if !r.Complete && !r.Busy && r.Ignored == "" && err == nil {
+		if !r.Complete && !r.Busy && r.Ignored == "" { // or the store was busy: there is more time in the background
 			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
 		}
 		problems = append(problems, err)
