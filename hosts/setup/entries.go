@@ -179,7 +179,9 @@ func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i
 	return d.SetElement(json.RawMessage(g.Bytes()), i, "hooks", event)
 }
 
-var ownHook = regexp.MustCompile(`(?:^|[/\\'"])lcm(?:\.exe)?['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
+// ownHook knows a release by the name that it was downloaded as, too:
+// lcm-linux-amd64.
+var ownHook = regexp.MustCompile(`(?:^|[/\\'"])lcm(?:[-_.][\w.+-]*)?['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
 
 // isOwnHook reports whether a command is lcm's hook for a host, wherever the
 // program stood when it was written.

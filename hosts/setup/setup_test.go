@@ -192,6 +192,31 @@ func TestHookThatSomebodyMoved(t *testing.T) {
 	}
 }
 
+// TestBinaryOfAnotherName: a program that was downloaded under the name of a
+// release is known again, also when it is replaced by one of another name.
+func TestBinaryOfAnotherName(t *testing.T) {
+	m := home(t, map[string]string{".claude/settings.json": "{}"})
+	kept := filepath.Join(t.TempDir(), "kept")
+	o := options(m)
+	o.Binary = "/opt/my tools/lcm-linux_amd64-v1.2+3"
+	apply(t, "claude", o, kept)
+	if p := apply(t, "claude", o, kept); len(p.Changes) > 0 {
+		t.Errorf("set up once more, %s changes", p.Changes[0].Path)
+	}
+	apply(t, "claude", options(m), kept)
+	settings := tree(t, m.Home)[".claude/settings.json"]
+	if strings.Contains(settings, "linux_amd64") || strings.Count(settings, "/opt/lcm/bin/lcm hook claude") != 5 {
+		t.Error(settings)
+	}
+	if err := os.WriteFile(filepath.Join(m.Home, ".claude", "settings.json"), []byte(strings.Replace(settings, "{", `{"model":"m",`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, "claude", m, kept)
+	if got := tree(t, m.Home)[".claude/settings.json"]; strings.Contains(got, "lcm") {
+		t.Error(got)
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	tests := []struct {
 		name, host string
