@@ -156,9 +156,10 @@ var (
 	errPanic   = errors.New("panic")
 )
 
-func reason(err error) string {
-	return clip(err.Error(), 400) + "; the passages below are quoted from the record instead"
-}
+func reason(err error) string { return clip(err.Error(), 400) + instead }
+
+// instead ends the reason for evidence in the place of an answer.
+const instead = "; the passages below are quoted from the record instead"
 
 // askChild runs one sub-agent from its grant to its verified answer.
 func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner Runner, of allotment) (Answer, error) {

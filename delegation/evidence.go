@@ -3,7 +3,6 @@ package delegation
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,12 +25,15 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 		return Answer{}, err
 	}
 	if len(hits) == 0 {
-		return nothing(r, p), nil
+		a := nothing(r, p)
+		if why != "" {
+			a.note("%s", strings.TrimSuffix(why, instead))
+		}
+		return a, nil
 	}
 	e := &extract{Delegation: d, cap: r.MaxTokens}
-	e.query, err = index.ParseQuery(asWords(r.Prompt + " " + r.Query))
-	if err != nil && !errors.Is(err, index.ErrNoWords) {
-		return Answer{}, err
+	if e.query, err = index.ParseQuery(asWords(r.Prompt + " " + r.Query)); err != nil {
+		e.query = nil // no words, or too many: parts are how messages begin
 	}
 	if err := e.choose(ctx, hits); err != nil {
 		return Answer{}, err
