@@ -119,37 +119,56 @@ var quoted = strings.NewReplacer(`"`, "&quot;", "'", "&apos;", "\n", " ", "\t", 
 // control characters but newline and tab are removed, bytes that are not
 // UTF-8 are replaced.
 func escape(text string) string {
-	if !needsEscape(text) {
+	var b strings.Builder
+	done := 0 // what of the text is in b
+	for i := 0; i < len(text); {
+		if asIs[text[i]] {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if by, same := escaped(r, n); !same {
+			if done == 0 {
+				b.Grow(len(text) + len(text)/16)
+			}
+			b.WriteString(text[done:i])
+			b.WriteString(by)
+			done = i + n
+		}
+		i += n
+	}
+	if done == 0 {
 		return text
 	}
-	var b strings.Builder
-	b.Grow(len(text) + len(text)/16)
-	for _, r := range text {
-		switch {
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '&':
-			b.WriteString("&amp;")
-		case isControl(r):
-		default:
-			b.WriteRune(r)
-		}
-	}
+	b.WriteString(text[done:])
 	return b.String()
 }
 
-func needsEscape(text string) bool {
-	if !utf8.ValidString(text) {
-		return true
+// asIs marks the bytes that stand for themselves, which most are: a view
+// holds hundreds of kilobytes of summaries.
+var asIs = func() (set [256]bool) {
+	for c := range utf8.RuneSelf {
+		_, set[c] = escaped(rune(c), 1)
 	}
-	for _, r := range text {
-		if r == '<' || r == '>' || r == '&' || isControl(r) {
-			return true
-		}
+	return set
+}()
+
+// escaped returns what stands for a rune of n bytes in an element, or that it
+// is left as it is.
+func escaped(r rune, n int) (by string, same bool) {
+	switch {
+	case r == '<':
+		return "&lt;", false
+	case r == '>':
+		return "&gt;", false
+	case r == '&':
+		return "&amp;", false
+	case r == utf8.RuneError && n == 1:
+		return string(utf8.RuneError), false
+	case isControl(r):
+		return "", false
 	}
-	return false
+	return "", true
 }
 
 // isControl reports what no XML text may or should hold. The direction
