@@ -94,6 +94,12 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 		var heard strings.Builder
 		var failure error
 		left := false // the reader has gone
+		crashed := true
+		defer func() {
+			if crashed { // nothing may stay held; the panic goes on
+				_ = m.record(context.WithoutCancel(ctx), r, hold, used, false, errCrashed)
+			}
+		}()
 		for event, err := range m.engine.Stream(ctx, r) {
 			if err != nil {
 				failure = err
@@ -111,6 +117,7 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 				break
 			}
 		}
+		crashed = false
 		guessed := used == llms.Usage{} && heard.Len() > 0
 		if guessed {
 			used = guess(r, heard.String())
@@ -125,6 +132,10 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 		}
 	}
 }
+
+// errCrashed stands in the ledger's place of an error where a model or its
+// reader panicked.
+var errCrashed = errors.New("the call crashed")
 
 // usageOf is what a failed call is known to have cost.
 func usageOf(err error) llms.Usage {

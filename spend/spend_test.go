@@ -183,6 +183,34 @@ func TestStreamsThatDoNotSayAreEstimated(t *testing.T) {
 	}
 }
 
+// A crash, of a model or of its reader, leaves nothing held.
+func TestACrashLeavesNothingHeld(t *testing.T) {
+	b := newBed(t)
+	limits := spend.Limits{TokensPerDay: 1000}
+	for range 3 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			for range b.meter(t, limits).Stream(t.Context(), llms.Request{MaxTokens: 600}) {
+				panic("the reader crashed")
+			}
+		}()
+	}
+	if err := b.ask(t, limits, llms.Request{MaxTokens: 600}); err != nil {
+		t.Errorf("what crashed calls might have cost is still held: %v", err)
+	}
+	all, err := spend.Ledger(t.Context(), b.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || all[0].Calls != 4 || all[0].Failures != 3 {
+		t.Errorf("the ledger says %+v", all)
+	}
+}
+
 // A reader that leaves is not called again, whatever goes wrong afterwards.
 func TestAReaderThatLeavesIsLeftAlone(t *testing.T) {
 	b := newBed(t)
