@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/hosts/internal/lines"
 	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/project"
 	"github.com/lossless-context/lcm/store"
@@ -76,26 +77,31 @@ func (f *Feed) Host(name string) (Host, error) {
 	return nil, fmt.Errorf("hosts: no host is called %q", name)
 }
 
-// Locate finds the transcript that a hook speaks of: by its path, or where the
-// host tells none by the session's id. With an empty host every one is asked.
+// Locate finds the transcript that a host speaks of: by its path, or where it
+// tells none by the session's id. What an event says is not trusted with any
+// file of the machine: the path must lie where the host keeps its transcripts,
+// or be named for the session or a sub-agent of it.
 func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcript, error) {
-	for _, h := range f.hosts {
-		if host != "" && h.Name() != host {
-			continue
-		}
-		t, err := f.locate(ctx, h, path, session)
-		if errors.Is(err, ErrNoTranscript) {
-			continue
-		}
-		return t, err
+	h, err := f.Host(host)
+	if err != nil {
+		return Transcript{}, err
 	}
-	return Transcript{}, fmt.Errorf("%w: path %q, session %q", ErrNoTranscript, path, session)
+	in := h.Find(f.machine)
+	if path == "" {
+		return h.Session(ctx, in, session)
+	}
+	t, err := one(ctx, h, path, session)
+	if err != nil {
+		return Transcript{}, err
+	}
+	if err := lines.Within(in.Data, t.Path); err != nil && (session == "" || t.Session != session && t.Parent != session) {
+		return Transcript{}, fmt.Errorf("the transcript %s is not read for session %q: it leads %w", t.Path, session, err)
+	}
+	return t, nil
 }
 
-func (f *Feed) locate(ctx context.Context, h Host, path, session string) (Transcript, error) {
-	if path == "" {
-		return h.Session(ctx, h.Find(f.machine), session)
-	}
+// one returns the transcript of a session that a file holds, or the only one.
+func one(ctx context.Context, h Host, path, session string) (Transcript, error) {
 	found, err := h.In(ctx, path)
 	if err != nil {
 		return Transcript{}, err
@@ -105,12 +111,18 @@ func (f *Feed) locate(ctx context.Context, h Host, path, session string) (Transc
 			return t, nil
 		}
 	}
-	return Transcript{}, ErrNoTranscript
+	return Transcript{}, fmt.Errorf("%w: path %q, session %q", ErrNoTranscript, path, session)
 }
 
-// ByPath finds the host and transcript that a file belongs to.
+// ByPath finds the host and transcript that a file belongs to, wherever it
+// lies.
 func (f *Feed) ByPath(ctx context.Context, path string) (Transcript, error) {
-	return f.Locate(ctx, "", path, "")
+	for _, h := range f.hosts {
+		if t, err := one(ctx, h, path, ""); !errors.Is(err, ErrNoTranscript) {
+			return t, err
+		}
+	}
+	return Transcript{}, fmt.Errorf("%w: path %q", ErrNoTranscript, path)
 }
 
 // projectOf returns the project of a directory. One that cannot be looked at

@@ -3,6 +3,7 @@ package claude
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,4 +120,27 @@ func FuzzRead(f *testing.F) {
 		}
 		hosttest.Lines(t, hosttest.Read(t, Host{}, hosts.Transcript{Host: Name, Path: path, Session: "s"}), content)
 	})
+}
+
+// TestSniff: what a file begins with does not hide what it is.
+func TestSniff(t *testing.T) {
+	const prompt = `{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hello"}}` + "\n"
+	for name, c := range map[string]struct {
+		content string
+		want    bool
+	}{
+		"a prompt":            {prompt, true},
+		"summaries first":     {strings.Repeat(`{"type":"summary","summary":"what was","leafUuid":"x"}`+"\n", 30) + prompt, true},
+		"a damaged beginning": {"\x00\x00\x00\n" + prompt, true},
+		"another's lines":     {strings.Repeat(`{"role":"user","content":"hello"}`+"\n", 300) + prompt, false},
+		"nothing":             {"", false},
+	} {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := sniff(t.Context(), path); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }

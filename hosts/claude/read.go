@@ -216,16 +216,21 @@ func synthetic(text string) bool {
 	return false
 }
 
+// sniffed is how many lines are looked at: a session that goes on with others
+// begins with their summaries, which name no session, and a damaged line says
+// nothing about the others.
+const sniffed = 100
+
 // sniff reports whether a file looks like a transcript of this host.
 func sniff(ctx context.Context, path string) bool {
 	n := 0
 	for line, err := range lines.Read(ctx, path, 0, "") {
-		if n++; err != nil || n > 10 {
+		if n++; err != nil || n > sniffed {
 			return false
 		}
 		f, err := read(line.Bytes)
 		if err != nil {
-			return false
+			continue
 		}
 		if f.kind != "" && (f.session != "" || f.uuid != "" && f.parent != nil) {
 			return true

@@ -112,12 +112,8 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 	}
 	stored := 0
 	var problems []error
-	for i, path := range paths {
-		session := e.Session
-		if i > 0 {
-			session = "" // the sub-agent's is told by its path alone
-		}
-		t, err := h.Feed.Locate(ctx, e.Host, path, session)
+	for _, path := range paths {
+		t, err := h.Feed.Locate(ctx, e.Host, path, e.Session)
 		if errors.Is(err, hosts.ErrNoTranscript) {
 			continue // nothing has been written yet
 		}

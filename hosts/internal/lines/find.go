@@ -32,7 +32,9 @@ func List(root, dir string) []Found {
 	for _, e := range entries {
 		f := Found{Path: filepath.Join(dir, e.Name())}
 		if e.Type()&fs.ModeSymlink != 0 {
-			f.Err = within(root, f.Path)
+			if f.Err = Within(root, f.Path); errors.Is(f.Err, ErrOutside) {
+				f.Err = fmt.Errorf("it is a symbolic link %w, which is not followed", f.Err)
+			}
 		}
 		if f.Err == nil {
 			f.Info, f.Err = os.Stat(f.Path)
@@ -45,8 +47,12 @@ func List(root, dir string) []Found {
 	return found
 }
 
-// within returns an error if a path leads out of a directory.
-func within(root, path string) error {
+// ErrOutside says that a path leads out of a directory.
+var ErrOutside = errors.New("out of")
+
+// Within returns ErrOutside if a path leads out of a directory, with symbolic
+// links resolved.
+func Within(root, path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -55,7 +61,7 @@ func within(root, path string) error {
 		return err
 	}
 	if rel, err := filepath.Rel(root, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return fmt.Errorf("it is a symbolic link out of %s, which is not followed", root)
+		return fmt.Errorf("%w %s", ErrOutside, root)
 	}
 	return nil
 }
