@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -276,6 +277,30 @@ func TestAnswersBeforeTheEnd(t *testing.T) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not the protocol: %q", line)
 		}
+	}
+}
+
+// A line that is no message costs the client that line, not the server.
+func TestLinesThatAreNoMessages(t *testing.T) {
+	r := newRecord(t)
+	r.say("claude:s1", r.dir, time.Minute, user("the needle"))
+	in := strings.Join([]string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"pipe","version":"1"}}}`,
+		`garbage`, `nul`, `[1,2]`, `[]`, `{}`, "", `"text"`, "\x00\xff", `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","id":2,"method":"ping"} trailing`,
+		`{"jsonrpc":"1.0","id":"old","method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":3,"method":"ping","params":{"x":"` + strings.Repeat("a", 17<<20) + `"}}`,
+		`  {"jsonrpc":"2.0","method":"notifications/initialized"}` + "\r",
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"lcm_grep","arguments":{"pattern":"needle"}}}`,
+	}, "\n") // and the last one without its end
+	var out strings.Builder
+	config := r.config()
+	config.Log = slog.New(slog.DiscardHandler)
+	if err := r.serve(config).ServeStdio(t.Context(), strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	said := out.String()
+	if strings.Count(said, "\n") != 3 || !strings.Contains(said, "«needle»") || !strings.Contains(said, `"id":"old"`) || strings.Contains(said, `"id":null`) {
+		t.Errorf("%.2000s", said)
 	}
 }
 

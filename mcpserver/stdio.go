@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ const grace = 1500 * time.Millisecond
 // written to out. It returns within two seconds of either.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer s.end() // calls that are under way end with it
-	session, err := s.mcp.Connect(ctx, &pipes{in: in, out: out, end: s.end}, nil)
+	session, err := s.mcp.Connect(ctx, &pipes{in: in, out: out, end: s.end, log: s.config.Log}, nil)
 	if err != nil {
 		return err
 	}
@@ -59,11 +60,13 @@ type pipes struct {
 	in  io.Reader
 	out io.Writer
 	end context.CancelFunc // of calls that take too long then
+	log *slog.Logger
 }
 
 // Connect implements [mcp.Transport].
 func (p *pipes) Connect(ctx context.Context) (mcp.Connection, error) {
-	under, err := (&mcp.IOTransport{Reader: reader{p.in}, Writer: writer{p.out}, MaxLineLength: maxLine}).Connect(ctx)
+	out := &writer{out: p.out}
+	under, err := (&mcp.IOTransport{Reader: newSieve(p.in, out, p.log), Writer: out, MaxLineLength: maxLine + 1}).Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -136,18 +139,3 @@ func (p *pending) drain(ctx context.Context) {
 		p.end()
 	}
 }
-
-// reader and writer leave what they stand for to be closed by its owner, if it
-// cannot be closed to interrupt a read.
-type reader struct{ io.Reader }
-
-func (r reader) Close() error {
-	if c, ok := r.Reader.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
-}
-
-type writer struct{ io.Writer }
-
-func (writer) Close() error { return nil }
