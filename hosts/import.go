@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,14 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 			todo = append(todo, one)
 		}
 	}
+	slices.SortStableFunc(todo, func(a, b pending) int { return ParentsFirst(a.t, b.t) })
 	return sums, todo, nil
+}
+
+// ParentsFirst orders sessions before those of sub-agents: a conversation gets
+// its title and project when it is made, and the session itself knows them.
+func ParentsFirst(a, b Transcript) int {
+	return cmp.Compare(min(len(a.Parent), 1), min(len(b.Parent), 1))
 }
 
 func (f *Feed) selects(ctx context.Context, filter Filter, h Host, t Transcript, c cursor) bool {

@@ -112,6 +112,11 @@ func (a *app) importAny(cmd *cobra.Command, args []string, f importFlags) error 
 	if isArchive(path) {
 		return a.importArchive(cmd.Context(), path, f.archive)
 	}
+	if info.IsDir() { // links below it are not followed, but the one that was named is
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return missingPath(err, path, known)
+		}
+	}
 	filter.Path = path
 	if found, err := a.holds(cmd.Context(), path); err != nil || found {
 		if err != nil {

@@ -61,18 +61,26 @@ func (a *app) importHosts(ctx context.Context, filter hosts.Filter) error {
 	if err = errors.Join(err, ar.close(ctx)); err != nil {
 		return err
 	}
-	if err := anythingFound(sums, filter); err != nil {
-		return err
+	missing := notFound(sums, filter)
+	if len(missing) == len(sums) {
+		return nothingFound(missing, filter)
 	}
 	if err := a.printHosts(sums, filter, time.Since(begun)); err != nil {
 		return err
+	}
+	if len(missing) > 0 && len(filter.Hosts) > 0 { // the others were read all the same
+		return nothingFound(missing, filter)
 	}
 	failures := 0
 	for _, s := range sums {
 		failures += len(s.Failures)
 	}
 	if failures > 0 {
-		return failed(exitFailure, "everything else is stored; mend what is said above and repeat the command", "%s could not be read", counted(failures, "transcript or part of one", "transcripts or parts of them"))
+		hint := "everything else is stored; mend what is said above and repeat the command"
+		if filter.DryRun {
+			hint = "mend what is said above; everything else can be imported"
+		}
+		return failed(exitFailure, hint, "%s could not be read", counted(failures, "transcript or part of one", "transcripts or parts of them"))
 	}
 	return nil
 }
@@ -93,23 +101,24 @@ func (a *app) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]
 	})
 }
 
-// anythingFound says what to do where there is nothing to import.
-func anythingFound(sums []hosts.Summary, filter hosts.Filter) error {
-	var missing []string
+// notFound lists the agents that were looked for on this machine, and of which
+// there is no sign.
+func notFound(sums []hosts.Summary, filter hosts.Filter) (titles []string) {
 	for _, s := range sums {
-		if !s.Present {
-			missing = append(missing, s.Title)
+		if !s.Present && filter.Path == "" {
+			titles = append(titles, s.Title)
 		}
 	}
-	switch {
-	case filter.Path != "" || len(missing) == 0:
-		return nil
-	case len(filter.Hosts) > 0:
-		return failed(exitNotFound, "`lcm import` without a name imports what there is", "there is no sign of %s on this machine", strings.Join(missing, " or "))
-	case len(missing) == len(sums):
-		return failed(exitNotFound, "name a file or directory that holds sessions", "there is no sign of %s on this machine", strings.Join(missing, ", "))
+	return titles
+}
+
+// nothingFound says what to do where there is nothing to import.
+func nothingFound(missing []string, filter hosts.Filter) error {
+	hint := "name a file or directory that holds sessions"
+	if len(filter.Hosts) > 0 {
+		hint = "`lcm import` without a name imports what there is"
 	}
-	return nil
+	return failed(exitNotFound, hint, "there is no sign of %s on this machine", strings.Join(missing, " or "))
 }
 
 func (a *app) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {

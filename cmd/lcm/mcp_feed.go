@@ -104,6 +104,7 @@ func (t *transcripts) candidates(ctx context.Context, at mcpserver.Place) ([]hos
 			}
 		}
 	}
+	slices.SortStableFunc(found, hosts.ParentsFirst)
 	return found, nil
 }
 
