@@ -209,7 +209,7 @@ func (a *app) printContext(c store.Conversation, view lcm.Context, counter llms.
 		}
 	}
 	a.printf("%s tokens of %s, in %s (the history: %s tokens, in %s)\n", number(view.Tokens), number(view.Budget),
-		counted(len(view.Items), "item", "items"), number(c.Tokens), counted(c.Messages, "message", "messages"))
+		counted(len(view.Items), "item", "items"), number(c.Tokens), held(c.Messages, c.Erased))
 	a.noteLeftOut(view)
 }
 

@@ -148,3 +148,22 @@ func orDash(s string) string {
 	}
 	return s
 }
+
+// held counts messages, and says how many of them were erased: their places
+// stay.
+func held(messages, erased int64) string {
+	text := counted(messages-erased, "message", "messages")
+	if erased > 0 {
+		text += " (" + number(erased) + " erased)"
+	}
+	return text
+}
+
+// upTo counts what is left of a conversation, of which some may be places of
+// messages that were erased.
+func upTo(left, erased int64) string {
+	if erased > 0 {
+		return "up to " + number(left) + " more"
+	}
+	return number(left) + " more"
+}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -190,6 +191,24 @@ func (ar *archive) pack(ctx context.Context, f exportFlags, w io.Writer, r *expo
 	return out.Close()
 }
 
+// rawFaults are the places of records that are not in a file as they arrived.
+type rawFaults struct{ unread, changed []int64 }
+
+func (f rawFaults) err(c store.Conversation) error {
+	var what []string
+	if n := len(f.unread); n > 0 {
+		what = append(what, fmt.Sprintf("%s could not be read (the first at %d)", counted(n, "record", "records"), f.unread[0]))
+	}
+	if n := len(f.changed); n > 0 {
+		what = append(what, fmt.Sprintf("%s written that %s not what arrived (the first at %d)", counted(n, "record was", "records were"),
+			map[bool]string{true: "is", false: "are"}[n == 1], f.changed[0]))
+	}
+	if what == nil {
+		return nil
+	}
+	return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database", "of conversation %d %s", c.ID, strings.Join(what, ", and "))
+}
+
 // exportRaw writes original records.
 func (a *app) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
 	if f.all {
@@ -203,11 +222,17 @@ func (a *app) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.output == "" {
-		_, err := ar.records(ctx, c, a.out)
+	var faults rawFaults
+	write := func(w io.Writer) (err error) {
+		_, faults, err = ar.records(ctx, c, w)
 		return err
 	}
-	return create(f.output, func(w io.Writer) error { _, err := ar.records(ctx, c, w); return err })
+	if f.output == "" {
+		err = write(a.out)
+	} else {
+		err = create(f.output, write)
+	}
+	return errors.Join(err, faults.err(c))
 }
 
 // exportAllRaw writes a file for each conversation, and goes on after one that
@@ -225,24 +250,28 @@ func (a *app) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
 	for _, c := range list {
 		// The name has nothing of the session in it: keys can hold slashes.
 		path := filepath.Join(dir, fmt.Sprintf("conversation-%d.jsonl", c.ID))
-		err := create(path, func(w io.Writer) error {
+		var faults rawFaults
+		err := create(path, func(w io.Writer) (err error) {
 			counting := &countingWriter{w: w}
-			n, err := ar.records(ctx, c, counting)
+			n := int64(0)
+			n, faults, err = ar.records(ctx, c, counting)
 			r.Messages, r.Bytes = r.Messages+n, r.Bytes+counting.n
 			return err
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			failures++
-			a.warn("conversation %d: %v", c.ID, err)
-			continue
+		if err == nil {
+			r.Conversations++
 		}
-		r.Conversations++
+		if err = errors.Join(err, faults.err(c)); err != nil {
+			failures++
+			text, _ := split(err)
+			a.warn("conversation %d: %s", c.ID, neutralLine(text))
+		}
 	}
 	if failures > 0 {
-		return failed(exitFailure, "the others were written", "%s could not be written", counted(failures, "conversation", "conversations"))
+		return failed(exitFailure, "everything else was written", "%s could not be written whole", counted(failures, "conversation", "conversations"))
 	}
 	if a.json {
 		return a.printJSON(r)
@@ -251,27 +280,42 @@ func (a *app) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
 	return nil
 }
 
-// records writes the original records of a conversation, a line each.
-func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, err error) {
+// records writes the original records of a conversation, a line each. What
+// cannot be read in a damaged file is stepped over, and its place is returned;
+// so is that of a record that is not the one that arrived.
+func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, faults rawFaults, err error) {
 	w := bufio.NewWriterSize(to, 1<<20)
-	for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
-		if err != nil {
-			return n, errors.Join(err, w.Flush())
+	for last := int64(0); last < c.Messages; {
+		broken := false
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last}) {
+			if ctx.Err() != nil {
+				return n, faults, errors.Join(ctx.Err(), w.Flush())
+			}
+			if broken = err != nil; broken && m.ID == 0 {
+				last++
+				faults.unread = append(faults.unread, last)
+				break
+			}
+			last = m.Seq
+			if hosts.IsAside(m.Native) {
+				continue // a file of its own, that the transcript only refers to
+			}
+			record, err := ar.db.Record(ctx, m.ID)
+			if err != nil {
+				faults.unread = append(faults.unread, m.Seq)
+				continue
+			}
+			if sha256.Sum256(record) != m.SHA256 {
+				faults.changed = append(faults.changed, m.Seq)
+			}
+			if _, err := w.Write(append(record, '\n')); err != nil {
+				return n, faults, err
+			}
+			n++
 		}
-		if hosts.IsAside(m.Native) {
-			continue // a file of its own, that the transcript only refers to
+		if !broken {
+			break
 		}
-		record, err := ar.db.Record(ctx, m.ID)
-		if err != nil {
-			return n, errors.Join(err, w.Flush())
-		}
-		if _, err := w.Write(record); err != nil {
-			return n, err
-		}
-		if err := w.WriteByte('\n'); err != nil {
-			return n, err
-		}
-		n++
 	}
-	return n, w.Flush()
+	return n, faults, w.Flush()
 }

@@ -17,6 +17,7 @@ type archiveReport struct {
 	Conversations int               `json:"conversations"` // that were added
 	Messages      int64             `json:"messages"`
 	Known         int               `json:"known"`
+	Tombstones    int               `json:"tombstones,omitempty"` // that keep out what was forgotten there
 	Conflicts     []sqlite.Conflict `json:"conflicts"`
 	Digest        string            `json:"digest"` // of the archive
 	Seconds       float64           `json:"seconds"`
@@ -62,7 +63,7 @@ func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) er
 	if err == nil && !empty {
 		var merged sqlite.Merged
 		merged, err = ar.db.Merge(ctx, scratch, f.skipConflicts)
-		r.Conversations, r.Messages, r.Known = merged.Added, merged.Messages, merged.Known
+		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
 	}
 	if err = errors.Join(err, ar.close(ctx)); err != nil {
@@ -161,6 +162,9 @@ func (a *app) printImported(r archiveReport) error {
 	}
 	for _, c := range r.Conflicts {
 		a.warn("left out: %s (segment %d): %s", neutralLine(c.Key), c.Segment, c.Why)
+	}
+	if r.Tombstones > 0 {
+		a.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", counted(r.Tombstones, "tombstone", "tombstones"))
 	}
 	a.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", counted(r.Conversations, "conversation", "conversations"),
 		counted(r.Messages, "message", "messages"), counted(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)

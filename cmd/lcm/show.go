@@ -119,10 +119,15 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 	q := store.MessageQuery{Conversation: c.ID, After: f.from - 1, Limit: f.limit}
 	if f.newest && f.limit > 0 {
 		// The newest, but oldest of them first, as they were said.
-		q.After = max(q.After, c.Messages-int64(f.limit))
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: q.After, Newest: true, Limit: f.limit}) {
+			if err != nil {
+				return err
+			}
+			q.After = m.Seq - 1
+		}
 	}
 	if !a.json && !f.raw {
-		a.note("conversation %d (%s), %s", c.ID, neutralLine(c.Key), counted(c.Messages, "message", "messages"))
+		a.note("conversation %d (%s), %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased))
 	}
 	last := q.After
 	for m, err := range ar.db.Messages(ctx, q) {
@@ -134,8 +139,8 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 		}
 		last = m.Seq
 	}
-	if last < c.Messages {
-		a.note("%s more; go on with: lcm show %d --from %d", number(c.Messages-last), c.ID, last+1)
+	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
+		a.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
 	return nil
 }

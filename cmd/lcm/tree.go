@@ -135,7 +135,7 @@ func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversatio
 		return a.printJSON(treeReport{describeConversation(c), roots})
 	}
 	a.printf("%s\n", a.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(neutralLine(c.Key), 50))))
-	a.printf("%s, %s tokens; the view shows %s in %s tokens\n", counted(c.Messages, "message", "messages"), number(c.Tokens),
+	a.printf("%s, %s tokens; the view shows %s in %s tokens\n", held(c.Messages, c.Erased), number(c.Tokens),
 		counted(len(view.Items), "item", "items"), number(view.Tokens))
 	a.draw(roots, "")
 	return nil

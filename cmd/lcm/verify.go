@@ -16,7 +16,8 @@ import (
 type verifyReport struct {
 	Sound         bool                   `json:"sound"`
 	Conversations []verifiedConversation `json:"conversations"`
-	Messages      int64                  `json:"messages"`
+	Messages      int64                  `json:"messages"`         // the erased ones too: their places are proved
+	Erased        int64                  `json:"erased,omitempty"` // of them
 	Summaries     int64                  `json:"summaries"`
 	Bytes         int64                  `json:"bytes"`
 	Digest        string                 `json:"digest,omitempty"` // none where a conversation cannot be read
@@ -26,6 +27,7 @@ type verifiedConversation struct {
 	Number    store.ConversationID `json:"conversation"`
 	Key       string               `json:"key"`
 	Messages  int64                `json:"messages"`
+	Erased    int64                `json:"erased,omitempty"`
 	Summaries int64                `json:"summaries"`
 	Bytes     int64                `json:"bytes"`
 	Digest    string               `json:"digest,omitempty"`
@@ -123,13 +125,14 @@ func (ar *archive) describeVerification(ctx context.Context, v lcm.Verification)
 func (r *verifyReport) add(c verifiedConversation) {
 	r.Conversations = append(r.Conversations, c)
 	r.Messages += c.Messages
+	r.Erased += c.Erased
 	r.Summaries += c.Summaries
 	r.Bytes += c.Bytes
 }
 
 func describeVerified(c store.Conversation, one store.Verification) verifiedConversation {
 	v := verifiedConversation{
-		Number: c.ID, Key: c.Key, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes,
+		Number: c.ID, Key: c.Key, Messages: one.Messages, Erased: c.Erased, Summaries: one.Summaries, Bytes: one.Bytes,
 		Digest: hex.EncodeToString(one.Digest[:]), Faults: []faultReport{},
 	}
 	for _, f := range one.Faults {
@@ -156,7 +159,7 @@ func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (veri
 		why, _ := split(err)
 		v.Messages, v.Bytes = ar.readable(ctx, c)
 		v.Faults = []faultReport{{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
-			"%s; %s of %s can be read and match", plain(why), number(v.Messages), counted(c.Messages, "message", "messages"))}}
+			"%s; %s of %s can be read and match", plain(why), number(v.Messages), counted(c.Messages-c.Erased, "message", "messages"))}}
 		r.add(v)
 	}
 	return r, nil
@@ -195,7 +198,7 @@ func (a *app) printVerification(r verifyReport) error {
 		for _, c := range r.Conversations {
 			a.printVerified(c)
 		}
-		a.printf("%s, %s, %s bytes\n", counted(r.Messages, "message", "messages"), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
+		a.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
 		if r.Digest != "" {
 			a.printf("digest %s\n", r.Digest)
 		}
@@ -216,7 +219,7 @@ func (a *app) printVerified(c verifiedConversation) {
 		verdict = a.paint(red, "DAMAGED")
 	}
 	a.printf("conversation %d (%s): %s, %s, %s\n", c.Number, clipLeft(neutralLine(c.Key), 40), verdict,
-		counted(c.Messages, "message", "messages"), counted(c.Summaries, "summary", "summaries"))
+		held(c.Messages, c.Erased), counted(c.Summaries, "summary", "summaries"))
 	for _, f := range c.Faults {
 		a.printf("  %s  %s: %s\n", a.paint(red, neutralLine(f.Node)), f.Code, neutralLine(f.Detail))
 	}

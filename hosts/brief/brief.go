@@ -164,7 +164,7 @@ func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversatio
 	}
 	// A sub-agent's work is told by the session that started it.
 	found = slices.DeleteFunc(found, func(c store.Conversation) bool {
-		return c.Parent != 0 || c.Messages == 0 || !o.Own && o.Session != "" && c.Key == o.Session
+		return c.Parent != 0 || c.Messages == c.Erased || !o.Own && o.Session != "" && c.Key == o.Session
 	})
 	if o.Own {
 		slices.SortStableFunc(found, func(x, y store.Conversation) int {

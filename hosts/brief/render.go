@@ -115,7 +115,7 @@ func (w *Work) head() section {
 	if c.Title != "" {
 		what += fmt.Sprintf(" (%q)", line(c.Title, 100))
 	}
-	s.add(0, "%s, %s to %s UTC, %d messages", what, day(c.CreatedAt), day(c.UpdatedAt), c.Messages)
+	s.add(0, "%s, %s to %s UTC, %d messages", what, day(c.CreatedAt), day(c.UpdatedAt), c.Messages-c.Erased)
 	return s
 }
 

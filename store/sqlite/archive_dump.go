@@ -45,10 +45,10 @@ var dumped = []struct{ table, some, all string }{
 	{"branch_items", `branch IN (SELECT id FROM branches WHERE conversation IN ` + chosen + `)`, always},
 	{"payloads", attached, always},
 	{"message_payloads", `message IN (SELECT id FROM messages WHERE conversation IN ` + chosen + `)`, always},
-	{"erasures", "", always},
-	{"forgotten", "", always},
-	{"tombstones", "", always},
-	{"tombstone_salt", "", always},
+	{"erasures", `id IN ` + erasedFrom, always},
+	{"forgotten", `key IN ` + sessions, always},
+	{"tombstones", `erasure IN ` + erasedFrom, always},
+	{"tombstone_salt", always, always},
 	{"state", "", lasting},
 }
 
@@ -56,6 +56,11 @@ const (
 	always = `TRUE`
 	// attached selects the payloads of the messages of chosen conversations.
 	attached = `num IN (SELECT mp.payload FROM message_payloads mp JOIN messages m ON m.id = mp.message WHERE m.conversation IN ` + chosen + `)`
+	// sessions are the keys of chosen conversations, and erasedFrom the
+	// erasures that took something from them: what was forgotten must not come
+	// back where they go.
+	sessions   = `(SELECT key FROM conversations WHERE id IN ` + chosen + `)`
+	erasedFrom = `(SELECT erasure FROM forgotten WHERE key IN ` + sessions + `)`
 	// lasting selects the state that means something to others than processes
 	// that are running.
 	lasting = `expires IS NULL AND space <> '` + leaseSpace + `'`
@@ -79,7 +84,7 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 	if err != nil {
 		return err
 	}
-	unlisted, err := c.unlisted(complete)
+	unlisted, err := c.unlisted()
 	if err != nil {
 		return err
 	}
@@ -88,7 +93,7 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 	h := sha256.New()
 	for _, one := range all {
 		numbers = append(numbers, int64(one.ID))
-		if !one.ErasedAt.IsZero() || unlisted[one.ID] {
+		if unlisted[one.ID] {
 			continue
 		}
 		counting = append(counting, one)
@@ -127,13 +132,9 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 	return c.dumpPayloads(where, string(list), to)
 }
 
-// unlisted are the conversations that do not count as such because of what was
-// forgotten, where an archive tells of that.
-func (c *conn) unlisted(complete bool) (map[store.ConversationID]bool, error) {
+// unlisted are the conversations that do not count as such.
+func (c *conn) unlisted() (map[store.ConversationID]bool, error) {
 	ids := map[store.ConversationID]bool{}
-	if !complete {
-		return ids, nil
-	}
 	err := c.query(`SELECT c.id FROM conversations c WHERE NOT (`+listed+`)`, func(s *sqlite3.Stmt) error {
 		ids[store.ConversationID(s.ColumnInt64(0))] = true
 		return nil

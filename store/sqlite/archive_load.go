@@ -229,6 +229,11 @@ func (c *conn) putChunk(num int64, n int, raw []byte) error {
 
 // finish proves that the rows belong together.
 func (l *Loader) finish() error {
+	if l.columns["tombstone_salt"] != nil {
+		if err := l.c.exec(saltAtLeast); err != nil {
+			return err
+		}
+	}
 	var missing int
 	if _, err := l.c.one(`SELECT count(*) FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, integer(&missing)); err != nil {
 		return err

@@ -17,6 +17,7 @@ type Merged struct {
 	Added     int
 	Messages  int64 // of those that were added
 	Known     int   // that were there already, whole
+	Erasures  int   // whose tombstones came along
 	Conflicts []Conflict
 }
 
@@ -33,6 +34,10 @@ type Conflict struct {
 // with the same messages, or with more, is known. One that is here and
 // different, or that was erased here, is a conflict: then nothing is added,
 // unless skip says to leave it out.
+//
+// What was forgotten there stays forgotten here: the tombstones of what is
+// added come along, and those of sessions that are unknown here. One that is
+// here keeps its own.
 func (db *DB) Merge(ctx context.Context, s *Scratch, skip bool) (Merged, error) {
 	var out Merged
 	other, err := Open(ctx, s.path, Options{ReadOnly: true})
@@ -207,7 +212,7 @@ func (m *merging) dependants() error {
 			SELECT o.id, o.key, o.segment, o.messages FROM temp.merging t JOIN other.conversations o ON o.id = t.id
 			WHERE o.forked_from IS NOT NULL AND o.forked_from NOT IN (SELECT id FROM temp.merging)`, func(s *sqlite3.Stmt) error {
 			ids = append(ids, s.ColumnInt64(0))
-			left = append(left, Conflict{Key: s.ColumnText(1), Segment: s.ColumnInt(2), Why: "it was forked from a conversation that is here already under other numbers"})
+			left = append(left, Conflict{Key: s.ColumnText(1), Segment: s.ColumnInt(2), Why: "it was forked from a conversation that is not added with it: that is here under other numbers, or was erased"})
 			m.out.Added--
 			m.out.Messages -= s.ColumnInt64(3)
 			return nil
@@ -226,10 +231,12 @@ func (m *merging) dependants() error {
 
 // copy adds the rows. Numbers move up by the highest that are taken here.
 func (m *merging) copy() error {
-	var offsets struct{ c, m, s, b, p int64 }
+	var offsets struct{ c, m, s, b, p, e int64 }
 	_, err := m.one(`
 		SELECT (SELECT ifnull(max(id), 0) FROM conversations), (SELECT ifnull(max(id), 0) FROM messages), (SELECT ifnull(max(num), 0) FROM summaries),
-		       (SELECT ifnull(max(id), 0) FROM branches), (SELECT ifnull(max(num), 0) FROM payloads)`, func(s *sqlite3.Stmt) error {
+		       (SELECT ifnull(max(id), 0) FROM branches), (SELECT ifnull(max(num), 0) FROM payloads),
+		       ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'erasures'), 0)`, func(s *sqlite3.Stmt) error {
+		offsets.e = s.ColumnInt64(5)
 		offsets.c, offsets.m, offsets.s, offsets.b, offsets.p = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4)
 		return nil
 	})
@@ -242,14 +249,19 @@ func (m *merging) copy() error {
 	// The longer names come first: $C is also how $CHOSEN begins.
 	fill := strings.NewReplacer("$CHOSEN", "(SELECT id FROM temp.merging)",
 		"$SUMS", "(SELECT num FROM other.summaries WHERE conversation IN (SELECT id FROM temp.merging))",
-		"$C", fmt.Sprint(offsets.c), "$M", fmt.Sprint(offsets.m), "$S", fmt.Sprint(offsets.s), "$B", fmt.Sprint(offsets.b), "$P", fmt.Sprint(offsets.p))
+		"$KEYS", unburied, "$E", fmt.Sprint(offsets.e), "$C", fmt.Sprint(offsets.c), "$M", fmt.Sprint(offsets.m), "$S", fmt.Sprint(offsets.s), "$B", fmt.Sprint(offsets.b), "$P", fmt.Sprint(offsets.p))
 	for _, sql := range mergeSQL {
 		if err := m.Exec(fill.Replace(sql)); err != nil {
 			return fmt.Errorf("merge: %w", err)
 		}
 	}
-	return nil
+	_, err = m.one(`SELECT count(*) FROM erasures WHERE id > ?`, integer(&m.out.Erasures), offsets.e)
+	return err
 }
+
+// unburied are the sessions whose tombstones are taken over.
+const unburied = `(SELECT f.key FROM other.forgotten f WHERE f.key NOT IN (SELECT key FROM main.forgotten) AND (
+	f.key IN (SELECT key FROM other.conversations WHERE id IN (SELECT id FROM temp.merging)) OR f.key NOT IN (SELECT key FROM main.conversations)))`
 
 // mergeSQL copies the tables of a conversation, one after the other.
 var mergeSQL = []string{
@@ -289,4 +301,11 @@ var mergeSQL = []string{
 	`INSERT INTO message_payloads (message, payload)
 		SELECT mp.message + $M, h.num FROM other.message_payloads mp JOIN other.payloads o ON o.num = mp.payload JOIN payloads h ON h.sha256 = o.sha256
 		JOIN other.messages m ON m.id = mp.message WHERE m.conversation IN $CHOSEN`,
+	`INSERT INTO erasures (id, cause, created_at, messages, bytes, finished)
+		SELECT id + $E, cause, created_at, messages, bytes, finished FROM other.erasures WHERE id IN (SELECT erasure FROM other.forgotten WHERE key IN $KEYS)`,
+	`INSERT INTO forgotten (key, erasure, messages, through)
+		SELECT key, erasure + $E, messages, through FROM other.forgotten WHERE key IN $KEYS`,
+	`INSERT INTO tombstones (hash, erasure, n) SELECT hash, erasure + $E, n FROM other.tombstones WHERE erasure + $E IN (SELECT id FROM erasures WHERE id > $E)`,
+	`INSERT INTO tombstone_salt (salt)
+		SELECT salt FROM other.tombstone_salt WHERE salt NOT IN (SELECT salt FROM tombstone_salt) AND EXISTS (SELECT 1 FROM erasures WHERE id > $E)`,
 }

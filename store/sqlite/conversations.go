@@ -172,6 +172,11 @@ func (c *conn) newConversation(n store.NewConversation, now time.Time) (store.Co
 	if !n.Time.IsZero() {
 		now = n.Time
 	}
+	if n.Parent != 0 {
+		if _, err := c.conversation(n.Parent); err != nil {
+			return 0, fmt.Errorf("the conversation that started it: %w", err)
+		}
+	}
 	if err := c.exec(`INSERT INTO projects (origin, root) VALUES (?, ?) ON CONFLICT DO NOTHING`, n.Project.Origin, n.Project.Root); err != nil {
 		return 0, err
 	}

@@ -22,13 +22,11 @@ func (db *DB) Weigh(ctx context.Context, order store.Erasure) (store.Erased, err
 	e := &erasing{order: order, now: db.opts.Clock().UTC()}
 	err := db.withWriter(ctx, func(c *conn) error {
 		e.conn = c
-		return c.unbound(func() error {
-			return c.write(func() error {
-				if err := e.run(); err != nil {
-					return err
-				}
-				return errWeighed
-			})
+		return c.write(func() error {
+			if err := e.run(); err != nil {
+				return err
+			}
+			return errWeighed
 		})
 	})
 	if errors.Is(err, errWeighed) {
@@ -49,26 +47,12 @@ func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, err
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Exec("PRAGMA secure_delete=OFF")) }()
-		return c.unbound(func() error { return c.write(e.run) })
+		return c.write(e.run)
 	})
 	if err == nil {
 		db.dropIndex()
 	}
 	return e.out, err
-}
-
-// unbound runs fn without checks of foreign keys: for every row that goes they
-// would look through all of the view for one that refers to it. An erasure
-// removes those first.
-func (c *conn) unbound(fn func() error) (err error) {
-	if err := c.Exec("PRAGMA foreign_keys=OFF"); err != nil {
-		return err
-	}
-	defer func() {
-		defer c.SetInterrupt(c.SetInterrupt(context.WithoutCancel(c.GetInterrupt())))
-		err = errors.Join(err, c.Exec("PRAGMA foreign_keys=ON"))
-	}()
-	return fn()
 }
 
 // dropIndex drops what this process holds of the index in memory. Other
@@ -237,8 +221,7 @@ func (e *erasing) unindexed() error {
 			return err
 		}
 	}
-	// Nothing cascades while foreign keys are off.
-	return e.exec(`DELETE FROM sections WHERE segment NOT IN (SELECT id FROM segments)`)
+	return nil
 }
 
 // account completes the erasure's own row, and empties the tables that name

@@ -73,10 +73,9 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 		err := db.withReader(ctx, func(c *conn) error {
 			row := func(s *sqlite3.Stmt) error {
 				m, err := scanMessage(s)
-				if err != nil {
-					return err
-				}
-				if !yield(m, nil) {
+				// One that does not decode ends it, but is named: its record
+				// can be read all the same.
+				if !yield(m, explain(db.path, err)) || err != nil {
 					stopped = true
 					return errStop
 				}

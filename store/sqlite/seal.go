@@ -297,6 +297,9 @@ func (l *lane) replace(ctx context.Context, ids []int64, merged index.Sealed) er
 			if c.Changes() == 0 {
 				return errMerged
 			}
+			if err := c.exec(`DELETE FROM sections WHERE segment = ?`, id); err != nil {
+				return err
+			}
 		}
 		return c.putSegment(l.kind, merged)
 	})
@@ -305,6 +308,10 @@ func (l *lane) replace(ctx context.Context, ids []int64, merged index.Sealed) er
 // unindex drops the part of a lane's index that holds a document which has
 // changed, and everything after it, to be built anew.
 func (c *conn) unindex(lane int, id int64) error {
+	err := c.exec(`DELETE FROM sections WHERE segment IN (SELECT id FROM segments WHERE lane = ? AND last_id >= ?)`, lane, id)
+	if err != nil {
+		return err
+	}
 	if err := c.exec(`DELETE FROM segments WHERE lane = ? AND last_id >= ?`, lane, id); err != nil {
 		return err
 	}

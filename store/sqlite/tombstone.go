@@ -14,13 +14,18 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// undertaker makes the salted hashes by which erased messages are known.
-type undertaker struct{ salt []byte }
+// undertaker makes the salted hashes by which erased messages are known. The
+// first salt is the database's own; the others came with tombstones from
+// archives.
+type undertaker struct{ salts [][]byte }
 
 func (c *conn) undertaker() (undertaker, error) {
 	var u undertaker
-	found, err := c.one(`SELECT salt FROM tombstone_salt`, func(s *sqlite3.Stmt) error { u.salt = s.ColumnBlob(0, nil); return nil })
-	if err == nil && !found {
+	err := c.query(`SELECT salt FROM tombstone_salt ORDER BY rowid`, func(s *sqlite3.Stmt) error {
+		u.salts = append(u.salts, s.ColumnBlob(0, nil))
+		return nil
+	})
+	if err == nil && u.salts == nil {
 		err = fmt.Errorf("the salt of the tombstones: %w", store.ErrNotFound)
 	}
 	return u, err
@@ -28,8 +33,8 @@ func (c *conn) undertaker() (undertaker, error) {
 
 // hash names a message of a session: by its native id, else by its record and
 // when it was said, else (weak) by its record alone.
-func (u undertaker) hash(key string, f store.Fingerprint) (sum []byte, weak bool) {
-	h := hmac.New(sha256.New, u.salt)
+func (u undertaker) hash(salt []byte, key string, f store.Fingerprint) (sum []byte, weak bool) {
+	h := hmac.New(sha256.New, salt)
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(key)))
 	h.Write(n[:])
@@ -51,6 +56,9 @@ func (u undertaker) hash(key string, f store.Fingerprint) (sum []byte, weak bool
 	return h.Sum(nil)[:16], weak
 }
 
+// saltAtLeast gives a database that has none a salt.
+const saltAtLeast = `INSERT INTO tombstone_salt SELECT randomblob(32) WHERE NOT EXISTS (SELECT 1 FROM tombstone_salt)`
+
 // bury writes the tombstones: for every message under the key of its session
 // and under those of the forks that had inherited it. Of a conversation that
 // goes whole the time until which it was said stands for most of them.
@@ -59,6 +67,9 @@ func (e *erasing) bury() error {
 		return err
 	}
 	e.out.Tombstone = e.LastInsertRowID()
+	if err := e.exec(saltAtLeast); err != nil {
+		return err
+	}
 	u, err := e.undertaker()
 	if err != nil {
 		return err
@@ -74,7 +85,7 @@ func (e *erasing) bury() error {
 		if from, in := s.ColumnInt64(3), s.ColumnInt64(5); from == in && e.whole[from] && !f.Said.IsZero() {
 			return nil
 		}
-		sum, _ := u.hash(key, f)
+		sum, _ := u.hash(u.salts[0], key, f)
 		return e.exec(`INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1`, sum, e.out.Tombstone)
 	})
 	if err != nil {
@@ -154,13 +165,17 @@ func (r refusal) refuses(c *conn, f store.Fingerprint) (refused, weak bool, n in
 		return true, false, 0, nil
 	}
 	for _, key := range r.keys {
-		var times int
-		var sum []byte
-		sum, weak = r.hash(key, f)
-		if _, err := c.one(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, integer(&times), sum); err != nil {
-			return false, weak, 0, err
+		all := 0
+		for _, salt := range r.salts {
+			var times int
+			var sum []byte
+			sum, weak = r.hash(salt, key, f)
+			if _, err := c.one(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, integer(&times), sum); err != nil {
+				return false, weak, 0, err
+			}
+			all += times
 		}
-		n = max(n, times)
+		n = max(n, all)
 	}
 	return n > 0 && !weak, weak, n, nil
 }

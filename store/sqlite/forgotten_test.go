@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -110,5 +111,62 @@ func TestForkWithKeyInUse(t *testing.T) {
 	}
 	if list, err := db.Conversations(t.Context(), store.ConversationQuery{}); err != nil || len(list) != 1 {
 		t.Errorf("there are %d conversations, %v", len(list), err)
+	}
+}
+
+// What was forgotten stays forgotten where an archive goes, of everything or
+// of chosen conversations, into an empty database or into another.
+func TestArchivesBringTheirTombstones(t *testing.T) {
+	dir := t.TempDir()
+	db := open(t, filepath.Join(dir, "lcm.db"), sqlite.Options{})
+	c := talk(t, db, "partly")
+	forget(t, db, talk(t, db, "wholly").ID)
+	var ids []store.MessageID
+	for m, err := range db.Messages(t.Context(), store.MessageQuery{Conversation: c.ID}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, m.ID)
+	}
+	if _, err := db.Erase(t.Context(), store.Erasure{Messages: ids[1:2], Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, d := range map[string]*dumped{"all": dump(t, db), "chosen": dump(t, db, c.ID)} {
+		for _, full := range []bool{false, true} {
+			path := filepath.Join(dir, fmt.Sprint(name, full, ".db"))
+			s, err := d.load(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !full {
+				if err := s.Install(t.Context(), path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			to := open(t, path, sqlite.Options{})
+			if full {
+				forget(t, to, talk(t, to, "of its own").ID)
+				merged, err := to.Merge(t.Context(), s, false)
+				if want := map[string]int{"all": 2, "chosen": 1}[name]; err != nil || merged.Added != 1 || merged.Erasures != want {
+					t.Errorf("%s: merged %+v, %v, want %d erasures", name, merged, err, want)
+				}
+				if again, err := to.Merge(t.Context(), s, true); err != nil || again.Erasures != 0 {
+					t.Errorf("%s: merged again %+v, %v", name, again, err)
+				}
+			}
+			s.Remove()
+			talk(t, to, "partly") // as importing its transcript would
+			if name == "all" {
+				talk(t, to, "wholly")
+			}
+			p, err := to.Prove(t.Context())
+			if err != nil || len(p.Faults) > 0 || p.Conversations != 1 || p.Messages != 5 {
+				t.Errorf("%s into %v: %+v, %v, want what was there before", name, full, p, err)
+			}
+			forget(t, to, talk(t, to, "something else").ID) // which needs a salt
+		}
 	}
 }
