@@ -158,7 +158,7 @@ func (w *Work) inFlight() section {
 		if f.Committed {
 			state, rank = "committed since", 40+3*i
 		}
-		s.add(rank, "- %s (%s, last in %s, %s)", line(f.Path, 160), times(f.Changes), f.Last, state)
+		s.add(rank, "- %s (%s, last in %s, %s)", fileName(f.Path), times(f.Changes), f.Last, state)
 	}
 	return s
 }
@@ -236,8 +236,20 @@ func day(t time.Time) string {
 func clock(t time.Time) string { return "(" + day(t) + ")" }
 
 // quoted is stored text between quotation marks, on one line of at most n
-// characters.
-func quoted(text string, n int) string { return `"` + line(text, n) + `"` }
+// characters. It has none of its own: text that could end its quotation would
+// go on as lcm's word.
+func quoted(text string, n int) string {
+	return `"` + strings.ReplaceAll(line(text, n), `"`, "'") + `"`
+}
+
+// fileName is the name of a file, quoted where it could be read as more than that.
+func fileName(name string) string {
+	const most = 160
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || r == '"' }) {
+		return quoted(name, most)
+	}
+	return line(name, most)
+}
 
 // middle leaves the middle of a text out.
 func middle(text string, head, tail int) string {
