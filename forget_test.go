@@ -296,6 +296,15 @@ func TestForgetAConversation(t *testing.T) {
 	if left := f.messages(t, conv.ID); len(left) != 1 || left[0].Body.Render() != "and now something new" {
 		t.Errorf("%d messages", len(left))
 	}
+
+	// A fork of what the session went on with has the same transcript.
+	fork, err := again.Fork(ctx, "fork", f.messages(t, conv.ID)[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fork.Sync(ctx, append(history, later)); err != nil {
+		t.Fatal(err)
+	}
 	for _, where := range traces(t, f.path) {
 		t.Errorf("back in %s", where)
 	}

@@ -136,17 +136,20 @@ type refusal struct {
 }
 
 // refusal looks up what a session has forgotten. A fork of a session that has
-// forgotten something has not heard of it either.
+// forgotten something has not heard of it either, as far as it was said up to
+// where the fork begins.
 func (c *conn) refusal(key string) (r refusal, err error) {
 	err = c.query(`
-		WITH RECURSIVE origins (id, key) AS (
-			SELECT id, key FROM conversations WHERE key = ?1 AND erased_at IS NULL
-			UNION SELECT c.id, c.key FROM origins o JOIN conversations f ON f.id = o.id JOIN conversations c ON c.id = f.forked_from
+		WITH RECURSIVE origins (id, key, until) AS (
+			SELECT id, key, NULL FROM conversations WHERE key = ?1 AND erased_at IS NULL
+			UNION SELECT c.id, c.key, min(ifnull(o.until, m.said), m.said) FROM origins o JOIN conversations f ON f.id = o.id
+				JOIN conversations c ON c.id = f.forked_from LEFT JOIN messages m ON m.id = f.forked_at
 		)
-		SELECT key, max(through) FROM forgotten WHERE key = ?1 OR key IN (SELECT key FROM origins) GROUP BY key`, func(s *sqlite3.Stmt) error {
+		SELECT key, max(through) FROM forgotten WHERE key = ?1 GROUP BY key
+		UNION ALL SELECT g.key, max(min(g.through, o.until)) FROM origins o JOIN forgotten g ON g.key = o.key AND g.key <> ?1 GROUP BY g.key`, func(s *sqlite3.Stmt) error {
 		r.keys = append(r.keys, s.ColumnText(0))
-		if s.ColumnText(0) == key {
-			r.through = millis(s, 1)
+		if through := millis(s, 1); through.After(r.through) {
+			r.through = through
 		}
 		return nil
 	}, key)
