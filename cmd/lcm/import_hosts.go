@@ -132,7 +132,8 @@ func (a *app) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Du
 			New: s.New, Known: s.Known, Hidden: s.Hidden, Bytes: s.Bytes, Unknown: s.Unknown}
 		for _, f := range s.Failures {
 			r.Failures = append(r.Failures, failureReport{f.Path, f.Err.Error()})
-			a.warn("%s: %s", neutralLine(f.Path), neutralLine(plain(strings.TrimPrefix(f.Err.Error(), "read "+f.Path+": "))))
+			why := strings.ReplaceAll(f.Err.Error(), "read "+f.Path+": ", "") // it is said before
+			a.warn("%s: %s", neutralLine(f.Path), neutralLine(plain(why)))
 		}
 		out.Hosts = append(out.Hosts, r)
 		if !s.Present && filter.Path == "" {
