@@ -14,5 +14,5 @@ func runSQL() {
 	check(db.Close())
 }
 
-// cut shortens a file: cut FILE BYTES.
-func cut() { check(os.Truncate(os.Args[1], int64(argument(2)))) }
+// shorten cuts a file off: shorten FILE BYTES.
+func shorten() { check(os.Truncate(os.Args[1], int64(argument(2)))) }

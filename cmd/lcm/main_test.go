@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 		"scratch": scratch,
 		"sql":     runSQL,
-		"cut":     cut,
+		"shorten": shorten,
 	})
 }
 

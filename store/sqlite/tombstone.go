@@ -101,7 +101,37 @@ func (e *erasing) bury() error {
 			return err
 		}
 	}
+	return e.closeForks()
+}
+
+// closeForks notes what forks do not take from their origins for those whose
+// place of origin goes: with the message goes when it was said, which is what
+// tells an origin's messages from the fork's own.
+func (e *erasing) closeForks() error {
+	var keys []string
+	err := e.query(`SELECT DISTINCT key FROM conversations WHERE erased_at IS NULL AND forked_at IN (SELECT id FROM temp.erasing) ORDER BY key`,
+		func(s *sqlite3.Stmt) error { keys = append(keys, s.ColumnText(0)); return nil })
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		r, err := e.refusal(key)
+		if err == nil && !r.through.IsZero() {
+			err = e.refuseThrough(key, r.through)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// refuseThrough notes that nothing of a session is taken that was said until
+// then.
+func (e *erasing) refuseThrough(key string, through time.Time) error {
+	return e.exec(`
+		INSERT INTO forgotten (key, erasure, messages, through) VALUES (?1, ?2, 0, ?3)
+		ON CONFLICT DO UPDATE SET through = max(ifnull(through, ?3), ?3)`, key, e.out.Tombstone, through)
 }
 
 // closeSession notes until when nothing of a session is taken any more. Where
@@ -123,9 +153,7 @@ func (e *erasing) closeSession(id int64) error {
 	if !goesOn && through.Before(e.now) {
 		through = e.now
 	}
-	return e.exec(`
-		INSERT INTO forgotten (key, erasure, messages, through) VALUES (?1, ?2, 0, ?3)
-		ON CONFLICT DO UPDATE SET through = max(ifnull(through, ?3), ?3)`, r.Key, e.out.Tombstone, through)
+	return e.refuseThrough(r.Key, through)
 }
 
 // refusal is what a writer knows of what its session has forgotten.
