@@ -49,7 +49,7 @@ var catalogue = map[string]entry{
 	"chain":    {Problem, "", fromBackup},
 	"sequence": {Problem, "", fromBackup},
 	"missing":  {Problem, "a view or branch lets go of what is not there; the message itself is not brought back", fromBackup},
-	"erased":   {Problem, "", "repeat `lcm forget`: an erasure was not finished"},
+	"erased":   {Problem, "", "something wrote to it after it was erased: repeat `lcm forget` for it, or restore a backup"},
 	"payload":  {Problem, "", "restore a backup; messages that refer to it are readable without it"},
 
 	// What is derived from it.
@@ -81,9 +81,10 @@ var catalogue = map[string]entry{
 	"search-behind":    {Warning, "it is brought up to date", ""},
 
 	// What processes leave behind.
-	"lease-stuck":       {Problem, "it is given back", ""},
-	"lease-expired":     {Note, "it is given back", ""},
-	"maintenance-stuck": {Warning, "what is remembered of the failures is forgotten, and it is tried again", ""},
+	"erasure-unfinished": {Problem, "it is completed: summaries and the search index are made anew, free space and the log are overwritten", "end the processes that use the database, make room for a copy of it, then run `lcm forget --finish`"},
+	"lease-stuck":        {Problem, "it is given back", ""},
+	"lease-expired":      {Note, "it is given back", ""},
+	"maintenance-stuck":  {Warning, "what is remembered of the failures is forgotten, and it is tried again", ""},
 }
 
 // Codes lists every code that a database can be found with, for the docs.

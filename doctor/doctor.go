@@ -160,7 +160,11 @@ func (r *Report) look(ctx context.Context, p Patient, db *sqlite.DB) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	r.add(append(found, stuck...))
+	cutOff, err := unfinished(ctx, db)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.add(slices.Concat(found, stuck, cutOff))
 	return nil
 }
 

@@ -1,7 +1,10 @@
 package doctor_test
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/lossless-context/lcm/doctor"
@@ -47,5 +50,51 @@ func TestForgottenIsNotDamage(t *testing.T) {
 	proof, err := sqlite.ProveFile(t.Context(), path)
 	if err != nil || len(proof.Faults) > 0 {
 		t.Errorf("%+v, %v", proof, err)
+	}
+}
+
+// An erasure that was cut off is named, and completed. The backup that is made
+// before has nothing of what was erased.
+func TestFinishesErasures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	if err := build(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := db.Record(t.Context(), 5)
+	if err != nil || len(record) < 8 {
+		t.Fatalf("%q, %v", record, err)
+	}
+	if _, err := db.Erase(t.Context(), store.Erasure{Messages: []store.MessageID{5}, Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}}
+	if found := examine(t, p); !slices.ContainsFunc(found.Findings, func(f doctor.Finding) bool {
+		return f.Code == "erasure-unfinished" && f.Where == "tombstone 1" && f.Fix != ""
+	}) {
+		t.Fatalf("found %+v", found.Findings)
+	}
+	treated, err := doctor.Treat(t.Context(), p)
+	if err != nil || len(treated.Findings) > 0 || len(treated.Failures) > 0 {
+		t.Fatalf("%+v, %v", treated, err)
+	}
+	for _, file := range []string{path, treated.Backup} {
+		data, err := os.ReadFile(file)
+		if err != nil || bytes.Contains(data, record) {
+			t.Errorf("%s has what was erased, %v", filepath.Base(file), err)
+		}
+	}
+	if db, err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if all, err := db.Tombstones(t.Context()); err != nil || len(all) != 1 || !all[0].Finished {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,6 +125,7 @@ func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	fail("the database", db.Repair(ctx))
 	fail("the summaries", p.remake(ctx, db))
 	fail("the maintenance", p.unstick(ctx, db))
+	fail("the erasure", p.finishErasing(ctx, db))
 	return failures
 }
 
@@ -146,6 +148,12 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 			}
 		}
 	}
+	return p.rewrite(ctx, db, by)
+}
+
+// rewrite has summaries written anew from their sources. A failure in one
+// conversation keeps it from none of the others.
+func (p Patient) rewrite(ctx context.Context, db *sqlite.DB, by map[store.ConversationID][]store.SummaryID) error {
 	if len(by) == 0 {
 		return nil
 	}
@@ -153,12 +161,17 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 	if err != nil {
 		return err
 	}
-	for conversation, ids := range by {
-		if _, err := runner.Remake(ctx, conversation, ids); err != nil {
-			return err
+	var errs []error
+	// A fork's summaries may be made of its origin's, which was there before.
+	for _, conversation := range slices.Sorted(maps.Keys(by)) {
+		if _, err := runner.Remake(ctx, conversation, by[conversation]); err != nil {
+			errs = append(errs, fmt.Errorf("conversation %d: %w", conversation, err))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // stuckAfter is how many runs of compaction in a row without progress are more

@@ -98,10 +98,14 @@ func (db *DB) Backup(ctx context.Context, path string, progress func(done, total
 	}
 	defer removeDatabase(tmp)
 	var want [sha256.Size]byte
+	unclean := false
 	err = db.withReader(ctx, func(c *conn) error {
 		// The transaction is what the copy is a copy of, however long it takes.
 		return c.read(func() (err error) {
 			if want, err = c.expected(); err != nil {
+				return err
+			}
+			if unclean, err = c.one(`SELECT 1 FROM erasures WHERE NOT finished`, func(*sqlite3.Stmt) error { return nil }); err != nil {
 				return err
 			}
 			return c.copyTo(ctx, tmp, progress)
@@ -110,11 +114,27 @@ func (db *DB) Backup(ctx context.Context, path string, progress func(done, total
 	if err != nil {
 		return Proof{}, fmt.Errorf("back up to %s: %w", path, err)
 	}
+	if unclean {
+		// Its pages may still hold parts of what was erased.
+		if err := vacuumFile(ctx, tmp); err != nil && !Unopenable(err) {
+			return Proof{}, fmt.Errorf("clean the backup of what was erased: %w", err)
+		}
+	}
 	proof, err := db.proveCopy(ctx, tmp, want)
 	if err != nil {
 		return proof, fmt.Errorf("check the backup: %w", err)
 	}
 	return proof, publish(tmp, path)
+}
+
+// vacuumFile builds a database file anew that nobody else has open.
+func vacuumFile(ctx context.Context, path string) error {
+	c, err := openConn(ctx, path, Options{CacheKiB: 1 << 10})
+	if err != nil {
+		return err
+	}
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	return errors.Join(c.vacuum(), c.close())
 }
 
 // copyTo copies the database page by page.
