@@ -136,6 +136,7 @@ func rotate(dir string, keep int) ([]string, error) {
 type restoreReport struct {
 	Database      string  `json:"database"`
 	Kept          string  `json:"kept,omitempty"`
+	Unforgotten   int     `json:"unforgotten,omitempty"` // erasures that the backup knows nothing of
 	Conversations int     `json:"conversations"`
 	Messages      int64   `json:"messages"`
 	Digest        string  `json:"digest"`
@@ -167,7 +168,7 @@ While another process has the database open it is not replaced.`,
 				return err
 			}
 			return a.printRestored(restoreReport{
-				Database: cfg.Storage.DatabasePath, Kept: done.Kept, Conversations: done.Proof.Conversations, Messages: done.Proof.Messages,
+				Database: cfg.Storage.DatabasePath, Kept: done.Kept, Unforgotten: len(done.Unforgotten), Conversations: done.Proof.Conversations, Messages: done.Proof.Messages,
 				Digest: hex.EncodeToString(done.Proof.Digest[:]), Seconds: time.Since(begun).Seconds(),
 			})
 		},
@@ -184,6 +185,10 @@ func (a *app) printRestored(r restoreReport) error {
 	}
 	a.printf("%s restored: %s in %s, %s\ndigest %s\n", neutralLine(r.Database), counted(r.Messages, "message", "messages"),
 		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	if r.Unforgotten > 0 {
+		a.warn("the backup knows nothing of %s since it was made: what was forgotten may be back, and is to be forgotten again (`lcm --db %s forget --list` shows what)",
+			counted(r.Unforgotten, "erasure", "erasures"), neutralLine(r.Kept))
+	}
 	if r.Kept != "" {
 		a.printf("the database that was there is kept as %s\n", neutralLine(r.Kept))
 	}

@@ -18,7 +18,11 @@ import (
 )
 
 // eraseFlags are those of every command that erases.
-type eraseFlags struct{ dryRun, yes bool }
+type eraseFlags struct {
+	dryRun, yes bool
+	// again looks once more, after the yes, at what is to go.
+	again func(context.Context, *store.Erasure) error
+}
 
 func (f *eraseFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only say what would go")
@@ -215,6 +219,11 @@ func (a *app) erase(ctx context.Context, ar *archive, order store.Erasure, f era
 	}
 	if err := a.agree(f, fmt.Sprintf("Erase %s for good?", counted(weighed.Messages, "message", "messages"))); err != nil {
 		return err
+	}
+	if f.again != nil {
+		if err := f.again(ctx, &order); err != nil {
+			return err
+		}
 	}
 	bar := a.newBar("erasing")
 	done, err := ar.engine.Erase(ctx, order, func(doing string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +82,8 @@ func (a *app) prune(ctx context.Context, f pruneFlags, age time.Duration) (err e
 		}
 		in = &p
 	}
-	idle, err := ar.engine.Idle(ctx, time.Now().Add(-age), in)
+	since := time.Now().Add(-age)
+	idle, err := ar.engine.Idle(ctx, since, in)
 	if err != nil {
 		return err
 	}
@@ -98,6 +100,14 @@ func (a *app) prune(ctx context.Context, f pruneFlags, age time.Duration) (err e
 	if !a.json && len(idle) > 0 {
 		a.printTable(t)
 		a.printf("\n")
+	}
+	f.again = func(ctx context.Context, order *store.Erasure) error {
+		// Somebody may have gone on with one while the question stood.
+		still, err := ar.engine.Idle(ctx, since, in)
+		order.Conversations = slices.DeleteFunc(order.Conversations, func(id store.ConversationID) bool {
+			return !slices.ContainsFunc(still, func(c store.Conversation) bool { return c.ID == id })
+		})
+		return err
 	}
 	return a.erase(ctx, ar, order, f.eraseFlags)
 }

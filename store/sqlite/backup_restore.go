@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -30,6 +31,9 @@ type Installed struct {
 	Proof Proof
 	// Kept is where the database went that was replaced, empty if none was.
 	Kept string
+	// Unforgotten are the erasures that the replaced database had carried out
+	// and the one in its place knows nothing of: what they erased may be back.
+	Unforgotten []store.Tombstone
 }
 
 // Install makes a copy of the database file from the database at to: it is
@@ -61,6 +65,9 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 		return done, &store.Problem{Err: fmt.Errorf("%s has %d faults, the first is %s (%s): %s", from, n, f.Code, f.Node, f.Detail),
 			Hint: "take another backup; --damaged installs it as it is"}
 	}
+	if done.Unforgotten, err = unforgotten(ctx, to, tmp); err != nil {
+		return done, err
+	}
 	release, err := alone(to)
 	if err != nil {
 		return done, err
@@ -73,6 +80,34 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 		return done, errors.Join(explain(to, err), putBack(done.Kept, to))
 	}
 	return done, syncFile(filepath.Dir(to))
+}
+
+// unforgotten lists the erasures of a database that another one does not have.
+// A database that cannot be read has none to tell of.
+func unforgotten(ctx context.Context, old, replacement string) ([]store.Tombstone, error) {
+	if !there(old) {
+		return nil, nil
+	}
+	before, err := tombstonesOf(ctx, old)
+	if err != nil || len(before) == 0 {
+		return nil, ctx.Err()
+	}
+	after, err := tombstonesOf(ctx, replacement)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(before, func(t store.Tombstone) bool {
+		return slices.ContainsFunc(after, func(o store.Tombstone) bool { return o.ID == t.ID && o.Time.Equal(t.Time) })
+	}), nil
+}
+
+func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
+	db, err := Open(ctx, path, Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	all, err := db.Tombstones(ctx)
+	return all, errors.Join(err, db.Close())
 }
 
 // prepareCopy brings a copy to the present schema and proves it.

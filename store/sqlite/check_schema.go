@@ -182,6 +182,8 @@ func (c *conn) mendSchema() error {
 	for _, name := range names {
 		o, found := have[name]
 		switch {
+		case !found && want[name].kind != "table" && have[want[name].table].kind == "" && !derivedTables[want[name].table]:
+			// Its table is lost, which is told; an index of nothing helps nobody.
 		case !found && (want[name].kind != "table" || derivedTables[name]):
 			if err := c.Exec(want[name].sql); err != nil {
 				return fmt.Errorf("make the %s %s anew: %w", want[name].kind, name, err)
