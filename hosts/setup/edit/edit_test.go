@@ -222,6 +222,31 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestTablesThatCannotBeAddedTo: what other parsers of TOML refuse is not
+// written, although the one that is used here takes it.
+func TestTablesThatCannotBeAddedTo(t *testing.T) {
+	path := []string{"mcp_servers", "lcm"}
+	for _, src := range []string{
+		"mcp_servers = { other = { command = \"x\" } }\n",
+		"a = 1\n\"mcp_servers\" = {}\n[z]\n",
+		"mcp_servers.lcm.command = \"old\"\n",
+		"[mcp_servers]\nlcm.command = \"old\"\n",
+		"[mcp_servers]\nlcm = { command = \"old\" }\n",
+	} {
+		if got, err := edit.SetTable([]byte(src), path, []string{`command = "new"`}); err == nil || !strings.Contains(err.Error(), "by hand") {
+			t.Errorf("%q became %q, %v", src, got, err)
+		}
+	}
+	for _, src := range []string{
+		"mcp_servers.other.command = \"x\"\n", "[mcp_servers]\nother = { command = \"x\" }\n", "[other]\nmcp_servers = {}\n",
+		"[mcp_servers.other]\nlcm = { command = \"x\" }\n", "# mcp_servers = {}\n",
+	} {
+		if _, err := edit.SetTable([]byte(src), path, []string{`command = "new"`}); err != nil {
+			t.Errorf("%q: %v", src, err)
+		}
+	}
+}
+
 func TestCutTable(t *testing.T) {
 	path := []string{"mcp_servers", "lcm"}
 	for _, tt := range []struct{ name, src, want string }{

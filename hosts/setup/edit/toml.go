@@ -29,7 +29,7 @@ func SetTable(src []byte, path []string, lines []string) ([]byte, error) {
 	}
 	out := setTable(string(src), path, lines)
 	after, err := parseTOML([]byte(out))
-	if err != nil || !onlyChanged(before, after, path, want) {
+	if err != nil || inline(string(src), path) || !onlyChanged(before, after, path, want) {
 		return nil, &Error{Err: fmt.Errorf("[%s] is written in a way that cannot be edited safely: change it by hand to\n[%s]\n%s",
 			strings.Join(path, "."), strings.Join(path, "."), strings.Join(lines, "\n"))}
 	}
@@ -138,6 +138,30 @@ func without(doc map[string]any, path []string, want map[string]any) map[string]
 		delete(out, path[0])
 	}
 	return out
+}
+
+// inline reports whether the table at the path, or one above it, is written as
+// a value or with dotted keys, as in a = { c = 1 } or a.b.c = 1. It cannot be
+// added to under a header: the parser here may take that, but those of others
+// refuse the whole file.
+func inline(src string, path []string) bool {
+	var in []string
+	for line := range strings.Lines(src) {
+		if h := header(line); h != nil {
+			in = h
+			continue
+		}
+		key, _, ok := strings.Cut(line, "=")
+		if !ok || comment(line) {
+			continue
+		}
+		at := slices.Concat(in, header("["+key+"]"))
+		shared := min(len(at), len(path))
+		if len(at) > len(in) && len(in) < len(path) && slices.Equal(at[:shared], path[:shared]) {
+			return true
+		}
+	}
+	return false
 }
 
 // setTable writes the table, or its keys where its header is there.
