@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +29,31 @@ func member(file, what string, value any, path ...string) entry {
 		cut: func(src []byte, made [][]string) ([]byte, error) {
 			return cutJSON(src, made, func(d *edit.JSON) (*edit.JSON, error) { return d.Cut(path...) })
 		},
+		theirs: func(src []byte) bool {
+			d, err := edit.ParseJSON(src)
+			if err != nil || d.Get(path...) == nil {
+				return false
+			}
+			var server struct{ Command any }
+			return json.Unmarshal(d.Get(path...), &server) != nil || !isOwnServer(server.Command)
+		},
 	}
+}
+
+// ownProgram is the name of lcm's program; a release may have been left with
+// the name that it was downloaded as, lcm-linux-amd64.
+const ownProgram = `lcm(?:[-_.][\w.+-]*)?`
+
+var ownServer = regexp.MustCompile(`[/\\]` + ownProgram + `$`)
+
+// isOwnServer reports whether setup wrote a server's command: it names programs
+// by their absolute path, which people seldom do.
+func isOwnServer(command any) bool {
+	if words, ok := command.([]any); ok && len(words) > 0 {
+		command = words[0]
+	}
+	name, ok := command.(string)
+	return ok && filepath.IsAbs(name) && ownServer.MatchString(name)
 }
 
 // cutJSON takes something out of a JSON file, and then what setup once made to
@@ -179,9 +204,7 @@ func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i
 	return d.SetElement(json.RawMessage(g.Bytes()), i, "hooks", event)
 }
 
-// ownHook knows a release by the name that it was downloaded as, too:
-// lcm-linux-amd64.
-var ownHook = regexp.MustCompile(`(?:^|[/\\'"])lcm(?:[-_.][\w.+-]*)?['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
+var ownHook = regexp.MustCompile(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
 
 // isOwnHook reports whether a command is lcm's hook for a host, wherever the
 // program stood when it was written.
@@ -198,6 +221,10 @@ func table(file, what string, lines []string, path ...string) entry {
 			return out, nil, err
 		},
 		cut: func(src []byte, _ [][]string) ([]byte, error) { return edit.CutTable(src, path) },
+		theirs: func(src []byte) bool {
+			server, err := edit.HasTable(src, path)
+			return err == nil && server != nil && !isOwnServer(server["command"])
+		},
 	}
 }
 

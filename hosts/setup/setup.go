@@ -137,6 +137,9 @@ type entry struct {
 	// are empty then.
 	put func(src []byte) (out []byte, made [][]string, err error)
 	cut func(src []byte, made [][]string) ([]byte, error)
+	// theirs reports whether what is in the entry's place was not written by
+	// setup: the user's own, to be given back. It may be nil.
+	theirs func(src []byte) bool
 	// whole says that the file is lcm's own.
 	whole bool
 }
@@ -189,6 +192,9 @@ func For(host string, o Options) (Plan, error) {
 				return err
 			}
 			c.made = append(c.made, made...)
+			if e.theirs != nil && e.theirs(c.Before) {
+				return nil
+			}
 			// What lcm had there before is no part of the user's file.
 			c.clean, err = e.cut(c.clean, nil)
 			return err

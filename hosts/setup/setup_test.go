@@ -217,6 +217,27 @@ func TestBinaryOfAnotherName(t *testing.T) {
 	}
 }
 
+// TestEntriesOfTheUsersOwn: what stood in the place of lcm's entries, by hand or
+// of another program of the name, comes back.
+func TestEntriesOfTheUsersOwn(t *testing.T) {
+	for host, files := range map[string]map[string]string{
+		"claude":   {".claude/x": "", ".claude.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp","--project-only"]}}}`},
+		"codex":    {".codex/config.toml": "[mcp_servers.lcm] # mine\ncommand = \"npx\"\nstartup_timeout_sec = 9\n"},
+		"opencode": {".config/opencode/opencode.json": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
+	} {
+		m := home(t, files)
+		before, kept := tree(t, m.Home), filepath.Join(t.TempDir(), "kept")
+		apply(t, host, options(m), kept)
+		o := options(m)
+		o.Binary = "/usr/local/bin/lcm" // and set up anew: what stands there now is lcm's
+		apply(t, host, o, kept)
+		remove(t, host, m, kept)
+		if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+			t.Errorf("%s: %s", host, diff)
+		}
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	tests := []struct {
 		name, host string
