@@ -253,19 +253,42 @@ func (e *erasing) unword(num int64) error {
 		}
 		files = string(b)
 	}
+	old, err := e.place(edge{num: num})
+	if err != nil {
+		return err
+	}
+	total.Pos = old
+	if len(sources) > 0 {
+		pos, err := e.place(sources[0])
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // which damage is, not for an erasure to mend
+			return err
+		} else if err == nil {
+			total.Pos = pos
+		}
+	}
 	err = e.exec(`
-		UPDATE summaries SET kind = ?, depth = ?, body = ?, tokens = ?, source_tokens = ?, descendants = ?, messages = ?, message_tokens = ?,
+		UPDATE summaries SET kind = ?, depth = ?, pos = ?, body = ?, tokens = ?, source_tokens = ?, descendants = ?, messages = ?, message_tokens = ?,
 		       earliest = ?, latest = ?, files = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1
 		WHERE num = ?`,
-		string(total.Kind), total.Depth, store.UnwordedBody, unwordedTokens, total.SourceTokens, total.Descendants, total.Messages,
+		string(total.Kind), total.Depth, total.Pos, store.UnwordedBody, unwordedTokens, total.SourceTokens, total.Descendants, total.Messages,
 		total.MessageTokens, total.Earliest.UnixMilli(), total.Latest.UnixMilli(), files, string(summary.Fallback), store.MethodErased, num)
 	if err != nil {
 		return err
 	}
-	return e.exec(`
-		UPDATE view SET tokens = ?1, depth = ?2
-		WHERE conversation IN (SELECT id FROM temp.touched) AND pos = (SELECT pos FROM summaries WHERE num = ?3) AND summary = ?3`,
-		unwordedTokens, total.Depth, num)
+	err = e.exec(`
+		UPDATE view SET tokens = ?1, depth = ?2, pos = ?5
+		WHERE conversation IN (SELECT id FROM temp.touched) AND pos = ?4 AND summary = ?3`,
+		unwordedTokens, total.Depth, num, old, total.Pos)
+	if err != nil || old == total.Pos {
+		return err
+	}
+	// It stands where its first source does, which was another one before.
+	for _, sql := range []string{`UPDATE edges SET ord = ? WHERE source = ?`, `UPDATE branch_items SET pos = ? WHERE summary = ?`} {
+		if err := e.exec(sql, total.Pos, num); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // coverMessages adds the messages that are a summary's own sources.

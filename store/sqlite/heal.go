@@ -27,5 +27,5 @@ func (l *lane) heal(ctx context.Context, cause error) error {
 		l.db.sealed = 0
 	}
 	l.db.mu.Unlock()
-	return l.follow(ctx, due)
+	return l.follow(ctx, due, true)
 }

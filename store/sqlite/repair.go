@@ -32,6 +32,7 @@ func (db *DB) Repair(ctx context.Context) error {
 		{"the indexes of the tables", (*conn).mendIndexes},
 		{"the payloads", (*conn).mendPayloads},
 		{"the leases", func(c *conn) error { return c.mendLeases(db) }},
+		{"what is left of erased conversations", (*conn).mendErased},
 	}
 	var errs []error
 	for _, step := range steps {
@@ -72,6 +73,17 @@ func (c *conn) mendIndexes() error {
 		return err
 	}
 	return c.Exec("REINDEX")
+}
+
+// mendErased counts anew what is left of conversations that were erased:
+// places, and nothing else.
+func (c *conn) mendErased() error {
+	return c.exec(`
+		UPDATE conversations SET (messages, erased, tokens, bytes) = (
+				SELECT count(*), ifnull(sum(flags & ?1 <> 0), 0), ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = conversations.id),
+			(view_items, view_tokens) = (SELECT count(*), ifnull(sum(tokens), 0) FROM view WHERE conversation = conversations.id),
+			summaries = (SELECT count(*) FROM summaries WHERE conversation = conversations.id)
+		WHERE erased_at IS NOT NULL`, int64(store.FlagErased))
 }
 
 // mendLeases gives back the leases that nobody can hold any more.

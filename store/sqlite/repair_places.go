@@ -247,6 +247,7 @@ func (m *mender) mendTotals() error {
 	}
 	return m.exec(`
 		UPDATE conversations SET last_user = ?2, updated_at = iif(?3 = 0, updated_at, ?3),
+			erased = (SELECT count(*) FROM messages WHERE conversation = ?1 AND flags & 128 <> 0),
 			summaries = (SELECT count(*) FROM summaries WHERE conversation = ?1),
 			view_items = (SELECT count(*) FROM view WHERE conversation = ?1),
 			view_tokens = (SELECT ifnull(sum(tokens), 0) FROM view WHERE conversation = ?1)

@@ -42,12 +42,12 @@ func (db *DB) indexed(ctx context.Context, last, bytes int64) {
 		go func() {
 			defer db.out.Done()
 			defer db.indexerDone()
-			db.reportIndexing(db.index(db.life, least))
+			db.reportIndexing(db.index(db.life, least, false))
 		}()
 	}
 	db.mu.Unlock()
 	if behind >= late {
-		db.reportIndexing(db.index(ctx, least))
+		db.reportIndexing(db.index(ctx, least, true))
 	}
 }
 
@@ -66,10 +66,11 @@ func (db *DB) indexerDone() {
 	db.indexing = false
 }
 
-// index seals what is due in both lanes, and merges.
-func (db *DB) index(ctx context.Context, least int64) error {
+// index seals what is due in both lanes, and merges; wait says whether to be
+// held up by another process that does.
+func (db *DB) index(ctx context.Context, least int64, wait bool) error {
 	for _, l := range []*lane{db.messages, db.summaries} {
-		if err := l.follow(ctx, least); err != nil {
+		if err := l.follow(ctx, least, wait); err != nil {
 			return err
 		}
 	}
@@ -78,7 +79,7 @@ func (db *DB) index(ctx context.Context, least int64) error {
 
 // Reindex brings the search index up to the last document. Searches do not
 // need it; it makes the next ones faster.
-func (db *DB) Reindex(ctx context.Context) error { return db.index(ctx, 1) }
+func (db *DB) Reindex(ctx context.Context) error { return db.index(ctx, 1, true) }
 
 // settle indexes what is past the watermark for good if it is more than a
 // process should index for itself alone, again and again: a few large records
@@ -103,28 +104,7 @@ func (l *lane) settle(ctx context.Context) error {
 	if err != nil || bytes < heavy {
 		return err
 	}
-	return l.follow(ctx, 1)
-}
-
-// follow seals runs of documents until fewer than least are left, and merges
-// segments as they add up.
-func (l *lane) follow(ctx context.Context, least int64) error {
-	l.sealing.Lock()
-	defer l.sealing.Unlock()
-	for {
-		more, err := l.seal(ctx, least)
-		if err != nil {
-			return err
-		}
-		if err := l.merge(ctx); errors.Is(err, index.ErrCorrupt) {
-			return nil // the next search notices, and has the index built anew
-		} else if err != nil {
-			return err
-		}
-		if !more {
-			return nil
-		}
-	}
+	return l.follow(ctx, 1, true)
 }
 
 // backlogged is how many documents make a backlog, which is built into few

@@ -73,11 +73,14 @@ func (v *verifier) messages() error {
 	v.own = make(map[store.MessageID]int, v.row.Messages)
 	v.hidden = map[store.MessageID]bool{}
 	v.head = store.Genesis
-	var tokens int64
+	var tokens, gone int64
 	err := v.query(`
 		SELECT id, seq, role, flags, said, tokens, native, format, size, sha256, chain, record, cuts, body
 		FROM messages WHERE conversation = ? ORDER BY seq`, func(s *sqlite3.Stmt) error {
 		tokens += s.ColumnInt64(5)
+		if store.Flag(s.ColumnInt64(3))&store.FlagErased != 0 {
+			gone++
+		}
 		return v.message(s)
 	}, int64(v.row.ID))
 	if err != nil {
@@ -88,6 +91,7 @@ func (v *verifier) messages() error {
 	}
 	for what, pair := range map[string][2]int64{
 		"messages": {v.row.Messages, v.Verification.Messages}, "tokens": {v.Tokens, tokens}, "bytes": {v.row.Bytes, v.Verification.Bytes},
+		"erased messages": {v.row.Erased, gone},
 	} {
 		if pair[0] != pair[1] {
 			v.fault("totals", v.conversationName(), "it says it has %d %s, there are %d", pair[0], what, pair[1])
