@@ -33,6 +33,7 @@ func TestSetKeepsEverythingElse(t *testing.T) {
 		{"windows", "{\r\n  \"a\": 1\r\n}\r\n", "{\r\n  \"a\": 1,\r\n  \"mcp\": {\r\n    \"lcm\": {\r\n      \"command\": \"/usr/bin/lcm\",\r\n      \"args\": [\r\n        \"mcp\"\r\n      ]\r\n    }\r\n  }\r\n}\r\n"},
 		{"another value there", `{"mcp":{"lcm":{"command":"/old"},"z":0}}`, `{"mcp":{"lcm":{"command":"/usr/bin/lcm","args":["mcp"]},"z":0}}`},
 		{"the same in another spelling", `{"mcp":{"lcm":{"args":[ "mcp" ],"command":"\u002fusr/bin/lcm"}}}`, `{"mcp":{"lcm":{"args":[ "mcp" ],"command":"\u002fusr/bin/lcm"}}}`},
+		{"a comment that ends with the file", `{"mcp":{}} // mine`, `{"mcp":{"lcm":{"command":"/usr/bin/lcm","args":["mcp"]}}} // mine`},
 		{"byte order mark", "\ufeff{}", "\ufeff{\n  \"mcp\": {\n    \"lcm\": {\n      \"command\": \"/usr/bin/lcm\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}"},
 	}
 	for _, tt := range tests {

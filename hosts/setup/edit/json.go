@@ -16,6 +16,7 @@ import (
 type JSON struct {
 	src  []byte
 	mark []byte // a byte order mark, which is kept but not JSON
+	end  string // a line end after the text that only the parser needs
 	root hujson.Value
 }
 
@@ -32,6 +33,12 @@ func ParseJSON(src []byte) (*JSON, error) {
 		d.src = []byte("{" + lineEnd(d.src) + "}" + lineEnd(d.src))
 	}
 	root, err := hujson.Parse(d.src)
+	if err != nil && !bytes.HasSuffix(d.src, []byte("\n")) {
+		// A comment may end with the file, but for the parser only with a line.
+		if ended, e := hujson.Parse(append(bytes.Clone(d.src), '\n')); e == nil {
+			d.src, d.end, root, err = append(bytes.Clone(d.src), '\n'), "\n", ended, nil
+		}
+	}
 	if err != nil {
 		return nil, jsonError(err)
 	}
@@ -57,7 +64,9 @@ func jsonError(err error) error {
 }
 
 // Bytes returns the text.
-func (d *JSON) Bytes() []byte { return append(bytes.Clone(d.mark), d.src...) }
+func (d *JSON) Bytes() []byte {
+	return append(bytes.Clone(d.mark), bytes.TrimSuffix(d.src, []byte(d.end))...)
+}
 
 // Get returns the value at a path of member names as standard JSON, or nil.
 func (d *JSON) Get(path ...string) json.RawMessage {
@@ -216,7 +225,7 @@ func (d *JSON) reparse(src []byte) (*JSON, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the edit would leave a file that cannot be read: %w", jsonError(err))
 	}
-	return &JSON{src: src, mark: d.mark, root: root}, nil
+	return &JSON{src: src, mark: d.mark, end: d.end, root: root}, nil
 }
 
 // same reports whether a value is what the JSON text says.
