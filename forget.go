@@ -94,7 +94,7 @@ func (e *Engine) Order(ctx context.Context, f Forget) (store.Erasure, error) {
 	if f.Pattern != "" {
 		var err error
 		if re, err = regexp.Compile(f.Pattern); err != nil {
-			return order, fmt.Errorf("the pattern: %w", err)
+			return order, &store.Problem{Err: fmt.Errorf("the pattern: %w", err), Hint: "it is a regular expression; words are looked for with --full-text"}
 		}
 		order.Quotes = re.MatchString
 	}

@@ -44,13 +44,14 @@ var catalogue = map[string]entry{
 	"schema-foreign":     {Warning, "", "find out what put it there; lcm does not use it"},
 
 	// The record: never changed.
-	"record":   {Problem, "", fromBackup},
-	"body":     {Problem, "", fromBackup},
-	"chain":    {Problem, "", fromBackup},
-	"sequence": {Problem, "", fromBackup},
-	"missing":  {Problem, "a view or branch lets go of what is not there; the message itself is not brought back", fromBackup},
-	"erased":   {Problem, "", "something wrote to it after it was erased: repeat `lcm forget` for it, or restore a backup"},
-	"payload":  {Problem, "", "restore a backup; messages that refer to it are readable without it"},
+	"record":      {Problem, "", fromBackup},
+	"body":        {Problem, "", fromBackup},
+	"chain":       {Problem, "", fromBackup},
+	"sequence":    {Problem, "", fromBackup},
+	"missing":     {Problem, "a view or branch lets go of what is not there; the message itself is not brought back", fromBackup},
+	"erased":      {Problem, "", "something wrote to it after it was erased: repeat `lcm forget` for it, or restore a backup"},
+	"erased-mark": {Problem, "the mark is taken off: an erasure takes every message with it", ""},
+	"payload":     {Problem, "", "restore a backup; messages that refer to it are readable without it"},
 
 	// What is derived from it.
 	"head":             {Problem, "the end of the chain is taken from the last message, where the chain proves that none is missing", fromBackup},

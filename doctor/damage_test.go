@@ -224,6 +224,8 @@ var columns = []kind{
 }
 
 var graph = []kind{
+	{"a conversation marked as erased", with("UPDATE conversations SET erased_at = 1 WHERE id = 1"), is("erased-mark"), nil},
+	{"a wrong count of erased messages", with("UPDATE conversations SET erased = 5 WHERE id = 1"), is("totals"), nil},
 	{"a missing edge", with("DELETE FROM edges WHERE message = 5"), is("uncovered", "summary-text"), nil},
 	{"the last edge of a summary missing", with("DELETE FROM edges WHERE summary = 1 AND ord = 6"), is("uncovered", "summary-text"), nil},
 	{"an edge between summaries missing", with("DELETE FROM edges WHERE source = 2"), is("orphan", "summary-text"), nil},

@@ -159,7 +159,7 @@ func (m *merging) sort() error {
 	var all []candidate
 	err := m.query(`
 		SELECT o.id, o.key, o.segment, o.messages, h.id IS NOT NULL,
-		       h.head = o.head OR EXISTS (
+		       o.messages = 0 OR h.head = o.head OR EXISTS (
 		           SELECT 1 FROM messages x WHERE x.conversation = h.id AND x.seq = o.messages AND x.chain = o.head),
 		       o.archived_at IS NULL AND EXISTS (SELECT 1 FROM conversations a WHERE a.key = o.key AND a.archived_at IS NULL),
 		       h.erased_at IS NOT NULL

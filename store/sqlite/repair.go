@@ -75,9 +75,16 @@ func (c *conn) mendIndexes() error {
 	return c.Exec("REINDEX")
 }
 
-// mendErased counts anew what is left of conversations that were erased:
-// places, and nothing else.
+// mendErased takes the mark off conversations that were not erased, because an
+// erasure takes every message with it, and counts anew what is left of the
+// others: places, and nothing else.
 func (c *conn) mendErased() error {
+	err := c.exec(`
+		UPDATE conversations SET erased_at = NULL
+		WHERE erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM messages WHERE conversation = conversations.id AND flags & ?1 = 0)`, int64(store.FlagErased))
+	if err != nil {
+		return err
+	}
 	return c.exec(`
 		UPDATE conversations SET (messages, erased, tokens, bytes) = (
 				SELECT count(*), ifnull(sum(flags & ?1 <> 0), 0), ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = conversations.id),

@@ -60,12 +60,14 @@ func (db *DB) Put(ctx context.Context, space, key string, data []byte, version i
 // Delete implements [store.State]. The version stays behind in an expired
 // row, for the same reason as in Put.
 func (db *DB) Delete(ctx context.Context, space, key string, version int64) error {
-	return db.transact(ctx, func(c *conn) error {
-		if err := c.expect(space, key, version, db.opts.Clock()); err != nil {
-			return err
-		}
-		return c.exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, space, key)
-	})
+	return db.transact(ctx, func(c *conn) error { return c.delete(space, key, version, db.opts.Clock()) })
+}
+
+func (c *conn) delete(space, key string, version int64, now time.Time) error {
+	if err := c.expect(space, key, version, now); err != nil {
+		return err
+	}
+	return c.exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, space, key)
 }
 
 func (c *conn) expect(space, key string, version int64, now time.Time) error {

@@ -13,7 +13,7 @@ import (
 func (v *verifier) husk(s *sqlite3.Stmt, id store.MessageID, flags store.Flag) error {
 	copy(v.head[:], s.ColumnRawBlob(10))
 	if flags&store.FlagErased == 0 {
-		v.fault("erased", id, "its conversation was erased, but it is still there")
+		v.fault("erased-mark", v.conversationName(), "it is marked as erased, but its messages are there")
 		return nil
 	}
 	left := s.ColumnInt64(8) != 0 || s.ColumnInt64(5) != 0 || s.ColumnType(13) != sqlite3.NULL || s.ColumnType(12) != sqlite3.NULL ||
