@@ -35,8 +35,8 @@ func newMCP(a *app) *cobra.Command {
 		Short: "Serve the record to agents over MCP",
 		Long: `Serve the tools lcm_grep, lcm_describe, lcm_expand_query and expand, and
 everything stored as resources, over the Model Context Protocol. Agents start
-it themselves: ` + "`lcm setup`" + ` tells them how. It speaks on standard input and output and ends
-with its input; --http serves several clients at ` + mcpserver.Path + `.
+it themselves: ` + "`lcm setup`" + ` tells them how. It speaks on standard input and
+output and ends with its input; --http serves several clients at ` + mcpserver.Path + `.
 
 It needs no hooks: it catches up on the agents' transcripts when it starts, and on
 the current one before each answer. The current conversation is the one that the
@@ -44,7 +44,8 @@ agent names, else the newest of the project it works in.
 
 --http takes a port or an address. Only this machine can reach it unless another
 address is named, which needs a token (mcp.token or LCM_MCP_TOKEN; --token
-shows in the list of processes). Web pages are refused unless --allow-origin names theirs.`,
+shows in the list of processes). Web pages are refused unless --allow-origin
+names theirs.`,
 		Example: `lcm mcp
 lcm mcp --project-only
 lcm mcp --http 8765
