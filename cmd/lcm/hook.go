@@ -30,7 +30,8 @@ func newHook(a *app) *cobra.Command {
 		Short: "Answer an event of a host (for hosts)",
 		Long: `What hosts run on their events once ` + "`lcm setup`" + ` has told them to: it reads the
 event from standard input, stores what is new in the session's transcript, and
-gives a session that starts or was compacted the block that ` + "`lcm brief --block`" + ` prints.
+gives a session that starts or was compacted the block that
+` + "`lcm brief --block`" + ` prints.
 
 It always exits with 0 and prints nothing that a host does not expect; what goes
 wrong is kept for ` + "`lcm doctor`" + `. What takes longer goes on in the background.
