@@ -153,7 +153,7 @@ func machine(home string) hosts.Machine { return hosts.Machine{Home: home} }
 // says how long it took.
 func importAll(ctx context.Context, home, path string, r *Report, told func(string)) (seconds float64, err error) {
 	begun := time.Now()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(160 << 20)) // as `lcm import` does
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(112 << 20)) // as `lcm import` does
 	db, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return 0, err

@@ -45,7 +45,7 @@ type failureReport struct {
 // importMemory is what the collector of garbage aims to keep an import within.
 // What is in use is far less, but while much comes in at once as much again
 // would lie about.
-const importMemory = 160 << 20
+const importMemory = 112 << 20
 
 // importHosts catches up with the transcripts that a filter selects.
 func (a *app) importHosts(ctx context.Context, filter hosts.Filter) error {

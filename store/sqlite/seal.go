@@ -117,7 +117,7 @@ const (
 
 // backlogBytes ends what is held of a backlog at a time, however many cores
 // there are.
-const backlogBytes = 16 << 20
+const backlogBytes = 8 << 20
 
 // seal builds segments of the documents past the watermark, those of a long
 // backlog on all cores. more says that others may be due.
