@@ -5,6 +5,8 @@ GO       ?= go
 FUZZTIME ?= 30s
 # Part of the names of the fuzz targets to run; empty is all of them.
 FUZZ     ?=
+# How many of them run at a time.
+FUZZJOBS ?= 1
 TORTURE  ?= 10m
 SOAK     ?= 1h
 BENCHTIME ?= 1s
@@ -48,7 +50,7 @@ e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
 	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e
 
 fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
-	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" sh scripts/fuzz.sh
+	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" FUZZJOBS="$(FUZZJOBS)" sh scripts/fuzz.sh
 
 torture: ## Kill, fail and crowd the record for TORTURE (default 10m), then print the figures
 	LCM_TORTURE=$(TORTURE) $(GO) test -count=1 -v -timeout 0 -run '^TestTorture' ./internal/faulttest

@@ -38,7 +38,7 @@ type Installed struct {
 
 // Install makes a copy of the database file from the database at to: it is
 // copied, brought to the present schema and proved before anything at to is
-// touched. What it replaces is renamed, with its write-ahead log. While
+// touched. What it replaces is kept under another name. While
 // another process has the database open it is not replaced.
 func Install(ctx context.Context, from, to string, r Replacement) (Installed, error) {
 	var done Installed
@@ -197,7 +197,10 @@ func alone(path string) (release func(), err error) {
 	return func() { _ = c.Close() }, nil
 }
 
-// setAside renames a database out of the way and returns its new name.
+// setAside gives a database another name, which it returns. Where the file
+// system has links the old name stays until the new database takes it, so that
+// there is a database under it at every moment; a log that is left goes with
+// the database it belongs to.
 func setAside(path string, now time.Time) (string, error) {
 	stem := path + ".replaced-" + now.UTC().Format("20060102T150405Z")
 	kept := stem
@@ -213,7 +216,14 @@ func setAside(path string, now time.Time) (string, error) {
 			_ = os.Remove(path + suffix)
 			continue
 		}
-		if err := os.Rename(path+suffix, kept+suffix); err != nil {
+		err := errors.ErrUnsupported
+		if suffix == "" {
+			err = os.Link(path, kept)
+		}
+		if err != nil {
+			err = os.Rename(path+suffix, kept+suffix)
+		}
+		if err != nil {
 			return "", errors.Join(explain(path, err), putBack(moved, path))
 		}
 		moved = kept
@@ -228,8 +238,15 @@ func putBack(kept, path string) error {
 	}
 	var errs []error
 	for _, suffix := range fileSuffixes {
-		if there(kept + suffix) {
-			errs = append(errs, os.Rename(kept+suffix, path+suffix))
+		if !there(kept + suffix) {
+			continue
+		}
+		errs = append(errs, os.Rename(kept+suffix, path+suffix))
+		// Renaming one name of a file to another of its names does nothing.
+		if was, err := os.Lstat(kept + suffix); err == nil {
+			if is, err := os.Lstat(path + suffix); err == nil && os.SameFile(was, is) {
+				errs = append(errs, os.Remove(kept+suffix))
+			}
 		}
 	}
 	return errors.Join(errs...)
