@@ -6,8 +6,10 @@ import "sync"
 // ids are never used again, so a cached section is right for ever.
 type sectionKey struct{ segment, n int64 }
 
-// cacheBytes is how much of the index is kept in memory.
-const cacheBytes = 32 << 20
+// cacheBytes is how much of the index is kept in memory. It is little, since a
+// process that lives long has filled it before the record has grown large: what
+// is read past it comes from the operating system's cache.
+const cacheBytes = 8 << 20
 
 // sectionCache keeps recently read sections: two generations, the older of
 // which is dropped when the newer is full. It is coarser than a list by age

@@ -35,7 +35,10 @@ type Options struct {
 	Relaxed bool
 	// ReadOnly opens an existing database without ever writing to it.
 	ReadOnly bool
-	// CacheKiB is the page cache of each connection in KiB (16,384).
+	// CacheKiB is the page cache of the connection that writes in KiB
+	// (16,384). Those that read have an eighth of it each: SQLite empties a
+	// cache whenever another connection has written, and the operating system
+	// has the pages too.
 	CacheKiB int
 	// DeferIndex leaves the search index to [DB.Reindex], for a bulk import
 	// that calls it at its end. Searches are complete all the same.
@@ -282,7 +285,9 @@ func (db *DB) reader(ctx context.Context) (*conn, error) {
 		return c, nil
 	}
 	db.mu.Unlock()
-	c, err := openConn(ctx, db.path, db.opts)
+	o := db.opts
+	o.CacheKiB /= 8
+	c, err := openConn(ctx, db.path, o)
 	if err != nil {
 		return nil, err
 	}
