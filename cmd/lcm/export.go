@@ -40,7 +40,7 @@ type exportReport struct {
 func newExport(a *app) *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use:   "export",
+		Use:   "export [FILE]",
 		Short: "Write an archive that outlives the database, or the original records",
 		Long: `Write everything, or chosen conversations, as an archive: JSON lines and the
 payloads as files, in a tar file compressed with zstd. It holds messages,
@@ -51,22 +51,28 @@ with it.
 
 --raw writes the original records of a conversation instead, byte for byte, one
 a line in the order of their arrival, also those that are not in the view. With
---all, -o names a directory that gets a file for each conversation.`,
-		Example: `lcm export -o lcm.tar.zst
-lcm export -c 3,7 -o two.tar.zst
+--all, FILE is a directory that gets a file for each conversation.`,
+		Example: `lcm export lcm.tar.zst
+lcm export -c 3,7 two.tar.zst
 lcm export --raw -c 3 > session.jsonl
-lcm export --raw --all -o sessions/`,
-		Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+lcm export --raw --all sessions/`,
+		Args: usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && f.output != "" {
+				return wrongUsage(cmd, errors.New("the file is named twice: once is enough"))
+			}
+			if len(args) > 0 {
+				f.output = args[0]
+			}
 			switch {
 			case f.all && len(f.conversations) > 0:
 				return wrongUsage(cmd, errors.New("--all and --conversation exclude each other"))
 			case f.raw && f.all && f.output == "":
-				return wrongUsage(cmd, errors.New("--raw --all writes a file for each conversation: name a directory with -o"))
+				return wrongUsage(cmd, errors.New("--raw --all writes a file for each conversation: name a directory"))
 			case f.raw && !f.all && len(f.conversations) > 1:
 				return wrongUsage(cmd, errors.New("--raw writes one conversation, or with --all every one"))
 			case !f.raw && f.output == "" && a.terminal:
-				return wrongUsage(cmd, errors.New("an archive is not for a terminal: name a file with -o, or pipe it"))
+				return wrongUsage(cmd, errors.New("an archive is not for a terminal: name a file, or pipe it"))
 			}
 			ar, err := a.open(cmd.Context(), toRead)
 			if err != nil {
@@ -79,7 +85,7 @@ lcm export --raw --all -o sessions/`,
 			return a.exportArchive(cmd.Context(), ar, f)
 		},
 	}
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write (default: standard output)")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "the same as FILE (default: standard output)")
 	c.Flags().Int64SliceVarP(&f.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
 	c.Flags().BoolVarP(&f.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
 	c.Flags().BoolVar(&f.raw, "raw", false, "the original records instead of an archive")
