@@ -320,7 +320,7 @@ var files = []kind{
 	{"a missing derived column", with("ALTER TABLE conversations DROP COLUMN view_tokens"), is("schema-column"), nil},
 	{"a missing column", with("ALTER TABLE summaries DROP COLUMN model"), is("schema-column-lost"), is("schema-column-lost")},
 	{"a missing derived table", with("DROP TABLE view"), is("schema-table"), nil},
-	{"a missing table", with("DROP TABLE branch_items"), is("schema-table-lost"), is("schema-table-lost")},
+	{"a missing table", with("DROP TABLE conversations"), is("schema-table-lost"), is("schema-table-lost")},
 	{"a trigger of somebody", with("CREATE TRIGGER spy AFTER INSERT ON messages BEGIN SELECT 1; END"), is("schema-foreign"), is("schema-foreign")},
 	{"an index that has lost its rows", func(t *testing.T, path string) {
 		// For a moment the index is another one.

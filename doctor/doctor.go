@@ -110,7 +110,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 			if ctx.Err() != nil {
 				return r, ctx.Err()
 			}
-			r.add([]store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + message(err)}})
+			r.add(p.unopened(ctx, err))
 		}
 	}
 	if db != nil {
@@ -127,6 +127,18 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	r.sort()
 	return r, nil
 }
+
+// unopened finds what keeps a database from being opened: tables that are
+// missing, or whatever the error says.
+func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
+	if missing, err := sqlite.CheckSchema(ctx, p.Path); err == nil && len(missing) > 0 {
+		return missing
+	}
+	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + message(cause)}}
+}
+
+// maimed are the codes of a database that something is missing from.
+var maimed = []string{"schema-table", "schema-table-bare", "schema-table-lost", "schema-column", "schema-column-lost"}
 
 // rotten are the codes of a file whose pages are damaged. SQLite could make it
 // worse by writing to it.

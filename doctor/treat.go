@@ -60,9 +60,13 @@ func Treat(ctx context.Context, p Patient) (Report, error) {
 	return after, nil
 }
 
-// keep makes a backup of the database, of whatever can be read of it. One that
-// cannot be opened is copied byte by byte.
+// keep makes a backup of the database, of whatever can be read of it. One of
+// which something is missing is copied without a proof, one that cannot be
+// opened byte by byte.
 func (p Patient) keep(ctx context.Context, r Report, to string) error {
+	if r.has(maimed...) && !r.has(rotten...) {
+		return sqlite.CopyUnproved(ctx, p.Path, to)
+	}
 	if r.Opened {
 		db, err := p.open(ctx)
 		if err != nil {
@@ -115,6 +119,9 @@ func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	}
 	if r.has(rotten...) {
 		return failures
+	}
+	if r.has(maimed...) {
+		fail("the schema", sqlite.MendSchema(ctx, p.Path))
 	}
 	db, err := sqlite.Open(ctx, p.Path, p.Options)
 	if err != nil {

@@ -93,11 +93,7 @@ func (k *checkup) pages(context.Context) error {
 // conversations proves every conversation, and checks what Verify leaves: what
 // is derived for convenience and not part of the proof.
 func (k *checkup) conversations(ctx context.Context) error {
-	var ids []store.ConversationID
-	err := k.query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {
-		ids = append(ids, store.ConversationID(s.ColumnInt64(0)))
-		return nil
-	})
+	ids, err := k.conversationIDs()
 	if err != nil {
 		return err
 	}
@@ -116,6 +112,17 @@ func (k *checkup) conversations(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// conversationIDs lists every conversation, also those that are shown to
+// nobody any more.
+func (c *conn) conversationIDs() ([]store.ConversationID, error) {
+	var ids []store.ConversationID
+	err := c.query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {
+		ids = append(ids, store.ConversationID(s.ColumnInt64(0)))
+		return nil
+	})
+	return ids, err
 }
 
 // derived checks what a conversation keeps that follows from other rows.
@@ -137,6 +144,9 @@ func (k *checkup) derived(id store.ConversationID) error {
 			k.fault("times", node, "it says that its last message was said at %s, which is not so", r.UpdatedAt)
 		}
 		if err := k.summaryNumbers(id); err != nil {
+			return err
+		}
+		if err := k.misplaced(id); err != nil {
 			return err
 		}
 		return k.viewNumbers(id)
@@ -228,6 +238,20 @@ func differences(have, want store.Summary) []string {
 		}
 	}
 	return wrong
+}
+
+// misplaced finds items of kept branches that are noted with another place than
+// they have. (Of sources only the order counts, which Verify proves: databases
+// from earlier versions number them.)
+func (k *checkup) misplaced(id store.ConversationID) error {
+	return k.query(`
+		SELECT x.branch, x.pos, ifnull(m.seq + c.base, s.pos) AS place FROM branches b JOIN branch_items x ON x.branch = b.id
+		LEFT JOIN messages m ON m.id = x.message LEFT JOIN conversations c ON c.id = m.conversation LEFT JOIN summaries s ON s.num = x.summary
+		WHERE b.conversation = ? AND x.pos <> place ORDER BY x.branch, x.pos`, func(s *sqlite3.Stmt) error {
+		k.fault("branch-order", fmt.Sprintf("branch %d of conversation %d", s.ColumnInt64(0), id),
+			"one of its items is noted at %d, where it stood is %d", s.ColumnInt64(1), s.ColumnInt64(2))
+		return nil
+	}, int64(id))
 }
 
 // methodBare is the method that package compact gives to a summary of last

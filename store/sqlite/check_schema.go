@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ncruces/go-sqlite3"
@@ -110,13 +109,18 @@ func (k *checkup) schema() (whole bool, err error) {
 		switch {
 		case !found && want[name].kind == "table":
 			whole = false
-			k.fault(schemaCode("table", derivedTables[name]), "table "+name, "the table is missing")
+			code, detail := tableFault(name)
+			k.fault(code, "table "+name, "%s", detail)
 		case !found:
 			k.fault("schema-index", want[name].kind+" "+name, "the %s of the table %s is missing", want[name].kind, want[name].table)
 		default:
 			for _, col := range missingColumns(o, want[name]) {
 				whole = false
-				k.fault(schemaCode("column", readdable(name, col)), "table "+name, "its column %s is missing", col.name)
+				code := "schema-column-lost"
+				if readdable(name, col) {
+					code = "schema-column"
+				}
+				k.fault(code, "table "+name, "its column %s is missing", col.name)
 			}
 		}
 	}
@@ -126,13 +130,6 @@ func (k *checkup) schema() (whole bool, err error) {
 		}
 	}
 	return whole, nil
-}
-
-func schemaCode(what string, derivable bool) string {
-	if derivable {
-		return "schema-" + what
-	}
-	return "schema-" + what + "-lost"
 }
 
 // derivedTables hold nothing that does not follow from other tables.
@@ -159,42 +156,6 @@ var derivedColumns = map[string][]string{
 // anything being lost.
 func readdable(table string, col column) bool {
 	return slices.Contains(derivedColumns[table], col.name) && (!col.notNull || col.value != "")
-}
-
-// mendSchema adds what is missing of the schema and follows from the rest.
-func (c *conn) mendSchema() error {
-	v, err := c.version()
-	if err != nil {
-		return err
-	}
-	want, err := schemaAt(v)
-	if err != nil {
-		return err
-	}
-	have, err := c.objects()
-	if err != nil {
-		return err
-	}
-	// Tables come before the indexes on them.
-	names := slices.SortedFunc(maps.Keys(want), func(a, b string) int {
-		return strings.Compare(order(want[a])+a, order(want[b])+b)
-	})
-	for _, name := range names {
-		o, found := have[name]
-		switch {
-		case !found && want[name].kind != "table" && have[want[name].table].kind == "" && !derivedTables[want[name].table]:
-			// Its table is lost, which is told; an index of nothing helps nobody.
-		case !found && (want[name].kind != "table" || derivedTables[name]):
-			if err := c.Exec(want[name].sql); err != nil {
-				return fmt.Errorf("make the %s %s anew: %w", want[name].kind, name, err)
-			}
-		case found:
-			if err := c.addColumns(name, missingColumns(o, want[name])); err != nil {
-				return err
-			}
-		}
-	}
-	return c.exec(`INSERT INTO lanes VALUES (1, 0), (2, 0) ON CONFLICT DO NOTHING`)
 }
 
 func order(o object) string {

@@ -1,11 +1,9 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -43,17 +41,16 @@ func (db *DB) Repair(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	list, err := db.Conversations(ctx, store.ConversationQuery{})
+	var ids []store.ConversationID
+	err := db.withReader(ctx, func(c *conn) (err error) { ids, err = c.conversationIDs(); return err })
 	errs = append(errs, err)
-	// A fork is mended after what it was forked from.
-	slices.SortFunc(list, func(a, b store.Conversation) int { return cmp.Compare(a.ID, b.ID) })
-	for _, c := range list {
-		err := db.transact(ctx, func(tx *conn) error { return tx.mendConversation(c.ID) })
+	for _, id := range ids { // a fork after what it was forked from
+		err := db.transact(ctx, func(tx *conn) error { return tx.mendConversation(id) })
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("mend conversation %d: %w", c.ID, err))
+			errs = append(errs, fmt.Errorf("mend conversation %d: %w", id, err))
 		}
 	}
 	for _, l := range []*lane{db.messages, db.summaries} {

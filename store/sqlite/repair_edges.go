@@ -120,8 +120,9 @@ func (m *mender) mendEdges(n node) error {
 }
 
 // sourcesOf reads the sources of a summary and leaves out what cannot be one:
-// a node twice, or a summary that was made later or is gone. clean says that nothing was
-// left out and each has its place.
+// a node twice, a summary that was made later or is gone, what belongs to
+// another conversation. clean says that nothing was left out and each has its
+// place.
 func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 	clean = true
 	seen := map[edge]bool{}
@@ -139,20 +140,32 @@ func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	for i := range have {
-		pos, err := m.place(have[i].edge)
+	var kept []source
+	for _, s := range have {
+		pos, err := m.place(s.edge)
 		if errors.Is(err, store.ErrNotFound) {
+			kept = append(kept, s)
 			continue // gone for good; the place that the edge tells is all there is
 		}
 		if err != nil {
 			return nil, false, err
 		}
-		clean = clean && pos == have[i].pos
-		have[i].pos = pos
+		belongs, err := m.belongs(s.edge)
+		if err != nil {
+			return nil, false, err
+		}
+		clean = clean && belongs && pos == s.pos
+		if belongs {
+			kept = append(kept, source{s.edge, pos})
+		}
 	}
-	slices.SortFunc(have, func(a, b source) int { return cmp.Compare(a.pos, b.pos) })
-	return have, clean, nil
+	slices.SortFunc(kept, byPlace)
+	return kept, clean, nil
 }
+
+// byPlace orders sources as they stood. Of two with one place, the summary
+// that was made last comes first: it may cover the others.
+func byPlace(a, b source) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(b.num, a.num)) }
 
 // completions are the runs that a summary may have been made from: what it
 // has, with the loose nodes that stand between, and those with more and more
@@ -179,7 +192,26 @@ func (m *mender) completions(n node, have []source) [][]source {
 	}
 	tries = append(tries, run)
 	for _, t := range tries {
-		slices.SortFunc(t, func(a, b source) int { return cmp.Compare(a.pos, b.pos) })
+		slices.SortFunc(t, byPlace)
+	}
+	return append(tries, runs(n, have)...)
+}
+
+// maxRuns is up to how many sources every run of them is tried.
+const maxRuns = 64
+
+// runs are the runs among the sources of a summary, where others were added to
+// them: those that begin where it stands, and of a few sources all, if there is
+// an id to prove them.
+func runs(n node, have []source) [][]source {
+	var tries [][]source
+	for from := range have {
+		if have[from].pos != n.Pos && (n.Revision > 0 || len(have) > maxRuns) {
+			continue
+		}
+		for to := from + 1; to <= len(have); to++ {
+			tries = append(tries, have[from:to])
+		}
 	}
 	return tries
 }
@@ -212,8 +244,9 @@ func (m *mender) setEdges(n node, from []source) error {
 	if err := m.exec(`DELETE FROM edges WHERE summary = ?`, n.num); err != nil {
 		return err
 	}
+	m.moved = true
 	for _, s := range from {
-		err := m.exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?)`, n.num, s.pos, null(int64(s.Message)), null(s.num))
+		err := m.exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, n.num, s.pos, null(int64(s.Message)), null(s.num))
 		if err != nil {
 			return err
 		}
@@ -233,9 +266,10 @@ func (m *mender) mendNumbers(n node) error {
 		return err
 	}
 	m.derived[n.num] = want
-	if n.Depth == want.Depth && n.Messages == want.Messages && !n.unread && len(differences(n.Summary, want)) == 0 {
+	if n.Depth == want.Depth && n.Messages == want.Messages && !n.unread && len(differences(n.Summary, want)) == 0 && !m.rewritten[n.num] {
 		return nil
 	}
+	m.rewritten[n.num] = true
 	files, err := filesOf(want.Files)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
@@ -80,68 +79,20 @@ func (m *mender) branchAt(pos, stored int64) (branch int64, err error) {
 	return branch, err
 }
 
-// placeInherited puts back the messages that a fork started with, as long as
-// the original still leads to them: the digest that was taken then proves it.
-func (m *mender) placeInherited() error {
-	if m.inherited == nil {
-		return nil
-	}
-	pos, err := m.position(m.ForkedAt)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	items, err := m.items(m.ForkedFrom, 0, pos)
-	if err != nil {
-		return nil // the original cannot be read: it is mended for itself
-	}
-	if items, err = m.unfoldTo(items, m.ForkedAt, pos); err != nil {
-		return nil // the original has left that branch
-	}
-	items, _ = split(items, pos)
-	h := sha256.New()
-	var messages []edge
-	for _, it := range items {
-		err := m.descend(edge{Node: it.Node, num: it.num}, nil, func(e edge) error {
-			if e.num == 0 {
-				messages = append(messages, e)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for _, e := range messages {
-		_, err := m.one(`SELECT sha256 FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error { h.Write(s.ColumnRawBlob(0)); return nil }, int64(e.Message))
-		if err != nil {
-			return err
-		}
-	}
-	if !bytes.Equal(h.Sum(nil), m.inherited) {
-		return nil
-	}
-	for _, e := range messages {
-		if m.claimed[e] {
-			continue
-		}
-		pos, err := m.position(e.Message)
-		if err != nil {
-			return err
-		}
-		m.claimed[e], m.changed = true, true
-		m.places = append(m.places, placement{edge: e, pos: pos})
-	}
-	return nil
-}
-
 // mendRetired marks the summaries that nothing leads to any more, and only
-// those.
+// those. One that has lost its sources as well leads nowhere and can be proved by
+// nothing: it goes, and what it was made from has its place without it.
 func (m *mender) mendRetired() error {
 	for _, n := range m.nodes {
 		retired := !m.claimed[edge{num: n.num, Node: store.Node{Summary: n.ID}}]
+		if sources, err := m.edges(n.num); err != nil {
+			return err
+		} else if retired && len(sources) == 0 {
+			if err := m.drop(n.num); err != nil {
+				return err
+			}
+			continue
+		}
 		if retired == n.Retired {
 			continue
 		}
@@ -150,6 +101,11 @@ func (m *mender) mendRetired() error {
 		}
 	}
 	return nil
+}
+
+// drop removes a summary.
+func (m *mender) drop(num int64) error {
+	return errors.Join(m.exec(`DELETE FROM revisions WHERE summary = ?`, num), m.exec(`DELETE FROM summaries WHERE num = ?`, num))
 }
 
 // writePlaces writes the view and the branches, if they are not so already.

@@ -20,6 +20,11 @@ type mender struct {
 	derived map[int64]store.Summary // what follows for summaries from their sources
 	holders map[edge]int            // how many summaries, view items and branches lead to a node directly
 	loose   []source                // nodes that nothing leads to, by place
+	hollow  map[int64]bool          // summaries without sources
+	heirs   heritage                // what a fork may lead to of others
+
+	moved     bool           // edges have changed in this round
+	rewritten map[int64]bool // summaries whose numbers have changed
 
 	places  []placement
 	claimed map[edge]bool
@@ -66,13 +71,11 @@ func (c *conn) mendConversation(id store.ConversationID) error {
 	if err := m.survey(); err != nil {
 		return err
 	}
-	for _, n := range m.nodes {
-		if err := m.mendEdges(n); err != nil {
-			return err
-		}
-		if err := m.mendNumbers(n); err != nil {
-			return err
-		}
+	if err := m.findHeritage(); err != nil {
+		return err
+	}
+	if err := m.mendGraph(); err != nil {
+		return err
 	}
 	if err := m.mendView(); err != nil {
 		return err
@@ -80,9 +83,34 @@ func (c *conn) mendConversation(id store.ConversationID) error {
 	return m.mendTotals()
 }
 
+// maxRounds bounds how often the graph is gone through: what one summary held
+// in error is loose, and may be found by those before it, in the next round.
+const maxRounds = 4
+
+// mendGraph mends the edges and the numbers of all summaries, sources first.
+func (m *mender) mendGraph() error {
+	m.rewritten = map[int64]bool{}
+	found := m.nodes // as they were found: what is derived may have been derived in error
+	for range maxRounds {
+		m.moved = false
+		for _, n := range found {
+			if err := m.mendEdges(n); err != nil {
+				return err
+			}
+			if err := m.mendNumbers(n); err != nil {
+				return err
+			}
+		}
+		if !m.moved {
+			break
+		}
+	}
+	return m.survey()
+}
+
 // survey reads what there is, and what leads to it.
 func (m *mender) survey() error {
-	m.own, m.holders, m.loose = map[store.MessageID]message{}, map[edge]int{}, nil
+	m.own, m.holders, m.loose, m.hollow = map[store.MessageID]message{}, map[edge]int{}, nil, map[int64]bool{}
 	err := m.query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
 		m.own[store.MessageID(s.ColumnInt64(0))] = message{
 			pos: m.base + s.ColumnInt64(1), hidden: store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) != 0, stored: s.ColumnInt64(3),
@@ -114,8 +142,12 @@ func (m *mender) survey() error {
 			return err
 		}
 	}
+	err = m.query(`SELECT num FROM summaries WHERE conversation = ? AND NOT EXISTS (SELECT 1 FROM edges WHERE summary = num)`, func(s *sqlite3.Stmt) error {
+		m.hollow[s.ColumnInt64(0)] = true
+		return nil
+	}, int64(m.ID))
 	m.findLoose()
-	return nil
+	return err
 }
 
 func (m *mender) findLoose() {
@@ -125,7 +157,7 @@ func (m *mender) findLoose() {
 		}
 	}
 	for _, n := range m.nodes {
-		if e := (edge{num: n.num, Node: store.Node{Summary: n.ID}}); !n.Retired && m.holders[e] == 0 {
+		if e := (edge{num: n.num, Node: store.Node{Summary: n.ID}}); !n.Retired && m.holders[e] == 0 && !m.hollow[n.num] {
 			m.loose = append(m.loose, source{edge: e, pos: n.Pos})
 		}
 	}
@@ -203,12 +235,10 @@ func (m *mender) claim(e edge) (bool, error) {
 	below := map[edge]bool{}
 	ok := true
 	err := m.descend(e, nil, func(n edge) error {
-		own, isOwn := m.own[n.Message]
-		if m.claimed[n] || below[n] || own.hidden || n.num == 0 && !isOwn && m.inherited == nil {
-			ok = false
-		}
+		belongs, err := m.belongs(n)
+		ok = ok && belongs && !m.claimed[n] && !below[n] && !m.own[n.Message].hidden
 		below[n] = true
-		return nil
+		return err
 	})
 	if err != nil || !ok {
 		return false, err
