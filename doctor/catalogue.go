@@ -86,7 +86,7 @@ var catalogue = map[string]entry{
 	// What processes leave behind.
 	"erasure-unfinished": {Problem, "it is completed: summaries and the search index are made anew, free space and the log are overwritten", "end the processes that use the database, make room for a copy of it, then run `lcm forget --finish`"},
 	"lease-stuck":        {Problem, "it is given back", ""},
-	"lease-expired":      {Note, "it is given back", ""},
+	"lease-expired":      {Note, "", "there is nothing to do: the next process that needs it takes it over"},
 	"maintenance-stuck":  {Warning, "what is remembered of the failures is forgotten, and it is tried again", ""},
 }
 

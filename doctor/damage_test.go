@@ -331,7 +331,7 @@ var files = []kind{
 }
 
 var leftovers = []kind{
-	{"an expired lease", with("INSERT INTO state VALUES ('lease', 'compact/1', 1, 1000, x'41')"), is("lease-expired"), nil},
+	{"an expired lease", with(fmt.Sprintf("INSERT INTO state VALUES ('lease', 'compact/1', 1, %d, x'41')", now.Add(-time.Hour).UnixMilli())), is("lease-expired"), is("lease-expired")},
 	{"a lease without end", with("INSERT INTO state VALUES ('lease', 'compact/1', 1, NULL, x'41')"), is("lease-stuck"), nil},
 	{"stuck maintenance", with(`INSERT INTO state VALUES ('compact', '1', 1, NULL, '{"conversation":1,"attempts":9,"reason":"failing"}')`), is("maintenance-stuck"), nil},
 }
@@ -454,5 +454,22 @@ func readable(t *testing.T, path string) {
 	}
 	if n != list[0].Messages && n != 5 { // one kind takes a message of it
 		t.Errorf("%d messages of the other conversation can be read, of %d", n, list[0].Messages)
+	}
+}
+
+// What a process that was killed leaves behind is nothing to treat: there is
+// no backup for it, and after a day it is not even told.
+func TestAfterKill(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	if err := build(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	with(fmt.Sprintf("INSERT INTO state VALUES ('lease', 'compact/1', 1, %d, x'41'), ('lease', 'compact/2', 1, 1000, x'41')", now.Add(-time.Hour).UnixMilli()))(t, path)
+	treated, err := doctor.Treat(t.Context(), doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(treated.Findings) != 1 || treated.Findings[0].Severity != doctor.Note || !treated.Healthy() || treated.Backup != "" {
+		t.Errorf("%+v", treated)
 	}
 }

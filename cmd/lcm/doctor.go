@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -188,7 +189,7 @@ func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
 	if r.Reclaimed > 0 {
 		a.printf("%s reclaimed\n", size(r.Reclaimed))
 	}
-	if len(r.Findings) == 0 {
+	if !slices.ContainsFunc(r.Findings, func(x doctor.Finding) bool { return x.Severity != doctor.Note }) {
 		a.printf("%s: nothing is wrong\n", a.paint(green, "healthy"))
 	}
 }

@@ -223,8 +223,8 @@ func (k *checkup) state(context.Context) error {
 		switch {
 		case expires.IsZero() || expires.After(now.Add(maxLease)):
 			k.fault("lease-stuck", "lease "+key, "it is held for longer than any work takes, until %s", until(expires))
-		case !expires.After(now):
-			k.fault("lease-expired", "lease "+key, "its holder ended without giving it back, it ran out at %s", expires.Format(time.RFC3339))
+		case !expires.After(now) && expires.After(now.Add(-maxLease)): // one from earlier is no news
+			k.fault("lease-expired", "lease "+key, "a process ended in the middle of its work; its lease ran out at %s", expires.Format(time.RFC3339))
 		}
 		return nil
 	}, leaseSpace)
