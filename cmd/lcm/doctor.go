@@ -13,7 +13,6 @@ import (
 
 	"github.com/lossless-context/lcm/config"
 	"github.com/lossless-context/lcm/doctor"
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
@@ -63,7 +62,10 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 	if cfgErr != nil {
 		return cfgErr // what the settings name cannot be told without them
 	}
-	p := a.patient(cfg)
+	p, err := a.patient(cfg)
+	if err != nil {
+		return err
+	}
 	if _, err := os.Stat(p.Path); errors.Is(err, fs.ErrNotExist) && a.database != "" {
 		if _, err := os.Stat(p.Path + "-wal"); err != nil {
 			return failed(exitNotFound, "--db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s", p.Path)
@@ -93,13 +95,16 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 }
 
 // patient is the database with what surrounds it.
-func (a *app) patient(cfg *config.Config) doctor.Patient {
+func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
+	// Views are held to a budget by the engine's counter, so what is written
+	// anew is counted by it as well.
+	counter, err := newCounter(cfg)
 	return doctor.Patient{
 		Path:    cfg.Storage.DatabasePath,
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
-		Counter: llms.Estimate,
+		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return a.surroundings(ctx, cfg, db) },
-	}
+	}, err
 }
 
 func (a *app) vacuum(ctx context.Context, cfg *config.Config) (int64, error) {

@@ -119,18 +119,23 @@ func (h hintless) Error() string { message, _ := split(h.error); return message 
 func (h hintless) Unwrap() error { return h.error }
 
 func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more ...lcm.Option) (*archive, error) {
-	counter := llms.Estimate
-	if cfg.Context.Tokenizer != "estimate" {
-		var err error
-		if counter, err = tiktoken.New(cfg.Context.Tokenizer); err != nil {
-			return nil, err
-		}
+	counter, err := newCounter(cfg)
+	if err != nil {
+		return nil, err
 	}
 	engine, err := newEngine(cfg, db, counter, log, more...)
 	if err != nil {
 		return nil, err
 	}
 	return &archive{cfg: cfg, db: db, engine: engine, counter: counter}, nil
+}
+
+// newCounter returns what counts tokens, as the settings want it.
+func newCounter(cfg *config.Config) (llms.Counter, error) {
+	if cfg.Context.Tokenizer == "estimate" {
+		return llms.Estimate, nil
+	}
+	return tiktoken.New(cfg.Context.Tokenizer)
 }
 
 // newEngine returns an engine on a store, as the settings want it.
