@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -30,6 +33,7 @@ type messageReport struct {
 	Format   llms.Format `json:"format"`
 	Encoding string      `json:"encoding"` // of Record: utf-8 or base64
 	Record   string      `json:"record"`
+	Masked   bool        `json:"masked,omitempty"` // Record is without the secrets that arrived
 }
 
 type showFlags struct {
@@ -54,7 +58,10 @@ back.
 --raw writes the records exactly as they arrived: one message's bytes with --id
 and nothing else, else one record a line. --json prints a JSON object a line;
 a record that is not UTF-8 is in base64, and "encoding" says so. Into a file or
-a pipe both write the whole conversation unless --limit says otherwise.`,
+a pipe both write the whole conversation unless --limit says otherwise.
+
+Secrets that only the record was to keep (LCM_REDACT=search) are shown by --raw
+alone; --json says "masked" where it left some out.`,
 		Example: `lcm show
 lcm show --newest --limit 5
 lcm show 3 --from 51 --limit 50
@@ -157,14 +164,11 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 		_, err = a.out.Write(append(record, '\n'))
 		return err
 	}
-	body := m.Body
+	said := m.Body.Render()
 	if f.full {
-		record, err := ar.db.Record(ctx, m.ID)
-		if err != nil {
+		var err error
+		if said, err = recall.Original(ctx, ar.db, m); err != nil {
 			return err
-		}
-		if body, err = llms.Decode(m.Format, m.Body.Role, record); err != nil {
-			return fmt.Errorf("%s: %w", m.ID, err)
 		}
 	}
 	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.UTC().Format("2006-01-02 15:04:05"),
@@ -172,7 +176,7 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 	if flags := flagNames(m.Flags); len(flags) > 0 {
 		head += " · " + strings.Join(flags, ", ")
 	}
-	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), a.shown(body.Render()))
+	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), a.shown(said))
 	return nil
 }
 
@@ -185,9 +189,30 @@ func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error 
 		ID: m.ID.String(), Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Time: m.Body.Time, Stored: m.Stored, Flags: flagNames(m.Flags),
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
 	}
+	said, err := recall.Original(ctx, ar.db, m)
+	if err != nil {
+		return err
+	}
+	record, r.Masked = maskedLike(record, said)
 	r.Record, r.Encoding = encoded(record)
 	return a.encoder().Encode(r)
 }
+
+// maskedLike takes the secrets out of a record where what is shown of it is
+// without them.
+func maskedLike(record []byte, said string) ([]byte, bool) {
+	if strings.Count(said, redactedMark) <= bytes.Count(record, []byte(redactedMark)) {
+		return record, false
+	}
+	clean, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
+	if bytes.Count(clean, []byte(redactedMark)) < strings.Count(said, redactedMark) {
+		clean = []byte(said) // the record says it in a way that is not found in it
+	}
+	return clean, true
+}
+
+// redactedMark begins what stands in the place of a secret.
+const redactedMark = "[redacted: "
 
 // showID prints one message, summary or payload.
 func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
