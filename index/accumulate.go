@@ -114,8 +114,8 @@ func (s *sums) order(ranges []passageRange) {
 	}
 }
 
-// accumulate adds the postings of the chosen terms in one share.
-func (p *phase) accumulate(n int, chosen []int, s *sums) error {
+// accumulate adds the postings of the chosen terms in some passages of a share.
+func (p *phase) accumulate(n int, chosen []int, live []passageRange, s *sums) error {
 	sh := p.shares[n]
 	norms := p.norms()
 	lengths := lengthColumn{r: sh.r}
@@ -129,23 +129,21 @@ func (p *phase) accumulate(n int, chosen []int, s *sums) error {
 		}
 		bit := uint64(1) << i
 		for _, e := range p.lists[i].entries[n] {
-			for _, within := range sh.ranges {
-				var err error
-				if scratch, err = sh.r.postingsIn(scratch[:0], e, within); err != nil {
+			var err error
+			if scratch, err = sh.r.postingsAmong(scratch[:0], e, live); err != nil {
+				return err
+			}
+			for _, post := range scratch {
+				length, err := lengths.at(post.passage)
+				if err != nil {
 					return err
 				}
-				for _, post := range scratch {
-					length, err := lengths.at(post.passage)
-					if err != nil {
-						return err
-					}
-					if s.mask[post.passage] == 0 {
-						s.touched = append(s.touched, post.passage)
-					}
-					s.mask[post.passage] |= bit
-					tf := float32(post.count)
-					s.score[post.passage] += weight * tf / (tf + norms[length])
+				if s.mask[post.passage] == 0 {
+					s.touched = append(s.touched, post.passage)
 				}
+				s.mask[post.passage] |= bit
+				tf := float32(post.count)
+				s.score[post.passage] += weight * tf / (tf + norms[length])
 			}
 		}
 	}

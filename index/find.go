@@ -25,6 +25,7 @@ type Request struct {
 	Limit   int      // hits returned; zero: all that were ranked
 	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
 	Now     int64    // milliseconds, for ByHybrid; zero: the newest hit
+	Readers int      // goroutines that may call fetch at once; zero: one
 	Weights *Weights // nil: DefaultWeights
 	// Group, when set, names the group of each document (a summary's sources,
 	// a thread), which then takes the place of sessions in the ranking. Zero
@@ -58,7 +59,7 @@ type Result struct {
 
 // Search answers a full-text query over the segments.
 func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, error) {
-	p := &phase{ctx: ctx, limits: defaultLimits, query: req.Query, filter: req.Filter}
+	p := &phase{ctx: ctx, limits: defaultLimits, query: req.Query, filter: req.Filter, readers: max(1, req.Readers)}
 	if ix.limits != nil {
 		p.limits = *ix.limits
 	}
@@ -145,9 +146,15 @@ func (p *phase) best(req Request, fetch Fetch, res *Result) ([]Candidate, error)
 // offer finds the matches of one share among its documents up to end, and
 // returns how many passages that took.
 func (p *phase) offer(n int, chosen []int, end uint32, into *best) (touched int, err error) {
+	live := p.shares[n].ranges
+	if !p.newest { // which goes by how many passages were touched
+		if live, err = p.narrow(n, chosen); err != nil || len(live) == 0 {
+			return 0, err
+		}
+	}
 	s := newSums(p.shares[n].r.seg.passages)
 	defer s.release()
-	if err := p.accumulate(n, chosen, s); err != nil {
+	if err := p.accumulate(n, chosen, live, s); err != nil {
 		return 0, err
 	}
 	touched = len(s.touched)
@@ -167,33 +174,6 @@ func (p *phase) allCommon(chosen []int) bool {
 		}
 	}
 	return slices.ContainsFunc(chosen, func(i int) bool { return p.lists[i].df > 0 })
-}
-
-// scoredDoc is a candidate that was read.
-type scoredDoc struct {
-	found
-	id   int64
-	text textScore
-	read bool
-	// exact is how many of the query's identifiers the text has.
-	exact int
-}
-
-// read takes candidates in batches and keeps those whose text passes, until it
-// has as many as are wanted; all says that none was left.
-func (p *phase) read(list []found, want int, fetch Fetch, res *Result) (docs []scoredDoc, all bool, err error) {
-	for batch := range slices.Chunk(list, candidateCount) {
-		if len(docs) >= want {
-			return docs, false, nil
-		}
-		got, err := p.readBatch(batch, fetch)
-		if err != nil {
-			return nil, false, err
-		}
-		res.Verified += len(batch)
-		docs = append(docs, got...)
-	}
-	return docs, true, nil
 }
 
 // score gives what was read its scores.
@@ -216,47 +196,6 @@ func (p *phase) score(docs []scoredDoc, req Request) ([]Candidate, error) {
 			c.Score, c.Counts, c.Dated = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated
 		}
 		out = append(out, c)
-	}
-	return out, nil
-}
-
-func (p *phase) readBatch(batch []found, fetch Fetch) ([]scoredDoc, error) {
-	ids := make([]int64, len(batch))
-	at := make(map[int64]int, len(batch))
-	for i, f := range batch {
-		id, err := p.shares[f.share].r.docID(f.doc)
-		if err != nil {
-			return nil, err
-		}
-		ids[i] = id
-		at[id] = i
-	}
-	slices.Sort(ids) // rows that lie together are read together
-	docs := make([]scoredDoc, len(batch))
-	keep := make([]bool, len(batch))
-	err := fetch(p.ctx, ids, func(id int64, text []byte) bool {
-		i, ok := at[id]
-		if !ok {
-			return true
-		}
-		docs[i].found, docs[i].id = batch[i], id
-		if keep[i] = p.query.satisfied(text); keep[i] && len(text) <= scoreTextBytes {
-			docs[i].text, docs[i].read = p.scorer.score(text), true
-		}
-		docs[i].exact = p.query.exact(text)
-		return p.ctx.Err() == nil
-	})
-	if err == nil {
-		err = p.ctx.Err()
-	}
-	if err != nil {
-		return nil, err
-	}
-	out := docs[:0]
-	for i, d := range docs {
-		if keep[i] {
-			out = append(out, d)
-		}
 	}
 	return out, nil
 }

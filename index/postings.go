@@ -118,41 +118,55 @@ func (r *reader) postingsIn(dst []posting, e dictEntry, within passageRange) ([]
 }
 
 func (r *reader) skipTo(dst []posting, e dictEntry, within passageRange) ([]posting, error) {
+	w, err := r.skips(e)
+	for err == nil && w.left > 0 && w.end+1 < int64(within.to) {
+		if err = w.next(); err != nil || w.end < int64(within.from) {
+			continue
+		}
+		var block []byte
+		if block, err = r.read(streamPostings, w.offset, w.size); err == nil {
+			dst, err = appendWithin(dst, block, w.count, w.last, within)
+		}
+	}
+	return dst, err
+}
+
+// skipWalk goes over the blocks of a long list by its skip table.
+type skipWalk struct {
+	table        []byte
+	left         int   // postings behind the block
+	count        int   // postings of the block
+	last, end    int64 // the passage before its first, and its last
+	offset, size int64 // where it lies
+}
+
+// skips begins before the first block.
+func (r *reader) skips(e dictEntry) (skipWalk, error) {
 	head, err := r.read(streamPostings, e.offset, min(e.size, binary.MaxVarintLen32))
 	if err != nil {
-		return dst, err
+		return skipWalk{}, err
 	}
-	skipLen, n := binary.Uvarint(head)
-	if n <= 0 || int64(skipLen) > e.size-int64(n) {
-		return dst, corrupt("skip table")
+	size, n := binary.Uvarint(head)
+	if n <= 0 || size > uint64(e.size-int64(n)) {
+		return skipWalk{}, corrupt("skip table")
 	}
-	skips, err := r.read(streamPostings, e.offset+int64(n), int64(skipLen))
-	if err != nil {
-		return dst, err
+	table, err := r.read(streamPostings, e.offset+int64(n), int64(size))
+	return skipWalk{table: table, left: int(e.df), end: -1, offset: e.offset + int64(n) + int64(size)}, err
+}
+
+// next goes on to the next block; left must not be zero.
+func (w *skipWalk) next() error {
+	gap, a := binary.Uvarint(w.table)
+	size, b := binary.Uvarint(w.table[max(a, 0):])
+	if a <= 0 || b <= 0 {
+		return corrupt("skip table")
 	}
-	offset := e.offset + int64(n) + int64(skipLen)
-	left, last := int(e.df), int64(-1)
-	for left > 0 && last+1 < int64(within.to) {
-		gap, a := binary.Uvarint(skips)
-		size, b := binary.Uvarint(skips[max(a, 0):])
-		if a <= 0 || b <= 0 {
-			return dst, corrupt("skip table")
-		}
-		skips = skips[a+b:]
-		if end := last + int64(gap); end >= int64(within.from) {
-			block, err := r.read(streamPostings, offset, int64(size))
-			if err != nil {
-				return dst, err
-			}
-			if dst, err = appendWithin(dst, block, min(left, postingBlock), last, within); err != nil {
-				return dst, err
-			}
-		}
-		last += int64(gap)
-		offset += int64(size)
-		left -= postingBlock
-	}
-	return dst, nil
+	w.table = w.table[a+b:]
+	w.last, w.end = w.end, w.end+int64(gap)
+	w.offset, w.size = w.offset+w.size, int64(size)
+	w.count = min(w.left, postingBlock)
+	w.left -= w.count
+	return nil
 }
 
 // appendWithin decodes one block and keeps what lies in the range.

@@ -3,18 +3,27 @@ package index
 import "unicode/utf8"
 
 // mayHold is a quick test for a run of words: false is certain. It looks for the
-// letters of the words with nothing but other characters between them, wherever
-// words begin and end; text that is not ASCII it does not judge.
+// letters of the words with nothing but other characters around them, whatever
+// those are. Letters beyond ASCII may fold to any: a text with one it
+// does not judge, while dashes, quotes, emoji and ideographs are no part of an
+// ASCII word.
 func mayHold(text []byte, run []string) bool {
-	for _, c := range text {
-		if c >= utf8.RuneSelf {
+	ascii := true
+	for i := 0; i < len(text); i++ {
+		if text[i] < utf8.RuneSelf {
+			continue
+		}
+		ascii = false
+		r, size := utf8.DecodeRune(text[i:])
+		if classOf(r) == classWord {
 			return true
 		}
+		i += size - 1
 	}
 	for _, w := range run {
 		for i := range len(w) {
 			if w[i] >= utf8.RuneSelf {
-				return false
+				return !ascii
 			}
 		}
 		if len(w) >= maxTermBytes { // was clipped: its end is not known
@@ -23,11 +32,17 @@ func mayHold(text []byte, run []string) bool {
 	}
 	first := run[0][0]
 	for i, c := range text {
-		if asciiFold[c] == first && holdsAt(text[i:], run) {
+		if c < utf8.RuneSelf && asciiFold[c] == first && !(i > 0 && continues(text[i-1], c)) && holdsAt(text[i:], run) {
 			return true
 		}
 	}
 	return false
+}
+
+// continues reports that a character goes on with the word of the one before
+// it: parts of an identifier begin with capitals or after underscores.
+func continues(before, c byte) bool {
+	return isAlphanumeric(before) && (isLower(c) || isDigit(c))
 }
 
 func holdsAt(text []byte, run []string) bool {
@@ -37,6 +52,9 @@ func holdsAt(text []byte, run []string) bool {
 		if !ok {
 			return false
 		}
+		if n < len(text) && continues(text[n-1], text[n]) {
+			return false
+		}
 		text = text[n:]
 	}
 	return true
@@ -44,8 +62,11 @@ func holdsAt(text []byte, run []string) bool {
 
 // skipOther skips a possessive and all that is no letter or digit.
 func skipOther(text []byte) []byte {
-	if len(text) > 1 && text[0] == '\'' && asciiFold[text[1]] == 's' && (len(text) == 2 || !isLower(text[2]) && !isDigit(text[2])) {
-		text = text[2:]
+	if n := apostrophe(text); n > 0 {
+		rest := text[n:]
+		if len(rest) > 0 && (rest[0] == 's' || rest[0] == 'S') && (len(rest) == 1 || !isLower(rest[1]) && !isDigit(rest[1])) {
+			text = rest[1:]
+		}
 	}
 	for len(text) > 0 && !isAlphanumeric(text[0]) {
 		text = text[1:]
@@ -58,13 +79,25 @@ func skipOther(text []byte) []byte {
 func matchLetters(text []byte, word string) (int, bool) {
 	at := 0
 	for i := range len(word) {
-		for at < len(text) && text[at] == '\'' {
-			at++
+		for n := apostrophe(text[at:]); n > 0; n = apostrophe(text[at:]) {
+			at += n
 		}
-		if at == len(text) || asciiFold[text[at]] != word[i] {
+		if at == len(text) || text[at] >= utf8.RuneSelf || asciiFold[text[at]] != word[i] {
 			return 0, false
 		}
 		at++
 	}
 	return at, true
+}
+
+// apostrophe is the size of the apostrophe, straight or curved, that a text
+// begins with, or zero.
+func apostrophe(text []byte) int {
+	switch {
+	case len(text) > 0 && text[0] == '\'':
+		return 1
+	case len(text) > 2 && text[0] == 0xE2 && text[1] == 0x80 && text[2] == 0x99:
+		return 3
+	}
+	return 0
 }

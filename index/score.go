@@ -44,7 +44,8 @@ func newScorer(q *Query, s *stats, norms *[256]float32) *scorer {
 	return sc
 }
 
-// score reads a text.
+// score reads a text. How rare its pairs are is known once what is ranked was
+// counted.
 func (sc *scorer) score(text []byte) textScore {
 	out := textScore{counts: make([]float64, len(sc.query.terms))}
 	p := passageTally{sc: sc, counts: make([]float64, len(sc.query.terms)), last: -1}
@@ -56,19 +57,30 @@ func (sc *scorer) score(text []byte) textScore {
 		}
 	}
 	p.close(&out)
+	out.phrases = sc.query.preferred(text, sc.stats.idf)
+	if sc.query.When {
+		out.dated = hasDate(text)
+	}
+	return out
+}
+
+// count notes the pairs of a text that will be ranked.
+func (sc *scorer) count(t textScore) {
 	for i := range sc.df {
-		for _, ps := range out.passages {
+		for _, ps := range t.passages {
 			if ps.pairs != nil && ps.pairs[i] > 0 {
 				sc.df[i]++
 				break
 			}
 		}
 	}
-	out.phrases = sc.query.preferred(text, sc.stats.idf)
-	if sc.query.When {
-		out.dated = hasDate(text)
-	}
-	return out
+}
+
+// apart is a scorer of the same query for another goroutine.
+func (sc *scorer) apart() *scorer {
+	other := *sc
+	other.tokens, other.scratch = nil, nil
+	return &other
 }
 
 // find is the place of a token's term among the query's, or -1.

@@ -104,6 +104,7 @@ type phase struct {
 	limits  limits
 	query   *Query
 	filter  Filter
+	readers int // goroutines that read texts
 	shares  []*share
 	stats   stats
 	lists   []termList

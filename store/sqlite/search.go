@@ -197,7 +197,7 @@ func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index
 	if err != nil {
 		return page{}, err
 	}
-	req := index.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: index.ByRecency}
+	req := index.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: index.ByRecency, Readers: runtime.GOMAXPROCS(0)}
 	var ranked *store.Cursor
 	if q.Sort != store.ByRecency {
 		ranked = l.ranking(ix, q.After)

@@ -200,13 +200,16 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
 			return l.sweep(c, ids, first, yield)
 		}
-		for _, id := range ids {
-			_, err := c.one(l.sql.byID, func(s *sqlite3.Stmt) error { return l.yield(c, s, yield) }, id)
-			if err != nil {
-				return err
+		// In one transaction: a lock for each row takes longer than the row.
+		return c.read(func() error {
+			for _, id := range ids {
+				_, err := c.one(l.sql.byID, func(s *sqlite3.Stmt) error { return l.yield(c, s, yield) }, id)
+				if err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	if errors.Is(err, errStop) {
 		err = nil
