@@ -48,13 +48,6 @@ func (a *app) remove(names []string, f setupFlags) error {
 	if f.all {
 		names = setup.Names()
 	}
-	var plans []setup.Plan
-	for _, name := range names {
-		p, err := setup.Removal(name, m, kept)
-		if err != nil {
-			return setupFailure(err)
-		}
-		plans = append(plans, p)
-	}
-	return a.change(plans, f, "as it was", setup.Plan.Undo)
+	plan := func(name string) (setup.Plan, error) { return setup.Removal(name, m, kept) }
+	return a.change(names, plan, f, "as it was", setup.Plan.Undo)
 }

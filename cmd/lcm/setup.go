@@ -30,6 +30,7 @@ type setupReport struct {
 	Changed bool          `json:"changed"`
 	Files   []changedFile `json:"files"`
 	Notes   []string      `json:"notes,omitempty"`
+	Error   string        `json:"error,omitempty"` // why it was left as it was
 }
 
 type changedFile struct {
@@ -97,15 +98,8 @@ func (a *app) setup(c *cobra.Command, names []string, f setupFlags) error {
 			return failed(exitNotFound, "hosts: "+strings.Join(setup.Names(), ", "), "no host that lcm knows is installed here")
 		}
 	}
-	var plans []setup.Plan
-	for _, name := range names {
-		p, err := setup.For(name, o)
-		if err != nil {
-			return setupFailure(err)
-		}
-		plans = append(plans, p)
-	}
-	if err := a.change(plans, f, "set up", setup.Plan.Apply); err != nil {
+	plan := func(name string) (setup.Plan, error) { return setup.For(name, o) }
+	if err := a.change(names, plan, f, "set up", setup.Plan.Apply); err != nil {
 		return err
 	}
 	if !f.print && !a.json {
@@ -118,19 +112,31 @@ func installed(m hosts.Machine) []string {
 	return slices.DeleteFunc(setup.Names(), func(name string) bool { return !setup.Installed(m, name) })
 }
 
-// change shows plans, asks, and carries them out.
-func (a *app) change(plans []setup.Plan, f setupFlags, done string, apply func(setup.Plan, *setup.Receipts) error) error {
-	reports := make([]setupReport, len(plans))
-	for i, p := range plans {
-		reports[i] = setupReport{Host: p.Host, Files: []changedFile{}, Notes: p.Notes}
-		for _, ch := range p.Changes {
-			reports[i].Files = append(reports[i].Files, changedFile{Path: ch.Path, What: ch.What, Diff: ch.Diff()})
+// step is what is done to one host: a plan, or why there is none.
+type step struct {
+	setup.Plan
+	report setupReport
+	err    error
+}
+
+// change shows plans, asks, and carries them out. A host that cannot be changed
+// keeps it from none of the others; the error at the end tells of it.
+func (a *app) change(names []string, plan func(string) (setup.Plan, error), f setupFlags, done string, apply func(setup.Plan, *setup.Receipts) error) error {
+	steps := make([]step, len(names))
+	for i, name := range names {
+		p, err := plan(name)
+		if err != nil && !slices.Contains(setup.Names(), name) {
+			return setupFailure(err) // a slip of the finger: nothing is done
 		}
-		if !a.json {
+		steps[i] = step{Plan: p, report: setupReport{Host: name, Files: []changedFile{}, Notes: p.Notes}, err: err}
+		for _, ch := range p.Changes {
+			steps[i].report.Files = append(steps[i].report.Files, changedFile{Path: ch.Path, What: ch.What, Diff: ch.Diff()})
+		}
+		if !a.json && err == nil {
 			a.showPlan(p)
 		}
 	}
-	if !f.print && slices.ContainsFunc(plans, func(p setup.Plan) bool { return len(p.Changes) > 0 }) {
+	if !f.print && slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
 		if err := a.consent(f); err != nil {
 			return err
 		}
@@ -138,27 +144,74 @@ func (a *app) change(plans []setup.Plan, f setupFlags, done string, apply func(s
 		if err != nil {
 			return setupFailure(err)
 		}
-		for i, p := range plans {
-			if err := apply(p, kept); err != nil {
-				return setupFailure(err)
-			}
-			reports[i].Changed = len(p.Changes) > 0
-			if !a.json && reports[i].Changed {
-				a.printf("%s %s\n", a.paint(green, "✓"), p.Title+" is "+done)
+		for i := range steps {
+			a.carryOut(&steps[i], kept, done, apply)
+		}
+	}
+	if err := a.printSteps(steps); err != nil {
+		return err
+	}
+	return a.leftOut(steps)
+}
+
+// carryOut changes one host.
+func (a *app) carryOut(s *step, kept *setup.Receipts, done string, apply func(setup.Plan, *setup.Receipts) error) {
+	if s.err != nil || len(s.Changes) == 0 {
+		return
+	}
+	if s.err = apply(s.Plan, kept); s.err != nil {
+		return
+	}
+	s.report.Changed = true
+	if !a.json {
+		a.printf("%s %s\n", a.paint(green, "✓"), s.Title+" is "+done)
+	}
+}
+
+// printSteps prints what became of each host: as JSON, or what is left for the
+// user to do.
+func (a *app) printSteps(steps []step) error {
+	reports := make([]setupReport, len(steps))
+	for i, s := range steps {
+		if s.err != nil {
+			s.report.Error, _ = split(s.err)
+		}
+		reports[i] = s.report
+		for _, n := range s.Notes {
+			if s.report.Changed && !a.json {
+				a.note("%s", n)
 			}
 		}
 	}
 	if a.json {
 		return a.printJSON(reports)
 	}
-	for i, p := range plans {
-		for _, n := range p.Notes {
-			if reports[i].Changed {
-				a.note("%s", n)
-			}
+	return nil
+}
+
+// leftOut is the error for the hosts that could not be changed.
+func (a *app) leftOut(steps []step) error {
+	var failures []error
+	for _, s := range steps {
+		if s.err != nil {
+			failures = append(failures, setupFailure(s.err))
 		}
 	}
-	return nil
+	switch len(failures) {
+	case 0:
+		return nil
+	case 1:
+		return failures[0]
+	}
+	for _, err := range failures {
+		message, hint := split(err)
+		a.warn("%s", neutralLine(message))
+		if hint != "" {
+			a.note("%s", neutralLine(hint))
+		}
+	}
+	return failed(exitFailure, "see to what is said above and repeat the command; the other hosts are done",
+		"%d of %d hosts were left as they were", len(failures), len(steps))
 }
 
 func (a *app) showPlan(p setup.Plan) {
