@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/config"
 	"github.com/lossless-context/lcm/hosts"
 	"github.com/lossless-context/lcm/hosts/all"
 )
@@ -47,13 +50,38 @@ type failureReport struct {
 // would lie about.
 const importMemory = 112 << 20
 
+// standIn has the settings name an empty database for a dry run where there is
+// none yet: a run that stores nothing makes nothing. away removes it.
+func standIn(cfg *config.Config) (away func(), err error) {
+	if _, err := os.Stat(cfg.Storage.DatabasePath); !errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil // opening it tells of any other error
+	}
+	dir, err := os.MkdirTemp("", "lcm-dry-run-")
+	if err != nil {
+		return nil, fmt.Errorf("make a place for the dry run: %w", err)
+	}
+	cfg.Storage.DatabasePath = filepath.Join(dir, "lcm.db")
+	return func() { _ = os.RemoveAll(dir) }, nil // it holds nothing
+}
+
 // importHosts catches up with the transcripts that a filter selects.
 func (a *app) importHosts(ctx context.Context, filter hosts.Filter) error {
 	begun := time.Now()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
 	}
-	ar, err := a.open(ctx, toWrite)
+	cfg, err := a.settings()
+	if err != nil {
+		return err
+	}
+	if filter.DryRun {
+		away, err := standIn(cfg)
+		if err != nil {
+			return err
+		}
+		defer away()
+	}
+	ar, err := a.openWith(ctx, cfg, toWrite)
 	if err != nil {
 		return err
 	}
