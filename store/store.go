@@ -70,7 +70,9 @@ type Reader interface {
 	Conversations(ctx context.Context, q ConversationQuery) ([]Conversation, error)
 	// View returns the items of a conversation's view, oldest first.
 	View(ctx context.Context, id ConversationID, w Window) (View, error)
-	// Messages yields messages with their decoded bodies.
+	// Messages yields messages with their decoded bodies. What was damaged
+	// and does not decode any more has its bytes for a text: it is Verify
+	// that tells.
 	Messages(ctx context.Context, q MessageQuery) iter.Seq2[Message, error]
 	// Record returns the original bytes of a message, externalised content
 	// put back in its place.

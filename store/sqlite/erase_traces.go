@@ -32,7 +32,7 @@ func (e *erasing) dropTraces() error {
 		func(s *sqlite3.Stmt) error {
 			text, err := e.searchText(s)
 			if err != nil {
-				text = s.ColumnBlob(6, nil) // a record that does not decode is searched as it is
+				return err
 			}
 			q.look(text)
 			return nil

@@ -20,6 +20,8 @@ const messageColumns = `
 // for them.
 const present = ` AND (m.flags & 128 = 0 OR ?)`
 
+// scanMessage reads a message. One that is damaged and does not decode is
+// returned with the bytes themselves as its text, beside the error.
 func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 	m := store.Message{
 		ID:           store.MessageID(s.ColumnInt64(0)),
@@ -37,22 +39,26 @@ func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 		return m, nil
 	}
 	role := store.RoleOf(s.ColumnInt(3))
-	var err error
-	if s.ColumnType(13) != sqlite3.NULL {
-		m.Body, err = llms.Decode(llms.FormatLCM, role, s.ColumnBlob(13, nil))
-		m.Body.Raw = llms.Raw{} // the record is elsewhere: see Record
-	} else {
-		m.Body, err = llms.Decode(m.Format, role, s.ColumnBlob(12, nil))
+	format, column := m.Format, 12
+	parsed := s.ColumnType(13) != sqlite3.NULL
+	if parsed {
+		format, column = llms.FormatLCM, 13
 	}
-	if err != nil {
-		return m, fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
+	data := s.ColumnBlob(column, nil)
+	var err error
+	if m.Body, err = llms.Decode(format, role, data); err != nil {
+		err = fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
+		m.Body = llms.Text(role, string(data))
+	}
+	if parsed {
+		m.Body.Raw = llms.Raw{} // the record is elsewhere: see Record
 	}
 	m.Body.Role = role
 	m.Body.ID = m.Native
 	if m.Body.Time = millis(s, 6); m.Body.Time.IsZero() {
 		m.Body.Time = m.Stored
 	}
-	return m, nil
+	return m, err
 }
 
 // formatOf is the format of a column, without a copy of the names that nearly
@@ -72,10 +78,10 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 		stopped := false
 		err := db.withReader(ctx, func(c *conn) error {
 			row := func(s *sqlite3.Stmt) error {
-				m, err := scanMessage(s)
-				// One that does not decode ends it, but is named: its record
-				// can be read all the same.
-				if !yield(m, explain(db.path, err)) || err != nil {
+				// Damage is for Verify to name. It must not keep anyone from
+				// the messages around it.
+				m, _ := scanMessage(s)
+				if !yield(m, nil) {
 					stopped = true
 					return errStop
 				}

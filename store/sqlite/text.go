@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -23,7 +22,8 @@ func (c *conn) searchText(s *sqlite3.Stmt) ([]byte, error) {
 }
 
 // peekText is searchText without a copy: what it returns is valid until the
-// next row, and until it is called again.
+// next row, and until it is called again. What is damaged is searched as far
+// as it can be read, so that everything else is found.
 func (c *conn) peekText(s *sqlite3.Stmt) ([]byte, error) {
 	if s.ColumnType(7) != sqlite3.NULL {
 		return c.bodyText(s)
@@ -41,7 +41,7 @@ func (c *conn) peekText(s *sqlite3.Stmt) ([]byte, error) {
 	}
 	m, err := llms.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
 	if err != nil {
-		return nil, fmt.Errorf("msg_%d: %w", s.ColumnInt64(0), err)
+		return record, nil
 	}
 	return []byte(m.SearchText()), nil
 }
@@ -53,11 +53,10 @@ const maxKept = 1 << 20
 // out of it is searched with it.
 func (c *conn) bodyText(s *sqlite3.Stmt) ([]byte, error) {
 	m, err := llms.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
-	if err != nil {
-		return nil, fmt.Errorf("msg_%d: %w", s.ColumnInt64(0), err)
-	}
 	text := []byte(m.SearchText())
-	if !hasRef(m.Parts) {
+	if err != nil {
+		text = s.ColumnBlob(7, nil)
+	} else if !hasRef(m.Parts) {
 		return text, nil
 	}
 	payloads, err := c.payloadsOf(s.ColumnInt64(0))
@@ -67,14 +66,15 @@ func (c *conn) bodyText(s *sqlite3.Stmt) ([]byte, error) {
 	return c.appendPayloads(text, payloads)
 }
 
-// appendPayloads adds the payloads that are text, a line break before each.
+// appendPayloads adds the payloads that are text and can be read, a line break
+// before each.
 func (c *conn) appendPayloads(text []byte, ids []store.PayloadID) ([]byte, error) {
 	for _, id := range ids {
 		content, err := c.content(id)
-		if err != nil {
-			return nil, err
+		if err != nil && errors.As(err, new(*sqlite3.Error)) {
+			return nil, err // it may be there the next time
 		}
-		if utf8.Valid(content) {
+		if err == nil && utf8.Valid(content) {
 			text = append(append(text, '\n'), content...)
 		}
 	}

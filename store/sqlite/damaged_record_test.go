@@ -1,0 +1,82 @@
+package sqlite_test
+
+import (
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+// One message that cannot be made sense of any more is named by Verify, and
+// keeps nobody from the others.
+func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
+	pristine := filepath.Join(t.TempDir(), "pristine.db")
+	if err := build(t.Context(), pristine); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, pristine, sqlite.Options{})
+	record := []byte(`{"role":"user","content":"the needle"}`)
+	err := db.Update(t.Context(), 1, func(w store.Writer) error {
+		_, err := w.Append(t.Context(), store.NewMessage{
+			Role: llms.RoleUser, Format: llms.FormatOpenAI, Record: record, Size: int64(len(record)), SHA256: sha256.Sum256(record), Tokens: 5,
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(pristine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, damage string
+		needles      int
+	}{
+		{"nothing", "SELECT 1", 1},
+		{"a record", "UPDATE messages SET record = substr(record, 1, length(record) - 1) WHERE format = 'openai'", 1},
+		{"a body", "UPDATE messages SET body = substr(body, 2) WHERE body IS NOT NULL", 1},
+		{"a payload", "UPDATE chunks SET data = x'00', compressed = 1", 1},
+		{"a payload gone", "DELETE FROM payloads", 1},
+		{"a record gone", "UPDATE messages SET record = x'' WHERE format = 'openai'", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "damaged.db")
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			sql(t, path, "PRAGMA foreign_keys=OFF; "+c.damage)
+			db := open(t, path, sqlite.Options{})
+			n := 0
+			for m, err := range db.Messages(t.Context(), store.MessageQuery{Conversation: 1}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := db.Text(t.Context(), store.Node{Message: m.ID}); err != nil {
+					t.Errorf("text of %s: %v", m.ID, err)
+				}
+				n++
+			}
+			if n != 13 {
+				t.Errorf("%d messages, want 13", n)
+			}
+			for pattern, want := range map[string]int{"the needle": c.needles, "message 9 of conversation 1": 1} {
+				found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Limit: 5})
+				if err != nil || len(found.Hits) != want {
+					t.Errorf("%q is found %d times, want %d: %v", pattern, len(found.Hits), want, err)
+				}
+			}
+			v, err := db.Verify(t.Context(), 1)
+			if err != nil || (len(v.Faults) > 0) != (c.name != "nothing") {
+				t.Errorf("verify says %+v, %v", v.Faults, err)
+			}
+		})
+	}
+}
