@@ -84,6 +84,7 @@ var catalogue = map[string]entry{
 	"search-behind":    {Warning, "it is brought up to date", ""},
 
 	// What processes leave behind.
+	"erasure-missing":    {Problem, "it is noted anew, without when and why, and completed; what was erased stays refused", ""},
 	"erasure-unfinished": {Problem, "it is completed: summaries and the search index are made anew, free space and the log are overwritten", "end the processes that use the database, make room for a copy of it, then run `lcm forget --finish`"},
 	"lease-stuck":        {Problem, "it is given back", ""},
 	"lease-expired":      {Note, "", "there is nothing to do: the next process that needs it takes it over"},

@@ -172,9 +172,12 @@ func (r *Report) look(ctx context.Context, p Patient, db *sqlite.DB) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	cutOff, err := unfinished(ctx, db)
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
+	var cutOff []store.Fault
+	if !slices.ContainsFunc(found, func(f store.Fault) bool { return f.Code == "erasure-missing" }) {
+		// The store lists erasures only where each is noted.
+		if cutOff, err = unfinished(ctx, db); err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 	r.add(slices.Concat(found, stuck, cutOff))
 	return nil

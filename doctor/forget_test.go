@@ -98,3 +98,21 @@ func TestFinishesErasures(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+// An erasure that only its tombstones tell of is named and noted again; what
+// was erased stays refused.
+func TestErasureNotNoted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	if err := build(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	forget(t, path)
+	with("DELETE FROM erasures")(t, path)
+	p := doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}}
+	named(t, examine(t, p), is("erasure-missing"))
+	treated, err := doctor.Treat(t.Context(), p)
+	if err != nil || len(treated.Findings) > 0 || len(treated.Failures) > 0 {
+		t.Fatalf("%+v, %v", treated, err)
+	}
+	written(t, path, "erasures")
+}

@@ -52,6 +52,7 @@ func (k *checkup) all(ctx context.Context) error {
 		{"the payloads", k.payloads},
 		{"the search index", k.index},
 		{"the state", k.state},
+		{"the tombstones", k.tombstones},
 	}
 	for _, part := range parts {
 		err := part.look(ctx)

@@ -230,6 +230,14 @@ func (k *checkup) state(context.Context) error {
 	}, leaseSpace)
 }
 
+// tombstones looks for erasures that only their tombstones tell of.
+func (k *checkup) tombstones(context.Context) error {
+	return k.query(`SELECT id FROM `+unnoted+` ORDER BY id`, func(s *sqlite3.Stmt) error {
+		k.fault("erasure-missing", fmt.Sprintf("tombstone %d", s.ColumnInt64(0)), "it is not noted any more when and why something was erased")
+		return nil
+	})
+}
+
 func until(t time.Time) string {
 	if t.IsZero() {
 		return "for ever"

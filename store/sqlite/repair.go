@@ -74,8 +74,12 @@ func (c *conn) mendIndexes() error {
 
 // mendErased takes the mark off conversations that were not erased, because an
 // erasure takes every message with it, and counts anew what is left of the
-// others: places, and nothing else.
+// others: places, and nothing else. Erasures that only tombstones tell of are
+// noted again.
 func (c *conn) mendErased() error {
+	if err := c.exec(noteErasures); err != nil {
+		return err
+	}
 	err := c.exec(`
 		UPDATE conversations SET erased_at = NULL
 		WHERE erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM messages WHERE conversation = conversations.id AND flags & ?1 = 0)`, int64(store.FlagErased))

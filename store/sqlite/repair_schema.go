@@ -34,10 +34,7 @@ var refills = map[string]refill{
 	"tombstone_salt": {loss: "single messages that were erased may be imported again; conversations that were erased whole stay refused", sql: []string{saltAtLeast}},
 	"erasures": {
 		loss: "when and why something was erased is not known any more; what was erased stays refused",
-		sql: []string{`
-			INSERT INTO erasures (id, cause, created_at, messages, bytes)
-			SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0
-			FROM (SELECT erasure AS id FROM forgotten UNION SELECT erasure FROM tombstones) e`},
+		sql:  []string{noteErasures},
 	},
 	"state": {loss: "what models have cost so far is not known any more, and transcripts are read again from their beginning, of which nothing is stored twice"},
 	"revisions": {
@@ -73,6 +70,14 @@ var refills = map[string]refill{
 
 // outOfView are the flags of messages that no view leads to.
 const outOfView = "(64 | 128)"
+
+// unnoted are the erasures that tombstones are from and nothing is noted of.
+const unnoted = `(SELECT erasure AS id FROM forgotten UNION SELECT erasure FROM tombstones EXCEPT SELECT id FROM erasures)`
+
+// They are noted as not finished: to overwrite free space twice does no harm.
+const noteErasures = `
+	INSERT INTO erasures (id, cause, created_at, messages, bytes)
+	SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0 FROM ` + unnoted + ` e`
 
 // Sessions of which a conversation went whole are refused until it went, as
 // long as they do not go on elsewhere.
