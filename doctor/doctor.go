@@ -7,8 +7,8 @@
 // stable code, a severity, a sentence, and either what [Treat] would do about
 // it or what a person can do.
 //
-// Treat makes a backup first, proves it, and derives anew what follows from the
-// messages. It never changes a message, and never makes a loss look sound:
+// Treat makes a backup first, proves it unless tables are missing that the proof
+// needs, and derives anew what follows from the messages. It never changes a message, and never makes a loss look sound:
 // what is gone stays named. Whatever cannot be mended leaves the rest readable.
 //
 // What a damaged file still holds is for the store to read; what is wrong with
