@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"slices"
 
 	"github.com/lossless-context/lcm/llms"
@@ -183,6 +184,9 @@ func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message
 		return m.Body, nil
 	}
 	record, err := in.store.Record(ctx, m.ID)
+	if errors.Is(err, store.ErrDamaged) {
+		return m.Body, nil // what arrives again is stored again
+	}
 	if err != nil {
 		return llms.Message{}, err
 	}

@@ -1,12 +1,15 @@
 package ingest_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // say makes a history of one-word messages, user and assistant in turn.
@@ -94,6 +97,33 @@ func TestSyncFindsExternalisedMessages(t *testing.T) {
 	if got := b.sync(t, append(ms, llms.User("next"))...); len(got.Stored) != 1 {
 		t.Errorf("stored %d, want 1", len(got.Stored))
 	}
+}
+
+// A payload that cannot be read any more does not end a session: the message
+// is stored anew when it is sent again.
+func TestSyncStoresAnewWhatIsDamaged(t *testing.T) {
+	b := newBed(t, 1000)
+	ms := append([]llms.Message{llms.User(strings.Repeat("a long line of output\n", 1000))}, history(6)...)
+	b.sync(t, ms...)
+	in, err := ingest.New(damagedRecords{b.DB}, nil, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Ingester = in
+	if got := b.sync(t, append(ms, llms.User("next"))...); len(got.Stored) != 2 || got.Loose != 1 {
+		t.Errorf("stored %d, %d of them outside the view; want the damaged one and the new one", len(got.Stored), got.Loose)
+	}
+	if got := b.sync(t, append(ms, llms.User("next"))...); len(got.Stored) != 0 {
+		t.Errorf("stored %d more", len(got.Stored))
+	}
+	b.sound(t)
+}
+
+// damagedRecords is a store whose records cannot be put together any more.
+type damagedRecords struct{ *sqlite.DB }
+
+func (damagedRecords) Record(_ context.Context, id store.MessageID) ([]byte, error) {
+	return nil, fmt.Errorf("the record of %s is %w", id, store.ErrDamaged)
 }
 
 func TestSyncOfALongHistoryStoresItsEnd(t *testing.T) {

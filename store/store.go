@@ -59,6 +59,8 @@ var (
 	// ErrReadOnly says that the store was opened, or can only be opened, for
 	// reading.
 	ErrReadOnly = errors.New("the store is read-only")
+	// ErrDamaged says that something is stored, and cannot be made sense of.
+	ErrDamaged = errors.New("damaged")
 )
 
 // Reader reads the record. Methods may be called concurrently, and each sees

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,13 +40,14 @@ func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 	for _, c := range []struct {
 		name, damage string
 		needles      int
+		unreadable   int // records that cannot be put together
 	}{
-		{"nothing", "SELECT 1", 1},
-		{"a record", "UPDATE messages SET record = substr(record, 1, length(record) - 1) WHERE format = 'openai'", 1},
-		{"a body", "UPDATE messages SET body = substr(body, 2) WHERE body IS NOT NULL", 1},
-		{"a payload", "UPDATE chunks SET data = x'00', compressed = 1", 1},
-		{"a payload gone", "DELETE FROM payloads", 1},
-		{"a record gone", "UPDATE messages SET record = x'' WHERE format = 'openai'", 0},
+		{"nothing", "SELECT 1", 1, 0},
+		{"a record", "UPDATE messages SET record = substr(record, 1, length(record) - 1) WHERE format = 'openai'", 1, 0},
+		{"a body", "UPDATE messages SET body = substr(body, 2) WHERE body IS NOT NULL", 1, 0},
+		{"a payload", "UPDATE chunks SET data = x'00', compressed = 1", 1, 1},
+		{"a payload gone", "DELETE FROM payloads", 1, 1},
+		{"a record gone", "UPDATE messages SET record = x'' WHERE format = 'openai'", 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "damaged.db")
@@ -54,7 +56,7 @@ func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 			}
 			sql(t, path, "PRAGMA foreign_keys=OFF; "+c.damage)
 			db := open(t, path, sqlite.Options{})
-			n := 0
+			n, unreadable := 0, 0
 			for m, err := range db.Messages(t.Context(), store.MessageQuery{Conversation: 1}) {
 				if err != nil {
 					t.Fatal(err)
@@ -62,10 +64,15 @@ func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 				if _, err := db.Text(t.Context(), store.Node{Message: m.ID}); err != nil {
 					t.Errorf("text of %s: %v", m.ID, err)
 				}
+				if _, err := db.Record(t.Context(), m.ID); errors.Is(err, store.ErrDamaged) && errors.As(err, new(*store.Problem)) {
+					unreadable++
+				} else if err != nil {
+					t.Errorf("record of %s: %v", m.ID, err)
+				}
 				n++
 			}
-			if n != 13 {
-				t.Errorf("%d messages, want 13", n)
+			if n != 13 || unreadable != c.unreadable {
+				t.Errorf("%d messages, %d without a record; want 13 and %d", n, unreadable, c.unreadable)
 			}
 			for pattern, want := range map[string]int{"the needle": c.needles, "message 9 of conversation 1": 1} {
 				found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Limit: 5})

@@ -63,3 +63,15 @@ func cancelled(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// damaged says of an error in what is stored, rather than in storing or
+// reading it, what an operator can do.
+func damaged(what string, err error) error {
+	if err == nil || errors.As(err, new(*sqlite3.Error)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &store.Problem{
+		Err:  fmt.Errorf("%s is %w: %w", what, store.ErrDamaged, err),
+		Hint: "`lcm doctor` says what else is; restore it from a backup",
+	}
+}

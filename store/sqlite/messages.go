@@ -185,7 +185,7 @@ func (db *DB) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
 		return c.read(func() error {
 			found, err := c.one(`SELECT record, cuts FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
 				record, err = c.join(s.ColumnBlob(0, nil), s.ColumnText(1))
-				return err
+				return damaged("the record of "+id.String(), err)
 			}, int64(id))
 			if err == nil && !found {
 				err = store.Missing(id.String())

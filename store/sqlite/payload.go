@@ -119,6 +119,8 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 	})
 	if err == nil && n < len(p) {
 		err = io.EOF
+	} else {
+		err = damaged("its content", err)
 	}
 	return n, err
 }
