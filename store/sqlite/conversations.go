@@ -65,9 +65,10 @@ func scanConversation(s *sqlite3.Stmt) row {
 }
 
 // listed selects the conversations that there are: not those that were erased,
-// and not one that was opened for messages which were then refused. What is
-// proved, and what a digest of everything is made from, is these.
-const listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
+// and not one that was opened for messages which were then refused; a fork has
+// what it inherits. What is proved, and what a digest of everything is made
+// from, is these.
+const listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND c.base = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
 
 // conversation reads one conversation inside a transaction.
 func (c *conn) conversation(id store.ConversationID) (row, error) {

@@ -94,6 +94,30 @@ func TestRefusedConversationsDoNotCount(t *testing.T) {
 	}
 }
 
+// A fork that has said nothing yet is not one that was refused, though a
+// message that it inherited was forgotten.
+func TestForkOfForgottenStays(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})
+	c := talk(t, db, "origin")
+	var ids []store.MessageID
+	for m, err := range db.Messages(t.Context(), store.MessageQuery{Conversation: c.ID}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, m.ID)
+	}
+	if _, err := db.Fork(t.Context(), c.ID, ids[3], store.NewConversation{Key: "fork"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Erase(t.Context(), store.Erasure{Messages: ids[1:2], Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.Conversations(t.Context(), store.ConversationQuery{})
+	if err != nil || len(list) != 2 {
+		t.Errorf("there are %d conversations, %v, want the origin and its fork", len(list), err)
+	}
+}
+
 // A fork cannot have the key of a session that goes on, and says so.
 func TestForkWithKeyInUse(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})

@@ -285,7 +285,11 @@ func (db *DB) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
 				return err
 			}
 			return c.query(`SELECT erasure, key, messages, through FROM forgotten ORDER BY erasure, key`, func(s *sqlite3.Stmt) error {
-				t := &all[at[s.ColumnInt64(0)]]
+				i, ok := at[s.ColumnInt64(0)]
+				if !ok {
+					return nil // damage, which doctor names and mends
+				}
+				t := &all[i]
 				t.Sessions = append(t.Sessions, store.ForgottenSession{Key: s.ColumnText(1), Messages: s.ColumnInt64(2), Through: millis(s, 3)})
 				return nil
 			})
