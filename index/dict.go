@@ -26,30 +26,34 @@ type dictEntry struct {
 
 // dictWriter writes terms in increasing order.
 type dictWriter struct {
-	terms, postings []byte
+	terms, postings sectionWriter
 	blocks          []dictBlock
 	last            []byte
 	scratch         []byte
 }
 
 func (w *dictWriter) add(term []byte, list []posting) {
-	start := len(w.blocks) == 0 || int64(len(w.terms))-w.blocks[len(w.blocks)-1].offset >= dictBlockBytes
+	start := len(w.blocks) == 0 || w.terms.size()-w.blocks[len(w.blocks)-1].offset >= dictBlockBytes
 	if start {
-		w.blocks = append(w.blocks, dictBlock{string(term), int64(len(w.terms)), int64(len(w.postings))})
+		w.blocks = append(w.blocks, dictBlock{string(term), w.terms.size(), w.postings.size()})
 		w.last = w.last[:0]
 	}
 	shared := sharedPrefix(w.last, term)
-	w.terms = binary.AppendUvarint(w.terms, uint64(shared))
-	w.terms = binary.AppendUvarint(w.terms, uint64(len(term)-shared))
-	w.terms = append(w.terms, term[shared:]...)
-	w.terms = binary.AppendUvarint(w.terms, uint64(len(list)))
+	b := w.scratch[:0]
+	b = binary.AppendUvarint(b, uint64(shared))
+	b = binary.AppendUvarint(b, uint64(len(term)-shared))
+	b = append(b, term[shared:]...)
+	b = binary.AppendUvarint(b, uint64(len(list)))
 	if len(list) == 1 {
-		w.terms = appendBlock(w.terms, list, -1)
+		b = appendBlock(b, list, -1)
 	} else {
-		w.scratch = appendPostings(w.scratch[:0], list)
-		w.terms = binary.AppendUvarint(w.terms, uint64(len(w.scratch)))
-		w.postings = append(w.postings, w.scratch...)
+		head := len(b)
+		b = appendPostings(b, list)
+		w.postings.write(b[head:])
+		b = binary.AppendUvarint(b[:head], uint64(len(b)-head))
 	}
+	w.terms.write(b)
+	w.scratch = b
 	w.last = append(w.last[:0], term...)
 }
 

@@ -14,3 +14,12 @@ func (m streamBlobs) Get(_ context.Context, _, section int64) ([]byte, error) {
 	}
 	return nil, corrupt("no such section")
 }
+
+// unsealed returns what was written to a stream.
+func unsealed(s *sectionWriter) []byte {
+	var all []byte
+	for _, b := range s.seal() {
+		all = append(all, b[:len(b)-checksumBytes]...)
+	}
+	return all
+}

@@ -157,28 +157,33 @@ const gramBlockEntries = 512
 
 // gramWriter writes lists in increasing order of grams.
 type gramWriter struct {
-	terms, postings []byte
+	terms, postings sectionWriter
 	blocks          []gramBlock
 	inBlock         int
 	last            gram
+	scratch         []byte
 }
 
 func (w *gramWriter) add(v gram, blocks []uint32, total uint32) {
 	if len(w.blocks) == 0 || w.inBlock == gramBlockEntries {
-		w.blocks = append(w.blocks, gramBlock{v, int64(len(w.terms)), int64(len(w.postings))})
+		w.blocks = append(w.blocks, gramBlock{v, w.terms.size(), w.postings.size()})
 		w.inBlock, w.last = 0, v
 	}
 	w.inBlock++
-	w.terms = binary.AppendUvarint(w.terms, uint64(v-w.last))
-	w.terms = binary.AppendUvarint(w.terms, uint64(len(blocks)))
+	b := w.scratch[:0]
+	b = binary.AppendUvarint(b, uint64(v-w.last))
+	b = binary.AppendUvarint(b, uint64(len(blocks)))
 	w.last = v
 	if len(blocks) == 1 {
-		w.terms = binary.AppendUvarint(w.terms, uint64(blocks[0]))
-		return
+		b = binary.AppendUvarint(b, uint64(blocks[0]))
+	} else {
+		head := len(b)
+		b = appendRice(b, blocks, total)
+		w.postings.write(b[head:])
+		b = binary.AppendUvarint(b[:head], uint64(len(b)-head))
 	}
-	start := len(w.postings)
-	w.postings = appendRice(w.postings, blocks, total)
-	w.terms = binary.AppendUvarint(w.terms, uint64(len(w.postings)-start))
+	w.terms.write(b)
+	w.scratch = b
 }
 
 // gramEntry locates the list of a gram.

@@ -110,9 +110,9 @@ func TestPostingsRoundTrip(t *testing.T) {
 		w.add([]byte("before"), list[:1])
 		w.add([]byte("term"), list)
 		seg := &Segment{header: header{terms: w.blocks}}
-		seg.streams[streamTerms] = streamPlace{1, int64(len(w.terms))}
-		seg.streams[streamPostings] = streamPlace{1000, int64(len(w.postings))}
-		blobs := streamBlobs{1: w.terms, 1000: w.postings}
+		seg.streams[streamTerms] = streamPlace{1, w.terms.size()}
+		seg.streams[streamPostings] = streamPlace{1000, w.postings.size()}
+		blobs := streamBlobs{1: unsealed(&w.terms), 1000: unsealed(&w.postings)}
 		seg.blobs = blobs
 		r := seg.reader(t.Context())
 		e, ok, err := r.lookup("term")

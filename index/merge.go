@@ -8,6 +8,10 @@ import (
 	"slices"
 )
 
+// mergeSections is how much of each input a merge remembers. It goes through
+// them from end to end, so what it has passed is of no more use.
+const mergeSections = 32
+
 // Merge makes one segment of several whose ids follow each other. It needs no
 // texts. To leave out forgotten documents, build the segment again instead.
 func Merge(ctx context.Context, segments []*Segment) (Sealed, error) {
@@ -23,7 +27,9 @@ func Merge(ctx context.Context, segments []*Segment) (Sealed, error) {
 		if i > 0 && seg.info.FirstID <= segments[i-1].info.LastID {
 			return Sealed{}, fmt.Errorf("index: segments %d and %d overlap: merge them in order of ids", segments[i-1].id, seg.id)
 		}
-		in := &mergeInput{r: seg.reader(ctx), docs: uint32(len(rows)), passages: uint32(len(lengths)), blocks: uint32(len(m.firsts))}
+		r := seg.reader(ctx)
+		r.most = mergeSections
+		in := &mergeInput{r: r, docs: uint32(len(rows)), passages: uint32(len(lengths)), blocks: uint32(len(m.firsts))}
 		m.inputs = append(m.inputs, in)
 		var err error
 		if rows, lengths, docOf, err = in.appendRows(rows, lengths, docOf); err != nil {

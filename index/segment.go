@@ -45,6 +45,9 @@ func (s Sealed) Get(_ context.Context, segment, section int64) ([]byte, error) {
 // one posting list reads little, large enough that rows are few.
 const sectionBytes = 8 << 10
 
+// checksumBytes follow each section.
+const checksumBytes = 4
+
 const (
 	formatMagic   = "lcmx"
 	formatVersion = 1
@@ -126,7 +129,7 @@ func fetchSection(ctx context.Context, blobs Blobs, segment, section int64) ([]b
 	if err != nil {
 		return nil, fmt.Errorf("read section %d of segment %d: %w", section, segment, err)
 	}
-	n := len(b) - 4
+	n := len(b) - checksumBytes
 	if n < 0 || binary.LittleEndian.Uint32(b[n:]) != crc32.Checksum(b[:n], castagnoli) {
 		return nil, corrupt(fmt.Sprintf("checksum of section %d of segment %d", section, segment))
 	}
@@ -138,6 +141,7 @@ type reader struct {
 	ctx   context.Context
 	seg   *Segment
 	seen  map[int64][]byte
+	most  int // sections to remember, 0 for all of them
 	grams map[gram]gramEntry
 	bytes int64
 }
@@ -153,6 +157,9 @@ func (r *reader) section(n int64) ([]byte, error) {
 	b, err := fetchSection(r.ctx, r.seg.blobs, r.seg.id, n)
 	if err != nil {
 		return nil, err
+	}
+	if r.most > 0 && len(r.seen) >= r.most {
+		clear(r.seen)
 	}
 	r.seen[n] = b
 	r.bytes += int64(len(b))

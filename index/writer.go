@@ -98,24 +98,58 @@ func (w *segmentWriter) setBlocks(firsts []uint32) {
 	w.streams[streamBlocks] = b
 }
 
-// finish cuts the streams into sections.
+// finish lays the streams out in sections.
 func (w *segmentWriter) finish() Sealed {
 	h := &w.header
 	h.blocks = w.blocks
 	h.terms, h.grams = w.words.blocks, w.grams.blocks
-	w.streams[streamTerms], w.streams[streamPostings] = w.words.terms, w.words.postings
-	w.streams[streamGramTerms], w.streams[streamGrams] = w.grams.terms, w.grams.postings
-	sections := [][]byte{nil}
-	for i, b := range w.streams {
-		h.streams[i] = streamPlace{int64(len(sections)), int64(len(b))}
-		for part := range slices.Chunk(b, sectionBytes) {
-			sections = append(sections, sealSection(slices.Clone(part)))
-		}
+	streams := [streamCount]*sectionWriter{
+		streamTerms: &w.words.terms, streamPostings: &w.words.postings, streamGramTerms: &w.grams.terms, streamGrams: &w.grams.postings,
 	}
-	size := func(stream int) int64 { return int64(len(w.streams[stream])) }
+	sections := [][]byte{nil}
+	for i, s := range streams {
+		if s == nil {
+			s = new(sectionWriter)
+			s.write(w.streams[i])
+			streams[i] = s
+		}
+		h.streams[i] = streamPlace{int64(len(sections)), s.size()}
+		sections = append(sections, s.seal()...)
+	}
+	size := func(n int) int64 { return h.streams[n].size }
 	h.info.GramBytes = size(streamGramTerms) + size(streamGrams) + size(streamBlocks)
 	h.info.DocBytes = size(streamIDs) + size(streamMarks) + size(streamDocs) + size(streamTalks)
 	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs)
 	sections[0] = sealSection(h.encode())
 	return Sealed{Info: h.info, Sections: sections}
+}
+
+// sectionWriter is a stream of a segment in the making. It is cut into sections while
+// it grows: the large ones are never in memory in one piece, nor twice.
+type sectionWriter struct {
+	sections [][]byte // full ones, sealed
+	last     []byte
+}
+
+func (s *sectionWriter) size() int64 { return int64(len(s.sections))*sectionBytes + int64(len(s.last)) }
+
+func (s *sectionWriter) write(b []byte) {
+	for len(b) > 0 {
+		if s.last == nil {
+			s.last = make([]byte, 0, min(sectionBytes, len(b)+sectionBytes/8)+checksumBytes)
+		}
+		n := min(len(b), sectionBytes-len(s.last))
+		s.last, b = append(s.last, b[:n]...), b[n:]
+		if len(s.last) == sectionBytes {
+			s.sections, s.last = append(s.sections, sealSection(s.last)), nil
+		}
+	}
+}
+
+// seal ends the stream and returns its sections.
+func (s *sectionWriter) seal() [][]byte {
+	if len(s.last) == 0 {
+		return s.sections
+	}
+	return append(s.sections, sealSection(s.last))
 }
