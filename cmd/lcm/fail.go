@@ -119,5 +119,8 @@ func split(err error) (message, hint string) {
 			return before + wrong.Problem, after
 		}
 	}
+	if errors.Is(err, store.ErrNotFound) {
+		return message, "`lcm tree` and `lcm grep` print ids, `lcm conversations --all` prints numbers; --db names another database"
+	}
 	return message, ""
 }

@@ -87,3 +87,31 @@ func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 		})
 	}
 }
+
+// A payload that arrives again mends the one that was damaged: a message that
+// was acknowledged must not rest on bytes that are gone.
+func TestAPayloadThatComesAgainIsMended(t *testing.T) {
+	for _, damage := range []string{
+		"UPDATE chunks SET data = x'00', compressed = 1", "UPDATE chunks SET data = x'00', compressed = 0", "DELETE FROM chunks",
+	} {
+		path := filepath.Join(t.TempDir(), "lcm.db")
+		if err := build(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		sql(t, path, damage)
+		db := open(t, path, sqlite.Options{})
+		if v, err := db.Verify(t.Context(), 1); err != nil || len(v.Faults) == 0 {
+			t.Fatalf("%s: verify finds nothing: %v", damage, err)
+		}
+		err := db.Update(t.Context(), 1, func(w store.Writer) error {
+			_, err := w.PutPayload(t.Context(), store.NewPayload{Data: []byte("message 3 of conversation 1"), Name: "again.txt"})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := db.Verify(t.Context(), 1); err != nil || len(v.Faults) > 0 {
+			t.Errorf("%s: %+v, %v", damage, v.Faults, err)
+		}
+	}
+}

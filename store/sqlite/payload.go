@@ -28,7 +28,14 @@ var (
 func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.PayloadID, error) {
 	sum := sha256.Sum256(p.Data)
 	var id string
-	found, err := w.one(`SELECT id FROM payloads WHERE sha256 = ?`, text(&id), sum[:])
+	var num int64
+	found, err := w.one(`SELECT id, num FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
+		id, num = s.ColumnText(0), s.ColumnInt64(1)
+		return nil
+	}, sum[:])
+	if err == nil && found {
+		err = w.keepWhole(num, sum, p.Data)
+	}
 	if err != nil || found {
 		return store.PayloadID(id), err
 	}
@@ -41,18 +48,34 @@ func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	if err != nil {
 		return "", err
 	}
-	num := w.LastInsertRowID()
-	for n := 0; n*chunkSize < len(p.Data); n++ {
-		raw := p.Data[n*chunkSize : min((n+1)*chunkSize, len(p.Data))]
-		data, compressed := encoder.EncodeAll(raw, nil), true
-		if len(data) >= len(raw) {
-			data, compressed = raw, false
+	return store.PayloadID(id), w.putChunks(w.LastInsertRowID(), p.Data)
+}
+
+// keepWhole proves that a payload is stored as it was, before a message relies
+// on it. If it was damaged, here are its bytes again.
+func (w *writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error {
+	stored, err := w.hashChunks(num, false)
+	if err == nil && stored.sum == sum || err != nil && errors.As(err, new(*sqlite3.Error)) {
+		return err
+	}
+	if err := w.exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
+		return err
+	}
+	return w.putChunks(num, data)
+}
+
+func (w *writer) putChunks(num int64, data []byte) error {
+	for n := 0; n*chunkSize < len(data); n++ {
+		raw := data[n*chunkSize : min((n+1)*chunkSize, len(data))]
+		packed, compressed := encoder.EncodeAll(raw, nil), true
+		if len(packed) >= len(raw) {
+			packed, compressed = raw, false
 		}
-		if err := w.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data); err != nil {
-			return "", err
+		if err := w.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, packed); err != nil {
+			return err
 		}
 	}
-	return store.PayloadID(id), nil
+	return nil
 }
 
 // freeID returns prefix and the first 16 digits of digest, or more of them
