@@ -57,6 +57,97 @@ func Example() {
 	// assistant: go.mod asks for Go 1.26, the image has 1.24.
 }
 
+// An engine stands on a store, and options say how it folds.
+func ExampleNew() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "lcm")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	db, err := sqlite.Open(ctx, filepath.Join(dir, "agent.db"), sqlite.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	engine, err := lcm.New(db, lcm.WithBudget(32_000), lcm.WithThresholds(0.6, 0.9))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close(ctx)
+
+	_, err = lcm.New(db, lcm.WithThresholds(0.9, 0.6))
+	fmt.Println(err != nil)
+	// Output: true
+}
+
+// A key names a session for good: whoever asks for it goes on where it ended.
+func ExampleEngine_Session() {
+	ctx := context.Background()
+	engine, done := open(ctx)
+	defer done()
+
+	first := engine.Session("support-bot/42", lcm.ByAgent("support-bot"), lcm.Titled("A broken build"))
+	if err := first.Append(ctx, llms.User("Why does the build fail?")); err != nil {
+		log.Fatal(err)
+	}
+	conversation, err := engine.Session("support-bot/42").Conversation(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(conversation.Title, conversation.Messages)
+	// Output: A broken build 1
+}
+
+// A message with an ID is stored once, however often it is sent.
+func ExampleSession_Append() {
+	ctx := context.Background()
+	engine, done := open(ctx)
+	defer done()
+
+	session := engine.Session("agent")
+	question := llms.User("Is it plugged in?")
+	question.ID = "q-1"
+	for range 2 {
+		if err := session.Append(ctx, question); err != nil {
+			log.Fatal(err)
+		}
+	}
+	conversation, err := session.Conversation(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(conversation.Messages)
+	// Output: 1
+}
+
+// What does not fit a budget is folded before Context returns.
+func ExampleSession_Context() {
+	ctx := context.Background()
+	engine, done := open(ctx)
+	defer done()
+
+	session := engine.Session("long")
+	for i := range 200 {
+		if err := session.Append(ctx, llms.User(fmt.Sprintf("Line %d of a long log, from host-%02d.example.com.", i, i%20))); err != nil {
+			log.Fatal(err)
+		}
+	}
+	whole, err := session.Context(ctx, 128_000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	small, err := session.Context(ctx, 2_000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(whole.Messages), whole.Compaction == nil)
+	fmt.Println(small.Tokens <= 2_000, small.Items[0].IsSummary())
+	// Output:
+	// 200 true
+	// true true
+}
+
 // An agent that resends its whole history each turn gives all of it to Sync.
 func ExampleSession_Sync() {
 	ctx := context.Background()

@@ -117,7 +117,7 @@ func Markdown() string {
 <!-- Generated from config/table.go by "go generate ./config"; edit that. -->
 
 A setting comes from a flag, else the environment, else the configuration file, else its default. The file is
-` + "`$LCM_CONFIG`, else `lcm/config.toml` in `$XDG_CONFIG_HOME`, else in `~/.config`" + `. It need not exist.
+` + "`$LCM_CONFIG`, else `lcm/config.toml` in `$XDG_CONFIG_HOME`, else in `~/.config`. It need not exist, unless `LCM_CONFIG`\nnames it" + `.
 
     lcm config                                  # every setting, its value and where it comes from
     lcm config get compaction.leaf_chunk_tokens
