@@ -20,7 +20,8 @@ type verifyReport struct {
 	Erased        int64                  `json:"erased,omitempty"` // of them
 	Summaries     int64                  `json:"summaries"`
 	Bytes         int64                  `json:"bytes"`
-	Digest        string                 `json:"digest,omitempty"` // none where a conversation cannot be read
+	Digest        string                 `json:"digest,omitempty"` // none where there are faults
+	unreadable    bool                   // a conversation could not be read at all
 }
 
 type verifiedConversation struct {
@@ -51,7 +52,8 @@ the hash chain over them holds, and the view leads to each message exactly once,
 directly or through summaries (or a kept branch does). Everything that is wrong
 is named, and the exit code is then 6.
 
-The digest is the same for the same messages, whatever the database.`,
+The digest is the same for the same messages, whatever the database; while
+anything is wrong there is none.`,
 		Example: "lcm verify\nlcm verify 3\nlcm verify --all --json | jq .digest",
 		Args:    optionalNumber,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,7 +113,10 @@ func (ar *archive) verify(ctx context.Context, ch choice, all bool) (verifyRepor
 }
 
 func (ar *archive) describeVerification(ctx context.Context, v lcm.Verification) (verifyReport, error) {
-	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}, Digest: hex.EncodeToString(v.Digest[:])}
+	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}}
+	if r.Sound {
+		r.Digest = hex.EncodeToString(v.Digest[:])
+	}
 	for _, one := range v.Conversations {
 		c, err := ar.db.Conversation(ctx, one.Conversation)
 		if err != nil {
@@ -133,7 +138,12 @@ func (r *verifyReport) add(c verifiedConversation) {
 func describeVerified(c store.Conversation, one store.Verification) verifiedConversation {
 	v := verifiedConversation{
 		Number: c.ID, Key: c.Key, Messages: one.Messages, Erased: c.Erased, Summaries: one.Summaries, Bytes: one.Bytes,
-		Digest: hex.EncodeToString(one.Digest[:]), Faults: []faultReport{},
+		Faults: []faultReport{},
+	}
+	// The digest is of the hashes taken on arrival: it says nothing of messages
+	// that do not match theirs.
+	if len(one.Faults) == 0 {
+		v.Digest = hex.EncodeToString(one.Digest[:])
 	}
 	for _, f := range one.Faults {
 		v.Faults = append(v.Faults, faultReport(f))
@@ -145,7 +155,7 @@ func describeVerified(c store.Conversation, one store.Verification) verifiedConv
 // goes on after those that cannot be read. Without them there is no digest of
 // the whole.
 func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (verifyReport, error) {
-	r := verifyReport{Conversations: []verifiedConversation{}}
+	r := verifyReport{Conversations: []verifiedConversation{}, unreadable: true}
 	for _, c := range list {
 		one, err := ar.db.Verify(ctx, c.ID)
 		switch {
@@ -201,10 +211,12 @@ func (a *app) printVerification(r verifyReport) error {
 		a.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
 		if r.Digest != "" {
 			a.printf("digest %s\n", r.Digest)
+		} else {
+			a.printf("no digest: it would be of what arrived, not of what is here\n")
 		}
 	}
 	hint := "restore these messages from a backup, or keep the database as it is for a closer look; nothing was changed"
-	if r.Digest == "" {
+	if r.unreadable {
 		hint = "the file is damaged: keep a copy of it, then restore a backup; `lcm show N --raw` saves a conversation that is ok"
 	}
 	if faults > 0 {
