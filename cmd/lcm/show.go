@@ -33,7 +33,8 @@ type messageReport struct {
 	Format   llms.Format `json:"format"`
 	Encoding string      `json:"encoding"` // of Record: utf-8 or base64
 	Record   string      `json:"record"`
-	Masked   bool        `json:"masked,omitempty"` // Record is without the secrets that arrived
+	Masked   bool        `json:"masked,omitempty"`  // Record is without the secrets that arrived
+	Damaged  string      `json:"damaged,omitempty"` // why Record is only what is shown of the message
 }
 
 type showFlags struct {
@@ -136,12 +137,17 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 	if !a.json && !f.raw {
 		a.note("conversation %d (%s), %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased))
 	}
-	last := q.After
+	last, damaged := q.After, 0
 	for m, err := range ar.db.Messages(ctx, q) {
 		if err != nil {
 			return err
 		}
-		if err := a.showMessage(ctx, ar, m, f); err != nil {
+		err := a.showMessage(ctx, ar, m, f)
+		if errors.Is(err, store.ErrDamaged) {
+			damaged++
+			text, _ := split(err)
+			a.warn("%s", neutralLine(plain(text)))
+		} else if err != nil {
 			return err
 		}
 		last = m.Seq
@@ -149,9 +155,15 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
 		a.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
+	if damaged > 0 {
+		return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database", "%s could not be put together",
+			counted(damaged, "record", "records"))
+	}
 	return nil
 }
 
+// showMessage prints a message. Of one whose record is damaged it prints what
+// there is before it says so.
 func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f showFlags) error {
 	switch {
 	case a.json:
@@ -165,10 +177,16 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 		return err
 	}
 	said := m.Body.Render()
+	var damage error
 	if f.full {
-		var err error
-		if said, err = recall.Original(ctx, ar.db, m); err != nil {
+		whole, err := recall.Original(ctx, ar.db, m)
+		switch {
+		case errors.Is(err, store.ErrDamaged):
+			damage = err
+		case err != nil:
 			return err
+		default:
+			said = whole
 		}
 	}
 	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.UTC().Format("2006-01-02 15:04:05"),
@@ -177,17 +195,23 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 		head += " · " + strings.Join(flags, ", ")
 	}
 	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), a.shown(said))
-	return nil
+	return damage
 }
 
 func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error {
-	record, err := ar.db.Record(ctx, m.ID)
-	if err != nil {
-		return err
-	}
 	r := messageReport{
 		ID: m.ID.String(), Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Time: m.Body.Time, Stored: m.Stored, Flags: flagNames(m.Flags),
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
+	}
+	record, err := ar.db.Record(ctx, m.ID)
+	if errors.Is(err, store.ErrDamaged) {
+		text, _ := split(err)
+		r.Damaged = plain(text)
+		r.Record, r.Encoding = encoded([]byte(m.Body.Render()))
+		return errors.Join(a.encoder().Encode(r), err)
+	}
+	if err != nil {
+		return err
 	}
 	said, err := recall.Original(ctx, ar.db, m)
 	if err != nil {

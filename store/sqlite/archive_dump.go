@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -252,6 +253,12 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 			return nil
 		})
 		if err != nil {
+			err = damaged("its content", err)
+			var p *store.Problem
+			if errors.As(err, &p) {
+				p.Hint = "`lcm export --raw --all DIR` writes every record that can be read, `lcm backup` copies the database as it is; " +
+					"`lcm doctor` says what else is damaged"
+			}
 			return 0, err
 		}
 		if !found {
