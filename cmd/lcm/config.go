@@ -118,7 +118,7 @@ and the order of the file stay as they are.`,
 }
 
 func newConfigPath(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "path",
 		Short:   "Print where the configuration file is",
 		Example: "$EDITOR \"$(lcm config path)\"",
@@ -128,10 +128,15 @@ func newConfigPath(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.json {
+				return a.printJSON(map[string]string{"path": path})
+			}
 			a.printf("%s\n", path)
 			return nil
 		},
 	}
+	a.jsonFlag(c)
+	return c
 }
 
 func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
