@@ -110,6 +110,9 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 			if ctx.Err() != nil {
 				return r, ctx.Err()
 			}
+			if sqlite.Full(err) { // that is no fault of the database
+				return r, err
+			}
 			r.add(p.unopened(ctx, err))
 		}
 	}

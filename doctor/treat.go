@@ -99,7 +99,10 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	_, err = io.Copy(dst, src)
-	return errors.Join(err, dst.Sync(), dst.Close())
+	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
+		_ = os.Remove(to) // a part of a backup must not look like one
+	}
+	return err
 }
 
 // mend does what can be done, and returns what did not work.

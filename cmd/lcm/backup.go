@@ -160,8 +160,11 @@ While another process has the database open it is not replaced.`,
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(args[0]); err != nil {
+			switch info, err := os.Stat(args[0]); {
+			case err != nil:
 				return failed(exitNotFound, "name the file of a backup", "%w", err)
+			case !info.Mode().IsRegular(): // reading a pipe would wait for ever
+				return failed(exitFailure, "name the file of a backup", "%s is not a regular file", args[0])
 			}
 			done, err := sqlite.Install(cmd.Context(), args[0], cfg.Storage.DatabasePath, r)
 			if err != nil {

@@ -100,7 +100,7 @@ func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
 	// anew is counted by it as well.
 	counter, err := newCounter(cfg)
 	return doctor.Patient{
-		Path:    cfg.Storage.DatabasePath,
+		Path:    sqlite.Resolve(cfg.Storage.DatabasePath),
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
 		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return a.surroundings(ctx, cfg, db) },

@@ -26,14 +26,14 @@ type Loader struct {
 // its search index and proves it. Nothing is at path before [Scratch.Install],
 // and nothing is left behind without it.
 func Build(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Scratch, error) {
-	tmp, err := partFile(path)
+	tmp, err := partFile(Resolve(path))
 	if err != nil {
 		return nil, err
 	}
 	s := &Scratch{path: tmp}
 	if err := load(ctx, tmp, schema, fill); err != nil {
 		s.Remove()
-		return nil, err
+		return nil, explain(path, err)
 	}
 	db, err := Open(ctx, tmp, Options{Relaxed: true})
 	if err == nil {
@@ -45,7 +45,7 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 	}
 	if err != nil {
 		s.Remove()
-		return nil, err
+		return nil, explain(path, err)
 	}
 	return s, nil
 }
@@ -62,6 +62,7 @@ func (s *Scratch) Remove() { removeDatabase(s.path) }
 // Install gives the database its name. A database that is there and holds
 // something is not replaced.
 func (s *Scratch) Install(ctx context.Context, to string) error {
+	to = Resolve(to)
 	release, err := alone(to)
 	if err != nil {
 		return err

@@ -42,6 +42,7 @@ type Installed struct {
 // another process has the database open it is not replaced.
 func Install(ctx context.Context, from, to string, r Replacement) (Installed, error) {
 	var done Installed
+	from, to = Resolve(from), Resolve(to)
 	if r.Clock == nil {
 		r.Clock = time.Now
 	}
@@ -55,7 +56,7 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 	}
 	defer removeDatabase(tmp)
 	if err := copyFile(ctx, from, tmp); err != nil {
-		return done, fmt.Errorf("copy %s: %w", from, err)
+		return done, fmt.Errorf("copy %s: %w", from, explain(to, err))
 	}
 	if done.Proof, err = prepareCopy(ctx, from, tmp); err != nil {
 		return done, err

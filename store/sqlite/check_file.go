@@ -42,6 +42,7 @@ func bereft(path string) error {
 // tells what is wrong with one that cannot be opened. Nothing is changed. A
 // database that passes can be opened; [DB.Check] does the rest.
 func CheckFile(ctx context.Context, path string) ([]store.Fault, error) {
+	path = Resolve(path)
 	k := &fileCheck{path: path}
 	if err := bereft(path); err != nil {
 		k.fault("wal-orphan", path+"-wal", "it is the write-ahead log of a database that is not there")
@@ -164,6 +165,9 @@ func (k *fileCheck) identity(ctx context.Context) error {
 		err = k.versions(c)
 		err = errors.Join(err, c.close())
 	}
+	if Full(err) {
+		return explain(k.path, err) // it says nothing about the file
+	}
 	if err != nil && ctx.Err() == nil {
 		k.fault("file", k.path, "it cannot be opened: %s", bare(err))
 		return nil
@@ -245,6 +249,7 @@ func tables(all map[string]object) map[string]string {
 // header, the rights of others, and a database of which only the write-ahead
 // log is left, if the log holds all of it. The caller has made a copy.
 func MendFile(ctx context.Context, path string, faults []store.Fault) error {
+	path = Resolve(path)
 	var errs []error
 	for _, f := range faults {
 		switch f.Code {

@@ -28,7 +28,7 @@ func explain(path string, err error) error {
 		hint = "the file is not an lcm database: choose another path, or restore it from a backup"
 	case errors.Is(err, sqlite3.CORRUPT):
 		hint = "the file is damaged: keep a copy of it and restore a backup"
-	case errors.Is(err, sqlite3.FULL), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+	case Full(err):
 		hint = "the disk is full: free some space and repeat the command; nothing was half-written"
 	case errors.Is(err, store.ErrReadOnly), errors.Is(err, sqlite3.READONLY), errors.Is(err, syscall.EROFS):
 		err = asReadOnly(err)
@@ -45,6 +45,18 @@ func explain(path string, err error) error {
 		return err
 	}
 	return &store.Problem{Err: fmt.Errorf("database %s: %w", path, err), Hint: hint}
+}
+
+// Full reports whether an error says that there is no room on the disk. Not
+// even reading works there, unless another process has the database open: its
+// shared memory is a file of 32 kB.
+func Full(err error) bool {
+	for _, cause := range []error{sqlite3.FULL, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
 }
 
 // asReadOnly lets callers recognise every read-only failure by one sentinel.

@@ -99,6 +99,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if path == "" {
 		return nil, &store.Problem{Err: errors.New("no database path was given"), Hint: "set LCM_DATABASE_PATH or database_path"}
 	}
+	if o.VFS == "" {
+		path = Resolve(path)
+	}
 	if o.BusyTimeout == 0 {
 		o.BusyTimeout = 30 * time.Second
 	}
@@ -181,6 +184,9 @@ func (db *DB) private() {
 }
 
 func dsn(path string, o Options) string {
+	if o.VFS == "" {
+		path = Resolve(path)
+	}
 	q := url.Values{}
 	switch _, err := os.Stat(path + "-wal"); {
 	case o.VFS != "":
