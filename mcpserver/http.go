@@ -99,8 +99,9 @@ func (s *Server) stopHTTP(ctx context.Context, server *http.Server) {
 func (s *Server) Handler(o HTTPOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(Path, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
-		Logger:         s.config.Log,
-		SessionTimeout: 30 * time.Minute,
+		Logger:              s.config.Log,
+		MaxRequestBodyBytes: maxLine, // as much as by pipe
+		SessionTimeout:      30 * time.Minute,
 		// A client whose connection breaks gets the rest of its answer when it
 		// comes back.
 		EventStore: mcp.NewMemoryEventStore(nil),
@@ -131,7 +132,6 @@ func (o HTTPOptions) guard(next http.Handler) http.Handler {
 				return
 			}
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxLine) // as much as by pipe
 		next.ServeHTTP(w, r)
 	})
 }

@@ -164,3 +164,27 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+// Over HTTP as much can be asked as by pipe, and no more.
+func TestSizeOfRequestsOverHTTP(t *testing.T) {
+	url := newRecord(t).listen(mcpserver.HTTPOptions{})
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	for size, want := range map[int]int{15 << 20: http.StatusOK, 17 << 20: http.StatusRequestEntityTooLarge} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(strings.Repeat(" ", size)+body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%d bytes: %s, want %d", size, resp.Status, want)
+		}
+	}
+}

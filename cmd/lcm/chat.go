@@ -72,7 +72,7 @@ func (a *app) chat(ctx context.Context, ar *archive, f chatFlags) error {
 		return err
 	}
 	a.note("%s · session %s · %s tokens · /help lists the commands", c.agent.Name(), neutralLine(c.session.Key()), number(c.budget))
-	lines := bufio.NewReader(a.in)
+	lines := bufio.NewReader(a.typed(ctx))
 	for {
 		if a.terminal {
 			a.printf("%s ", a.paint(cyan, "›"))

@@ -156,7 +156,7 @@ func (d *demo) again(ctx context.Context) error {
 	if err := os.WriteFile(file, sample.JSONL(), 0o600); err != nil {
 		return err
 	}
-	src, err := d.openSource(file)
+	src, err := d.openSource(ctx, file)
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,9 @@ lcm export --raw --all sessions/`,
 			if len(args) > 0 {
 				f.output = args[0]
 			}
+			if f.output == "-" {
+				f.output = ""
+			}
 			switch {
 			case f.all && len(f.conversations) > 0:
 				return wrongUsage(cmd, errors.New("--all and --conversation exclude each other"))
@@ -85,7 +88,7 @@ lcm export --raw --all sessions/`,
 			return a.exportArchive(cmd.Context(), ar, f)
 		},
 	}
-	c.Flags().StringVarP(&f.output, "output", "o", "", "the same as FILE (default: standard output)")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "the same as FILE (default, or -: standard output)")
 	c.Flags().Int64SliceVarP(&f.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
 	c.Flags().BoolVarP(&f.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
 	c.Flags().BoolVar(&f.raw, "raw", false, "the original records instead of an archive")

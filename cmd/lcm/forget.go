@@ -73,7 +73,7 @@ lcm forget --lift 2`,
 	f.flags(c)
 	fl := c.Flags()
 	fl.StringVarP(&f.match, "match", "m", "", "messages that match this regular expression, anywhere in their record")
-	fl.BoolVarP(&f.words, "full-text", "F", false, "--match is words, as in grep --full-text")
+	fl.BoolVarP(&f.words, "full-text", "F", false, "take --match as words, as in grep --full-text")
 	fl.StringVar(&f.since, "since", "", "messages said not before this time")
 	fl.StringVar(&f.before, "before", "", "messages said before this time")
 	fl.Int64VarP(&f.conversation, "conversation", "c", 0, "with --match, --since and --before: only in this one (default: in all)")
@@ -217,7 +217,7 @@ func (a *app) erase(ctx context.Context, ar *archive, order store.Erasure, f era
 		a.note("nothing was erased: this was a dry run")
 		return nil
 	}
-	if err := a.agree(f, fmt.Sprintf("Erase %s for good?", counted(weighed.Messages, "message", "messages"))); err != nil {
+	if err := a.agree(ctx, f, fmt.Sprintf("Erase %s for good?", counted(weighed.Messages, "message", "messages"))); err != nil {
 		return err
 	}
 	if f.again != nil {
@@ -259,7 +259,7 @@ func (a *app) printErased(e store.Erased) {
 }
 
 // agree asks for a yes. Without a terminal, --yes is the way to say it.
-func (a *app) agree(f eraseFlags, question string) error {
+func (a *app) agree(ctx context.Context, f eraseFlags, question string) error {
 	if f.yes {
 		return nil
 	}
@@ -267,7 +267,10 @@ func (a *app) agree(f eraseFlags, question string) error {
 		return failed(exitUsage, "add --yes to erase it, or --dry-run to only see what would go", "nothing was erased: there is nobody to ask")
 	}
 	fmt.Fprintf(a.err, "%s This cannot be undone. [y/N] ", question)
-	answer, err := bufio.NewReader(a.in).ReadString('\n')
+	answer, err := bufio.NewReader(a.typed(ctx)).ReadString('\n')
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
 		return failed(exitFailure, "", "nothing was erased")
 	}

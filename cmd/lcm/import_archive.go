@@ -31,13 +31,16 @@ type archiveFlags struct {
 
 // isArchive reports whether a path is an archive that `lcm export` wrote.
 func isArchive(path string) bool {
+	// A pipe can be opened and read only once, and not for looking.
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular() && portable.Peek(f)
+	return portable.Peek(f)
 }
 
 // importArchive loads an archive into a database of its own, proves it, and

@@ -32,7 +32,7 @@ type importReport struct {
 
 func (a *app) importFile(ctx context.Context, name string, f importFlags) (importReport, error) {
 	begun := time.Now()
-	src, err := a.openSource(name)
+	src, err := a.openSource(ctx, name)
 	if err != nil {
 		return importReport{}, err
 	}

@@ -42,7 +42,7 @@ func newImportBed(t *testing.T, messages int) *importBed {
 		t.Fatal(err)
 	}
 	a := newApp(nil, nil, nil)
-	src, err := a.openSource(path)
+	src, err := a.openSource(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -39,6 +40,34 @@ func newApp(in io.Reader, out, err io.Writer) *app {
 	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
 	a.colour, a.colours = a.terminal && !plain, a.progress && !plain
 	return a
+}
+
+// typed is standard input for as long as a context lasts: a program that is
+// asked to end does not wait for what nobody may ever type.
+func (a *app) typed(ctx context.Context) io.Reader { return lasting{ctx, a.in} }
+
+type lasting struct {
+	ctx context.Context // io.Reader has none
+	r   io.Reader
+}
+
+func (l lasting) Read(p []byte) (int, error) {
+	type read struct {
+		n   int
+		err error
+	}
+	// What is read after the end goes here, and not where nobody expects it.
+	b, done := make([]byte, len(p)), make(chan read, 1)
+	go func() {
+		n, err := l.r.Read(b)
+		done <- read{n, err}
+	}()
+	select {
+	case got := <-done:
+		return copy(p, b[:got.n]), got.err
+	case <-l.ctx.Done():
+		return 0, l.ctx.Err()
+	}
 }
 
 // remembering keeps the first error of a writer, so that the commands need not

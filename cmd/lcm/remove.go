@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -26,7 +27,7 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.remove(args, f) },
+		RunE: func(c *cobra.Command, args []string) error { return a.remove(c.Context(), args, f) },
 	}
 	fl := c.Flags()
 	fl.BoolVar(&f.all, "all", false, "every host")
@@ -36,7 +37,7 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 	return c
 }
 
-func (a *app) remove(names []string, f setupFlags) error {
+func (a *app) remove(ctx context.Context, names []string, f setupFlags) error {
 	m, err := machine()
 	if err != nil {
 		return err
@@ -49,5 +50,5 @@ func (a *app) remove(names []string, f setupFlags) error {
 		names = setup.Names()
 	}
 	plan := func(name string) (setup.Plan, error) { return setup.Removal(name, m, kept) }
-	return a.change(names, plan, f, "as it was", setup.Plan.Undo)
+	return a.change(ctx, names, plan, f, "as it was", setup.Plan.Undo)
 }

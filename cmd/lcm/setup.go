@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -99,7 +100,7 @@ func (a *app) setup(c *cobra.Command, names []string, f setupFlags) error {
 		}
 	}
 	plan := func(name string) (setup.Plan, error) { return setup.For(name, o) }
-	if err := a.change(names, plan, f, "set up", setup.Plan.Apply); err != nil {
+	if err := a.change(c.Context(), names, plan, f, "set up", setup.Plan.Apply); err != nil {
 		return err
 	}
 	if !f.print && !a.json {
@@ -121,7 +122,7 @@ type step struct {
 
 // change shows plans, asks, and carries them out. A host that cannot be changed
 // keeps it from none of the others; the error at the end tells of it.
-func (a *app) change(names []string, plan func(string) (setup.Plan, error), f setupFlags, done string, apply func(setup.Plan, *setup.Receipts) error) error {
+func (a *app) change(ctx context.Context, names []string, plan func(string) (setup.Plan, error), f setupFlags, done string, apply func(setup.Plan, *setup.Receipts) error) error {
 	steps := make([]step, len(names))
 	for i, name := range names {
 		p, err := plan(name)
@@ -137,7 +138,7 @@ func (a *app) change(names []string, plan func(string) (setup.Plan, error), f se
 		}
 	}
 	if !f.print && slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
-		if err := a.consent(f); err != nil {
+		if err := a.consent(ctx, f); err != nil {
 			return err
 		}
 		kept, err := openReceipts()
@@ -238,7 +239,7 @@ func (a *app) showPlan(p setup.Plan) {
 
 // consent asks whether to go on. Without a terminal, --yes is the way to say
 // so.
-func (a *app) consent(f setupFlags) error {
+func (a *app) consent(ctx context.Context, f setupFlags) error {
 	if f.yes {
 		return nil
 	}
@@ -247,7 +248,7 @@ func (a *app) consent(f setupFlags) error {
 		return failed(exitUsage, "add --yes to make these changes, or --print to only see them", "nothing was changed: there is nobody to ask")
 	}
 	fmt.Fprint(a.err, "Make these changes? [y/N] ")
-	answer, err := bufio.NewReader(in).ReadString('\n')
+	answer, err := bufio.NewReader(a.typed(ctx)).ReadString('\n')
 	if err != nil && answer == "" {
 		return fmt.Errorf("read the answer: %w", err)
 	}

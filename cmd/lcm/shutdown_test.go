@@ -86,3 +86,43 @@ func waitForMessages(t *testing.T, database string) {
 	}
 	t.Fatal("the import does not begin")
 }
+
+// What waits for standard input ends as well, though nothing ever comes.
+func TestEndsWhileItWaitsForInput(t *testing.T) {
+	program, err := exec.LookPath("lcm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"import", "-"}, {"hook", "claude"}, {"chat", "--model", "m"}} {
+		dir := t.TempDir()
+		c := exec.Command(program, args...)
+		c.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "LCM_DATABASE_PATH="+filepath.Join(dir, "lcm.db"),
+			"OPENAI_API_KEY=none", "OPENAI_BASE_URL=http://127.0.0.1:1", "TMPDIR="+dir)
+		in, err := c.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// It has begun to read when a write that the pipe cannot hold returns.
+		if _, err := in.Write(bytes.Repeat([]byte(" "), 1<<17)); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			_ = c.Process.Kill()
+			t.Errorf("%v waits for its input for ever", args)
+			<-ended
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "lcm-import-*")); len(left) > 0 {
+			t.Errorf("%v left %v", args, left)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -24,9 +25,9 @@ type source struct {
 
 // openSource opens a file. Standard input and other things that can be read
 // only once are written to a temporary file first.
-func (a *app) openSource(name string) (*source, error) {
+func (a *app) openSource(ctx context.Context, name string) (*source, error) {
 	if name == "-" {
-		return spool("standard input", a.in)
+		return spool("standard input", a.typed(ctx))
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -44,7 +45,7 @@ func (a *app) openSource(name string) (*source, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	if !info.Mode().IsRegular() {
-		s, err := spool(name, file)
+		s, err := spool(name, lasting{ctx, file})
 		if err == nil {
 			s.path = abs
 		}
