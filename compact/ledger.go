@@ -126,6 +126,9 @@ func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int, backof
 	case r.Progress() || r.Reason == Done || r.Mode == Full:
 		e.Attempts, e.NotBefore = 0, time.Time{}
 	case r.Reason == Interrupted:
+	case r.Reason == Exhausted && r.Passes == 0:
+		// Another run was faster and has left nothing to fold: that is as if
+		// there had been nothing to begin with.
 	default:
 		e.Attempts++
 		e.NotBefore = e.At.Add(min(maxPause, firstPause<<min(e.Attempts-1, 8)))

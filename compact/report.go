@@ -84,8 +84,9 @@ type Report struct {
 // Folds is how many summaries the run made.
 func (r Report) Folds() int { return r.Leaves + r.Condensed }
 
-// Progress reports whether the run made the view smaller.
-func (r Report) Progress() bool { return r.TokensAfter < r.TokensBefore }
+// Progress reports whether the run made the view smaller than it would be
+// without: what others said meanwhile may have made it larger again.
+func (r Report) Progress() bool { return r.Folds()+r.Stubs > 0 || r.TokensAfter < r.TokensBefore }
 
 // String describes the run in one line.
 func (r Report) String() string {

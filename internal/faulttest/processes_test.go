@@ -21,6 +21,7 @@ type crowd struct {
 	did    []time.Duration // of searches and contexts
 	folded int
 	busy   int
+	paused int
 	stale  int
 	errors []string
 }
@@ -84,6 +85,8 @@ func (c *crowd) read(line string) {
 		c.folded += n
 	case "busy":
 		c.busy += n
+	case "paused":
+		c.paused += n
 	case "stale":
 		c.stale += n
 	}
@@ -130,6 +133,9 @@ func together(ctx context.Context, t testing.TB, path string, ledger *Ledger, ra
 	c := gather(ctx, t, path, ledger, rate, last)
 	for _, e := range c.errors {
 		t.Errorf("a caller saw an error: %s", e)
+	}
+	if c.paused > 0 {
+		t.Errorf("folding was put off %d times, as if it had got nowhere: %v", c.paused, c)
 	}
 	if err := ledger.Check(ctx, path); err != nil {
 		t.Fatal(err)

@@ -151,7 +151,7 @@ func beKeeper(ctx context.Context, o order) error {
 		return err
 	}
 	own, shared := engine.Session(o.Sessions[0]), engine.Session("shared")
-	folds, busy := 0, 0
+	folds, busy, paused := 0, 0, 0
 	err = o.paced(func(n int) error {
 		if err := appendOne(ctx, own, ID(o.Sessions[0], o.From[o.Sessions[0]]+n)); err != nil {
 			return err
@@ -162,14 +162,17 @@ func beKeeper(ctx context.Context, o order) error {
 		}
 		r, err := runner.Run(ctx, c.ID, compact.Limits{Budget: sharedBudget}, compact.Soft)
 		folds += r.Folds()
-		if r.Reason == compact.Busy {
+		switch r.Reason {
+		case compact.Busy:
 			busy++
+		case compact.Pause:
+			paused++
 		}
 		if r.Stale > 0 {
 			fmt.Printf("stale %d\n", r.Stale)
 		}
 		return err
 	})
-	fmt.Printf("folded %d\nbusy %d\n", folds, busy)
+	fmt.Printf("folded %d\nbusy %d\npaused %d\n", folds, busy, paused)
 	return errors.Join(err, engine.Close(ctx), db.Close())
 }
