@@ -88,6 +88,8 @@ var catalogue = map[string]entry{
 	"erasure-unfinished": {Problem, "it is completed: summaries and the search index are made anew, free space and the log are overwritten", "end the processes that use the database, make room for a copy of it, then run `lcm forget --finish`"},
 	"lease-stuck":        {Problem, "it is given back", ""},
 	"lease-expired":      {Note, "", "there is nothing to do: the next process that needs it takes it over"},
+	"part-file":          {Warning, "it is removed with the logs beside it, once the database has no problem", "remove it, if no backup, restore, export or import is at work"},
+	"part-file-young":    {Note, "", "it is left alone: if it is still there in an hour, `lcm doctor --fix` removes it"},
 	"maintenance-stuck":  {Warning, "what is remembered of the failures is forgotten, and it is tried again", ""},
 }
 

@@ -3,7 +3,7 @@
 //
 // [Examine] looks at everything: the file and who may read it, the schema, the
 // proof of every conversation, what is derived in it, the payloads, the search
-// index, leases and maintenance. It changes nothing. Every [Finding] has a
+// index, leases and maintenance, and unfinished copies beside the file. It changes nothing. Every [Finding] has a
 // stable code, a severity, a sentence, and either what [Treat] would do about
 // it or what a person can do.
 //
@@ -123,7 +123,9 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 			return r, err
 		}
 	}
+	r.add(p.leftovers())
 	r.spare()
+	r.keepParts()
 	if p.Also != nil {
 		r.Findings = append(r.Findings, p.Also(ctx, db)...)
 	}

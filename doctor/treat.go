@@ -33,19 +33,13 @@ func Treat(ctx context.Context, p Patient) (Report, error) {
 	if err != nil || !before.Fixable() {
 		return before, err
 	}
-	backup := BackupPath(p.Path, p.now(), "before-fix")
-	if err := p.keep(ctx, before, backup); err != nil {
-		return before, fmt.Errorf("nothing was touched, because no backup could be made: %w", err)
+	after := before
+	if before.mendable() {
+		if after, err = p.treat(ctx, before); err != nil {
+			return after, err
+		}
 	}
-	failures := p.mend(ctx, before)
-	if ctx.Err() != nil {
-		return before, ctx.Err()
-	}
-	after, err := Examine(ctx, p)
-	if err != nil {
-		return after, err
-	}
-	after.Backup, after.Failures = backup, failures
+	p.sweep(&after)
 	for _, f := range before.Findings {
 		if !slices.ContainsFunc(after.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }) {
 			after.Fixed = append(after.Fixed, f)
@@ -58,6 +52,28 @@ func Treat(ctx context.Context, p Patient) (Report, error) {
 		}
 	}
 	return after, nil
+}
+
+// mendable reports whether there is anything to mend in the database. What is
+// only left beside it needs no backup, for which there may be no room before it
+// is gone.
+func (r Report) mendable() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" && f.Code != "part-file" })
+}
+
+// treat mends the database after a backup, and looks at it again.
+func (p Patient) treat(ctx context.Context, before Report) (Report, error) {
+	backup := BackupPath(p.Path, p.now(), "before-fix")
+	if err := p.keep(ctx, before, backup); err != nil {
+		return before, fmt.Errorf("nothing was touched, because no backup could be made: %w", err)
+	}
+	failures := p.mend(ctx, before)
+	if ctx.Err() != nil {
+		return before, ctx.Err()
+	}
+	after, err := Examine(ctx, p)
+	after.Backup, after.Failures = backup, failures
+	return after, err
 }
 
 // keep makes a backup of the database, of whatever can be read of it. One of

@@ -89,6 +89,9 @@ func (a *app) backup(cmd *cobra.Command, args []string, keep int) error {
 		}
 	}
 	r.Seconds = time.Since(begun).Seconds()
+	if r.Faults == 0 { // what is missing in the database may be in one of them
+		a.tidy(filepath.Dir(path), begun)
+	}
 	if r.Faults > 0 {
 		a.warn("the database has %s, and so has the backup: see `lcm doctor`", counted(r.Faults, "fault", "faults"))
 	}
@@ -99,6 +102,22 @@ func (a *app) backup(cmd *cobra.Command, args []string, keep int) error {
 	a.printf("%s, %s in %s, %s\ndigest %s\n", size(r.Bytes), counted(r.Messages, "message", "messages"),
 		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
 	return nil
+}
+
+// deserted is how long nobody has written to an unfinished copy that the next
+// command to write beside it removes.
+const deserted = 24 * time.Hour
+
+// tidy removes what backups and exports that were killed have left in a
+// directory: it may hold what was erased since.
+func (a *app) tidy(dir string, now time.Time) {
+	removed, err := sqlite.RemoveLeftOvers(dir, now.Add(-deserted))
+	for _, path := range removed {
+		a.note("removed %s, which a command that was cut off more than a day ago had left", neutralLine(path))
+	}
+	if err != nil {
+		a.warn("unfinished copies of commands that were cut off could not be removed: %v", err)
+	}
 }
 
 func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }

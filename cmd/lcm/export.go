@@ -112,6 +112,7 @@ func (a *app) exportArchive(ctx context.Context, ar *archive, f exportFlags) err
 	if err := create(f.output, write); err != nil {
 		return err
 	}
+	a.tidy(filepath.Dir(f.output), begun)
 	r.Seconds = time.Since(begun).Seconds()
 	if a.json {
 		return a.printJSON(r)
@@ -140,7 +141,7 @@ func create(path string, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return exists
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".lcm-*.part")
+	f, err := os.CreateTemp(filepath.Dir(path), sqlite.PartPattern)
 	if err != nil {
 		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
 	}
@@ -241,7 +242,10 @@ func (a *app) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
 	} else {
 		err = create(f.output, write)
 	}
-	return errors.Join(err, faults.err(c))
+	if err = errors.Join(err, faults.err(c)); err == nil && f.output != "" {
+		a.tidy(filepath.Dir(f.output), time.Now())
+	}
+	return err
 }
 
 // exportAllRaw writes a file for each conversation, and goes on after one that
@@ -282,6 +286,7 @@ func (a *app) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
 	if failures > 0 {
 		return failed(exitFailure, "everything else was written", "%s could not be written whole", counted(failures, "conversation", "conversations"))
 	}
+	a.tidy(dir, time.Now())
 	if a.json {
 		return a.printJSON(r)
 	}

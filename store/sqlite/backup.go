@@ -202,7 +202,7 @@ func partFile(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", explain(path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".lcm-*.part") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), PartPattern) // mode 0600
 	if err != nil {
 		return "", explain(path, err)
 	}
