@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -183,8 +184,8 @@ func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
 			a.printf("         %s\n", neutralLine(x.Advice))
 		}
 	}
-	for code, n := range shown {
-		if n > maxShown {
+	for _, code := range slices.Sorted(maps.Keys(shown)) {
+		if n := shown[code]; n > maxShown {
 			a.printf("         and %s of %s; --json lists them all\n", counted(n-maxShown, "more", "more"), code)
 		}
 	}

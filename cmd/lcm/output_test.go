@@ -1,11 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"github.com/lossless-context/lcm/doctor"
 )
 
 func TestNeutral(t *testing.T) {
@@ -70,5 +77,22 @@ func TestPlainErrors(t *testing.T) {
 		if got := plain(message); got != want {
 			t.Errorf("plain(%q) = %q, want %q", message, got, want)
 		}
+	}
+}
+
+// How many more there are of each code is said in the same order every time.
+func TestFindingsAreCountedInOrder(t *testing.T) {
+	var want []string
+	var r doctorReport
+	for _, code := range []string{"a", "b", "c", "d", "e", "f"} {
+		want = append(want, "2 more of "+code)
+		for i := range maxShown + 2 {
+			r.Findings = append(r.Findings, doctor.Finding{Code: code, Severity: doctor.Warning, Where: fmt.Sprint(i)})
+		}
+	}
+	var out bytes.Buffer
+	newApp(nil, &out, io.Discard).printFindingsOf(r, doctorFlags{})
+	if got := regexp.MustCompile(`2 more of \w`).FindAllString(out.String(), -1); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
