@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store"
 )
 
 //go:embed chat.md
@@ -114,13 +115,40 @@ func (a *app) newChatWith(ctx context.Context, ar *archive, f chatFlags) (*chat,
 	}
 	key := f.key
 	if key == "" {
-		key = "chat/" + projectName(project)
+		if key, err = ar.chatKey(ctx, project); err != nil {
+			return nil, err
+		}
 	}
 	c := &chat{app: a, ar: ar, session: ar.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
-	if _, err := c.session.Conversation(ctx); err != nil {
+	if err := c.session.Ignored(); err != nil {
 		return nil, err
 	}
 	return c, c.start(engine, model, f)
+}
+
+// chatKey is the key of a project's chat. One that was begun when the root of
+// the file system was part of the name goes on under that.
+func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error) {
+	name := projectName(p)
+	earlier := "chat/" + name
+	found, err := ar.db.Conversations(ctx, store.ConversationQuery{Key: earlier, ActiveOnly: true, Limit: 1})
+	if err != nil || len(found) > 0 {
+		return earlier, err
+	}
+	return "chat/" + strings.TrimLeft(name, "/"), nil
+}
+
+// conversation is what was said so far. Looking at it makes none: an empty one
+// would be the project's newest.
+func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
+	found, err := c.ar.db.Conversations(ctx, store.ConversationQuery{Key: c.session.Key(), ActiveOnly: true, Limit: 1})
+	if err == nil && len(found) == 0 {
+		return store.Conversation{}, failed(exitNotFound, "type a message first", "nothing was said in this session yet")
+	}
+	if err != nil {
+		return store.Conversation{}, err
+	}
+	return found[0], nil
 }
 
 // start makes the agent. Its system prompt and its tools count towards the
@@ -229,7 +257,7 @@ func (c *chat) doing(format string, args ...any) {
 }
 
 func (c *chat) tree(ctx context.Context) error {
-	conversation, err := c.session.Conversation(ctx)
+	conversation, err := c.conversation(ctx)
 	if err != nil {
 		return err
 	}
@@ -237,7 +265,7 @@ func (c *chat) tree(ctx context.Context) error {
 }
 
 func (c *chat) showContext(ctx context.Context) error {
-	conversation, err := c.session.Conversation(ctx)
+	conversation, err := c.conversation(ctx)
 	if err != nil {
 		return err
 	}
@@ -250,7 +278,7 @@ func (c *chat) showContext(ctx context.Context) error {
 }
 
 func (c *chat) status(ctx context.Context) error {
-	v, err := c.session.Conversation(ctx)
+	v, err := c.conversation(ctx)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 const firstTurn = "Remember this: the key to the boathouse hangs behind the third lantern, code 8841-Ω."
@@ -156,4 +160,50 @@ func TestChatCarriesTheGuidance(t *testing.T) {
 	if strings.Contains(r.System, "- lcm_expand:") {
 		t.Error("the main agent was given lcm_expand")
 	}
+}
+
+// A chat that ends before a word is said, and commands that only look, leave no
+// conversation behind: it would be the project's newest.
+func TestChatWithoutAWordLeavesNothing(t *testing.T) {
+	t.Chdir(t.TempDir()) // a project that is named by its directory
+	_, errs, _ := chatting(t, talker, "/status\n/tree\n/context\n/quit\n")
+	if strings.Count(errs, "nothing was said in this session yet") != 3 {
+		t.Errorf("standard error: %s", errs)
+	}
+	if strings.Contains(errs, "chat//") || !strings.Contains(errs, "session chat/") {
+		t.Errorf("the key is not as it should be: %s", errs)
+	}
+	if list := listed(t); len(list) != 0 {
+		t.Errorf("it left %v", list)
+	}
+}
+
+// A chat that has the key of earlier versions goes on.
+func TestChatGoesOnUnderItsEarlierKey(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := currentProject()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chatting(t, talker, "hello\n", "--session", "chat/"+projectName(here))
+	var stderr bytes.Buffer
+	code := run(context.WithoutCancel(t.Context()), newApp(strings.NewReader("hello again\n"), io.Discard, &stderr), []string{"chat", "--model", "scripted"})
+	if list := listed(t); code != exitOK || len(list) != 1 || list[0].Messages != 4 {
+		t.Errorf("exit %d, %s\n%+v", code, stderr.String(), list)
+	}
+}
+
+// listed are the conversations of the database that chatting made.
+func listed(t *testing.T) []store.Conversation {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), os.Getenv("LCM_DATABASE_PATH"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	list, err := db.Conversations(t.Context(), store.ConversationQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
