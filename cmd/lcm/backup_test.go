@@ -62,3 +62,29 @@ func TestBackupAndExportRemoveWhatKilledOnesLeft(t *testing.T) {
 		}
 	}
 }
+
+// A place that cannot be written to is what is spoken of, not the database.
+func TestBackupSpeaksOfTheDirectory(t *testing.T) {
+	dir, command := commanded(t)
+	if code, _, errs := command("import", "-", "--session", "s"); code != exitOK {
+		t.Fatal(errs)
+	}
+	file, closed := filepath.Join(dir, "file"), filepath.Join(dir, "closed")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(closed, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	places := []string{file, filepath.Join(file, "below")}
+	if os.Geteuid() > 0 { // nothing is closed to root
+		places = append(places, closed, filepath.Join(closed, "below"))
+	}
+	for _, place := range places {
+		code, _, errs := command("backup", filepath.Join(place, "copy.db"))
+		if code == exitOK || !strings.Contains(errs, "nothing can be written to "+place+", the directory of copy.db") ||
+			!strings.Contains(errs, "hint: choose a directory") || strings.Contains(errs, "LCM_DATABASE_PATH") || strings.Contains(errs, ".part") {
+			t.Errorf("%s: exit %d, %s", place, code, errs)
+		}
+	}
+}

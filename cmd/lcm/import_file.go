@@ -37,6 +37,9 @@ func (a *app) importFile(ctx context.Context, name string, f importFlags) (impor
 		return importReport{}, err
 	}
 	defer src.close()
+	if err := src.isMessages(); err != nil {
+		return importReport{}, err
+	}
 	bar := a.newBar("reading ")
 	plan, err := surveySource(ctx, src, bar)
 	bar.clear()

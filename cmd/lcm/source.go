@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/hosts/jsonl"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/portable"
 )
 
 // source is an input that can be read twice.
@@ -72,6 +73,22 @@ func (s *source) close() {
 	if s.spool != "" {
 		_ = os.Remove(s.spool)
 	}
+}
+
+// isMessages refuses an archive, which is proved and added as a whole and for
+// that is opened by its name.
+func (s *source) isMessages() error {
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if !portable.Peek(s.file) {
+		return nil
+	}
+	hint := "leave --session, --agent and --title out: what is in an archive has its own"
+	if s.spool != "" {
+		hint = "name its file instead: `lcm import FILE`"
+	}
+	return failed(exitFailure, hint, "%s is an archive of `lcm export`; nothing was stored", s.name)
 }
 
 // each reads the messages from the beginning.

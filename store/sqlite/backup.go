@@ -188,31 +188,54 @@ func ProveFile(ctx context.Context, path string) (Proof, error) {
 	return p, errors.Join(err, db.Close())
 }
 
-// reserve is partFile for a path that must not exist yet.
+// reserve is partFile for a copy whose path must not exist yet.
 func reserve(path string) (string, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return "", &store.Problem{Err: fmt.Errorf("%s exists: %w", path, fs.ErrExist), Hint: "choose another name, or move it away; nothing was overwritten"}
 	}
-	return partFile(path)
+	tmp, err := newPart(path)
+	return tmp, explainCopy(path, err)
 }
 
-// partFile makes the file under whose name something is written before it is
+// partFile makes the file under whose name a database is written before it is
 // called path.
 func partFile(path string) (string, error) {
+	tmp, err := newPart(path)
+	return tmp, explain(path, err)
+}
+
+func newPart(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", explain(path, err)
+		return "", err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), PartPattern) // mode 0600
 	if err != nil {
-		return "", explain(path, err)
+		return "", err
 	}
 	return f.Name(), f.Close()
+}
+
+// explainCopy is explain for a copy: it is the place that was chosen for it
+// that cannot be written to, not the database.
+func explainCopy(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	hint := "choose a directory that you may write to, or change its owner or mode; the database is as it was"
+	if Full(err) {
+		hint = "the disk is full: free some space or choose another directory; the database is as it was"
+	}
+	var at *fs.PathError // it names a file that nobody has heard of
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return &store.Problem{Err: fmt.Errorf("nothing can be written to %s, the directory of %s: %w", filepath.Dir(path), filepath.Base(path), err), Hint: hint}
 }
 
 // publish gives a finished file its name, unless someone has taken it since.
 func publish(tmp, path string) error {
 	if err := syncFile(tmp); err != nil {
-		return explain(path, err)
+		return explainCopy(path, err)
 	}
 	// A link fails where the name exists, which a rename does not.
 	err := os.Link(tmp, path)
@@ -223,7 +246,7 @@ func publish(tmp, path string) error {
 		err = os.Rename(tmp, path)
 	}
 	if err != nil {
-		return explain(path, err)
+		return explainCopy(path, err)
 	}
 	return syncFile(filepath.Dir(path))
 }
