@@ -94,7 +94,8 @@ func (p *phase) readWindow(list []found, fetch Fetch) ([]passed, error) {
 	}
 	var wg sync.WaitGroup
 	for range min(p.readers, len(parts)) - 1 {
-		wg.Go(func() { work(p.scorer.apart()) })
+		sc := p.scorer.apart() // before anybody uses the one it is made from
+		wg.Go(func() { work(sc) })
 	}
 	work(p.scorer)
 	wg.Wait()
