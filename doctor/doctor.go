@@ -10,6 +10,8 @@
 // Treat makes a backup first, proves it unless tables are missing that the proof
 // needs, and derives anew what follows from the messages. It never changes a message, and never makes a loss look sound:
 // what is gone stays named. Whatever cannot be mended leaves the rest readable.
+// Unfinished copies that a killed process left are removed from beside a sound
+// database, which takes no backup.
 //
 // What a damaged file still holds is for the store to read; what is wrong with
 // the hosts and the configuration is found elsewhere and joins the report as

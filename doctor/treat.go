@@ -27,7 +27,8 @@ func BackupPath(database string, now time.Time, why string) string {
 }
 
 // Treat mends what Examine finds and can be mended, after a backup that was
-// proved as far as it can be. Without one nothing is touched.
+// proved as far as it can be. Without one nothing is touched. Where only
+// unfinished copies are to be removed none is made.
 func Treat(ctx context.Context, p Patient) (Report, error) {
 	before, err := Examine(ctx, p)
 	if err != nil || !before.Fixable() {

@@ -42,8 +42,9 @@ wrong, and what --fix does about it or what you can do.
 
 --fix makes a proved backup first, then derives anew what follows from the
 messages: edges, views, numbers, indexes, texts of summaries that are broken. It
-never changes a message, and what is lost stays named. --vacuum gives unused
-space back to the disk.
+never changes a message, and what is lost stays named. From beside a sound
+database it removes unfinished copies that a killed process left more than an
+hour ago. --vacuum gives unused space back to the disk.
 
 The exit code is 0 when no problem is left, else 6. docs/OPERATIONS.md lists the
 codes.`,
