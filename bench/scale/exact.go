@@ -14,9 +14,6 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// compared is how many expressions are held against a loop over all texts.
-const compared = 100
-
 // newest is how many of the newest matches are compared one by one.
 const newest = 50
 
@@ -24,8 +21,8 @@ const newest = 50
 // matches and the newest of them must be those of a loop over all texts.
 func (b *bench) exact(ctx context.Context, texts []text) error {
 	rng := rand.New(rand.NewPCG(10, 10))
-	for n := range compared {
-		b.Progress(fmt.Sprintf("%d messages in %d conversations: %d of %d expressions are found as by a loop", b.Messages, b.Conversations, n, compared))
+	for n := range b.Expressions {
+		b.Progress(fmt.Sprintf("%d messages in %d conversations: %d of %d expressions are found as by a loop", b.Messages, b.Conversations, n, b.Expressions))
 		re := regexp.MustCompile(b.expression(rng, n))
 		want := matchAll(re, texts).ids
 		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: re.String(), Limit: newest, CountTo: 1 << 40, Echo: true})

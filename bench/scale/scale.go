@@ -43,6 +43,9 @@ type Options struct {
 	Budget int
 	// Samples is how often a single append and a context are timed: 200.
 	Samples int
+	// Expressions is how many are held against a loop over all texts, which
+	// takes minutes at a million messages: 100. Less than none is none.
+	Expressions int
 	// Dir is where the databases are made and removed again: a temporary
 	// directory.
 	Dir string
@@ -63,6 +66,10 @@ func (o *Options) fill() error {
 	if o.Samples == 0 {
 		o.Samples = 200
 	}
+	if o.Expressions == 0 {
+		o.Expressions = 100
+	}
+	o.Expressions = max(0, o.Expressions)
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}

@@ -124,6 +124,7 @@ Each number is set beside its target. The default takes about two minutes.`,
 	c.Flags().IntSliceVar(&o.Spreads, "spread", []int{1, 1_000}, "numbers of conversations they are spread over")
 	c.Flags().IntVar(&o.Budget, "budget", 128_000, "size of the context window in tokens")
 	c.Flags().IntVar(&o.Samples, "samples", 200, "how often appends and contexts are timed")
+	c.Flags().IntVar(&o.Expressions, "expressions", 100, "how many are compared with a loop over all texts, -1 for none")
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory for the databases (default: a temporary one)")
 	a.jsonFlag(c)
 	return c
