@@ -336,30 +336,50 @@ var leftovers = []kind{
 	{"stuck maintenance", with(`INSERT INTO state VALUES ('compact', '1', 1, NULL, '{"conversation":1,"attempts":9,"reason":"failing"}')`), is("maintenance-stuck"), nil},
 }
 
+// made makes a sound database.
+func made(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pristine.db")
+	if err := build(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// snapshot returns a database as bytes, to be laid out anew for each test, and
+// what proves it.
+func snapshot(t *testing.T, path string) ([]byte, sqlite.Proof) {
+	t.Helper()
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := sqlite.ProveFile(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sound, whole
+}
+
+// laid writes a database into a directory of its own.
+func laid(t *testing.T, sound []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	if err := os.WriteFile(path, sound, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // For each kind of damage doctor names it, a treatment mends all that can be
 // derived, and what cannot is said while the rest stays readable.
 func TestDamage(t *testing.T) {
-	pristine := filepath.Join(t.TempDir(), "pristine.db")
-	if err := build(t.Context(), pristine); err != nil {
-		t.Fatal(err)
-	}
-	sound, err := os.ReadFile(pristine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := sqlite.ProveFile(t.Context(), pristine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound, whole := snapshot(t, made(t))
 	t.Logf("%d kinds of damage", len(kinds))
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			path := filepath.Join(dir, "lcm.db")
-			if err := os.WriteFile(path, sound, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := laid(t, sound)
 			k.do(t, path)
 			p := doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}}
 			named(t, examine(t, p), k.codes)
