@@ -17,32 +17,59 @@ type latest struct {
 // unmade stands for the id of a summary that is being written to the store.
 const unmade = store.SummaryID("unmade")
 
-// ahead is material that was loaded while the fold before it was written.
+// ahead is what was read while a fold was written: what the next one is made
+// from, and the items that follow those of the view's oldest part.
 type ahead struct {
 	material *material
 	follows  store.SummaryID // the summary before the fold, as it was then
+	more     []store.Item
 }
 
-// lookAhead begins to load what the plan will want after the fold that is
-// being written. The view is the one after that fold. What it returns waits
-// for the end of it; a failure to load is left to the fold itself.
-func (n *run) lookAhead(ctx context.Context) (wait func()) {
-	n.ahead = nil
+// lookAhead begins to read what the run will want after the fold over some
+// items, which is being written. The view is the one after that fold. What it
+// returns waits for the end of it; a failure to read is left to whoever wants it.
+func (n *run) lookAhead(ctx context.Context, over []store.Item) (wait func()) {
 	step := Plan(n.view, n.lim, n.pol)
-	n.next = &step
-	if step.Fold == nil || slices.ContainsFunc(n.view.Items[step.Fold.From:step.Fold.To], isUnmade) {
+	n.ahead, n.next = nil, &step
+	loads := step.Fold != nil && !slices.ContainsFunc(n.view.Items[step.Fold.From:step.Fold.To], isUnmade)
+	if !loads && !n.runsOut() {
 		return func() {}
 	}
 	done := make(chan *ahead, 1)
 	go func() {
-		m, err := n.load(ctx, *step.Fold)
-		if err != nil {
-			done <- nil
-			return
+		a := new(ahead)
+		if n.runsOut() {
+			a.more = n.further(ctx, over)
 		}
-		done <- &ahead{material: m, follows: n.before(*step.Fold)}
+		if loads {
+			a.follows = n.before(*step.Fold)
+			a.material, _ = n.load(ctx, *step.Fold)
+		}
+		done <- a
 	}()
 	return func() { n.ahead = <-done }
+}
+
+// runsOut reports whether most of the oldest items that were read are folded.
+func (n *run) runsOut() bool { return n.view.Skipped > 0 && n.view.Gap < windowOldest/2 }
+
+// further reads the items that follow the oldest ones. It returns none if the
+// view has changed otherwise than by the fold that is being written: then it is
+// better read again.
+func (n *run) further(ctx context.Context, over []store.Item) []store.Item {
+	if n.view.Gap == 0 {
+		return nil
+	}
+	end := n.view.Items[n.view.Gap-1].Pos
+	if over[0].Pos <= end {
+		end = max(end, over[len(over)-1].Pos) // the fold took the last of them
+	}
+	w := store.Window{After: end, Oldest: min(windowOldest, n.view.Skipped)}
+	v, err := n.store.View(ctx, n.id, w)
+	if before := n.view.Count + len(over) - 1; err != nil || v.Count != n.view.Count && v.Count != before || len(v.Items) != w.Oldest {
+		return nil
+	}
+	return v.Items
 }
 
 func isUnmade(it store.Item) bool { return it.Summary == unmade }
@@ -52,7 +79,7 @@ func isUnmade(it store.Item) bool { return it.Summary == unmade }
 func (n *run) take(ctx context.Context, f Fold) (*material, error) {
 	a := n.ahead
 	n.ahead = nil
-	if a == nil || !n.isOf(a, f) {
+	if a == nil || a.material == nil || !n.isOf(a, f) {
 		return n.load(ctx, f)
 	}
 	return a.material, nil

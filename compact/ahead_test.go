@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/summary"
 )
@@ -93,5 +95,60 @@ func TestEachFoldIsToldOfItsOwnSources(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// rows counts the items that are read of views.
+type rows struct {
+	*memory
+	read *atomic.Int64
+}
+
+func (s rows) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
+	v, err := s.memory.View(ctx, id, w)
+	s.read.Add(int64(len(v.Items)))
+	return v, err
+}
+
+// TestALongViewIsReadOnce folds views that are longer than what is read of them
+// at a time: of messages of which a few make a leaf and of which thousands do,
+// left alone and growing meanwhile.
+func TestALongViewIsReadOnce(t *testing.T) {
+	const messages = 6000
+	for _, size := range []int{1, 200, 1000} {
+		for _, grows := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d characters, grows=%v", size, grows), func(t *testing.T) {
+				s := newMemory()
+				for i := range messages / 2 {
+					s.append(llms.User(fmt.Sprint(i, text(size))), llms.Assistant(fmt.Sprint(i, text(size))))
+				}
+				folds := 0
+				s.onFold = func() {
+					if folds++; grows && folds%5 == 0 {
+						s.append(llms.User(fmt.Sprint("meanwhile ", folds)))
+					}
+				}
+				c := rows{s, new(atomic.Int64)}
+				r := newRunner(t, compact.Config{Store: c, Summariser: &witness{}, Bounds: compact.Bounds{MaxPasses: 10_000, MaxCalls: 10_000}})
+				rep, err := r.Run(t.Context(), 1, compact.Limits{Budget: 16_000}, compact.Full)
+				if err != nil {
+					t.Fatal(err)
+				}
+				list := s.covered()
+				for i, id := range list {
+					if id != store.MessageID(i+1) {
+						t.Fatalf("%s is shown in the place of message %d", id, i+1)
+					}
+				}
+				if len(list) != len(s.messages) || rep.Stale != 0 || len(s.items) > 400 {
+					t.Errorf("%d of %d messages in %d items, %d folds in vain", len(list), len(s.messages), len(s.items), rep.Stale)
+				}
+				if read := c.read.Load(); !grows && read > 2*messages || read > 6*messages {
+					t.Errorf("%d items were read of a view of %d", read, messages)
+				} else {
+					t.Logf("%d items read, %d passes, %d items left", read, rep.Passes, len(s.items))
+				}
+			})
+		}
 	}
 }

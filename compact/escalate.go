@@ -136,28 +136,43 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 	if body == "" {
 		return store.Wording{}, false
 	}
-	if float64(n.counter.Count(body)) > float64(req.Target)*n.pol.MaxOverageFactor {
-		return store.Wording{}, false
-	}
-	body = summary.EnsureFooter(body, req)
-	tokens := m.rendered(n.counter, body)
+	footed := summary.EnsureFooter(body, req)
+	tokens := m.rendered(n.counter, footed)
 	if tokens >= f.Tokens {
 		return store.Wording{}, false
 	}
+	// What is shown holds all of the body, so most need not be counted twice.
+	if most := float64(req.Target) * n.pol.MaxOverageFactor; float64(tokens) > most && float64(n.counter.Count(body)) > most {
+		return store.Wording{}, false
+	}
 	return store.Wording{
-		Body: body, Tokens: tokens, Level: req.Level, Method: res.Method, Model: res.Model, TokensIn: res.TokensIn, TokensOut: res.TokensOut,
+		Body: footed, Tokens: tokens, Level: req.Level, Method: res.Method, Model: res.Model, TokensIn: res.TokensIn, TokensOut: res.TokensOut,
 	}, true
 }
 
 // tidy removes what no summary needs: space around it, control characters and
 // bytes that are not UTF-8.
 func tidy(text string) string {
+	if isTidy(text) {
+		return strings.TrimSpace(text)
+	}
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD")))
+}
+
+// isTidy reports whether a text is of nothing but printable ASCII, line breaks
+// and tabs.
+func isTidy(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // bare writes the summary of last resort.

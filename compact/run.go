@@ -200,7 +200,7 @@ func (n *run) fold(ctx context.Context, f Fold) error {
 	}
 	over := slices.Clone(n.view.Items[f.From:f.To])
 	n.apply(f, w)
-	wait := n.lookAhead(ctx)
+	wait := n.lookAhead(ctx, over)
 	var s store.Summary
 	err = n.store.Update(ctx, n.id, func(tx store.Writer) (err error) {
 		s, err = tx.Fold(ctx, store.NewSummary{Over: over, Wording: w})
@@ -256,9 +256,27 @@ func (n *run) settle(f Fold, s store.Summary) {
 	n.report.TokensAfter = n.view.Tokens
 }
 
-// refill reads the view again once most of what was read is folded.
+// extend adds the items that follow the oldest ones.
+func (n *run) extend(more []store.Item) {
+	v := &n.view
+	if last := v.LastUserItem; last != nil && last.Pos <= more[len(more)-1].Pos {
+		v.LastUserItem = nil
+	}
+	v.Items = slices.Insert(v.Items, v.Gap, more...)
+	v.Gap += len(more)
+	if v.Skipped -= len(more); v.Skipped == 0 {
+		v.Gap = len(v.Items)
+	}
+	n.next = nil // it was planned without them
+}
+
+// refill adds to the oldest items of the view once most of them are folded.
 func (n *run) refill(ctx context.Context) error {
-	if n.view.Skipped > 0 && n.view.Gap < windowOldest/4 {
+	switch {
+	case !n.runsOut():
+	case n.ahead != nil && n.ahead.more != nil:
+		n.extend(n.ahead.more)
+	default:
 		return n.read(ctx)
 	}
 	return nil

@@ -64,7 +64,7 @@ func TestPlanMerge(t *testing.T) {
 			written += sum.Docs
 			infos = slices.Replace(infos, from, to, sum)
 		}
-		if len(infos) > 30 {
+		if len(infos) > 35 {
 			t.Fatalf("%d segments", len(infos))
 		}
 	}
@@ -191,14 +191,14 @@ func TestPlanMergeBoundsMemory(t *testing.T) {
 				sum.WordBytes += i.WordBytes
 				sum.GramBytes += i.GramBytes
 			}
-			if sum.WordBytes+sum.GramBytes > 32<<20 {
+			if sum.WordBytes+sum.GramBytes > 16<<20 {
 				t.Fatalf("%d to %d are %d bytes", from, to, sum.WordBytes+sum.GramBytes)
 			}
 			written += sum.WordBytes + sum.GramBytes
 			infos = slices.Replace(infos, from, to, sum)
 		}
 	}
-	if len(infos) > seals/6 || written > 3*seals*size {
+	if len(infos) > seals/4 || written > 3*seals*size {
 		t.Errorf("%d segments, written %.2f times over", len(infos), float64(written)/(seals*size))
 	}
 }

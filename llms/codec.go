@@ -50,10 +50,7 @@ func Decode(f Format, role Role, record []byte) (Message, error) {
 		}
 		m = Text(role, string(record))
 	case FormatLCM, FormatAnthropic, FormatOpenAI:
-		if err := check(record); err != nil {
-			return Message{}, err
-		}
-		m, err = decodeJSON(f, readEnvelope(record))
+		m, err = decodeShape(f, record)
 	case FormatClaude, FormatCodex, FormatOpencode:
 		if err := check(record); err != nil {
 			return Message{}, err
@@ -70,6 +67,18 @@ func Decode(f Format, role Role, record []byte) (Message, error) {
 	}
 	m.Raw = Raw{Format: f, Bytes: record}
 	return m, nil
+}
+
+func decodeShape(f Format, record []byte) (Message, error) {
+	if f == FormatLCM {
+		if m, ok := quickLCM(record); ok {
+			return m, nil
+		}
+	}
+	if err := check(record); err != nil {
+		return Message{}, err
+	}
+	return decodeJSON(f, readEnvelope(record))
 }
 
 func decodeJSON(f Format, env envelope) (Message, error) {

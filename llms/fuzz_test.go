@@ -3,6 +3,7 @@ package llms
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -26,6 +27,11 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if got, want := check(record) == nil, json.Valid(record); got != want {
 			t.Fatalf("valid = %v, encoding/json says %v", got, want)
+		}
+		if quick, ok := quickLCM(record); ok {
+			if m, err := decodeJSON(FormatLCM, readEnvelope(record)); check(record) != nil || err != nil || !reflect.DeepEqual(quick, m) {
+				t.Fatalf("read in one walk it is %#v, else %#v, %v", quick, m, err)
+			}
 		}
 		_, _ = Detect(record)
 		for _, shape := range []Format{FormatText, FormatLCM, FormatAnthropic, FormatOpenAI} {

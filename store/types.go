@@ -197,6 +197,8 @@ type Window struct {
 	// NewestTokens also ends the newest items once they hold this many
 	// tokens (0: no such bound).
 	NewestTokens int
+	// After leaves out the items up to this position, for who has read them.
+	After int64
 }
 
 // View is what a model should see of a conversation, oldest first.

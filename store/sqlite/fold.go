@@ -69,8 +69,8 @@ func (w *writer) run(from, to int64, expected int) ([]viewItem, store.Summary, e
 	total := store.Summary{Kind: summary.Leaf}
 	var earliest, latest int64
 	err := w.query(`
-		SELECT v.pos, v.message, v.summary, v.tokens, s.id, m.tokens, ifnull(m.said, m.stored)
-		FROM view v LEFT JOIN summaries s ON s.num = v.summary LEFT JOIN messages m ON m.id = v.message
+		SELECT v.pos, v.message, v.summary, v.tokens, `+itemSummary+`, m.tokens, ifnull(m.said, m.stored)
+		FROM view v LEFT JOIN messages m ON m.id = v.message
 		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`, func(s *sqlite3.Stmt) error {
 		it := viewItem{num: s.ColumnInt64(2)}
 		it.Pos, it.Message, it.Tokens = s.ColumnInt64(0), store.MessageID(s.ColumnInt64(1)), s.ColumnInt(3)

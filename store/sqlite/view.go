@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
@@ -21,9 +22,13 @@ type viewItem struct {
 	num int64 // of the summary, else 0
 }
 
+// Most items are messages: a join would look for a summary of each.
 const itemColumns = `
-	v.pos, v.message, v.summary, s.id, v.tokens, v.role, v.depth, v.stub, v.links
-	FROM view v LEFT JOIN summaries s ON s.num = v.summary`
+	v.pos, v.message, v.summary, ` + itemSummary + `, v.tokens, v.role, v.depth, v.stub, v.links
+	FROM view v`
+
+// itemSummary is the id of an item's summary, if it is one.
+const itemSummary = `CASE WHEN v.summary IS NULL THEN NULL ELSE (SELECT id FROM summaries WHERE num = v.summary) END`
 
 func scanItem(s *sqlite3.Stmt) (viewItem, error) {
 	it := viewItem{num: s.ColumnInt64(2)}
@@ -149,15 +154,10 @@ func (db *DB) View(ctx context.Context, id store.ConversationID, w store.Window)
 // window fills v with the items that w asks for. It costs as much as those
 // items, not as the whole view.
 func (c *conn) window(v *store.View, w store.Window) error {
-	if w == (store.Window{}) || (w.NewestTokens == 0 && w.Oldest+w.Newest >= v.Count) {
-		v.Items = make([]store.Item, 0, v.Count)
-		err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? ORDER BY v.pos`, func(s *sqlite3.Stmt) error {
-			it, err := scanItem(s)
-			v.Items = append(v.Items, it.Item)
-			return err
-		}, int64(v.Conversation))
-		v.Gap = len(v.Items)
-		return err
+	// A count that is wrong hides nothing of a whole view.
+	whole := w == (store.Window{}) || (w.NewestTokens == 0 && w.After == 0 && w.Oldest+w.Newest >= v.Count)
+	if whole {
+		w = store.Window{Oldest: math.MaxInt, After: math.MinInt64}
 	}
 	newest, err := c.newest(v, w)
 	if err != nil {
@@ -165,12 +165,15 @@ func (c *conn) window(v *store.View, w store.Window) error {
 	}
 	v.Items = newest
 	if w.Oldest > 0 {
-		oldest, err := c.oldest(v, w.Oldest, newest)
+		oldest, err := c.oldest(v, w, newest)
 		if err != nil {
 			return err
 		}
 		v.Gap = len(oldest)
 		v.Items = append(oldest, newest...)
+	}
+	if whole {
+		return nil
 	}
 	v.Skipped = v.Count - len(v.Items)
 	return c.skippedUser(v)
@@ -190,35 +193,38 @@ func (c *conn) skippedUser(v *store.View) error {
 
 // oldest reads the oldest items up to those that were read already, for which
 // it leaves room.
-func (c *conn) oldest(v *store.View, limit int, newest []store.Item) ([]store.Item, error) {
+func (c *conn) oldest(v *store.View, w store.Window, newest []store.Item) ([]store.Item, error) {
 	end := int64(1) << 62
 	if len(newest) > 0 {
 		end = newest[0].Pos - 1
 	}
-	items := make([]store.Item, 0, min(limit, v.Count)+len(newest))
-	err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
+	items := make([]store.Item, 0, max(0, min(w.Oldest, v.Count))+len(newest))
+	err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos > ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
 		func(s *sqlite3.Stmt) error {
 			it, err := scanItem(s)
 			items = append(items, it.Item)
 			return err
-		}, int64(v.Conversation), end, limit)
+		}, int64(v.Conversation), w.After, end, w.Oldest)
 	return items, err
 }
 
 func (c *conn) newest(v *store.View, w store.Window) ([]store.Item, error) {
+	if w.Newest == 0 && w.NewestTokens == 0 {
+		return nil, nil
+	}
 	limit, expected := w.Newest, min(w.Newest, v.Count)
-	if limit == 0 && w.NewestTokens > 0 {
+	if limit == 0 {
 		limit = -1
 		expected = min(v.Count, int(int64(w.NewestTokens)*int64(v.Count)/int64(max(1, v.Tokens)))+16)
 	}
-	newest := make([]store.Item, 0, expected)
+	newest := make([]store.Item, 0, max(0, expected))
 	tokens := 0
-	s, err := c.stmt(`SELECT` + itemColumns + ` WHERE v.conversation = ? ORDER BY v.pos DESC LIMIT ?`)
+	s, err := c.stmt(`SELECT` + itemColumns + ` WHERE v.conversation = ? AND v.pos > ? ORDER BY v.pos DESC LIMIT ?`)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Reset()
-	if err := bind(s, int64(v.Conversation), limit); err != nil {
+	if err := bind(s, int64(v.Conversation), w.After, limit); err != nil {
 		return nil, err
 	}
 	for s.Step() {
