@@ -17,9 +17,11 @@ type latest struct {
 // unmade stands for the id of a summary that is being written to the store.
 const unmade = store.SummaryID("unmade")
 
-// ahead is what was read while a fold was written: what the next one is made
-// from, and the items that follow those of the view's oldest part.
+// ahead is what was found while a fold was written: the plan after it, what the
+// next fold is made from, and the items that follow those of the view's oldest
+// part.
 type ahead struct {
+	step     Step
 	material *material
 	follows  store.SummaryID // the summary before the fold, as it was then
 	more     []store.Item
@@ -29,25 +31,22 @@ type ahead struct {
 // items, which is being written. The view is the one after that fold. What it
 // returns waits for the end of it; a failure to read is left to whoever wants it.
 func (n *run) lookAhead(ctx context.Context, over []store.Item) (wait func()) {
-	step := Plan(n.view, n.lim, n.pol)
-	n.ahead, n.next = nil, &step
-	loads := step.Fold != nil && !slices.ContainsFunc(n.view.Items[step.Fold.From:step.Fold.To], isUnmade)
-	if !loads && !n.runsOut() {
-		return func() {}
-	}
 	done := make(chan *ahead, 1)
 	go func() {
-		a := new(ahead)
+		a := &ahead{step: Plan(n.view, n.lim, n.pol)}
+		if f := a.step.Fold; f != nil && !slices.ContainsFunc(n.view.Items[f.From:f.To], isUnmade) {
+			a.follows = n.before(*f)
+			a.material, _ = n.load(ctx, *f)
+		}
 		if n.runsOut() {
 			a.more = n.further(ctx, over)
 		}
-		if loads {
-			a.follows = n.before(*step.Fold)
-			a.material, _ = n.load(ctx, *step.Fold)
-		}
 		done <- a
 	}()
-	return func() { n.ahead = <-done }
+	return func() {
+		n.ahead = <-done
+		n.next = &n.ahead.step
+	}
 }
 
 // runsOut reports whether most of the oldest items that were read are folded.
