@@ -65,8 +65,12 @@ func (n *run) further(ctx context.Context, over []store.Item) []store.Item {
 	}
 	w := store.Window{After: end, Oldest: min(windowOldest, n.view.Skipped)}
 	v, err := n.store.View(ctx, n.id, w)
-	if before := n.view.Count + len(over) - 1; err != nil || v.Count != n.view.Count && v.Count != before || len(v.Items) != w.Oldest {
+	if before := n.view.Count + len(over) - 1; err != nil || v.Count != n.view.Count && v.Count != before {
 		return nil
+	}
+	newest := n.view.Items[n.view.Gap:]
+	if len(v.Items) != w.Oldest || len(newest) > 0 && v.Items[w.Oldest-1].Pos >= newest[0].Pos {
+		return nil // it is not what was skipped
 	}
 	return v.Items
 }

@@ -152,3 +152,43 @@ func TestALongViewIsReadOnce(t *testing.T) {
 		}
 	}
 }
+
+// miscounted is a store whose views are said to have more items than they have.
+type miscounted struct {
+	*memory
+	by int
+}
+
+func (s miscounted) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
+	v, err := s.memory.View(ctx, id, w)
+	v.Count += s.by
+	if w != (store.Window{}) {
+		v.Skipped += s.by
+		v.Gap = min(v.Gap, max(0, len(v.Items)-w.Newest))
+	}
+	return v, err
+}
+
+// A count that is wrong neither folds the tail nor keeps a run from ending.
+func TestAWrongCount(t *testing.T) {
+	for _, by := range []int{1, 40, 200, 250, 256, 5000, 100_000} {
+		s := newMemory()
+		for i := range 1500 {
+			s.append(llms.User(fmt.Sprint(i, text(300))), llms.Assistant(fmt.Sprint(i, text(300))))
+		}
+		r := newRunner(t, compact.Config{Store: miscounted{s, by}, Summariser: &witness{}, Bounds: compact.Bounds{MaxPasses: 10_000, MaxCalls: 10_000}})
+		rep, err := r.Run(t.Context(), 1, compact.Limits{Budget: 128_000}, compact.Full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := 0
+		for _, it := range s.items {
+			if !it.IsSummary() {
+				whole++
+			}
+		}
+		if whole < 64 || rep.Stale > 0 || len(s.covered()) != len(s.messages) {
+			t.Errorf("by %d: %d whole messages are left, %d folds were in vain, %d of %d messages covered", by, whole, rep.Stale, len(s.covered()), len(s.messages))
+		}
+	}
+}

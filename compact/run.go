@@ -33,6 +33,7 @@ type run struct {
 	began  time.Time
 	view   store.View
 	known  int64 // summaries that there were before the view was read
+	folded int   // how often the run had folded when the view was read
 	report Report
 	lease  *lease
 	// calls is how many calls of the summariser the ledger still allows.
@@ -51,7 +52,7 @@ func (n *run) loop(ctx context.Context) error {
 		step := n.plan()
 		stubs := n.pending(step.Stubs)
 		switch {
-		case step.Fold == nil && len(stubs) == 0 && n.view.Skipped > 0 && n.report.Folds() > 0 && n.view.Gap < windowOldest:
+		case step.Fold == nil && len(stubs) == 0 && n.view.Skipped > 0 && n.report.Folds() > n.folded && n.view.Gap < windowOldest:
 			// The part that was read is used up.
 			if err := n.read(ctx); err != nil {
 				return err
@@ -117,7 +118,7 @@ func (n *run) read(ctx context.Context) error {
 	w := store.Window{Oldest: windowOldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
 	v, err := n.store.View(ctx, n.id, w)
 	if err == nil {
-		n.view, n.next = v, nil
+		n.view, n.next, n.folded = v, nil, n.report.Folds()
 		n.report.TokensAfter = v.Tokens
 	}
 	return err

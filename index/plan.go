@@ -6,22 +6,25 @@ const SealDocs = 1024
 
 // tiers say which segments are merged: so many neighbours of fewer documents
 // than a size become one of the next tier, and those of the last are left alone.
-// Measured: a document is written three times in all, and a million documents
-// lie in about forty segments. Larger ones would be fewer, but what a merge and
-// a search take would grow with the record for longer: with segments of 147,456
-// documents a process that had been at work for an hour held 8 MB more.
+// Measured: a document is written three times in all, and a million messages
+// lie in about forty segments.
 var tiers = []struct{ below, members int }{
 	{SealDocs * 6, 12},
 	{SealDocs * 24, 3},
 }
 
-// maxMergedBytes is the most that a merged segment may hold. A merge has its
-// outcome in memory: a gigabyte of transcripts with large records took 800 MB
-// when only documents were counted.
-const maxMergedBytes = 16 << 20
+// maxMerged and maxMergedBytes are the most that a merged segment may hold. A
+// merge has its outcome in memory, and a search needs room by the largest
+// segment: with 147,456 documents in one, a process that had been at work for an
+// hour held 8 MB more, and a gigabyte of transcripts with large records
+// took 800 MB when only documents were counted.
+const (
+	maxMerged      = 36 * SealDocs
+	maxMergedBytes = 16 << 20
+)
 
 // fewest is how many segments are worth a merge where more would be too large.
-const fewest = 4
+const fewest = 2
 
 // bytes is the size of a segment.
 func (i Info) bytes() int64 { return i.WordBytes + i.GramBytes + i.DocBytes }
@@ -34,30 +37,43 @@ func (i Info) bytes() int64 { return i.WordBytes + i.GramBytes + i.DocBytes }
 func PlanMerge(infos []Info) (from, to int, ok bool) {
 	least := 0
 	for _, tier := range tiers {
-		start, members, bytes := -1, 0, int64(0)
+		run := mergeRun{start: -1}
 		for i, info := range infos {
-			if start >= 0 && bytes+info.bytes() > maxMergedBytes {
-				if members >= fewest {
-					return start, i, true
+			if run.start >= 0 && run.isFull(info) {
+				if run.members >= fewest {
+					return run.start, i, true
 				}
-				start, members, bytes = -1, 0, 0
+				run = mergeRun{start: -1}
 			}
 			switch {
 			case info.Docs >= tier.below:
-				start, members, bytes = -1, 0, 0
+				run = mergeRun{start: -1}
 			case info.Docs >= least:
-				if members++; start < 0 {
-					start = i
+				if run.members++; run.start < 0 {
+					run.start = i
 				}
 			}
-			if start >= 0 {
-				bytes += info.bytes()
+			if run.start >= 0 {
+				run.docs += info.Docs
+				run.bytes += info.bytes()
 			}
-			if members == tier.members {
-				return start, i + 1, true
+			if run.members == tier.members {
+				return run.start, i + 1, true
 			}
 		}
 		least = tier.below
 	}
 	return 0, 0, false
+}
+
+// mergeRun is a run of neighbours that may be merged.
+type mergeRun struct {
+	start, members int
+	docs           int
+	bytes          int64
+}
+
+// isFull reports whether one more segment would be too much.
+func (r mergeRun) isFull(next Info) bool {
+	return r.docs+next.Docs > maxMerged || r.bytes+next.bytes() > maxMergedBytes
 }

@@ -176,29 +176,34 @@ func TestBuilderRefuses(t *testing.T) {
 	}
 }
 
-// Segments of large documents are merged as far as memory allows, and no
-// further.
+// Whatever is sealed, live or in bulk, of short texts or of long ones, is merged
+// as far as memory allows, and no further.
 func TestPlanMergeBoundsMemory(t *testing.T) {
-	var infos []index.Info
-	written := int64(0)
-	const seals, size = 300, 3 << 20
-	for range seals {
-		infos = append(infos, index.Info{Docs: index.SealDocs, WordBytes: size / 2, GramBytes: size / 2})
-		for from, to, ok := index.PlanMerge(infos); ok; from, to, ok = index.PlanMerge(infos) {
-			var sum index.Info
-			for _, i := range infos[from:to] {
-				sum.Docs += i.Docs
-				sum.WordBytes += i.WordBytes
-				sum.GramBytes += i.GramBytes
+	const most = 16 << 20
+	for _, seal := range []struct{ docs, bytes int }{
+		{1024, 100}, {1024, 350}, {1024, 2000}, {1024, 4100}, {1024, 8100}, {2000, 350}, {4096, 350}, {5000, 350}, {6143, 350}, {12288, 440}, {12288, 460}, {300, 60_000},
+	} {
+		var infos []index.Info
+		written, total := 0, 0
+		for total < 1_000_000 {
+			infos = append(infos, index.Info{Docs: seal.docs, WordBytes: int64(seal.docs * seal.bytes)})
+			total += seal.docs
+			for from, to, ok := index.PlanMerge(infos); ok; from, to, ok = index.PlanMerge(infos) {
+				var sum index.Info
+				for _, i := range infos[from:to] {
+					sum.Docs += i.Docs
+					sum.WordBytes += i.WordBytes
+				}
+				if sum.WordBytes > most || sum.Docs > 36*index.SealDocs {
+					t.Fatalf("%+v: %d to %d are %d documents, %d bytes", seal, from, to, sum.Docs, sum.WordBytes)
+				}
+				written += sum.Docs
+				infos = slices.Replace(infos, from, to, sum)
 			}
-			if sum.WordBytes+sum.GramBytes > 16<<20 {
-				t.Fatalf("%d to %d are %d bytes", from, to, sum.WordBytes+sum.GramBytes)
-			}
-			written += sum.WordBytes + sum.GramBytes
-			infos = slices.Replace(infos, from, to, sum)
 		}
-	}
-	if len(infos) > seals/4 || written > 3*seals*size {
-		t.Errorf("%d segments, written %.2f times over", len(infos), float64(written)/(seals*size))
+		// Each is at least a third of what one may hold.
+		if few := 3 * (30 + total/(36*index.SealDocs) + total*seal.bytes/most); len(infos) > few || written > 2*total {
+			t.Errorf("%+v: %d segments, more than %d, and written %.2f times over", seal, len(infos), few, float64(written)/float64(total))
+		}
 	}
 }

@@ -23,7 +23,9 @@ func quickLCM(record []byte) (m Message, ok bool) {
 		m.ID = q.str()
 	}
 	if q.is(`,"time":`) {
-		m.Time = readTime(q.literal())
+		if t := readTime(q.literal()); !t.IsZero() {
+			m.Time = t
+		}
 	}
 	if !q.is(`,"parts":`) {
 		return m, false
@@ -113,13 +115,13 @@ func (q *quick) end(first bool) {
 }
 
 func (q *quick) parts(depth int) (list []Part) {
-	if q.is(`[]`) {
-		return nil
-	}
-	if depth > maxDepth {
+	if q.need(`[`); depth > maxDepth {
 		q.bad = true
 	}
-	for lead := `[`; !q.bad && q.is(lead); lead = `,` {
+	if q.is(`]`) {
+		return nil
+	}
+	for more := true; more && !q.bad; more = q.is(`,`) {
 		list = append(list, q.part(depth))
 	}
 	q.need(`]`)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,6 +18,9 @@ var seeds = []string{
 	`{"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"x"}],"timestamp":1767323045.5,"id":7}`,
 	`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}},{"type":"file","file":{"file_id":"f"}}]}`,
 	`{"lcm":1,"role":"user","id":"i","time":"2026-01-02T03:04:05Z","parts":[{"kind":"text","text":{"encoding":"base64","data":"/w=="}},{"kind":"blob","blob":{"mime":"m","data":"aGk="},"ref":{"id":"file_0","bytes":1,"tokens":2},"extra":{"a":1}}],"meta":{"k":{"encoding":"object","data":{"encoding":"x"}}}}`,
+	`{"lcm":1,"role":"tool","id":"\u0041","time":"0001-01-01T01:00:00+01:00","parts":[{"kind":"text","text":"a\n"},{"kind":"tool_call","call":{"id":"c","name":"n","arguments":"{}"}},{"kind":"tool_result","result":{"call_id":"c","is_error":true,"output":[]}},{"kind":"x","call":{},"result":{}}]}`,
+	`{"lcm":1,"role":"user","parts":]}`, `{"lcm":1,"role":"user","parts":[{"kind":"tool_result","result":{"output":]}}]}`,
+	`{"lcm":1,"role":"user","parts":[{"kind":"tool_result","result":{"output":` + strings.Repeat(`[{"kind":"tool_result","result":{"output":`, 64) + "[]" + strings.Repeat(`}}]`, 65) + "}",
 	"{\"role\":\"user\",\"content\":\"\xff\\ud800\"}", `[[[[{"a":`, `{"role":"user","content":"\`, "", "null",
 }
 

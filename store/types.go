@@ -198,6 +198,7 @@ type Window struct {
 	// tokens (0: no such bound).
 	NewestTokens int
 	// After leaves out the items up to this position, for who has read them.
+	// They count as skipped.
 	After int64
 }
 

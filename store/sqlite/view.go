@@ -154,10 +154,12 @@ func (db *DB) View(ctx context.Context, id store.ConversationID, w store.Window)
 // window fills v with the items that w asks for. It costs as much as those
 // items, not as the whole view.
 func (c *conn) window(v *store.View, w store.Window) error {
-	// A count that is wrong hides nothing of a whole view.
 	whole := w == (store.Window{}) || (w.NewestTokens == 0 && w.After == 0 && w.Oldest+w.Newest >= v.Count)
-	if whole {
+	switch {
+	case whole: // a count that is wrong hides nothing of it
 		w = store.Window{Oldest: math.MaxInt, After: math.MinInt64}
+	case w == (store.Window{After: w.After}):
+		w.Oldest = math.MaxInt
 	}
 	newest, err := c.newest(v, w)
 	if err != nil {
@@ -209,7 +211,7 @@ func (c *conn) oldest(v *store.View, w store.Window, newest []store.Item) ([]sto
 }
 
 func (c *conn) newest(v *store.View, w store.Window) ([]store.Item, error) {
-	if w.Newest == 0 && w.NewestTokens == 0 {
+	if w.Newest == 0 && w.NewestTokens <= 0 {
 		return nil, nil
 	}
 	limit, expected := w.Newest, min(w.Newest, v.Count)

@@ -37,6 +37,7 @@ func testWindows(t *testing.T, f *fixture) {
 		{store.Window{After: 8, Newest: 5}, "msg_9 msg_10", 8, 0},
 		{store.Window{After: 5, Oldest: 2, Newest: 2}, "msg_6 msg_7 msg_9 msg_10", 6, 2},
 		{store.Window{After: 10, Oldest: 5}, "", 10, 0},
+		{store.Window{After: 7}, "msg_8 msg_9 msg_10", 7, 3},
 	} {
 		v, err := f.View(t.Context(), c.ID, w.window)
 		if err != nil {
