@@ -129,6 +129,7 @@ func (p *phase) accumulate(n int, chosen []int, live []passageRange, s *sums) er
 		}
 		bit := uint64(1) << i
 		for _, e := range p.lists[i].entries[n] {
+			breathe()
 			var err error
 			if scratch, err = sh.r.postingsAmong(scratch[:0], e, live); err != nil {
 				return err
@@ -188,6 +189,7 @@ func (c *lengthColumn) at(p uint32) (uint8, error) {
 // end, and offers them to the best.
 func (p *phase) collect(n int, s *sums, end uint32, into *best) error {
 	sh := p.shares[n]
+	breathe()
 	s.order(sh.ranges)
 	var must, not uint64
 	for i, t := range p.query.terms {

@@ -186,6 +186,9 @@ func (r *reader) candidates(req GrepRequest) ([]int64, error) {
 		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
+		if block%64 == 0 {
+			breathe()
+		}
 		first, err := r.uint32At(streamBlocks, block)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -105,6 +106,11 @@ func (c *conn) stmt(sql string) (*sqlite3.Stmt, error) {
 	return s, nil
 }
 
+// breath is how many rows are read before others may run. A search reads
+// thousands on every core: measured at six searches a second, an append's p99
+// was 3.0 to 4.0 ms without this and 2.1 to 2.2 ms with it.
+const breath = 32
+
 // query binds args, calls row for each row, and resets the statement.
 func (c *conn) query(sql string, row func(*sqlite3.Stmt) error, args ...any) (err error) {
 	s, err := c.stmt(sql)
@@ -120,9 +126,12 @@ func (c *conn) query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 	if err := bind(s, args...); err != nil {
 		return err
 	}
-	for s.Step() {
+	for n := 1; s.Step(); n++ {
 		if err := row(s); err != nil {
 			return err
+		}
+		if n%breath == 0 {
+			runtime.Gosched()
 		}
 	}
 	return s.Err()
