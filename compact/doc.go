@@ -32,6 +32,8 @@
 // folded. A refused key is the exception: nothing is written, because a good
 // summary will be possible once the key is right. No transaction is open while
 // a summariser works; if the view moved in the meantime, the runner plans anew.
+// While a fold is written, the next one is planned and what it is made from is
+// read; of a view that is longer than what is read at a time, so is what follows.
 //
 // Passes, time and calls are bounded, and the bounds are kept in the store, so
 // that they survive a restart. One process compacts a conversation at a time.

@@ -141,7 +141,7 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 	if tokens >= f.Tokens {
 		return store.Wording{}, false
 	}
-	// What is shown holds all of the body, so most need not be counted twice.
+	// What is shown is longer than the body, so most need not be counted twice.
 	if most := float64(req.Target) * n.pol.MaxOverageFactor; float64(tokens) > most && float64(n.counter.Count(body)) > most {
 		return store.Wording{}, false
 	}

@@ -6,8 +6,8 @@ const SealDocs = 1024
 
 // tiers say which segments are merged: so many neighbours of fewer documents
 // than a size become one of the next tier, and those of the last are left alone.
-// Measured: a document is written three times in all, and a million messages
-// lie in about forty segments.
+// Of messages that are sealed as they come, a document is written three times
+// in all, and a million lie in about forty segments, as the tests reckon it.
 var tiers = []struct{ below, members int }{
 	{SealDocs * 6, 12},
 	{SealDocs * 24, 3},
