@@ -93,7 +93,16 @@ func TestEndsWhileItWaitsForInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"import", "-"}, {"hook", "claude"}, {"chat", "--model", "m"}} {
+	for _, way := range []struct {
+		args   []string
+		signal syscall.Signal
+	}{
+		{[]string{"import", "-"}, syscall.SIGTERM},
+		{[]string{"import", "-"}, syscall.SIGKILL},
+		{[]string{"hook", "claude"}, syscall.SIGTERM},
+		{[]string{"chat", "--model", "m"}, syscall.SIGTERM},
+	} {
+		args, signal := way.args, way.signal
 		dir := t.TempDir()
 		c := exec.Command(program, args...)
 		c.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "LCM_DATABASE_PATH="+filepath.Join(dir, "lcm.db"),
@@ -109,7 +118,7 @@ func TestEndsWhileItWaitsForInput(t *testing.T) {
 		if _, err := in.Write(bytes.Repeat([]byte(" "), 1<<17)); err != nil {
 			t.Fatalf("%v: %v", args, err)
 		}
-		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		if err := c.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error, 1)

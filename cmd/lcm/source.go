@@ -21,7 +21,8 @@ type source struct {
 	path  string // absolute; empty for standard input
 	file  *os.File
 	size  int64
-	spool string // the temporary file that holds the input, if there is one
+	piped bool   // it came through a pipe and is held in a temporary file
+	left  string // the name of that file, where it could not be removed while it is open
 }
 
 // openSource opens a file. Standard input and other things that can be read
@@ -60,7 +61,11 @@ func spool(name string, r io.Reader) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep the input while it is checked: %w", err)
 	}
-	s := &source{name: name, file: file, spool: file.Name()}
+	s := &source{name: name, file: file, piped: true}
+	// A file without a name is gone however the process ends.
+	if os.Remove(file.Name()) != nil {
+		s.left = file.Name()
+	}
 	if s.size, err = io.Copy(file, r); err != nil {
 		s.close()
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -70,8 +75,8 @@ func spool(name string, r io.Reader) (*source, error) {
 
 func (s *source) close() {
 	_ = s.file.Close() // it was only read
-	if s.spool != "" {
-		_ = os.Remove(s.spool)
+	if s.left != "" {
+		_ = os.Remove(s.left)
 	}
 }
 
@@ -85,7 +90,7 @@ func (s *source) isMessages() error {
 		return nil
 	}
 	hint := "leave --session, --agent and --title out: what is in an archive has its own"
-	if s.spool != "" {
+	if s.piped {
 		hint = "name its file instead: `lcm import FILE`"
 	}
 	return failed(exitFailure, hint, "%s is an archive of `lcm export`; nothing was stored", s.name)
