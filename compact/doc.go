@@ -30,10 +30,14 @@
 // asked for, an error, a time-out) is replaced by an extractive summary, and
 // that, should it not be smaller either, by a line that only names what was
 // folded. A refused key is the exception: nothing is written, because a good
-// summary will be possible once the key is right. No transaction is open while
-// a summariser works; if the view moved in the meantime, the runner plans anew.
-// While a fold is written, the next one is planned and what it is made from is
-// read; of a view that is longer than what is read at a time, so is what follows.
+// summary will be possible once the key is right. No transaction waits for a
+// summariser; if the view moved in the meantime, the runner plans anew.
+//
+// A fold is written to the store while the next one is made, from a view in
+// memory that has it already. Where the store is the slower, as it is without a
+// model, folds that wait are written in one transaction. A fold that relies on a
+// summary that is not written yet waits for it. One that could not be written
+// takes the others of its transaction and those after it along.
 //
 // Passes, time and calls are bounded, and the bounds are kept in the store, so
 // that they survive a restart. One process compacts a conversation at a time.

@@ -53,6 +53,9 @@ func (n *run) ask(ctx context.Context, f Fold, m *material, req summary.Request)
 		if n.failures >= maxFailures || (n.mode == Hard && n.late()) {
 			return w, false, nil
 		}
+		if n.committer != nil && n.committer.isLost() {
+			return w, false, errLost
+		}
 		if n.calls <= 0 {
 			if n.mode != Hard {
 				n.report.Reason, n.report.Detail = Spend, fmt.Sprintf("%d calls in %s are used up", n.bounds.MaxCalls, n.bounds.CallWindow)
@@ -72,6 +75,8 @@ func (n *run) ask(ctx context.Context, f Fold, m *material, req summary.Request)
 		switch {
 		case ctx.Err() != nil:
 			return w, false, ctx.Err()
+		case errors.Is(err, errLost):
+			return w, false, err
 		case isAuth(err) && !n.pol.ExtractiveOnAuth:
 			n.report.Reason, n.report.Cause = Auth, err
 			n.report.Detail = "the summariser's key was refused; nothing was written. Set a valid key, or run without a model"
@@ -93,8 +98,8 @@ func (n *run) ask(ctx context.Context, f Fold, m *material, req summary.Request)
 	return w, false, nil
 }
 
-// call calls the summariser and gives it up after its time, whether or not it
-// heeds its context.
+// call calls the summariser and gives it up after its time, or when what it is
+// to follow is lost, whether or not it heeds its context.
 func (n *run) call(ctx context.Context, req summary.Request) (summary.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.bounds.SummaryTimeout)
 	defer cancel()
@@ -116,6 +121,8 @@ func (n *run) call(ctx context.Context, req summary.Request) (summary.Result, er
 	select {
 	case a := <-done:
 		return a.res, a.err
+	case <-n.lost():
+		return summary.Result{}, errLost
 	case <-ctx.Done():
 		return summary.Result{}, fmt.Errorf("the summariser took longer than %s: %w", n.bounds.SummaryTimeout, ctx.Err())
 	}

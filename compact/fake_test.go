@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ type memory struct {
 	state     map[string]store.Value
 	versions  int64
 	clock     func() time.Time
-	// onFold is called before each fold, to move the view under a run.
+	// onFold is called before each write, to move the view under a run.
 	onFold func()
 	writes int
 }
@@ -124,7 +125,12 @@ func (s *memory) Update(_ context.Context, _ store.ConversationID, fn func(store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writes++
-	return fn(memoryWriter{s: s})
+	items, summaries := slices.Clone(s.items), maps.Clone(s.summaries)
+	err := fn(memoryWriter{s: s})
+	if err != nil {
+		s.items, s.summaries = items, summaries
+	}
+	return err
 }
 
 type memoryWriter struct {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lossless-context/lcm/assemble"
 	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/summary"
 )
 
 // How much of a view is read at a time, and how often it may have moved.
@@ -41,17 +40,41 @@ type run struct {
 	failures int            // of the summariser, in a row
 	whole    map[int64]bool // positions of messages that no stub makes smaller
 	last     latest         // the newest summary of this run
-	ahead    *ahead         // what the next fold is likely to need
-	next     *Step          // what Plan says to the view, where that is known
+	// Folds that were handed over to be written: how many there were, and
+	// those of which it is not known yet what became of them.
+	handed    int
+	open      []made
+	committer *committer
 }
 
-// loop folds until there is a reason to stop.
+// loop folds until there is a reason to stop. What was made by then is written.
 func (n *run) loop(ctx context.Context) error {
+	err := n.passes(ctx)
+	if last := n.collect(ctx, true); err == nil {
+		err = last
+	}
+	return err
+}
+
+func (n *run) passes(ctx context.Context) error {
 	limit := n.passLimit()
 	for n.report.Reason == "" {
-		step := n.plan()
+		if err := n.collect(ctx, false); err != nil || n.report.Reason != "" {
+			return err
+		}
+		step := Plan(n.view, n.lim, n.pol)
 		stubs := n.pending(step.Stubs)
+		folds := step.Fold != nil && len(stubs) == 0 && n.report.Passes < limit && !(n.late() && n.settled())
 		switch {
+		case folds && !n.waits(*step.Fold):
+			n.report.Passes++
+			if err := n.fold(ctx, *step.Fold); err != nil {
+				return err
+			}
+		case len(n.open) > 0:
+			if err := n.collect(ctx, true); err != nil {
+				return err
+			}
 		case step.Fold == nil && len(stubs) == 0 && n.view.Skipped > 0 && n.report.Folds() > n.folded && n.view.Gap < windowOldest:
 			// The part that was read is used up.
 			if err := n.read(ctx); err != nil {
@@ -63,27 +86,13 @@ func (n *run) loop(ctx context.Context) error {
 			n.report.Reason = Passes
 		case n.late() && n.settled():
 			n.report.Reason = Deadline
-		case len(stubs) > 0:
-			if err := n.stub(ctx, stubs); err != nil {
-				return err
-			}
 		default:
-			n.report.Passes++
-			if err := n.fold(ctx, *step.Fold); err != nil {
+			if err := n.stub(ctx, stubs); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// plan is Plan, unless that was asked for the same view already.
-func (n *run) plan() Step {
-	if next := n.next; next != nil {
-		n.next = nil
-		return *next
-	}
-	return Plan(n.view, n.lim, n.pol)
 }
 
 // finish says why there is nothing left to do.
@@ -118,20 +127,25 @@ func (n *run) read(ctx context.Context) error {
 	w := store.Window{Oldest: windowOldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
 	v, err := n.store.View(ctx, n.id, w)
 	if err == nil {
-		n.view, n.next, n.folded = v, nil, n.report.Folds()
+		n.view, n.folded = v, n.report.Folds()
 		n.report.TokensAfter = v.Tokens
 	}
 	return err
 }
 
-// stale reads the view again after it moved.
+// stale reads the view again after it moved. What was made from it is lost, and
+// counts as one pass.
 func (n *run) stale(ctx context.Context) error {
-	n.last, n.ahead = latest{}, nil
-	if n.report.Stale++; n.report.Stale > maxStale {
-		n.report.Reason, n.report.Detail = Moving, "the view kept changing; try again"
-		return nil
+	n.report.Passes -= max(0, len(n.open)-1)
+	n.last, n.open, n.committer = latest{}, nil, nil
+	n.report.Stale++
+	if err := n.read(ctx); err != nil {
+		return err
 	}
-	return n.read(ctx)
+	if n.report.Stale > maxStale && n.report.Reason == "" {
+		n.report.Reason, n.report.Detail = Moving, "the view kept changing; try again"
+	}
+	return nil
 }
 
 // pending leaves out the messages that a stub does not make smaller.
@@ -187,74 +201,70 @@ func (n *run) stub(ctx context.Context, indices []int) error {
 // fold makes one fold. If nothing makes the run smaller, the plan is not to
 // consider runs of that size again.
 func (n *run) fold(ctx context.Context, f Fold) error {
-	m, err := n.take(ctx, f)
+	m, err := n.load(ctx, f)
 	if err != nil {
+		if moved, lost := n.moved(ctx); moved || lost != nil {
+			return lost // what could not be read is no longer there
+		}
 		return err
 	}
 	w, err := n.write(ctx, f, m)
 	switch {
+	case errors.Is(err, errLost):
+		return nil
 	case errors.Is(err, errNotSmaller):
 		n.pol.SummaryFloor = max(n.pol.SummaryFloor+1, f.Tokens)
 		return nil
 	case n.report.Reason != "" || err != nil:
 		return err
 	}
-	over := slices.Clone(n.view.Items[f.From:f.To])
-	n.apply(f, w)
-	wait := n.lookAhead(ctx, over)
-	var s store.Summary
-	err = n.store.Update(ctx, n.id, func(tx store.Writer) (err error) {
-		s, err = tx.Fold(ctx, store.NewSummary{Over: over, Wording: w})
-		return err
-	})
-	wait()
-	if errors.Is(err, store.ErrStale) {
-		return n.stale(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	n.settle(f, s)
-	n.count(f, w)
+	n.hand(ctx, f, w)
 	return n.refill(ctx)
 }
 
-func (n *run) count(f Fold, w store.Wording) {
-	if f.Kind == summary.Leaf {
-		n.report.Leaves++
-	} else {
-		n.report.Condensed++
+// refill adds to the oldest items of the view once most of them are folded.
+func (n *run) refill(ctx context.Context) error {
+	if n.view.Skipped == 0 || n.view.Gap >= windowOldest/2 {
+		return nil
 	}
-	n.report.TokensIn += w.TokensIn
-	n.report.TokensOut += w.TokensOut
+	if more := n.further(ctx); more != nil {
+		n.extend(more)
+		return nil
+	}
+	if moved, err := n.moved(ctx); moved || err != nil {
+		return err
+	}
+	return n.read(ctx)
 }
 
-// apply brings the view in memory to what it is after a fold, which is cheaper
-// than reading it again. The summary's id is known only once it is made.
-func (n *run) apply(f Fold, w store.Wording) {
-	v := &n.view
-	item := store.Item{Pos: v.Items[f.From].Pos, Node: store.Node{Summary: unmade}, Tokens: w.Tokens, Depth: f.Depth}
-	removed := f.To - f.From - 1
-	v.Items[f.From] = item
-	v.Items = append(v.Items[:f.From+1], v.Items[f.To:]...)
-	v.Count -= removed
-	v.Tokens -= f.Tokens - w.Tokens
-	if v.Skipped == 0 || f.From < v.Gap {
-		v.Gap -= removed
+// further reads the items that follow the oldest ones. It returns none if the
+// view has changed otherwise than by the folds that are being written: then it
+// is better read again.
+func (n *run) further(ctx context.Context) []store.Item {
+	if n.view.Gap == 0 {
+		return nil
 	}
-	n.last = latest{unmade, w.Body}
-}
-
-// settle gives the item of a fold the id of the summary that was made.
-func (n *run) settle(f Fold, s store.Summary) {
-	item := &n.view.Items[f.From]
-	if s.Tokens != item.Tokens || s.Depth != item.Depth {
-		n.next = nil // it was planned for another summary
+	end := n.view.Items[n.view.Gap-1].Pos
+	for _, m := range n.open {
+		if m.Over[0].Pos <= end {
+			end = max(end, m.Over[len(m.Over)-1].Pos) // it took the last of them
+		}
 	}
-	n.view.Tokens += s.Tokens - item.Tokens
-	item.Summary, item.Tokens, item.Depth = s.ID, s.Tokens, s.Depth
-	n.last.id = s.ID
-	n.report.TokensAfter = n.view.Tokens
+	// How many items there are, depending on how many folds are written.
+	counts := []int{n.view.Count}
+	for i, m := range slices.Backward(n.open) {
+		counts = append(counts, counts[len(n.open)-1-i]+len(m.Over)-1)
+	}
+	w := store.Window{After: end, Oldest: min(windowOldest, n.view.Skipped)}
+	v, err := n.store.View(ctx, n.id, w)
+	if err != nil || !slices.Contains(counts, v.Count) {
+		return nil
+	}
+	newest := n.view.Items[n.view.Gap:]
+	if len(v.Items) != w.Oldest || len(newest) > 0 && v.Items[w.Oldest-1].Pos >= newest[0].Pos {
+		return nil // it is not what was skipped
+	}
+	return v.Items
 }
 
 // extend adds the items that follow the oldest ones.
@@ -268,17 +278,4 @@ func (n *run) extend(more []store.Item) {
 	if v.Skipped -= len(more); v.Skipped == 0 {
 		v.Gap = len(v.Items)
 	}
-	n.next = nil // it was planned without them
-}
-
-// refill adds to the oldest items of the view once most of them are folded.
-func (n *run) refill(ctx context.Context) error {
-	switch {
-	case !n.runsOut():
-	case n.ahead != nil && n.ahead.more != nil:
-		n.extend(n.ahead.more)
-	default:
-		return n.read(ctx)
-	}
-	return nil
 }

@@ -23,6 +23,9 @@ type Store interface {
 	Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error
 }
 
+// readier is a Store that can get ready for a fold while the view is read.
+type readier interface{ ReadyFold(ctx context.Context) }
+
 // Bounds limit a run. Fields that are zero have the defaults given with them.
 type Bounds struct {
 	// MaxPasses is how many folds a run makes: 12. Hard and Full runs make as
@@ -134,7 +137,8 @@ func NewRunner(c Config) (*Runner, error) {
 
 // Run compacts a conversation until its view is below the limits that the mode
 // asks for, or a bound is reached. The report says which; an error means that
-// the store failed or ctx ended. Whatever was folded until then stays folded.
+// the store failed or ctx ended. Whatever was folded until then, which is what
+// the report counts, stays folded.
 func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, mode Mode) (Report, error) {
 	n := &run{Runner: r, id: id, mode: mode, lim: lim.withDefaults(), pol: r.policy, began: r.clock()}
 	n.report = Report{Conversation: id, Mode: mode}
@@ -161,6 +165,12 @@ func (n *run) guarded(ctx context.Context) error {
 	if c.ViewTokens < n.lim.Soft {
 		n.report.Reason = Below
 		return nil
+	}
+	if s, ok := n.store.(readier); ok {
+		go func() {
+			defer func() { _ = recover() }() // what fails here fails in the fold again
+			s.ReadyFold(ctx)
+		}()
 	}
 	if err := n.read(ctx); err != nil {
 		return err

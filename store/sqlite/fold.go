@@ -49,10 +49,7 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if err != nil {
 		return store.Summary{}, err
 	}
-	err = w.exec(`
-		INSERT INTO edges (summary, ord, message, source)
-		SELECT ?, pos, message, summary FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`,
-		num, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
+	err = w.exec(foldEdges, num, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
 	if err != nil {
 		return store.Summary{}, err
 	}
@@ -68,10 +65,7 @@ func (w *writer) run(from, to int64, expected int) ([]viewItem, store.Summary, e
 	found := make([]viewItem, 0, expected)
 	total := store.Summary{Kind: summary.Leaf}
 	var earliest, latest int64
-	err := w.query(`
-		SELECT v.pos, v.message, v.summary, v.tokens, `+itemSummary+`, m.tokens, ifnull(m.said, m.stored)
-		FROM view v LEFT JOIN messages m ON m.id = v.message
-		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`, func(s *sqlite3.Stmt) error {
+	err := w.query(foldRun, func(s *sqlite3.Stmt) error {
 		it := viewItem{num: s.ColumnInt64(2)}
 		it.Pos, it.Message, it.Tokens = s.ColumnInt64(0), store.MessageID(s.ColumnInt64(1)), s.ColumnInt(3)
 		total.SourceTokens += it.Tokens
@@ -101,7 +95,7 @@ func sameItems(have []viewItem, want []store.Item) bool {
 
 // replace swaps a run of view items for one.
 func (w *writer) replace(over []viewItem, by viewItem) error {
-	err := w.exec(`DELETE FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
+	err := w.exec(foldDelete, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
 	if err != nil {
 		return err
 	}
@@ -149,9 +143,7 @@ func (w *writer) gatherFiles(over []viewItem, total *store.Summary) error {
 		}
 	}
 	files := map[store.MessageID][]store.PayloadID{}
-	err := w.query(`
-		SELECT mp.message, p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload
-		WHERE mp.message BETWEEN ? AND ? ORDER BY mp.message, p.num`, func(s *sqlite3.Stmt) error {
+	err := w.query(foldFiles, func(s *sqlite3.Stmt) error {
 		id := store.MessageID(s.ColumnInt64(0))
 		files[id] = append(files[id], store.PayloadID(s.ColumnText(1)))
 		return nil
@@ -186,7 +178,7 @@ func cover(total *store.Summary, part store.Summary) {
 // covers and from what it says: the same fold gives the same id in every
 // database.
 func (w *writer) summaryID(over []viewItem, body string) (store.SummaryID, error) {
-	id, err := w.freeID("sum_", summaryDigest(w.Conversation(), over, body), `SELECT 1 FROM summaries WHERE id = ?`)
+	id, err := w.freeID("sum_", summaryDigest(w.Conversation(), over, body), foldTaken)
 	return store.SummaryID(id), err
 }
 
@@ -212,11 +204,7 @@ func (w *writer) insertSummary(s store.Summary, pos int64) (int64, error) {
 		}
 		files = string(b)
 	}
-	err := w.exec(`
-		INSERT INTO summaries (id, conversation, kind, depth, pos, body, tokens, source_tokens, descendants, messages, message_tokens,
-		                       earliest, latest, files, level, method, model, tokens_in, tokens_out, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
+	err := w.exec(foldInsert, string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
 		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt)
 	return w.LastInsertRowID(), err
 }

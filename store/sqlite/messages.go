@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -20,10 +21,18 @@ const messageColumns = `
 // for them.
 const present = ` AND (m.flags & 128 = 0 OR ?)`
 
-// scanMessage reads a message. One that is damaged and does not decode is
-// returned with the bytes themselves as its text, beside the error.
-func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
-	m := store.Message{
+// messageRow is a message as it was read: its record is yet to be decoded.
+type messageRow struct {
+	store.Message
+	role   llms.Role
+	said   time.Time
+	format llms.Format // of data
+	parsed bool        // data is not the record, but what was made of it
+	data   []byte
+}
+
+func scanRow(s *sqlite3.Stmt) messageRow {
+	r := messageRow{role: store.RoleOf(s.ColumnInt(3)), said: millis(s, 6), Message: store.Message{
 		ID:           store.MessageID(s.ColumnInt64(0)),
 		Conversation: store.ConversationID(s.ColumnInt64(1)),
 		Seq:          s.ColumnInt64(2),
@@ -33,32 +42,45 @@ func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
 		Native:       s.ColumnText(8),
 		Format:       formatOf(s.ColumnRawText(9)),
 		Size:         s.ColumnInt64(10),
+	}}
+	copy(r.SHA256[:], s.ColumnRawBlob(11))
+	if r.Flags&store.FlagErased != 0 {
+		return r
 	}
-	copy(m.SHA256[:], s.ColumnRawBlob(11))
+	column := 12
+	r.format = r.Format
+	if r.parsed = s.ColumnType(13) != sqlite3.NULL; r.parsed {
+		r.format, column = llms.FormatLCM, 13
+	}
+	r.data = s.ColumnBlob(column, nil)
+	return r
+}
+
+// decode returns the message. One that is damaged and does not decode is
+// returned with the bytes themselves as its text, beside the error.
+func (r *messageRow) decode() (m store.Message, err error) {
+	m = r.Message
 	if m.Flags&store.FlagErased != 0 {
 		return m, nil
 	}
-	role := store.RoleOf(s.ColumnInt(3))
-	format, column := m.Format, 12
-	parsed := s.ColumnType(13) != sqlite3.NULL
-	if parsed {
-		format, column = llms.FormatLCM, 13
-	}
-	data := s.ColumnBlob(column, nil)
-	var err error
-	if m.Body, err = llms.Decode(format, role, data); err != nil {
+	if m.Body, err = llms.Decode(r.format, r.role, r.data); err != nil {
 		err = fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
-		m.Body = llms.Text(role, string(data))
+		m.Body = llms.Text(r.role, string(r.data))
 	}
-	if parsed {
+	if r.parsed {
 		m.Body.Raw = llms.Raw{} // the record is elsewhere: see Record
 	}
-	m.Body.Role = role
+	m.Body.Role = r.role
 	m.Body.ID = m.Native
-	if m.Body.Time = millis(s, 6); m.Body.Time.IsZero() {
+	if m.Body.Time = r.said; m.Body.Time.IsZero() {
 		m.Body.Time = m.Stored
 	}
 	return m, err
+}
+
+func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
+	r := scanRow(s)
+	return r.decode()
 }
 
 // formatOf is the format of a column, without a copy of the names that nearly
@@ -74,28 +96,90 @@ func formatOf(name []byte) llms.Format {
 
 // Messages implements [store.Reader].
 func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
-	return func(yield func(store.Message, error) bool) {
-		stopped := false
-		err := db.withReader(ctx, func(c *conn) error {
-			row := func(s *sqlite3.Stmt) error {
-				// Damage is for Verify to name. It must not keep anyone from
-				// the messages around it.
-				m, _ := scanMessage(s)
-				if !yield(m, nil) {
-					stopped = true
-					return errStop
-				}
-				return nil
-			}
-			if q.IDs != nil {
+	read := func(row func(*sqlite3.Stmt) error) error {
+		return db.withReader(ctx, func(c *conn) error {
+			switch {
+			case q.IDs != nil:
 				return c.messagesByID(q.IDs, q.Erased, row)
-			}
-			if q.Natives != nil {
+			case q.Natives != nil:
 				return c.messagesByNative(q.Conversation, q.Natives, row)
 			}
 			return c.messageRange(q, row)
 		})
+	}
+	if len(q.IDs) >= manyRows {
+		return decodeBeside(read)
+	}
+	return func(yield func(store.Message, error) bool) {
+		stopped := false
+		err := read(func(s *sqlite3.Stmt) error {
+			// Damage is for Verify to name. It must not keep anyone from
+			// the messages around it.
+			if m, _ := scanMessage(s); !yield(m, nil) {
+				stopped = true
+				return errStop
+			}
+			return nil
+		})
 		if err != nil && !stopped {
+			yield(store.Message{}, err)
+		}
+	}
+}
+
+// manyRows is from how many messages on they are decoded beside reading them,
+// and rowBatch how many are handed over at a time.
+const (
+	manyRows = 400
+	rowBatch = 64
+)
+
+// decodeBeside decodes messages while the next ones are read, which is about as
+// much work.
+func decodeBeside(read func(row func(*sqlite3.Stmt) error) error) iter.Seq2[store.Message, error] {
+	return func(yield func(store.Message, error) bool) {
+		rows, stop := make(chan []messageRow, 2), make(chan struct{})
+		var err error
+		var failure any
+		go func() {
+			defer close(rows)
+			defer func() { failure = recover() }() // which the caller may recover from
+			var batch []messageRow
+			send := func() error {
+				select {
+				case rows <- batch:
+					batch = make([]messageRow, 0, rowBatch)
+					return nil
+				case <-stop:
+					return errStop
+				}
+			}
+			err = read(func(s *sqlite3.Stmt) error {
+				if batch = append(batch, scanRow(s)); len(batch) < rowBatch {
+					return nil
+				}
+				return send()
+			})
+			if last := send(); err == nil {
+				err = last
+			}
+		}()
+		defer func() {
+			close(stop)
+			for range rows { // until nothing is read any more
+			}
+		}()
+		for batch := range rows {
+			for i := range batch {
+				if m, _ := batch[i].decode(); !yield(m, nil) {
+					return
+				}
+			}
+		}
+		if failure != nil {
+			panic(failure)
+		}
+		if err != nil {
 			yield(store.Message{}, err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lossless-context/lcm/store"
@@ -65,6 +66,7 @@ type DB struct {
 	// write holds the one connection that writes. Taking it is ctx-aware,
 	// which a mutex is not.
 	write chan *conn
+	ready atomic.Bool // the statements of a fold were prepared on it
 
 	// life ends when the store is closed, and background work with it.
 	life context.Context

@@ -103,6 +103,41 @@ func testFold(t *testing.T, f *fixture) {
 	f.sound(t, c.ID)
 }
 
+// Several folds in one transaction, of which the later ones rely on the earlier,
+// are as if each had its own; one that is stale takes all of them along.
+func testFolds(t *testing.T, f *fixture) {
+	c := f.conversation(t, "folds")
+	f.fill(t, c.ID, 8)
+	items := f.view(t, c.ID).Items
+	var a, b, ab store.Summary
+	folds := func(over []store.Item) error {
+		return f.Update(t.Context(), c.ID, func(w store.Writer) (err error) {
+			if a, err = w.Fold(t.Context(), store.NewSummary{Over: items[:3], Wording: wording("a")}); err != nil {
+				return err
+			}
+			if b, err = w.Fold(t.Context(), store.NewSummary{Over: over, Wording: wording("b")}); err != nil {
+				return err
+			}
+			made := func(s store.Summary) store.Item {
+				return store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
+			}
+			ab, err = w.Fold(t.Context(), store.NewSummary{Over: []store.Item{made(a), made(b)}, Wording: wording("ab")})
+			return err
+		})
+	}
+	if err := folds(items[2:5]); !errors.Is(err, store.ErrStale) {
+		t.Fatalf("the second fold is over what the first one took: %v", err)
+	}
+	want(t, "the view after nothing was folded", show(f.view(t, c.ID)), "msg_1 msg_2 msg_3 msg_4 msg_5 msg_6 msg_7 msg_8")
+	if err := folds(items[3:5]); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the view", show(f.view(t, c.ID)), fmt.Sprintf("%s msg_6 msg_7 msg_8", ab.ID))
+	want(t, "what they are", fmt.Sprint(a.Messages, b.Messages, ab.Messages, ab.Depth, ab.Descendants), "3 2 5 1 2")
+	v := f.sound(t, c.ID)
+	want(t, "verified", fmt.Sprint(v.Messages, v.Summaries), "8 3")
+}
+
 func testFoldDeep(t *testing.T, f *fixture) {
 	c := f.conversation(t, "deep")
 	f.fill(t, c.ID, 16)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -172,6 +173,51 @@ func testStop(t *testing.T, f *fixture) {
 	want(t, "a range", seqs(f.messages(t, store.MessageQuery{Conversation: c.ID, After: 1, Before: 4})), "2 3")
 	want(t, "by id, in the order asked", seqs(f.messages(t, store.MessageQuery{IDs: []store.MessageID{4, 2}})), "4 2")
 	want(t, "by id, some twice", seqs(f.messages(t, store.MessageQuery{IDs: []store.MessageID{1, 1, 2, 2, 2, 3, 3, 4, 5, 5}})), "1 1 2 2 2 3 3 4 5 5")
+}
+
+// Many messages at once come as few do: in order, as far as they are there, and
+// until whoever asked has had enough or is gone.
+func testMany(t *testing.T, f *fixture) {
+	const many = 1000
+	c := f.conversation(t, "many")
+	ids := f.fill(t, c.ID, many)
+	read := func(ctx context.Context, ids []store.MessageID, enough int) (n int, err error) {
+		for m, err := range f.Messages(ctx, store.MessageQuery{IDs: ids}) {
+			if err != nil {
+				return n, err
+			}
+			if m.ID != ids[n] || m.Body.PlainText() != fmt.Sprintf("message %d", int64(m.ID)-int64(ids[0])+1) {
+				t.Fatalf("message %d is %s: %q", n, m.ID, m.Body.PlainText())
+			}
+			if n++; n == enough {
+				break
+			}
+		}
+		return n, nil
+	}
+	for _, enough := range []int{1, 64, 500, many, many + 1} {
+		if n, err := read(t.Context(), ids, enough); n != min(enough, many) || err != nil {
+			t.Errorf("%d messages of %d, %v", n, enough, err)
+		}
+	}
+	absent := append(slices.Clone(ids[:700]), 9_999_999)
+	if n, err := read(t.Context(), append(absent, ids[700:]...), 0); n != 700 || !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("%d messages before one that is absent, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	var last error
+	for _, err := range f.Messages(ctx, store.MessageQuery{IDs: ids}) {
+		if n++; n == 10 {
+			cancel()
+		}
+		last = err
+	}
+	if n < many && !errors.Is(last, context.Canceled) {
+		t.Errorf("%d messages for a caller that is gone, then %v", n, last)
+	}
+	cancel()
+	f.sound(t, c.ID)
 }
 
 func testUnknown(t *testing.T, f *fixture) {
