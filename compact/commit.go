@@ -168,7 +168,7 @@ func (n *run) commit(ctx context.Context, folds []made) ([]store.Summary, error)
 // hand puts a fold into the view in memory, which is cheaper than reading it
 // again, and has it written.
 func (n *run) hand(ctx context.Context, f Fold, w store.Wording) {
-	n.handed++
+	n.handed, n.spent = n.handed+1, false
 	m := made{id: store.SummaryID(fmt.Sprint(unmade, n.handed)), kind: f.Kind}
 	m.NewSummary = store.NewSummary{Over: slices.Clone(n.view.Items[f.From:f.To]), Wording: w}
 	v := &n.view

@@ -7,11 +7,16 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/assemble"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
-// How much of a view is read at a time, and how often it may have moved.
+// How much of a view is read: the first of its oldest items, then more of them
+// as they are needed, up to windowOldest, and the newest. And how often it may
+// have moved.
 const (
+	windowFirst  = 384
+	windowMore   = 256
 	windowOldest = 1024
 	windowNewest = 256
 	maxStale     = 8
@@ -32,7 +37,7 @@ type run struct {
 	began  time.Time
 	view   store.View
 	known  int64 // summaries that there were before the view was read
-	folded int   // how often the run had folded when the view was read
+	spent  bool  // no more of the view's oldest items can be read, unless some are folded
 	report Report
 	lease  *lease
 	// calls is how many calls of the summariser the ledger still allows.
@@ -64,6 +69,12 @@ func (n *run) passes(ctx context.Context) error {
 		}
 		step := Plan(n.view, n.lim, n.pol)
 		stubs := n.pending(step.Stubs)
+		if n.unsure(step, stubs) {
+			if err := n.refill(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		folds := step.Fold != nil && len(stubs) == 0 && n.report.Passes < limit && !(n.late() && n.settled())
 		switch {
 		case folds && !n.waits(*step.Fold):
@@ -73,11 +84,6 @@ func (n *run) passes(ctx context.Context) error {
 			}
 		case len(n.open) > 0:
 			if err := n.collect(ctx, true); err != nil {
-				return err
-			}
-		case step.Fold == nil && len(stubs) == 0 && n.view.Skipped > 0 && n.report.Folds() > n.folded && n.view.Gap < windowOldest:
-			// The part that was read is used up.
-			if err := n.read(ctx); err != nil {
 				return err
 			}
 		case step.Fold == nil && len(stubs) == 0:
@@ -121,16 +127,36 @@ func (n *run) passLimit() int {
 
 func (n *run) late() bool { return n.clock().Sub(n.began) >= n.bounds.Deadline }
 
-// read reads the view: the oldest items, which are folded first, and the
-// newest, which hold the tail.
-func (n *run) read(ctx context.Context) error {
-	w := store.Window{Oldest: windowOldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
+// read reads the view: some of the oldest items, which are folded first, and
+// the newest, which hold the tail.
+func (n *run) read(ctx context.Context, oldest int) error {
+	w := store.Window{Oldest: oldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
 	v, err := n.store.View(ctx, n.id, w)
 	if err == nil {
-		n.view, n.folded = v, n.report.Folds()
+		n.view, n.spent = v, oldest >= windowOldest
 		n.report.TokensAfter = v.Tokens
 	}
 	return err
+}
+
+// unsure reports whether a step might be another one if more of the oldest items
+// were known: there is none, or it reaches what was not read, or there is less
+// before that than a leaf takes.
+func (n *run) unsure(step Step, stubs []int) bool {
+	v := &n.view
+	if n.spent || v.Skipped == 0 || v.Gap >= windowOldest {
+		return false
+	}
+	if step.Fold == nil && len(stubs) == 0 || step.Fold != nil && step.Fold.To >= v.Gap {
+		return true
+	}
+	left := n.pol.scaled(n.lim).LeafChunkTokens * 5 / 4
+	for _, it := range v.Items[:v.Gap] {
+		if left > 0 && !it.IsSummary() && it.Role != llms.RoleSystem && it.Pos != v.LastUser {
+			left -= it.Tokens
+		}
+	}
+	return left > 0
 }
 
 // stale reads the view again after it moved. What was made from it is lost, and
@@ -139,7 +165,7 @@ func (n *run) stale(ctx context.Context) error {
 	n.report.Passes -= max(0, len(n.open)-1)
 	n.last, n.open, n.committer = latest{}, nil, nil
 	n.report.Stale++
-	if err := n.read(ctx); err != nil {
+	if err := n.read(ctx, windowFirst); err != nil {
 		return err
 	}
 	if n.report.Stale > maxStale && n.report.Reason == "" {
@@ -219,14 +245,11 @@ func (n *run) fold(ctx context.Context, f Fold) error {
 		return err
 	}
 	n.hand(ctx, f, w)
-	return n.refill(ctx)
+	return nil
 }
 
-// refill adds to the oldest items of the view once most of them are folded.
+// refill adds to the oldest items of the view.
 func (n *run) refill(ctx context.Context) error {
-	if n.view.Skipped == 0 || n.view.Gap >= windowOldest/2 {
-		return nil
-	}
 	if more := n.further(ctx); more != nil {
 		n.extend(more)
 		return nil
@@ -234,7 +257,7 @@ func (n *run) refill(ctx context.Context) error {
 	if moved, err := n.moved(ctx); moved || err != nil {
 		return err
 	}
-	return n.read(ctx)
+	return n.read(ctx, windowOldest)
 }
 
 // further reads the items that follow the oldest ones. It returns none if the
@@ -255,7 +278,7 @@ func (n *run) further(ctx context.Context) []store.Item {
 	for i, m := range slices.Backward(n.open) {
 		counts = append(counts, counts[len(n.open)-1-i]+len(m.Over)-1)
 	}
-	w := store.Window{After: end, Oldest: min(windowOldest, n.view.Skipped)}
+	w := store.Window{After: end, Oldest: min(windowMore, n.view.Skipped)}
 	v, err := n.store.View(ctx, n.id, w)
 	if err != nil || !slices.Contains(counts, v.Count) {
 		return nil

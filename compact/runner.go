@@ -172,11 +172,18 @@ func (n *run) guarded(ctx context.Context) error {
 			s.ReadyFold(ctx)
 		}()
 	}
-	if err := n.read(ctx); err != nil {
+	if err := n.read(ctx, windowFirst); err != nil {
 		return err
 	}
 	n.report.TokensBefore = n.view.Tokens
-	if step := Plan(n.view, n.lim, n.pol); step.Fold == nil && len(step.Stubs) == 0 {
+	step := Plan(n.view, n.lim, n.pol)
+	for n.unsure(step, step.Stubs) {
+		if err := n.refill(ctx); err != nil {
+			return err
+		}
+		step = Plan(n.view, n.lim, n.pol)
+	}
+	if step.Fold == nil && len(step.Stubs) == 0 {
 		n.finish(step)
 		return nil
 	}
@@ -235,7 +242,7 @@ func (n *run) refresh(ctx context.Context, waited bool) error {
 			return err
 		}
 	}
-	return n.read(ctx)
+	return n.read(ctx, windowFirst)
 }
 
 func (n *run) reserve(ctx context.Context, entry *Entry) (err error) {

@@ -44,6 +44,11 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 	if err := c.BusyHandler(patience(o.BusyTimeout)); err != nil {
 		return err
 	}
+	// Else a statement whose LIMIT is a parameter is prepared again each time
+	// that it is used, lest another value want another plan.
+	if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
+		return err
+	}
 	if o.KeepLog {
 		if _, err := c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
 			return err
