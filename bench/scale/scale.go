@@ -345,16 +345,12 @@ func (b *bench) compact(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := 0; len(b.convs) == 1 && b.Passes > 0 && b.Passes < fewestPasses; i++ {
-		session := b.engine.Session(fmt.Sprintf("scale/another/%d", i))
-		if err := session.Append(ctx, b.make(b.Messages+b.Samples)...); err != nil {
-			return err
-		}
-		conv, err := session.Conversation(ctx)
-		if err != nil {
-			return err
-		}
-		if err := b.fold(ctx, conv.ID, &took); err != nil {
+	more, err := b.others(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range more {
+		if err := b.fold(ctx, id, &took); err != nil {
 			return err
 		}
 	}
@@ -364,6 +360,26 @@ func (b *bench) compact(ctx context.Context) error {
 		b.PassCPUMillis = millis(took.cpu) / float64(b.Passes)
 	}
 	return nil
+}
+
+// others makes as many conversations as long as the one there is as are needed
+// for enough passes.
+func (b *bench) others(ctx context.Context) (ids []store.ConversationID, err error) {
+	if len(b.convs) > 1 || b.Passes == 0 {
+		return nil, nil
+	}
+	for i := range (fewestPasses - 1) / b.Passes {
+		session := b.engine.Session(fmt.Sprintf("scale/another/%d", i))
+		if err := session.Append(ctx, b.make(b.Messages+b.Samples)...); err != nil {
+			return nil, err
+		}
+		conv, err := session.Conversation(ctx)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, conv.ID)
+	}
+	return ids, nil
 }
 
 // passes is what passes of compaction took: all of them, and from each call of
