@@ -334,6 +334,36 @@ func TestALongViewIsReadOnce(t *testing.T) {
 	}
 }
 
+// A fold keeps a call with its result, also where that was not read yet.
+func TestAResultFarBehindItsCall(t *testing.T) {
+	for _, mode := range []compact.Mode{compact.Soft, compact.Hard} {
+		s := newMemory()
+		for i := range 1500 {
+			switch {
+			case i == 200:
+				s.append(llms.Calls(text(300), llms.ToolCall{ID: "far", Name: "task", Arguments: "{}"}))
+			case i == 400:
+				s.append(llms.Result("far", "task", text(300), false))
+			case i%20 == 0:
+				s.append(llms.User(text(300)))
+			default:
+				s.append(llms.Assistant(text(300)))
+			}
+		}
+		rep, err := newRunner(t, compact.Config{Store: s, Fallback: &witness{}}).Run(t.Context(), 1, compact.Limits{}, mode)
+		if err != nil || rep.Folds() == 0 {
+			t.Fatalf("%v, %v", rep, err)
+		}
+		for id, nodes := range s.sources {
+			call := slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Message == 201 })
+			result := slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Message == 401 })
+			if call != result {
+				t.Errorf("%s: %s of %s to %s parts the call from its result", mode, id, nodes[0], nodes[len(nodes)-1])
+			}
+		}
+	}
+}
+
 // miscounted is a store whose views are said to have more items than they have.
 type miscounted struct {
 	*memory

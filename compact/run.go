@@ -140,23 +140,36 @@ func (n *run) read(ctx context.Context, oldest int) error {
 }
 
 // unsure reports whether a step might be another one if more of the oldest items
-// were known: there is none, or it reaches what was not read, or there is less
-// before that than a leaf takes.
+// were known: there is none, or it reaches what was not read or a call whose
+// result may be there, or there is less before that than a leaf takes.
 func (n *run) unsure(step Step, stubs []int) bool {
 	v := &n.view
-	if n.spent || v.Skipped == 0 || v.Gap >= windowOldest {
+	if n.spent || v.Skipped == 0 || v.Gap >= windowOldest || v.Tokens < n.lim.Soft {
 		return false
 	}
-	if step.Fold == nil && len(stubs) == 0 || step.Fold != nil && step.Fold.To >= v.Gap {
-		return true
+	if step.Fold == nil {
+		return len(stubs) == 0
 	}
 	left := n.pol.scaled(n.lim).LeafChunkTokens * 5 / 4
-	for _, it := range v.Items[:v.Gap] {
-		if left > 0 && !it.IsSummary() && it.Role != llms.RoleSystem && it.Pos != v.LastUser {
+	open := map[string]int{} // calls without a result
+	for i, it := range v.Items[:v.Gap] {
+		if !it.IsSummary() && it.Role != llms.RoleSystem && it.Pos != v.LastUser {
 			left -= it.Tokens
 		}
+		for _, id := range it.Results {
+			delete(open, id)
+		}
+		for _, id := range it.Calls {
+			open[id] = i
+		}
 	}
-	return left > 0
+	sure := v.Gap
+	for _, i := range open {
+		if v.Gap-i <= assemble.Reaches()[0] {
+			sure = min(sure, i)
+		}
+	}
+	return left > 0 || step.Fold.To >= sure
 }
 
 // stale reads the view again after it moved. What was made from it is lost, and
@@ -237,6 +250,7 @@ func (n *run) fold(ctx context.Context, f Fold) error {
 	w, err := n.write(ctx, f, m)
 	switch {
 	case errors.Is(err, errLost):
+		n.report.Passes-- // the one that was lost counts
 		return nil
 	case errors.Is(err, errNotSmaller):
 		n.pol.SummaryFloor = max(n.pol.SummaryFloor+1, f.Tokens)

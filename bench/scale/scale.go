@@ -181,7 +181,8 @@ func (b *bench) open(ctx context.Context) (err error) {
 
 func key(conversation int) string { return fmt.Sprintf("scale/%d", conversation) }
 
-// fewestStored is of how many messages at least the rate of storing is taken.
+// fewestStored is of how many messages at least the rate of storing is taken
+// where they are in one conversation.
 const fewestStored = 10_000
 
 // ingest stores all messages in batches, conversation by conversation, and has
@@ -201,14 +202,16 @@ func (b *bench) ingest(ctx context.Context) error {
 		}
 		took, byHand = took+t, byHand+h
 	}
-	b.ingestTook = time.Duration(float64(took) * float64(b.Messages) / float64(stored))
 	b.IngestPerSecond = float64(stored) / took.Seconds()
 	b.SQLPerSecond = float64(stored) / byHand.Seconds()
 	b.Ratio = b.IngestPerSecond / b.SQLPerSecond
-	small := b.engine.Session("scale/small")
-	if err := small.Append(ctx, b.make(1000)...); err != nil {
+	small, ms := b.engine.Session("scale/small"), b.make(1000)
+	at := time.Now()
+	if err := small.Append(ctx, ms...); err != nil {
 		return err
 	}
+	// Of all that is in this database, as it is indexed.
+	b.ingestTook = time.Since(at) + time.Duration(float64(took)*float64(b.Messages)/float64(stored))
 	conv, err := small.Conversation(ctx)
 	b.small = conv.ID
 	return err
@@ -362,80 +365,6 @@ func (b *bench) appends(ctx context.Context) error {
 
 // pick spreads samples over the conversations.
 func (b *bench) pick(i int) store.ConversationID { return b.convs[i*7919%len(b.convs)] }
-
-// fewestPasses is of how many passes of compaction at least the mean is taken.
-const fewestPasses = 50
-
-// compact folds with a summariser that takes no time, so that what is left is
-// the engine's own. One short conversation takes a handful of passes, whose mean
-// would be chance: then others of the same length are folded as well.
-func (b *bench) compact(ctx context.Context) error {
-	var took passes
-	for i := range min(len(b.convs), b.Samples) {
-		if err := b.fold(ctx, b.pick(i), &took); err != nil {
-			return err
-		}
-	}
-	more, err := b.others(ctx)
-	if err != nil {
-		return err
-	}
-	for _, id := range more {
-		if err := b.fold(ctx, id, &took); err != nil {
-			return err
-		}
-	}
-	if b.Passes > 0 {
-		b.PassMedian = quantiles(took.each).P50
-		b.PassMillis = millis(took.all) / float64(b.Passes)
-		b.PassCPUMillis = millis(took.cpu) / float64(b.Passes)
-	}
-	return nil
-}
-
-// others makes as many conversations as long as the one there is as are needed
-// for enough passes.
-func (b *bench) others(ctx context.Context) (ids []store.ConversationID, err error) {
-	if len(b.convs) > 1 || b.Passes == 0 {
-		return nil, nil
-	}
-	for i := range (fewestPasses - 1) / b.Passes {
-		session := b.engine.Session(fmt.Sprintf("scale/another/%d", i))
-		if err := session.Append(ctx, b.make(b.Messages+b.Samples)...); err != nil {
-			return nil, err
-		}
-		conv, err := session.Conversation(ctx)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, conv.ID)
-	}
-	return ids, nil
-}
-
-// passes is what passes of compaction took: all of them, and from each call of
-// the summariser to the next.
-type passes struct {
-	all, cpu time.Duration
-	each     []time.Duration
-}
-
-func (b *bench) fold(ctx context.Context, id store.ConversationID, took *passes) error {
-	b.summariser.calls = b.summariser.calls[:0]
-	cpu := cpuTime()
-	// Spread conversations are below every threshold; fold them anyway.
-	r, err := b.engine.Compact(ctx, id, lcm.CompactOptions{Budget: b.Budget, Full: len(b.convs) > 1})
-	if err != nil {
-		return err
-	}
-	took.cpu += cpuTime() - cpu
-	took.all += r.Elapsed
-	b.Passes += r.Passes
-	for i := 1; i < len(b.summariser.calls); i++ {
-		took.each = append(took.each, b.summariser.calls[i].Sub(b.summariser.calls[i-1]))
-	}
-	return nil
-}
 
 // contexts times Context as a fresh process has it, and as a running agent
 // that has just appended a message has it.
