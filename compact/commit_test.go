@@ -8,6 +8,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,8 +19,12 @@ import (
 	"github.com/lossless-context/lcm/summary"
 )
 
-// witness writes summaries that say which sources they were made from.
-type witness struct{ previous map[string]string } // what came before, by text
+// witness writes summaries that say which sources they were made from. A call
+// that was given up may still be under way when the next one is made.
+type witness struct {
+	mu       sync.Mutex
+	previous map[string]string // what came before, by text
+}
 
 func (w *witness) Summarise(_ context.Context, r summary.Request) (summary.Result, error) {
 	var ids []string
@@ -27,6 +32,8 @@ func (w *witness) Summarise(_ context.Context, r summary.Request) (summary.Resul
 		ids = append(ids, s.ID)
 	}
 	text := testimony(ids)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.previous == nil {
 		w.previous = map[string]string{}
 	}

@@ -85,7 +85,9 @@ type Result struct {
 	TokensOut int
 }
 
-// Summariser writes summaries.
+// Summariser writes summaries. It must be safe for concurrent use: conversations
+// are compacted side by side, and a call that was given up may still be under
+// way when the next one is made.
 type Summariser interface {
 	Summarise(ctx context.Context, r Request) (Result, error)
 }
