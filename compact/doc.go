@@ -37,7 +37,8 @@
 // memory that has it already. Where the store is the slower, as it is without a
 // model, folds that wait are written in one transaction. A fold that relies on a
 // summary that is not written yet waits for it. One that could not be written
-// takes the others of its transaction and those after it along.
+// takes the others of its transaction and those after it along. Of a long view a
+// part is read, and more whenever the next fold might depend on it.
 //
 // Passes, time and calls are bounded, and the bounds are kept in the store, so
 // that they survive a restart. One process compacts a conversation at a time.
