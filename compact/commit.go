@@ -49,7 +49,7 @@ const maxWaiting = 4
 // written, the others of its transaction and those after it are not either, and
 // the committer is of no further use.
 type committer struct {
-	write func(ctx context.Context, folds []made) ([]store.Summary, error)
+	write func(ctx context.Context, next func() []made) ([]written, error)
 	lost  chan struct{} // closed when a fold could not be written
 
 	mu      sync.Mutex
@@ -60,7 +60,7 @@ type committer struct {
 	panic   any       // what the store panicked with
 }
 
-func newCommitter(write func(context.Context, []made) ([]store.Summary, error)) *committer {
+func newCommitter(write func(context.Context, func() []made) ([]written, error)) *committer {
 	c := &committer{write: write, lost: make(chan struct{})}
 	c.changed.L = &c.mu
 	return c
@@ -101,19 +101,26 @@ func (c *committer) work(ctx context.Context) {
 			c.fail(errors.New("the store did not return"), p)
 		}
 	}()
-	for folds := c.next(); folds != nil; folds = c.next() {
-		summaries, err := c.write(ctx, folds)
+	for c.more() {
+		done, err := c.write(ctx, c.next)
 		if err != nil {
 			c.fail(err, nil)
 			break
 		}
 		c.mu.Lock()
-		for i, f := range folds {
-			c.done = append(c.done, written{made: f, summary: summaries[i]})
-		}
+		c.done = append(c.done, done...)
 		c.mu.Unlock()
 	}
 	ended = true
+}
+
+// more reports whether anything waits; if not, the work has ended.
+func (c *committer) more() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = len(c.waiting) > 0
+	c.changed.Broadcast()
+	return c.busy
 }
 
 // next takes everything that waits.
@@ -121,7 +128,7 @@ func (c *committer) next() []made {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	folds := c.waiting
-	c.waiting, c.busy = nil, folds != nil
+	c.waiting = nil
 	c.changed.Broadcast()
 	return folds
 }
@@ -151,18 +158,26 @@ func (c *committer) take(wait bool) []written {
 	return done
 }
 
-// commit writes folds in one transaction.
-func (n *run) commit(ctx context.Context, folds []made) ([]store.Summary, error) {
-	summaries := make([]store.Summary, len(folds))
-	err := n.store.Update(ctx, n.id, func(tx store.Writer) (err error) {
-		for i, f := range folds {
-			if summaries[i], err = tx.Fold(ctx, f.NewSummary); err != nil {
+// commit writes folds in one transaction: those that wait, and those that come
+// meanwhile, so long as they are few.
+func (n *run) commit(ctx context.Context, next func() []made) ([]written, error) {
+	var done []written
+	folds := next()
+	err := n.store.Update(ctx, n.id, func(tx store.Writer) error {
+		done = done[:0]
+		for i := 0; i < len(folds); i++ {
+			s, err := tx.Fold(ctx, folds[i].NewSummary)
+			if err != nil {
 				return err
+			}
+			done = append(done, written{made: folds[i], summary: s})
+			if len(done) == len(folds) && len(done) < maxWaiting {
+				folds = append(folds, next()...)
 			}
 		}
 		return nil
 	})
-	return summaries, err
+	return done, err
 }
 
 // hand puts a fold into the view in memory, which is cheaper than reading it

@@ -28,10 +28,27 @@ const (
 	idSlack     = 4
 )
 
-// load reads what a fold covers, and the summary before it.
-func (n *run) load(ctx context.Context, f Fold) (*material, error) {
-	items := n.view.Items[f.From:f.To]
-	m := &material{shape: store.Summary{ID: placeholder, Kind: f.Kind, Depth: f.Depth}}
+// reading is what of the view a fold needs: what it covers, and the summary
+// before it.
+type reading struct {
+	fold     Fold
+	items    []store.Item
+	before   store.SummaryID // to be read, unless its text is known
+	previous string
+}
+
+func (n *run) reading(f Fold) reading {
+	r := reading{fold: f, items: n.view.Items[f.From:f.To], before: n.before(f)}
+	if r.before != "" && r.before == n.last.id {
+		r.before, r.previous = "", n.last.body
+	}
+	return r
+}
+
+// load reads the material of a fold.
+func (n *run) load(ctx context.Context, r reading) (*material, error) {
+	items, before := r.items, r.before
+	m := &material{previous: r.previous, shape: store.Summary{ID: placeholder, Kind: r.fold.Kind, Depth: r.fold.Depth}}
 	messages := make([]store.MessageID, 0, len(items))
 	var summaries []store.SummaryID
 	m.nodes = make([]store.Node, 0, len(items))
@@ -44,12 +61,7 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 			messages = append(messages, it.Message)
 		}
 	}
-	before := n.before(f)
-	switch before {
-	case "":
-	case n.last.id:
-		m.previous = n.last.body
-	default:
+	if before != "" {
 		summaries = append(summaries, before)
 	}
 	said, err := all(n.store.Messages(ctx, store.MessageQuery{IDs: messages}), len(messages))

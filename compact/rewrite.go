@@ -153,7 +153,7 @@ func (w *rewriting) material(ctx context.Context, s store.Summary, nodes []store
 		w.view.Items = append(w.view.Items, store.Item{Node: node})
 	}
 	f := Fold{To: len(nodes), Kind: s.Kind, Depth: s.Depth}
-	m, err := w.load(ctx, f)
+	m, err := w.load(ctx, w.reading(f))
 	if err != nil {
 		return f, nil, err
 	}

@@ -26,8 +26,9 @@ type run struct {
 	pol    Policy
 	began  time.Time
 	view   store.View
-	known  int64 // summaries that there were before the view was read
-	spent  bool  // no more of the view's oldest items can be read, unless some are folded
+	conv   store.Conversation // as it was before the view was read
+	ready  *ready             // what was read for the first fold
+	spent  bool               // no more of the view's oldest items can be read, unless some are folded
 	report Report
 	lease  *lease
 	// calls is how many calls of the summariser the ledger still allows.
@@ -185,7 +186,7 @@ func (n *run) stub(ctx context.Context, indices []int) error {
 // fold makes one fold. If nothing makes the run smaller, the plan is not to
 // consider runs of that size again.
 func (n *run) fold(ctx context.Context, f Fold) error {
-	m, err := n.load(ctx, f)
+	m, err := n.material(ctx, f)
 	if err != nil {
 		if moved, lost := n.moved(ctx); moved || lost != nil {
 			return lost // what could not be read is no longer there

@@ -161,7 +161,7 @@ func (n *run) guarded(ctx context.Context) error {
 		return err
 	}
 	n.report.TokensBefore, n.report.TokensAfter = c.ViewTokens, c.ViewTokens
-	n.known = c.Summaries
+	n.conv = c
 	if c.ViewTokens < n.lim.Soft {
 		n.report.Reason = Below
 		return nil
@@ -194,6 +194,7 @@ func (n *run) guarded(ctx context.Context) error {
 		}
 		return n.loop(ctx)
 	}
+	first := n.readAhead(ctx, step)
 	entry, err := n.ledger.open(ctx, n.id)
 	if err != nil {
 		return err
@@ -205,11 +206,11 @@ func (n *run) guarded(ctx context.Context) error {
 		n.report.Detail = fmt.Sprintf("%s; the next attempt is due in %s, a manual one at any time", entry.Detail, wait.Round(time.Second))
 		return nil
 	}
-	return n.leased(ctx, entry)
+	return n.leased(ctx, entry, first)
 }
 
 // leased runs while it holds the conversation's lease.
-func (n *run) leased(ctx context.Context, entry *Entry) error {
+func (n *run) leased(ctx context.Context, entry *Entry, first func() *ready) error {
 	held, waited, err := n.leases.take(ctx, n.id, n.mode == Hard)
 	if errors.Is(err, errBusy) {
 		n.report.Reason, n.report.Detail = Busy, "another process is compacting this conversation"
@@ -220,6 +221,7 @@ func (n *run) leased(ctx context.Context, entry *Entry) error {
 	}
 	n.lease = held
 	if err = n.reserve(ctx, entry); err == nil {
+		n.ready = first()
 		err = n.refresh(ctx, waited)
 	}
 	if err == nil {
@@ -238,7 +240,10 @@ func (n *run) leased(ctx context.Context, entry *Entry) error {
 func (n *run) refresh(ctx context.Context, waited bool) error {
 	if !waited {
 		c, err := n.store.Conversation(ctx, n.id)
-		if err != nil || c.Summaries == n.known {
+		if err != nil || c.Summaries == n.conv.Summaries {
+			if c.Erased != n.conv.Erased {
+				n.ready = nil
+			}
 			return err
 		}
 	}

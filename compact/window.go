@@ -15,7 +15,7 @@ const (
 	windowFirst  = 384
 	windowMore   = 256
 	windowOldest = 1024
-	windowNewest = 256
+	windowNewest = 128
 )
 
 // read reads the view: some of the oldest items, which are folded first, and
@@ -24,7 +24,7 @@ func (n *run) read(ctx context.Context, oldest int) error {
 	w := store.Window{Oldest: oldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
 	v, err := n.store.View(ctx, n.id, w)
 	if err == nil {
-		n.view, n.spent = v, oldest >= windowOldest
+		n.view, n.spent, n.ready = v, oldest >= windowOldest, nil
 		n.report.TokensAfter = v.Tokens
 	}
 	return err
