@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/summary"
@@ -160,26 +161,34 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 // tidy removes what no summary needs: space around it, control characters and
 // bytes that are not UTF-8.
 func tidy(text string) string {
-	if isTidy(text) {
-		return strings.TrimSpace(text)
+	if !isTidy(text) {
+		text = clean(text)
 	}
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return strings.TrimSpace(text)
+}
+
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\uFFFD")))
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// isTidy reports whether a text is of nothing but printable ASCII, line breaks
-// and tabs.
+// isTidy reports whether clean would return a text as it is, in a third of the
+// time.
 func isTidy(text string) bool {
 	for i := range len(text) {
-		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
+		c := text[i]
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return false
+		}
+		if c == 0xc2 && i+1 < len(text) && text[i+1] < 0xa0 { // the other control characters
 			return false
 		}
 	}
-	return true
+	return utf8.ValidString(text)
 }
 
 // bare writes the summary of last resort.

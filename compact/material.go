@@ -50,7 +50,7 @@ func (n *run) load(ctx context.Context, r reading) (*material, error) {
 	items, before := r.items, r.before
 	m := &material{previous: r.previous, shape: store.Summary{ID: placeholder, Kind: r.fold.Kind, Depth: r.fold.Depth}}
 	messages := make([]store.MessageID, 0, len(items))
-	var summaries []store.SummaryID
+	summaries := make([]store.SummaryID, 0, 1) // nil would ask for all there are
 	m.nodes = make([]store.Node, 0, len(items))
 	m.sources = make([]summary.Source, 0, len(items))
 	for _, it := range items {
@@ -64,34 +64,42 @@ func (n *run) load(ctx context.Context, r reading) (*material, error) {
 	if before != "" {
 		summaries = append(summaries, before)
 	}
-	said, err := all(n.store.Messages(ctx, store.MessageQuery{IDs: messages}), len(messages))
-	if err != nil {
-		return nil, err
-	}
-	made, err := all(n.store.Summaries(ctx, store.SummaryQuery{IDs: summaries}), len(summaries))
-	if err != nil {
-		return nil, err
+	var made []store.Summary
+	for s, err := range n.store.Summaries(ctx, store.SummaryQuery{IDs: summaries}) {
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, s)
 	}
 	if last := len(made) - 1; before != "" && last >= 0 && made[last].ID == before {
 		m.previous = made[last].Body
 	}
 	// Both come in the order in which they were asked for.
-	var echoes []summary.Source
-	for _, it := range items {
-		switch {
-		case it.IsSummary() && len(made) > 0 && made[0].ID == it.Summary:
+	addSummaries := func() {
+		for len(items) > 0 && len(made) > 0 && items[0].IsSummary() && items[0].Summary == made[0].ID {
 			m.addSummary(made[0])
-			made = made[1:]
-		case !it.IsSummary() && len(said) > 0 && said[0].ID == it.Message:
-			if src := m.addMessage(&said[0], it.Tokens); said[0].Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
-				echoes = append(echoes, src)
-			} else {
-				m.sources = append(m.sources, src)
-			}
-			said = said[1:]
-		default:
-			return nil, fmt.Errorf("%s is in the view: %w", it.Node, store.ErrNotFound)
+			items, made = items[1:], made[1:]
 		}
+	}
+	addSummaries()
+	var echoes []summary.Source
+	for msg, err := range n.store.Messages(ctx, store.MessageQuery{IDs: messages, NoRaw: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if len(items) == 0 || items[0].IsSummary() || items[0].Message != msg.ID {
+			break
+		}
+		if src := m.addMessage(&msg, items[0].Tokens); msg.Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
+			echoes = append(echoes, src)
+		} else {
+			m.sources = append(m.sources, src)
+		}
+		items = items[1:]
+		addSummaries()
+	}
+	if len(items) > 0 {
+		return nil, fmt.Errorf("%s is in the view: %w", items[0].Node, store.ErrNotFound)
 	}
 	// What lcm said itself is covered by the summary, but is not material for
 	// it, unless there is nothing else.
@@ -107,22 +115,6 @@ func (n *run) before(f Fold) store.SummaryID {
 		return ""
 	}
 	return n.view.Items[f.From-1].Summary
-}
-
-// all collects the rows of a query for a number of ids. Without ids there is
-// nothing to ask for.
-func all[T any](rows func(func(T, error) bool), want int) ([]T, error) {
-	if want == 0 {
-		return nil, nil
-	}
-	found := make([]T, 0, want)
-	for row, err := range rows {
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, row)
-	}
-	return found, nil
 }
 
 func (m *material) addSummary(s store.Summary) {

@@ -69,6 +69,22 @@ func Decode(f Format, role Role, record []byte) (Message, error) {
 	return m, nil
 }
 
+// DecodeParts is Decode for whoever does not need the record: the message has no
+// Raw, and nothing in it refers to the bytes of record, which may be used again.
+func DecodeParts(f Format, role Role, record []byte) (Message, error) {
+	if f == FormatLCM {
+		if m, ok := quickLCM(record); ok {
+			return m, nil
+		}
+	}
+	if f != FormatText {
+		record = bytes.Clone(record)
+	}
+	m, err := Decode(f, role, record)
+	m.Raw = Raw{}
+	return m, err
+}
+
 func decodeShape(f Format, record []byte) (Message, error) {
 	if f == FormatLCM {
 		if m, ok := quickLCM(record); ok {

@@ -40,6 +40,7 @@ func FuzzDecode(f *testing.F) {
 		_, _ = Detect(record)
 		for _, shape := range []Format{FormatText, FormatLCM, FormatAnthropic, FormatOpenAI} {
 			m, err := Decode(shape, RoleUser, record)
+			apart(t, shape, record, m, err)
 			if err != nil {
 				continue
 			}
@@ -56,6 +57,20 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// apart has DecodeParts read a record whose bytes are then overwritten, which
+// must give what Decode gave but for the record.
+func apart(t *testing.T, f Format, record []byte, m Message, failed error) {
+	t.Helper()
+	own := bytes.Clone(record)
+	got, err := DecodeParts(f, RoleUser, own)
+	for i := range own {
+		own[i] = '#'
+	}
+	if m.Raw = (Raw{}); (err == nil) != (failed == nil) || !reflect.DeepEqual(got, m) {
+		t.Fatalf("%s: without its record it is %#v, %v, else %#v, %v", f, got, err, m, failed)
+	}
 }
 
 // encodeAnew writes m without help from its record, which must give JSON that

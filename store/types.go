@@ -228,6 +228,7 @@ type MessageQuery struct {
 	Before       int64    // Seq less than this, 0 for no bound
 	Newest       bool     // newest first
 	Erased       bool     // also those that were erased, without bodies; else they are absent
+	NoRaw        bool     // without Body.Raw, which saves a copy of each record
 	Limit        int      // 0 for all
 }
 

@@ -105,28 +105,28 @@ func output(rng *rand.Rand, n int) string {
 	return b.String()
 }
 
-// instant is a summariser that takes no time: it repeats the beginning of its
-// first source. It notes when it is called.
+// instant is a summariser that takes no time: it repeats the beginnings of its
+// first sources. It notes when it is called.
 type instant struct{ calls []time.Time }
 
 // Summarise implements [summary.Summariser].
 func (in *instant) Summarise(_ context.Context, r summary.Request) (summary.Result, error) {
 	in.calls = append(in.calls, time.Now())
+	const end = summary.Footer + "the rest"
+	left := 3 * r.Target
 	var b strings.Builder
+	b.Grow(left + len(r.Sources) + len(end))
 	for _, s := range r.Sources {
-		if b.Len() > 3*r.Target {
-			break
-		}
 		text := s.Text
-		if len(text) > 400 {
-			text = strings.ToValidUTF8(text[:400], "")
+		if most := min(400, left); len(text) > most {
+			text = strings.ToValidUTF8(text[:most], "")
+		}
+		if left -= len(text); left <= 0 {
+			break
 		}
 		b.WriteString(strings.ReplaceAll(text, summary.Footer, ""))
 		b.WriteByte('\n')
 	}
-	text := b.String()
-	if most := 3 * r.Target; len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "\n"
-	}
-	return summary.Result{Text: text + summary.Footer + "the rest", Method: "instant"}, nil
+	b.WriteString(end)
+	return summary.Result{Text: b.String(), Method: "instant"}, nil
 }

@@ -29,9 +29,10 @@ type messageRow struct {
 	format llms.Format // of data
 	parsed bool        // data is not the record, but what was made of it
 	data   []byte
+	brief  bool // data are the statement's, until its next row
 }
 
-func scanRow(s *sqlite3.Stmt) messageRow {
+func scanRow(s *sqlite3.Stmt, brief bool) messageRow {
 	r := messageRow{role: store.RoleOf(s.ColumnInt(3)), said: millis(s, 6), Message: store.Message{
 		ID:           store.MessageID(s.ColumnInt64(0)),
 		Conversation: store.ConversationID(s.ColumnInt64(1)),
@@ -52,7 +53,11 @@ func scanRow(s *sqlite3.Stmt) messageRow {
 	if r.parsed = s.ColumnType(13) != sqlite3.NULL; r.parsed {
 		r.format, column = llms.FormatLCM, 13
 	}
-	r.data = s.ColumnBlob(column, nil)
+	if r.brief = brief; brief {
+		r.data = s.ColumnRawBlob(column)
+	} else {
+		r.data = s.ColumnBlob(column, nil)
+	}
 	return r
 }
 
@@ -63,7 +68,11 @@ func (r *messageRow) decode() (m store.Message, err error) {
 	if m.Flags&store.FlagErased != 0 {
 		return m, nil
 	}
-	if m.Body, err = llms.Decode(r.format, r.role, r.data); err != nil {
+	decode := llms.Decode
+	if r.brief {
+		decode = llms.DecodeParts
+	}
+	if m.Body, err = decode(r.format, r.role, r.data); err != nil {
 		err = fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
 		m.Body = llms.Text(r.role, string(r.data))
 	}
@@ -78,8 +87,8 @@ func (r *messageRow) decode() (m store.Message, err error) {
 	return m, err
 }
 
-func scanMessage(s *sqlite3.Stmt) (store.Message, error) {
-	r := scanRow(s)
+func scanMessage(s *sqlite3.Stmt, brief bool) (store.Message, error) {
+	r := scanRow(s, brief)
 	return r.decode()
 }
 
@@ -108,14 +117,14 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 		})
 	}
 	if len(q.IDs) >= manyRows {
-		return decodeBeside(read)
+		return decodeBeside(read, q.NoRaw)
 	}
 	return func(yield func(store.Message, error) bool) {
 		stopped := false
 		err := read(func(s *sqlite3.Stmt) error {
 			// Damage is for Verify to name. It must not keep anyone from
 			// the messages around it.
-			if m, _ := scanMessage(s); !yield(m, nil) {
+			if m, _ := scanMessage(s, q.NoRaw); !yield(m, nil) {
 				stopped = true
 				return errStop
 			}
@@ -136,7 +145,7 @@ const (
 
 // decodeBeside decodes messages while the next ones are read, which is about as
 // much work.
-func decodeBeside(read func(row func(*sqlite3.Stmt) error) error) iter.Seq2[store.Message, error] {
+func decodeBeside(read func(row func(*sqlite3.Stmt) error) error, noRaw bool) iter.Seq2[store.Message, error] {
 	return func(yield func(store.Message, error) bool) {
 		rows, stop := make(chan []messageRow, 2), make(chan struct{})
 		var err error
@@ -155,7 +164,7 @@ func decodeBeside(read func(row func(*sqlite3.Stmt) error) error) iter.Seq2[stor
 				}
 			}
 			err = read(func(s *sqlite3.Stmt) error {
-				if batch = append(batch, scanRow(s)); len(batch) < rowBatch {
+				if batch = append(batch, scanRow(s, false)); len(batch) < rowBatch {
 					return nil
 				}
 				return send()
@@ -171,7 +180,11 @@ func decodeBeside(read func(row func(*sqlite3.Stmt) error) error) iter.Seq2[stor
 		}()
 		for batch := range rows {
 			for i := range batch {
-				if m, _ := batch[i].decode(); !yield(m, nil) {
+				m, _ := batch[i].decode()
+				if noRaw {
+					m.Body.Raw = llms.Raw{}
+				}
+				if !yield(m, nil) {
 					return
 				}
 			}

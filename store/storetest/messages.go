@@ -49,6 +49,10 @@ func testHostileRecords(t *testing.T, f *fixture) {
 		want(t, "hash", m.SHA256, sha256.Sum256(records[i]))
 		want(t, "id", m.ID, ids[i])
 	}
+	for i, m := range f.messages(t, store.MessageQuery{IDs: ids, NoRaw: true}) {
+		want(t, "text", m.Body.Parts[0].Text, string(records[i]))
+		want(t, "no record", m.Body.Raw.Bytes == nil, true)
+	}
 	f.sound(t, c.ID)
 }
 
@@ -182,9 +186,13 @@ func testMany(t *testing.T, f *fixture) {
 	c := f.conversation(t, "many")
 	ids := f.fill(t, c.ID, many)
 	read := func(ctx context.Context, ids []store.MessageID, enough int) (n int, err error) {
-		for m, err := range f.Messages(ctx, store.MessageQuery{IDs: ids}) {
+		noRaw := enough%2 == 0
+		for m, err := range f.Messages(ctx, store.MessageQuery{IDs: ids, NoRaw: noRaw}) {
 			if err != nil {
 				return n, err
+			}
+			if noRaw && m.Body.Raw.Bytes != nil {
+				t.Fatalf("%s has its record all the same", m.ID)
 			}
 			if m.ID != ids[n] || m.Body.PlainText() != fmt.Sprintf("message %d", int64(m.ID)-int64(ids[0])+1) {
 				t.Fatalf("message %d is %s: %q", n, m.ID, m.Body.PlainText())
