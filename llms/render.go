@@ -133,6 +133,7 @@ func (p Part) shown() string {
 		return p.Text
 	}
 	var w lines
+	w.Grow(bulk([]Part{p}, 0))
 	w.render(p, 0)
 	return w.String()
 }
