@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -170,5 +171,41 @@ func TestClosedStoreSaysSo(t *testing.T) {
 	}
 	if _, err := db.Conversation(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("after close: %v", err)
+	}
+}
+
+// Processes that make a database together wait for each other: one of them may
+// be writing its first page when another wants to set the journal mode.
+func TestOpenWaitsForWhoeverMakesIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	other, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if db, err := sqlite.Open(t.Context(), path, sqlite.Options{BusyTimeout: 20 * time.Millisecond}); !errors.Is(err, sqlite3.BUSY) {
+		t.Fatalf("opened %v, %v while another writes", db, err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+		if err == nil {
+			err = db.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := other.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }

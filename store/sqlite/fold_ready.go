@@ -20,6 +20,7 @@ const (
 		INSERT INTO edges (summary, ord, message, source)
 		SELECT ?, pos, message, summary FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`
 	foldDelete = `DELETE FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`
+	foldFlush  = `UPDATE conversations SET summaries = ?, view_items = ?, view_tokens = ?, last_user = ? WHERE id = ?`
 )
 
 // ReadyFold prepares the statements of a fold, so that the first one in a
@@ -30,7 +31,7 @@ func (db *DB) ReadyFold(ctx context.Context) {
 		return
 	}
 	_ = db.withWriter(ctx, func(c *conn) error {
-		for _, sql := range []string{foldRun, foldFiles, foldTaken, foldInsert, foldEdges, foldDelete} {
+		for _, sql := range []string{foldRun, foldFiles, foldTaken, foldInsert, foldEdges, foldDelete, foldFlush} {
 			if _, err := c.stmt(sql); err != nil {
 				return err
 			}

@@ -24,6 +24,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -213,8 +215,8 @@ func (c *conn) begin(ctx context.Context, o Options) error {
 	if err := c.checkSchema(); err != nil {
 		return err
 	}
-	var mode string
-	if _, err := c.one("PRAGMA journal_mode=WAL", text(&mode)); err != nil {
+	mode, err := c.useLog(ctx, o.BusyTimeout)
+	if err != nil {
 		return err
 	}
 	if !strings.EqualFold(mode, "wal") {
@@ -227,6 +229,18 @@ func (c *conn) begin(ctx context.Context, o Options) error {
 		return err
 	}
 	return c.migrate()
+}
+
+// useLog puts the database into WAL mode. Of processes that make one together
+// some are told that it is locked, without their busy handler being asked.
+func (c *conn) useLog(ctx context.Context, timeout time.Duration) (mode string, err error) {
+	wait := patience(timeout)
+	for tries := 0; ; tries++ {
+		_, err = c.one("PRAGMA journal_mode=WAL", text(&mode))
+		if !errors.Is(err, sqlite3.BUSY) || !wait(ctx, tries) {
+			return mode, err
+		}
+	}
 }
 
 func (c *conn) sync(relaxed bool) error {

@@ -50,10 +50,14 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 	return err
 }
 
-// flush writes the conversation's row back.
+// flush writes the conversation's row back: all of it if messages were added,
+// else what a change of the view touches, which leaves the index by time alone.
 func (w *writer) flush() error {
-	if !w.dirty {
+	switch {
+	case !w.dirty:
 		return nil
+	case w.last == 0:
+		return w.exec(foldFlush, w.Summaries, w.ViewItems, w.ViewTokens, w.lastUser, int64(w.ID))
 	}
 	return w.exec(`
 		UPDATE conversations
