@@ -13,9 +13,9 @@ type ready struct {
 // waits for it; there may be nothing, and then the fold reads for itself.
 //
 // What is read without the lease may be erased before the run has it. Such a
-// fold could not be written, but nor may a model be shown it: [run.refresh]
-// throws it away if the conversation has lost messages since. That says nothing
-// of those that a fork shares with another conversation.
+// fold could not be written, but nor may a model be shown it: where the view is
+// read again ([run.refresh]), this is thrown away. Of a fork that does not tell
+// enough: the text of its summaries may be gone and nothing else.
 func (n *run) readAhead(ctx context.Context, first Step) (wait func() *ready) {
 	if first.Fold == nil || len(first.Stubs) > 0 || n.conv.ForkedFrom != 0 {
 		return func() *ready { return nil }

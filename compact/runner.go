@@ -235,19 +235,24 @@ func (n *run) leased(ctx context.Context, entry *Entry, first func() *ready) err
 	return errors.Join(err, n.ledger.close(ctx, entry, n.report, n.calls, n.bounds.SpendBackoff), held.end(ctx))
 }
 
-// refresh reads the view again if another run may have folded since it was
-// read: what is planned on an old view costs a summary that nobody can use.
+// refresh reads the view again if something may have been folded or erased since
+// it was read: what is planned on an old view costs a summary that nobody can
+// use, and what it covers may be gone.
 func (n *run) refresh(ctx context.Context, waited bool) error {
 	if !waited {
 		c, err := n.store.Conversation(ctx, n.id)
-		if err != nil || c.Summaries == n.conv.Summaries {
-			if c.Erased != n.conv.Erased {
-				n.ready = nil
-			}
+		if err != nil || n.unchanged(c) {
 			return err
 		}
 	}
 	return n.read(ctx, windowFirst)
+}
+
+// unchanged reports whether at most messages were added to the conversation. What
+// a fork shares is counted where it was said, so a fork must be as it was.
+func (n *run) unchanged(c store.Conversation) bool {
+	return c.Summaries == n.conv.Summaries && c.Erased == n.conv.Erased &&
+		(c.ForkedFrom == 0 || c.Messages == n.conv.Messages && c.ViewItems == n.conv.ViewItems)
 }
 
 func (n *run) reserve(ctx context.Context, entry *Entry) (err error) {
