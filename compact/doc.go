@@ -35,7 +35,8 @@
 //
 // A fold is written to the store while the next one is made, from a view in
 // memory that has it already. Where the store is the slower, as it is without a
-// model, folds that wait are written in one transaction. A fold that relies on a
+// model, folds that wait or come meanwhile are written in one transaction. The
+// first fold's sources are read while the lease is taken. A fold that relies on a
 // summary that is not written yet waits for it. One that could not be written
 // takes the others of its transaction and those after it along. Of a long view a
 // part is read, and more whenever the next fold might depend on it.
