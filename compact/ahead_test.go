@@ -80,10 +80,11 @@ func TestReadingAheadOfTheLease(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		erase, early bool
-		fork         bool
+		whole, fork  bool
 	}{
 		{name: "nothing happens", early: true},
 		{name: "a message is erased", erase: true, early: true},
+		{name: "all of it is erased", erase: true, early: true, whole: true},
 		{name: "a fork", fork: true},
 		{name: "a message of a fork is erased", erase: true, fork: true},
 	} {
@@ -98,6 +99,11 @@ func TestReadingAheadOfTheLease(t *testing.T) {
 				}
 				appendTo(t, db, id, llms.Text([]llms.Role{llms.RoleUser, llms.RoleAssistant}[i%2], said))
 			}
+			other, err := db.Open(ctx, store.NewConversation{Key: "another"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			appendTo(t, db, other.ID, llms.Text(llms.RoleUser, "the newest"))
 			if c.fork {
 				forked, err := db.Fork(ctx, id, 200, store.NewConversation{Key: "fork"})
 				if err != nil {
@@ -112,7 +118,11 @@ func TestReadingAheadOfTheLease(t *testing.T) {
 			if c.erase {
 				s.happens = func() {
 					s.happens = nil
-					if _, err := db.Erase(ctx, store.Erasure{Messages: []store.MessageID{2}, Cause: "forget"}); err != nil {
+					order := store.Erasure{Messages: []store.MessageID{2}, Cause: "forget"}
+					if c.whole {
+						order = store.Erasure{Conversations: []store.ConversationID{owner}, Cause: "forget"}
+					}
+					if _, err := db.Erase(ctx, order); err != nil {
 						t.Error(err)
 					}
 				}
@@ -120,7 +130,7 @@ func TestReadingAheadOfTheLease(t *testing.T) {
 			l := &listener{}
 			r := newRunner(t, compact.Config{Store: s, State: s, Summariser: l, Policy: compact.Policy{LeafChunkTokens: 2000}})
 			rep, err := r.Run(ctx, id, compact.Limits{Budget: 20_000}, compact.Full)
-			if err != nil || rep.Leaves == 0 {
+			if err != nil || (rep.Leaves == 0) != c.whole {
 				t.Fatalf("%v, %v", rep, err)
 			}
 			if s.early != c.early {
@@ -129,10 +139,16 @@ func TestReadingAheadOfTheLease(t *testing.T) {
 			if heard := strings.Contains(l.heard.String(), secret); heard == c.erase {
 				t.Errorf("the model was shown what was erased: %v", heard)
 			}
-			if twice := s.loads[1] > 1; twice != (c.erase && c.early) {
+			if c.whole && l.heard.Len() > 0 {
+				t.Errorf("the model was shown %d bytes", l.heard.Len())
+			}
+			if twice := s.loads[1] > 1; twice != (c.erase && c.early && !c.whole) {
 				t.Errorf("the first fold's messages were read %d times", s.loads[1])
 			}
 			for _, of := range []store.ConversationID{owner, id} {
+				if c.whole {
+					continue
+				}
 				if v, err := db.Verify(ctx, of); err != nil || len(v.Faults) > 0 {
 					t.Errorf("conversation %d: %v, %v", of, v.Faults, err)
 				}

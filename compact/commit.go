@@ -38,8 +38,9 @@ type written struct {
 	err     error
 }
 
-// maxWaiting is how many folds may wait to be written. A summariser that takes
-// no time is faster than the store.
+// maxWaiting is how many folds may wait to be written, and from how many on a
+// transaction takes no more of them. A summariser that takes no time is faster
+// than the store.
 const maxWaiting = 4
 
 // committer writes folds to the store while the next ones are made: each takes

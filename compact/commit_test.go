@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
 	"github.com/lossless-context/lcm/summary"
 )
 
@@ -283,4 +285,76 @@ func TestAPanicOfTheStore(t *testing.T) {
 		return nil
 	}})
 	t.Errorf("the run returned %v", err)
+}
+
+// slow is a database that takes its time for each fold, and where again is set
+// runs each transaction a second time, as a store may.
+type slow struct {
+	*sqlite.DB
+	again bool
+	folds []int // of each transaction
+}
+
+type slowWriter struct {
+	store.Writer
+	folds int
+}
+
+func (w *slowWriter) Fold(ctx context.Context, n store.NewSummary) (store.Summary, error) {
+	w.folds++
+	time.Sleep(10 * time.Millisecond)
+	return w.Writer.Fold(ctx, n)
+}
+
+func (s *slow) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
+	undo := errors.New("once more")
+	try := func(result error) error {
+		return s.DB.Update(ctx, id, func(w store.Writer) error {
+			sw := &slowWriter{Writer: w}
+			err := fn(sw)
+			if result == nil {
+				s.folds = append(s.folds, sw.folds)
+			}
+			return errors.Join(err, result)
+		})
+	}
+	if s.again {
+		if err := try(undo); !errors.Is(err, undo) {
+			return err
+		}
+	}
+	return try(nil)
+}
+
+// Folds that are made while others are being written join their transaction, so
+// long as that has few.
+func TestFoldsThatComeMeanwhile(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		db, id := open(t)
+		for i := range 300 {
+			appendTo(t, db, id, llms.Text([]llms.Role{llms.RoleUser, llms.RoleAssistant}[i%2], fmt.Sprint(i, text(400))))
+		}
+		s := &slow{DB: db, again: again}
+		r := newRunner(t, compact.Config{Store: s, Summariser: &witness{}, Policy: compact.Policy{LeafChunkTokens: 1000}})
+		rep, err := r.Run(t.Context(), id, compact.Limits{Budget: 30_000}, compact.Full)
+		if err != nil || rep.Leaves < 8 || rep.Stale > 0 {
+			t.Fatalf("%v, %v", rep, err)
+		}
+		sum := 0
+		for _, folds := range s.folds {
+			if sum += folds; folds == 0 || folds > 7 {
+				t.Errorf("%d folds in a transaction", folds)
+			}
+		}
+		c, err := db.Conversation(t.Context(), id)
+		if err != nil || sum != rep.Folds() || c.Summaries != int64(sum) || rep.TokensAfter != c.ViewTokens {
+			t.Errorf("%d folds written, %d in the store, %v, %v", sum, c.Summaries, rep, err)
+		}
+		if s.folds[0] < 2 {
+			t.Errorf("transactions of %v folds: none joined the first", s.folds)
+		}
+		if v, err := db.Verify(t.Context(), id); err != nil || len(v.Faults) > 0 {
+			t.Errorf("%v, %v", v.Faults, err)
+		}
+	}
 }

@@ -50,7 +50,7 @@ func (n *run) load(ctx context.Context, r reading) (*material, error) {
 	items, before := r.items, r.before
 	m := &material{previous: r.previous, shape: store.Summary{ID: placeholder, Kind: r.fold.Kind, Depth: r.fold.Depth}}
 	messages := make([]store.MessageID, 0, len(items))
-	summaries := make([]store.SummaryID, 0, 1) // nil would ask for all there are
+	var summaries []store.SummaryID
 	m.nodes = make([]store.Node, 0, len(items))
 	m.sources = make([]summary.Source, 0, len(items))
 	for _, it := range items {
@@ -64,12 +64,9 @@ func (n *run) load(ctx context.Context, r reading) (*material, error) {
 	if before != "" {
 		summaries = append(summaries, before)
 	}
-	var made []store.Summary
-	for s, err := range n.store.Summaries(ctx, store.SummaryQuery{IDs: summaries}) {
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, s)
+	made, err := n.summaries(ctx, summaries)
+	if err != nil {
+		return nil, err
 	}
 	if last := len(made) - 1; before != "" && last >= 0 && made[last].ID == before {
 		m.previous = made[last].Body
@@ -107,6 +104,19 @@ func (n *run) load(ctx context.Context, r reading) (*material, error) {
 		m.sources = echoes
 	}
 	return m, nil
+}
+
+func (n *run) summaries(ctx context.Context, ids []store.SummaryID) (found []store.Summary, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	for s, err := range n.store.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, s)
+	}
+	return found, nil
 }
 
 // before returns the summary just before a fold, if there is one.

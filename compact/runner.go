@@ -194,7 +194,6 @@ func (n *run) guarded(ctx context.Context) error {
 		}
 		return n.loop(ctx)
 	}
-	first := n.readAhead(ctx, step)
 	entry, err := n.ledger.open(ctx, n.id)
 	if err != nil {
 		return err
@@ -206,7 +205,7 @@ func (n *run) guarded(ctx context.Context) error {
 		n.report.Detail = fmt.Sprintf("%s; the next attempt is due in %s, a manual one at any time", entry.Detail, wait.Round(time.Second))
 		return nil
 	}
-	return n.leased(ctx, entry, first)
+	return n.leased(ctx, entry, n.readAhead(ctx, step))
 }
 
 // leased runs while it holds the conversation's lease.
@@ -251,7 +250,7 @@ func (n *run) refresh(ctx context.Context, waited bool) error {
 // unchanged reports whether at most messages were added to the conversation. What
 // a fork shares is counted where it was said, so a fork must be as it was.
 func (n *run) unchanged(c store.Conversation) bool {
-	return c.Summaries == n.conv.Summaries && c.Erased == n.conv.Erased &&
+	return c.Summaries == n.conv.Summaries && c.Erased == n.conv.Erased && c.ErasedAt.Equal(n.conv.ErasedAt) &&
 		(c.ForkedFrom == 0 || c.Messages == n.conv.Messages && c.ViewItems == n.conv.ViewItems)
 }
 

@@ -115,7 +115,7 @@ func (s miscounted) View(ctx context.Context, id store.ConversationID, w store.W
 
 // A count that is wrong neither folds the tail nor keeps a run from ending.
 func TestAWrongCount(t *testing.T) {
-	for _, by := range []int{1, 40, 200, 250, 256, 5000, 100_000} {
+	for _, by := range []int{1, 40, 63, 64, 65, 127, 128, 129, 200, 256, 5000, 100_000} {
 		s := newMemory()
 		for i := range 1500 {
 			s.append(llms.User(fmt.Sprint(i, text(300))), llms.Assistant(fmt.Sprint(i, text(300))))

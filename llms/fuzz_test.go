@@ -38,6 +38,10 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		_, _ = Detect(record)
+		for _, shape := range []Format{FormatClaude, FormatCodex, FormatOpencode} {
+			m, err := Decode(shape, RoleUser, record)
+			apart(t, shape, record, m, err)
+		}
 		for _, shape := range []Format{FormatText, FormatLCM, FormatAnthropic, FormatOpenAI} {
 			m, err := Decode(shape, RoleUser, record)
 			apart(t, shape, record, m, err)

@@ -121,11 +121,11 @@ func (in *instant) Summarise(_ context.Context, r summary.Request) (summary.Resu
 		if most := min(400, left); len(text) > most {
 			text = strings.ToValidUTF8(text[:most], "")
 		}
+		b.WriteString(strings.ReplaceAll(text, summary.Footer, ""))
+		b.WriteByte('\n')
 		if left -= len(text); left <= 0 {
 			break
 		}
-		b.WriteString(strings.ReplaceAll(text, summary.Footer, ""))
-		b.WriteByte('\n')
 	}
 	b.WriteString(end)
 	return summary.Result{Text: b.String(), Method: "instant"}, nil

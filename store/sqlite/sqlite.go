@@ -235,9 +235,9 @@ func (c *conn) begin(ctx context.Context, o Options) error {
 // some are told that it is locked, without their busy handler being asked.
 func (c *conn) useLog(ctx context.Context, timeout time.Duration) (mode string, err error) {
 	wait := patience(timeout)
-	for tries := 0; ; tries++ {
+	for begun := time.Now(); ; {
 		_, err = c.one("PRAGMA journal_mode=WAL", text(&mode))
-		if !errors.Is(err, sqlite3.BUSY) || !wait(ctx, tries) {
+		if !errors.Is(err, sqlite3.BUSY) || time.Since(begun) >= timeout || !wait(ctx, 0) {
 			return mode, err
 		}
 	}
