@@ -10,8 +10,12 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// enoughPasses is about how many passes of compaction a mean is taken of.
-const enoughPasses = 50
+// enoughPasses is of how many passes of compaction at least a mean is taken, and
+// passesEach about how many of them are in one database.
+const (
+	enoughPasses = 200
+	passesEach   = 50
+)
 
 // passes is what passes of compaction took: all of them, and from each call of
 // the summariser to the next.
@@ -22,7 +26,8 @@ type passes struct {
 
 // compact folds with a summariser that takes no time, so that what is left is
 // the engine's own. One short conversation takes a handful of passes, whose mean
-// would be chance: then others of the same length are folded as well.
+// would be chance: then others of the same length are folded as well, in
+// databases that are not much larger.
 func (b *bench) compact(ctx context.Context) error {
 	var took passes
 	for i := range min(len(b.convs), b.Samples) {
@@ -30,9 +35,13 @@ func (b *bench) compact(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(b.convs) == 1 && b.Passes > 0 && b.Passes < enoughPasses {
-		if err := b.foldOthers(ctx, (enoughPasses-1)/b.Passes, &took); err != nil {
-			return err
+	if len(b.convs) == 1 && b.Passes > 0 {
+		number := max(1, passesEach/b.Passes)
+		for before := 0; before < b.Passes && b.Passes < enoughPasses; {
+			before = b.Passes
+			if err := b.foldOthers(ctx, number, &took); err != nil {
+				return err
+			}
 		}
 	}
 	if b.Passes > 0 {
