@@ -35,8 +35,8 @@ func (n *run) readAhead(ctx context.Context, first Step) (wait func() *ready) {
 	return func() *ready { return <-done }
 }
 
-// material returns what a fold is made from.
-func (n *run) material(ctx context.Context, f Fold) (*material, error) {
+// gather returns what a fold is made from.
+func (n *run) gather(ctx context.Context, f Fold) (*material, error) {
 	r := n.ready
 	if n.ready = nil; r != nil && r.fold == f {
 		return r.material, nil

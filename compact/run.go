@@ -186,7 +186,7 @@ func (n *run) stub(ctx context.Context, indices []int) error {
 // fold makes one fold. If nothing makes the run smaller, the plan is not to
 // consider runs of that size again.
 func (n *run) fold(ctx context.Context, f Fold) error {
-	m, err := n.material(ctx, f)
+	m, err := n.gather(ctx, f)
 	if err != nil {
 		if moved, lost := n.moved(ctx); moved || lost != nil {
 			return lost // what could not be read is no longer there

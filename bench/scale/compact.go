@@ -2,7 +2,6 @@ package scale
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -71,34 +70,29 @@ func (b *bench) fold(ctx context.Context, id store.ConversationID, took *passes)
 
 // foldOthers folds a number of conversations as long as the one there is, in a
 // database of their own.
-func (b *bench) foldOthers(ctx context.Context, number int, took *passes) (err error) {
-	others := &bench{Options: b.Options, path: b.path + ".others"}
-	defer func() {
-		if others.db != nil {
-			err = errors.Join(err, others.db.Close())
-		}
-		err = errors.Join(err, removeDatabase(others.path))
-	}()
-	if err := others.open(ctx); err != nil {
-		return err
-	}
-	ids := make([]store.ConversationID, number)
-	for i := range ids {
-		session := others.engine.Session(key(i))
-		if err := session.Append(ctx, others.make(b.Messages+b.Samples)...); err != nil {
+func (b *bench) foldOthers(ctx context.Context, number int, took *passes) error {
+	return b.apart(func(others *bench) error {
+		if err := others.open(ctx); err != nil {
 			return err
 		}
-		conv, err := session.Conversation(ctx)
-		if err != nil {
-			return err
+		ids := make([]store.ConversationID, number)
+		for i := range ids {
+			session := others.engine.Session(key(i))
+			if err := session.Append(ctx, others.make(b.Messages+b.Samples)...); err != nil {
+				return err
+			}
+			conv, err := session.Conversation(ctx)
+			if err != nil {
+				return err
+			}
+			ids[i] = conv.ID
 		}
-		ids[i] = conv.ID
-	}
-	for _, id := range ids {
-		if err := others.fold(ctx, id, took); err != nil {
-			return fmt.Errorf("conversation %d: %w", id, err)
+		for _, id := range ids {
+			if err := others.fold(ctx, id, took); err != nil {
+				return fmt.Errorf("conversation %d: %w", id, err)
+			}
 		}
-	}
-	b.Passes += others.Passes
-	return nil
+		b.Passes += others.Passes
+		return nil
+	})
 }

@@ -196,11 +196,14 @@ func (b *bench) ingest(ctx context.Context) error {
 	}
 	stored := b.Messages
 	for ; stored < fewestStored && b.Conversations == 1; stored += b.Messages {
-		t, h, err := b.storeAgain(ctx)
+		err := b.apart(func(again *bench) error {
+			t, h, err := again.store(ctx)
+			took, byHand = took+t, byHand+h
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		took, byHand = took+t, byHand+h
 	}
 	b.IngestPerSecond = float64(stored) / took.Seconds()
 	b.SQLPerSecond = float64(stored) / byHand.Seconds()
@@ -239,16 +242,16 @@ func (b *bench) store(ctx context.Context) (took, byHand time.Duration, err erro
 	return took, hand.took, nil
 }
 
-// storeAgain is store in a database of its own.
-func (b *bench) storeAgain(ctx context.Context) (took, byHand time.Duration, err error) {
-	again := &bench{Options: b.Options, Run: Run{Messages: b.Messages, Conversations: b.Conversations}, path: b.path + ".again"}
+// apart has fn use a database of its own, which is gone afterwards.
+func (b *bench) apart(fn func(*bench) error) (err error) {
+	own := &bench{Options: b.Options, Run: Run{Messages: b.Messages, Conversations: b.Conversations}, path: b.path + ".apart"}
 	defer func() {
-		if again.db != nil {
-			err = errors.Join(err, again.db.Close())
+		if own.db != nil {
+			err = errors.Join(err, own.db.Close())
 		}
-		err = errors.Join(err, removeDatabase(again.path), removeDatabase(again.path+".sql"))
+		err = errors.Join(err, removeDatabase(own.path), removeDatabase(own.path+".sql"))
 	}()
-	return again.store(ctx)
+	return fn(own)
 }
 
 // fillConversation stores a number of messages and returns how long that took.
