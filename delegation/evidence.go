@@ -3,6 +3,7 @@ package delegation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -123,10 +124,16 @@ func (e *extract) add(ctx context.Context, m store.Message, rank int) (bool, err
 
 // textOf is everything that a message says, payloads included.
 func (e *extract) textOf(ctx context.Context, m store.Message) (string, error) {
+	if m.Damaged {
+		return m.Body.Render(), nil // which says so
+	}
 	if plain := m.Body.PlainText(); len(m.Body.Parts) == 1 && plain != "" {
 		return plain, nil
 	}
 	b, err := e.config.Store.Text(ctx, store.Node{Message: m.ID})
+	if errors.Is(err, store.ErrDamaged) { // a payload of it
+		b, err = append([]byte(store.DamageNotice+"\n"), b...), nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -191,6 +198,9 @@ func line(p passage) string {
 	text := p.text
 	if !p.whole {
 		text = "[…] " + text + " […]"
+	}
+	if p.msg.Damaged && !strings.Contains(text, store.DamageNotice) {
+		text = store.DamageNotice + " " + text
 	}
 	return fmt.Sprintf("%s %s: %s", p.msg.ID, p.msg.Body.Role, disarmed(text))
 }

@@ -89,8 +89,9 @@ func (p *page) read(ctx context.Context, st step) (Piece, []byte, error) {
 	var text []byte
 	if p.raw {
 		text, err = p.store.Record(ctx, m.ID)
+		piece.Damaged, err = harmless(err)
 	} else {
-		text, err = p.original(ctx, m)
+		text, piece.Damaged, err = p.original(ctx, m)
 	}
 	return piece, text, err
 }

@@ -91,6 +91,9 @@ func (m Match) Heading() string {
 	if m.Retired {
 		parts = append(parts, "retired")
 	}
+	if m.Damaged {
+		parts = append(parts, "DAMAGED")
+	}
 	return strings.Join(parts, " · ")
 }
 

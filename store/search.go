@@ -14,6 +14,8 @@ type Searcher interface {
 	Search(ctx context.Context, s Search) (Found, error)
 	// Text returns what is searched of a node: for a message everything it
 	// says, tool arguments, tool outputs, reasoning and payloads included.
+	// Text that does not match the hashes taken when it arrived is returned
+	// beside an error that is ErrDamaged; Search checks no hashes.
 	Text(ctx context.Context, n Node) ([]byte, error)
 }
 

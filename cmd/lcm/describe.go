@@ -73,14 +73,17 @@ func (a *app) describe(ctx context.Context, ar *archive, svc *recall.Service, f 
 		return err
 	case f.raw && ranged:
 		_, err = io.WriteString(a.out, answer.Content)
-		return err
 	case f.raw:
-		return a.writeRaw(ctx, ar, answer)
+		err = a.writeRaw(ctx, ar, answer)
 	case a.json:
-		return a.printJSON(answer)
+		err = a.printJSON(answer)
+	default:
+		a.printf("%s", a.shown(answer.Text()))
 	}
-	a.printf("%s", a.shown(answer.Text()))
-	return nil
+	if err == nil && answer.Damaged {
+		err = damageShown(1)
+	}
+	return err
 }
 
 // writeRaw writes what was described, byte for byte.
@@ -99,10 +102,10 @@ func (a *app) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeA
 		return err
 	case id.Message != 0:
 		record, err := ar.db.Record(ctx, id.Message)
-		if err != nil {
+		if err != nil && record == nil {
 			return err
 		}
-		_, err = a.out.Write(record)
+		_, err = a.out.Write(record) // that it is damaged, the answer says
 		return err
 	}
 	_, err = io.WriteString(a.out, answer.Content)

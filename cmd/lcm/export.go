@@ -315,11 +315,11 @@ func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writ
 				continue // a file of its own, that the transcript only refers to
 			}
 			record, err := ar.db.Record(ctx, m.ID)
-			if err != nil {
+			if err != nil && record == nil {
 				faults.unread = append(faults.unread, m.Seq)
 				continue
 			}
-			if sha256.Sum256(record) != m.SHA256 {
+			if err != nil {
 				faults.changed = append(faults.changed, m.Seq)
 			}
 			if _, err := w.Write(append(record, '\n')); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -108,8 +109,14 @@ func (a *app) grep(ctx context.Context, ar *archive, svc *recall.Service, f grep
 	if err != nil {
 		return err
 	}
+	damaged := 0
+	for _, m := range answer.Matches {
+		if m.Damaged {
+			damaged++
+		}
+	}
 	if a.json {
-		return a.printJSON(answer)
+		return errors.Join(a.printJSON(answer), damageShown(damaged))
 	}
 	if f.heading {
 		err = a.grepGrouped(ctx, ar, answer)
@@ -117,7 +124,7 @@ func (a *app) grep(ctx context.Context, ar *archive, svc *recall.Service, f grep
 		a.grepLines(answer)
 	}
 	a.grepNotes(answer)
-	return err
+	return errors.Join(err, damageShown(damaged))
 }
 
 // The colours of ripgrep.
@@ -181,7 +188,11 @@ func (a *app) grepLines(answer recall.GrepAnswer) {
 		if m.Beside {
 			sep = "-" // as grep marks the lines around a match
 		}
-		a.printf("%d%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, a.shown(matchedLine(m)))
+		mark := ""
+		if m.Damaged {
+			mark = "[DAMAGED] "
+		}
+		a.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, a.shown(matchedLine(m)))
 	}
 }
 

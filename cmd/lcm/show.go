@@ -155,11 +155,7 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
 		a.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
-	if damaged > 0 {
-		return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database", "%s could not be put together",
-			counted(damaged, "record", "records"))
-	}
-	return nil
+	return damageShown(damaged)
 }
 
 // showMessage prints a message. Of one whose record is damaged it prints what
@@ -169,30 +165,30 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 	case a.json:
 		return a.showJSON(ctx, ar, m)
 	case f.raw:
-		record, err := ar.db.Record(ctx, m.ID)
-		if err != nil {
-			return err
+		record, damage := ar.db.Record(ctx, m.ID)
+		if record == nil {
+			return damage
 		}
-		_, err = a.out.Write(append(record, '\n'))
-		return err
+		_, err := a.out.Write(append(record, '\n'))
+		return errors.Join(err, damage)
 	}
 	said := m.Body.Render()
 	var damage error
-	if f.full {
-		whole, err := recall.Original(ctx, ar.db, m)
-		switch {
-		case errors.Is(err, store.ErrDamaged):
-			damage = err
-		case err != nil:
-			return err
-		default:
-			said = whole
+	switch {
+	case f.full:
+		if said, damage = recall.Original(ctx, ar.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
+			return damage
 		}
+	case m.Damaged:
+		damage = fmt.Errorf("%s is %w: it is not what arrived", m.ID, store.ErrDamaged)
 	}
 	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.UTC().Format("2006-01-02 15:04:05"),
 		counted(m.Tokens, "token", "tokens"))
 	if flags := flagNames(m.Flags); len(flags) > 0 {
 		head += " · " + strings.Join(flags, ", ")
+	}
+	if damage != nil {
+		head += " · DAMAGED"
 	}
 	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), a.shown(said))
 	return damage
@@ -204,6 +200,9 @@ func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error 
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
 	}
 	record, err := ar.db.Record(ctx, m.ID)
+	if err == nil && m.Damaged {
+		err = fmt.Errorf("the body of %s is %w", m.ID, store.ErrDamaged)
+	}
 	if errors.Is(err, store.ErrDamaged) {
 		text, _ := split(err)
 		r.Damaged = plain(text)
@@ -263,11 +262,19 @@ func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
 	content := io.NewSectionReader(p.Content, 0, p.Size)
 	if !a.terminal || f.raw {
 		_, err = io.Copy(a.out, content)
-		return err
+		return errors.Join(err, payloadDamage(p))
 	}
 	data, err := io.ReadAll(content)
 	a.printf("%s\n", neutral(string(data)))
-	return err
+	return errors.Join(err, payloadDamage(p))
+}
+
+// payloadDamage is how a command ends that has shown a payload.
+func payloadDamage(p store.Payload) error {
+	if !p.Damaged {
+		return nil
+	}
+	return damageShown(1)
 }
 
 func (a *app) showPayloadJSON(p store.Payload) error {
@@ -276,20 +283,20 @@ func (a *app) showPayloadJSON(p store.Payload) error {
 		return err
 	}
 	content, encoding := encoded(data)
-	return a.printJSON(map[string]any{
+	return errors.Join(a.printJSON(map[string]any{
 		"id": p.ID, "name": p.Name, "mime": p.MIME, "kind": p.Kind, "bytes": p.Size, "tokens": p.Tokens,
-		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content,
-	})
+		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content, "damaged": p.Damaged,
+	}), payloadDamage(p))
 }
 
 func (a *app) showOne(ctx context.Context, ar *archive, id store.MessageID, f showFlags) error {
 	if f.raw {
-		record, err := ar.db.Record(ctx, id)
-		if err != nil {
-			return err
+		record, damage := ar.db.Record(ctx, id)
+		if record == nil {
+			return damage
 		}
-		_, err = a.out.Write(record)
-		return err
+		_, err := a.out.Write(record)
+		return errors.Join(err, damage)
 	}
 	for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
