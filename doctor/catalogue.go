@@ -54,6 +54,9 @@ var catalogue = map[string]entry{
 	"erased-mark": {Problem, "the mark is taken off: an erasure takes every message with it", ""},
 	"payload":     {Problem, "", "restore a backup; messages that refer to it are readable without it"},
 
+	"conversation-missing": {Problem, "the conversation is made anew from its messages; where nobody remembers its session key it gets one when the session is read again", fromBackup},
+	"dangling":             {Problem, "content and conversations get their rows back where they can be derived; derived rows that lead nowhere are removed", fromBackup},
+
 	// What is derived from it.
 	"head":             {Problem, "the end of the chain is taken from the last message, where the chain proves that none is missing", fromBackup},
 	"totals":           {Problem, "the messages are counted anew, where the chain proves that none is missing", fromBackup},

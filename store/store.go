@@ -154,6 +154,9 @@ type State interface {
 type Checker interface {
 	// Verify checks a conversation and reports every fault that it finds.
 	Verify(ctx context.Context, id ConversationID) (Verification, error)
+	// Orphans reports rows that no conversation leads to, which Verify cannot
+	// reach.
+	Orphans(ctx context.Context) ([]Fault, error)
 }
 
 // Store is the whole contract.
