@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		"scratch": scratch,
 		"sql":     runSQL,
 		"shorten": shorten,
+		"flip":    flip,
 	})
 }
 
