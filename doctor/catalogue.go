@@ -16,6 +16,7 @@ type entry struct {
 
 const (
 	fromBackup = "restore these messages from a backup; everything else stays readable"
+	salvage    = "restore a backup, or save all that can be read into a new database: `lcm doctor --salvage NEW.db`, then `lcm restore --force NEW.db`"
 	rebuilt    = "the edges, the view and the numbers are derived anew from the messages"
 )
 
@@ -23,12 +24,12 @@ const (
 var catalogue = map[string]entry{
 	// The file.
 	"absent":       {Note, "", "`lcm import` or the first session makes it"},
-	"file":         {Problem, "", "keep a copy of it and restore a backup"},
+	"file":         {Problem, "", salvage},
 	"header":       {Problem, "the first bytes are written anew", ""},
-	"truncated":    {Problem, "", "keep a copy of it and restore a backup; `lcm export --raw --all` saves what is readable"},
+	"truncated":    {Problem, "", salvage},
 	"wal-orphan":   {Problem, "the database is made from its log, if all of it is in there", ""},
-	"page":         {Problem, "", "keep a copy of it and restore a backup; `lcm export --raw --all` saves what is readable"},
-	"unreadable":   {Problem, "", "keep a copy of the file and restore a backup; the other conversations stay readable"},
+	"page":         {Problem, "", salvage},
+	"unreadable":   {Problem, "", salvage},
 	"permissions":  {Problem, "the rights of others are taken away", ""},
 	"directory":    {Warning, "the others' right to write is taken away", ""},
 	"table-index":  {Problem, "the indexes are built anew from the tables", ""},

@@ -17,7 +17,10 @@ import (
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
-type doctorFlags struct{ fix, vacuum bool }
+type doctorFlags struct {
+	fix, vacuum bool
+	salvage     string
+}
 
 type doctorReport struct {
 	Database  string           `json:"database"`
@@ -46,13 +49,26 @@ never changes a message, and what is lost stays named. From beside a sound
 database it removes unfinished copies that a killed process left more than an
 hour ago. --vacuum gives unused space back to the disk.
 
+--salvage reads a damaged file page by page, also one that cannot be opened, and
+makes a new database of everything that can be read. The damaged file is left as
+it is; ` + "`lcm restore --force`" + ` puts the new one in its place.
+
 The exit code is 0 when no problem is left, else 6. docs/OPERATIONS.md lists the
 codes.`,
-		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
+		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --salvage new.db\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
 		Args:    usage(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.salvage != "" {
+				if f.fix || f.vacuum {
+					return wrongUsage(cmd, errors.New("--salvage goes with neither --fix nor --vacuum"))
+				}
+				return a.salvage(cmd.Context(), f.salvage)
+			}
+			return a.doctor(cmd.Context(), f)
+		},
 	}
 	c.Flags().BoolVar(&f.fix, "fix", false, "mend what can be derived, after a backup")
+	c.Flags().StringVar(&f.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
 	c.Flags().BoolVar(&f.vacuum, "vacuum", false, "give unused space back to the disk")
 	a.jsonFlag(c)
 	return c

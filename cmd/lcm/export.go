@@ -82,11 +82,11 @@ lcm export --raw --all sessions/`,
 			case !f.raw && f.output == "" && a.terminal:
 				return wrongUsage(cmd, errors.New("an archive is not for a terminal: name a file, or pipe it"))
 			}
-			ar, err := a.open(cmd.Context(), toRead)
+			ar, done, err := a.openToSave(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer ar.close(cmd.Context())
+			defer done()
 			if f.raw {
 				return a.exportRaw(cmd.Context(), ar, f)
 			}

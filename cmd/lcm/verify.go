@@ -230,7 +230,7 @@ func (a *app) printVerification(r verifyReport) error {
 		hint = "`lcm doctor` says what can be done about it; nothing was changed"
 	}
 	if r.unreadable {
-		hint = "the file is damaged: keep a copy of it, then restore a backup; `lcm show N --raw` saves a conversation that is ok"
+		hint = beyondReading
 	}
 	if faults > 0 {
 		return failed(exitFaults, hint, "verification found %s", counted(faults, "fault", "faults"))
