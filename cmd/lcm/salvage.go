@@ -55,7 +55,11 @@ func (a *app) salvage(ctx context.Context, to string) error {
 		err = a.printJSON(r)
 	} else {
 		a.printf("%s\n%s in %s, %s\n", neutralLine(to), counted(r.Messages, "message", "messages"), counted(r.Conversations, "conversation", "conversations"), took(r.Seconds))
-		a.note("`lcm restore --force %s` puts it in the place of the damaged one", neutralLine(to))
+		flags := "--force"
+		if len(r.Damaged) > 0 {
+			flags += " --damaged"
+		}
+		a.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, neutralLine(to))
 	}
 	a.warnFaults(r.Damaged)
 	if err == nil && len(r.Damaged) > 0 {
@@ -65,7 +69,7 @@ func (a *app) salvage(ctx context.Context, to string) error {
 }
 
 // openToSave opens the database for an export. Of one that SQLite cannot read
-// to its end a salvaged copy is opened, which close removes.
+// to its end a salvaged copy is opened, which done removes.
 func (a *app) openToSave(ctx context.Context) (ar *archive, done func(), err error) {
 	cfg, err := a.settings()
 	if err != nil {
@@ -88,29 +92,19 @@ func (a *app) openToSave(ctx context.Context) (ar *archive, done func(), err err
 			return ar, func() { _ = ar.close(ctx) }, err // it was only read
 		}
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".lcm-salvage-*")
-	if err != nil {
-		dir, err = os.MkdirTemp("", "lcm-salvage-*")
+	scratch, err := sqlite.Salvage(ctx, path, path)
+	if err != nil { // the directory may be one that cannot be written to
+		scratch, err = sqlite.Salvage(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
 	}
 	if err != nil {
-		return nil, nil, err
-	}
-	remove := func() { _ = os.RemoveAll(dir) } // what is left is private
-	copied := filepath.Join(dir, "lcm.db")
-	scratch, err := sqlite.Salvage(ctx, path, copied)
-	if err == nil {
-		err = scratch.Install(ctx, copied)
-	}
-	if err != nil {
-		remove()
 		return nil, nil, databaseFailure(err)
 	}
 	a.warn("%s is damaged: what can be read of it page by page is exported; `lcm doctor --salvage NEW.db` makes a database of it", path)
 	saved := *cfg
-	saved.Storage.DatabasePath = copied
+	saved.Storage.DatabasePath = scratch.Path()
 	if ar, err = a.openWith(ctx, &saved, toRead); err != nil {
-		remove()
+		scratch.Remove()
 		return nil, nil, err
 	}
-	return ar, func() { _ = ar.close(ctx); remove() }, nil
+	return ar, func() { _ = ar.close(ctx); scratch.Remove() }, nil
 }
