@@ -34,7 +34,6 @@ type frameReader struct {
 
 	group   uint32
 	units   [groupFrames][]byte
-	heads   [groupFrames]head
 	parity  []byte
 	count   int // of the group, as its parity says
 	pending *block
@@ -90,7 +89,7 @@ func (f *frameReader) frame() (frame, error) {
 
 // readGroup reads blocks up to the next group, and makes frames of them.
 func (f *frameReader) readGroup() error {
-	f.units, f.heads, f.parity, f.count = [groupFrames][]byte{}, [groupFrames]head{}, nil, 0
+	f.units, f.parity, f.count = [groupFrames][]byte{}, nil, 0
 	first := true
 	for {
 		b, err := f.block()
@@ -112,17 +111,14 @@ func (f *frameReader) readGroup() error {
 		case b.kind == kindParity && len(b.data) >= 8:
 			f.parity, f.count = b.data[8:], int(b.index)
 		case b.kind == kindData && b.index < groupFrames:
-			f.units[b.index], f.heads[b.index] = unit(b.head, b.data), b.head
+			f.units[b.index] = unit(b.head, b.data)
 		}
 	}
 	f.repair()
-	for i, u := range f.units {
-		if u == nil {
-			continue
-		}
+	for _, u := range f.units {
 		h, packed, ok := parseUnit(u)
 		if !ok {
-			continue
+			continue // it is missing
 		}
 		data, err := f.zip.DecodeAll(packed, make([]byte, 0, h.raw))
 		if err != nil || len(data) != int(h.raw) || h.offset < f.next {
@@ -130,7 +126,6 @@ func (f *frameReader) readGroup() error {
 		}
 		f.ready = append(f.ready, frame{start: h.start, data: data, lost: int64(h.offset - f.next)})
 		f.next = h.offset + uint64(h.raw)
-		f.units[i] = nil
 	}
 	return nil
 }

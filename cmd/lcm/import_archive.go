@@ -33,6 +33,9 @@ type archiveFlags struct {
 	damaged       bool // take what does not match its hash, too
 }
 
+// maxLost is how many parts of an archive that cannot be read are listed.
+const maxLost = 1000
+
 // isArchive reports whether a path is an archive that `lcm export` wrote.
 func isArchive(path string) bool {
 	// A pipe can be opened and read only once, and not for looking.
@@ -122,6 +125,9 @@ func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags)
 	defer in.Close()
 	m = in.Manifest()
 	lose := func(code, node string, err error) {
+		if len(lost) == maxLost {
+			return
+		}
 		text, _ := split(err)
 		lost = append(lost, store.Fault{Code: code, Node: node, Detail: plain(text)})
 	}

@@ -201,7 +201,7 @@ func (p *pageFile) payload(page []byte, at int, size int64) ([]byte, bool) {
 // decodeRecord decodes SQLite's format of a row.
 func decodeRecord(data []byte) ([]any, bool) {
 	size, at := varint(data)
-	if at == 0 || size > uint64(len(data)) {
+	if at == 0 || size < uint64(at) || size > uint64(len(data)) {
 		return nil, false
 	}
 	types, body := data[at:size], data[size:]
