@@ -63,10 +63,13 @@ type Search struct {
 	Roles         []llms.Role
 	// Tool finds only messages that call this tool or answer it.
 	Tool string
-	// Echo finds what lcm itself said as well.
-	Echo  bool
-	Sort  Sort
-	Limit int
+	// Everything also finds what lcm itself said (FlagEcho) and what hosts
+	// wrote for themselves: FlagSynthetic, and FlagHidden with the role system.
+	Everything bool
+	// Except are messages that are not found: the question itself, say.
+	Except []MessageID
+	Sort   Sort
+	Limit  int
 	// After is the cursor of the page before.
 	After Cursor
 	// CountTo bounds how many matches are counted beyond the page.

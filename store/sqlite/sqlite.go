@@ -78,6 +78,7 @@ type DB struct {
 	messages  *lane
 	summaries *lane
 	sections  sectionCache
+	hosts     bookkeeping
 
 	mu       sync.Mutex
 	idle     []*conn // connections that read
