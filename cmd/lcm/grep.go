@@ -25,7 +25,13 @@ type grepFlags struct {
 const grepLong = `Find where something was said: in text, tool arguments, tool output, reasoning
 and payloads, at any age, and in summaries. PATTERN is a regular expression
 (RE2; (?i) ignores case), or with --full-text words or a question: words are
-ranked, "a phrase" and +word must occur, -word must not, pre* is a beginning.
+ranked, "a phrase" and +word must occur, -word must not, pre* is a beginning. A
+pattern of plain words that matches nothing is searched for as words, unless
+--mode regex is given.
+
+It looks in all sessions of this project, of every agent. Where they have fewer
+than three matches, or other projects a clearly better one, it looks in all
+conversations and says so; --project-only does not.
 
 On a terminal matches are grouped under their conversations, else each is a
 line: conversation, id and the line that matched, with colons between, or with
@@ -34,6 +40,9 @@ them. --heading and --heading=false choose. lcm describe shows a match whole.
 
 --since and --before go by the time of a message; a summary stands at the newest
 message that it covers.`
+
+// grepLimit is how many matches are printed by default: a page.
+const grepLimit = 10
 
 func newGrep(a *app) *cobra.Command {
 	f := grepFlags{heading: a.terminal}
@@ -65,12 +74,12 @@ lcm grep --since 2026-02-19 --role user --context 1 deploy`,
 	fl.StringSliceVar(&f.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
 	fl.StringVar(&f.Since, "since", "", "not before this time, like 2026-02-19 or 2026-02-19T08:30:00Z")
 	fl.StringVar(&f.Before, "before", "", "before this time")
-	fl.IntVarP(&f.Limit, "limit", "n", recall.DefaultLimit, "at most this many matches, 1 to 200")
+	fl.IntVarP(&f.Limit, "limit", "n", grepLimit, "at most this many matches, 1 to 200")
 	fl.StringVar(&f.sort, "sort", "", "recency, relevance or hybrid (default recency for a regex, else relevance)")
 	fl.StringVar(&f.role, "role", "", "only messages of user, assistant, system or tool")
 	fl.StringVar(&f.Tool, "tool", "", "only calls of this tool and their results")
 	fl.IntVarP(&f.Context, "context", "C", 0, "show this many messages before and after each, 0 to 20")
-	fl.BoolVar(&f.Echo, "echo", false, "find what lcm itself said as well")
+	fl.BoolVar(&f.Everything, "everything", false, "also find the current prompt, what lcm itself said and hosts' bookkeeping")
 	fl.StringVar(&f.Cursor, "cursor", "", "go on where a page ended")
 	fl.DurationVar(&f.timeout, "timeout", 0, "give up after this long, with what was found (default: never)")
 	fl.BoolVar(&f.heading, "heading", f.heading, "group matches under their conversations (default: on a terminal)")
@@ -95,6 +104,7 @@ func (f *grepFlags) complete(cmd *cobra.Command, pattern string) error {
 		f.Scope = recall.InFiles
 	}
 	f.Pattern, f.Mode, f.Sort, f.Role = pattern, store.Mode(f.mode), store.Sort(f.sort), llms.Role(f.role)
+	f.OrWords, f.Compact = !cmd.Flags().Changed("mode"), true
 	return nil
 }
 
@@ -149,7 +159,13 @@ func (a *app) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAn
 			if title == "" {
 				title = c.Key
 			}
-			a.printf("%s\n", a.paint(bold, fmt.Sprintf("conversation %d · %s", c.ID, neutralLine(title))))
+			line := fmt.Sprintf("conversation %d", c.ID)
+			for _, part := range []string{c.Agent, title, m.Project} {
+				if part != "" {
+					line += " · " + part
+				}
+			}
+			a.printf("%s\n", a.paint(bold, neutralLine(line)))
 			last = m.ConversationID
 		}
 		a.printf("%s\n", a.paint(green, neutralLine(m.Heading())))
@@ -174,14 +190,28 @@ func (a *app) grepNeighbours(all []recall.Neighbour) {
 	}
 }
 
-// grepLines prints a line for each match, for other programs to read.
+// grepLines prints a line for each match, for other programs to read. As in
+// grep's output, lines around a match have hyphens for colons.
 func (a *app) grepLines(answer recall.GrepAnswer) {
 	for _, m := range answer.Matches {
+		var before, after []recall.Neighbour
+		if m.Context != nil {
+			before, after = m.Context.Before, m.Context.After
+		}
+		a.grepBeside(m.ConversationID, before)
 		sep := ":"
 		if m.Beside {
-			sep = "-" // as grep marks the lines around a match
+			sep = "-"
 		}
 		a.printf("%d%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, a.shown(matchedLine(m)))
+		a.grepBeside(m.ConversationID, after)
+	}
+}
+
+func (a *app) grepBeside(in store.ConversationID, all []recall.Neighbour) {
+	for _, n := range all {
+		line, _, _ := strings.Cut(n.Snippet, "\n")
+		a.printf("%d-%s-%s\n", in, n.ID, a.shown(line))
 	}
 }
 
@@ -200,11 +230,7 @@ func matchedLine(m recall.Match) string {
 
 // grepNotes tells how many there are and how to see more.
 func (a *app) grepNotes(answer recall.GrepAnswer) {
-	total := counted(answer.Total, "match", "matches")
-	if answer.TotalIsLowerBound {
-		total = "at least " + total
-	}
-	a.note("%s in %s", total, answer.Scope)
+	a.note("%s", neutralLine(answer.Headline()))
 	if e := answer.Elsewhere; e != nil {
 		a.note("%s elsewhere: add --all-conversations", counted(e.Hits, "match", "matches"))
 	}
