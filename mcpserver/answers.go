@@ -28,29 +28,33 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	r.Where = w
+	r.Where, r.OrWords, r.Compact, r.Snippet = w, true, true, snippetRunes
 	c.report("searching")
 	asked := r.Limit
 	r.Limit = min(asked, max(1, c.config.MaxTokens/matchTokens))
+	alone := r.Context == 0
 	for {
 		found, err := c.recall.Grep(ctx, r)
 		if err != nil {
 			return answer{}, c.said(err)
 		}
-		found.Pattern = shortened(found.Pattern)
+		if n := len(found.Matches); alone && n > 0 && n <= fewMatches {
+			alone, r.Context = false, 1
+			continue
+		}
 		found.Notes = slices.Concat(notes, found.Notes)
 		if r.Limit < asked && found.NextCursor != "" {
 			found.Notes = append(found.Notes, fmt.Sprintf("the page is short because an answer has at most %d tokens", c.config.MaxTokens))
 		}
-		text := found.Text()
-		if c.fits(text, found) {
-			return answer{text: text, value: found}, nil
+		text, value := found.Text(), newGrepResult(found)
+		if c.fits(text, value) {
+			return answer{text: text, value: value}, nil
 		}
 		switch n := len(found.Matches); {
 		case n > 1:
-			r.Limit = min(n-1, c.fitting(found))
+			alone, r.Limit = false, min(n-1, c.fitting(found))
 		case r.Context > 0:
-			r.Context = 0
+			alone, r.Context = false, 0
 			notes = append(notes, "the messages around the match are too long for one answer: lcm_describe shows them one by one")
 		default: // a single match that does not fit says where to find it
 			for i := range found.Matches {
@@ -58,10 +62,18 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 				m.Snippet, m.MatchRanges, m.Truncated = "", [][2]int{}, true
 			}
 			found.Notes = append(found.Notes, "the match is too long for one answer: lcm_describe shows it in pages")
-			return answer{text: found.Text(), value: found}, nil
+			return answer{text: found.Text(), value: newGrepResult(found)}, nil
 		}
 	}
 }
+
+// snippetRunes is how many characters of a match are shown: enough that most
+// matches need no second call.
+const snippetRunes = 360
+
+// fewMatches is how many matches leave room for the messages around each: an
+// answer often stands beside the words of its question.
+const fewMatches = 5
 
 // matchTokens is less than a match costs.
 const matchTokens = 60
@@ -72,9 +84,10 @@ func (c *call) fitting(a recall.GrepAnswer) int {
 	left := c.config.MaxTokens
 	all := a.Matches
 	a.Matches = []recall.Match{}
-	left -= c.cost(a.Text(), a)
-	for i, m := range all {
-		if left -= c.cost(m.Heading()+m.Mark("«", "»", nil), m); left < 0 {
+	left -= c.cost(a.Text(), newGrepResult(a))
+	for i := range all {
+		a.Matches = all[i : i+1]
+		if left -= c.cost(all[i].Heading()+all[i].Mark("«", "»", nil), newGrepResult(a).Matches); left < 0 {
 			return max(1, i)
 		}
 	}
