@@ -54,6 +54,9 @@ type GrepRequest struct {
 	// Compact leaves out matches that have no text, and shows a message that
 	// ranking brought in with the match that it stands beside.
 	Compact bool `json:"-"`
+	// Fill adds the messages around the matches, nearest first, until the page
+	// costs about so many tokens.
+	Fill int `json:"-"`
 	// Snippet is how many characters are shown around a match; 0 is 240.
 	Snippet int `json:"-"`
 	// Everything also finds what searches leave out otherwise: the prompt of
@@ -247,7 +250,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	if n := len(picked) - len(a.Matches); n > 0 && q.kinds == InFiles {
 		a.note("left out: " + plural(n, "message", "messages") + " with the words beside a file, not in it")
 	}
-	if a.NextCursor != "" {
+	if a.NextCursor != "" && !q.compact { // a compact answer has no room to explain its cursor
 		a.note("there is more: ask again with cursor set to nextCursor")
 	}
 	return a, nil

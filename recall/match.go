@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/llms"
@@ -40,7 +39,7 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Ma
 		if err != nil {
 			return nil, err
 		}
-		if ok && !(q.compact && strings.TrimSpace(m.Snippet) == "") {
+		if ok && !(q.compact && blank(m.Snippet)) {
 			out = append(out, m)
 		}
 	}
@@ -50,7 +49,10 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Ma
 	if q.compact {
 		once(out)
 	}
-	return out, nil
+	if q.fill > 0 {
+		err = s.surround(ctx, out, messages, q.fill)
+	}
+	return out, err
 }
 
 // once leaves each message on a page once: as a match, else beside the first
@@ -92,7 +94,7 @@ func near(a, b store.Message) bool {
 // attach shows a message with the first match that it stands next to.
 func attach(matches []Match, messages map[store.MessageID]store.Message, m store.Message) {
 	n := neighbour(m)
-	if strings.TrimSpace(n.Snippet) == "" {
+	if blank(n.Snippet) {
 		return
 	}
 	for i := range matches {
@@ -321,7 +323,7 @@ const aroundReach = 16
 // those that searches leave out or that have no text.
 func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Context, error) {
 	c := &Context{Before: []Neighbour{}, After: []Neighbour{}}
-	reach := int64(max(aroundReach, n))
+	reach := int64(aroundReach + 2*n)
 	q := store.MessageQuery{Conversation: msg.Conversation, After: max(0, msg.Seq-1-reach), Before: msg.Seq + reach + 1, NoRaw: true}
 	for m, err := range s.store.Messages(ctx, q) {
 		if err != nil {
@@ -331,7 +333,7 @@ func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Contex
 			continue
 		}
 		switch nb := neighbour(m); {
-		case strings.TrimSpace(nb.Snippet) == "":
+		case blank(nb.Snippet):
 		case m.Seq < msg.Seq:
 			c.Before = append(c.Before, nb)
 		case len(c.After) < n:
