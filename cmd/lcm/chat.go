@@ -261,7 +261,7 @@ func (c *chat) tree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.printTree(ctx, c.ar.db, conversation, false)
+	return c.printTree(ctx, c.ar.db, conversation, treeForm{})
 }
 
 func (c *chat) showContext(ctx context.Context) error {
