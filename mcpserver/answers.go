@@ -85,7 +85,7 @@ func (c *call) fitting(a recall.GrepAnswer) int {
 	left -= c.cost(a.Text(), newGrepResult(a))
 	for i := range all {
 		a.Matches = all[i : i+1]
-		if left -= c.cost(all[i].Heading()+all[i].Mark("«", "»", nil), newGrepResult(a).Matches); left < 0 {
+		if left -= c.cost(all[i].Heading(nil)+all[i].Mark("«", "»", nil), newGrepResult(a).Matches); left < 0 {
 			return max(1, i)
 		}
 	}

@@ -186,7 +186,7 @@ func (a *app) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAn
 			a.printf("%s\n", a.paint(bold, neutralLine(line)))
 			last = m.ConversationID
 		}
-		a.printf("%s\n", a.paint(green, neutralLine(m.Heading())))
+		a.printf("%s\n", a.paint(green, neutralLine(m.Heading(stamp))))
 		if m.Context != nil {
 			a.grepNeighbours(m.Context.Before)
 		}
