@@ -65,7 +65,15 @@ type Compaction struct {
 	SweepMaxDepth          int // -1 is any depth
 	MaxSweepIterations     int
 	SweepDeadline          time.Duration
+	Background             string // one of the constants Background…
 }
+
+// How the sessions of hosts are folded in the background.
+const (
+	BackgroundOff        = "off"
+	BackgroundExtractive = "extractive"
+	BackgroundModel      = "model"
+)
 
 // Summary is who writes summaries and what that may cost.
 type Summary struct {

@@ -82,6 +82,10 @@ var table = []Setting{
 	{Key: "compaction.sweep_deadline_ms", Env: "LCM_SWEEP_DEADLINE_MS", Kind: Duration, Default: "120000", Min: 1, Max: day,
 		Doc:   "The longest that one sweep may take.",
 		field: func(c *Config) any { return &c.Compaction.SweepDeadline }},
+	{Key: "compaction.background", Env: "LCM_BACKGROUND_COMPACTION", Kind: String, Default: BackgroundExtractive,
+		Enum:  []string{BackgroundOff, BackgroundExtractive, BackgroundModel},
+		Doc:   "How the sessions of hosts are folded after a turn, by `lcm mcp` and after an import. `off` folds only when `lcm compact` is run; `extractive` asks no model and spends nothing; `model` lets `summary.model` write the summaries.",
+		field: func(c *Config) any { return &c.Compaction.Background }},
 
 	{Key: "summary.model", Env: "LCM_SUMMARY_MODEL", Kind: String,
 		Doc:   "The model that writes summaries. Empty means none: the extractive summariser writes them.",
