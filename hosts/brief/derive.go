@@ -54,7 +54,15 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int) (Wor
 // first.
 func newest(ctx context.Context, s store.Reader, id store.ConversationID, view store.View, n int) ([]store.Message, error) {
 	shown, first := map[store.MessageID]bool{}, store.MessageID(0)
-	for _, item := range view.Items[view.Gap:] {
+	items := view.Items
+	if view.Skipped > 0 {
+		items = items[view.Gap:]
+	}
+	for _, item := range items {
+		if item.IsSummary() {
+			first = 0 // what it covers is folded, not rewound
+			continue
+		}
 		if item.Message != 0 {
 			shown[item.Message] = true
 			if first == 0 || item.Message < first {
