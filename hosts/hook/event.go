@@ -4,7 +4,7 @@
 //
 // A host waits for its hooks, so a [Handler] does little: what does not fit
 // into its bounds is left to a process that outlives the hook ([Answer.Rest]
-// says what). It never fails in a way that a host would notice; what went
+// says what), and so is folding a session that has grown large. It never fails in a way that a host would notice; what went
 // wrong is noted for `lcm doctor` ([Noted]).
 //
 // What was shown to a session is remembered, so that it is not shown twice,

@@ -34,6 +34,9 @@ type Handler struct {
 	Project func(dir string) (store.Project, error)
 	// Clock tells the time.
 	Clock func() time.Time
+	// FoldAbove is the size of a view, in tokens, from which on a conversation
+	// is to be folded after a turn; 0 is never.
+	FoldAbove int
 }
 
 // Bounds of what is done while a host waits. A session that has just been
@@ -63,10 +66,14 @@ type Rest struct {
 	All bool
 	// Index says that the search index is behind.
 	Index bool
+	// Fold are conversations that are to be folded.
+	Fold []store.ConversationID
 }
 
 // Empty reports whether nothing is left.
-func (r Rest) Empty() bool { return len(r.Transcripts) == 0 && !r.All && !r.Index }
+func (r Rest) Empty() bool {
+	return len(r.Transcripts) == 0 && !r.All && !r.Index && len(r.Fold) == 0
+}
 
 // limits are what the hosts take of a block.
 type limits struct{ characters, tokens int }
@@ -126,7 +133,7 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 		if !r.Complete && !r.Busy && r.Ignored == "" { // or the store was busy: there is more time in the background
 			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
 		}
-		problems = append(problems, err)
+		problems = append(problems, err, h.foldDue(ctx, e, r.Conversation, &a.Rest))
 	}
 	if stored > 0 {
 		due, err := h.count(ctx, stored)

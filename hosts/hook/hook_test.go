@@ -163,6 +163,36 @@ func TestIngest(t *testing.T) {
 	}
 }
 
+// TestFoldAfterATurn: a conversation that is large enough is folded once a turn
+// has ended, unless that is turned off.
+func TestFoldAfterATurn(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "claude:s", sample.Messages()...)
+	c, err := w.engine.Session("claude:s").Conversation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.feed.report = hosts.Report{Complete: true, Conversation: c.ID}
+	for _, tt := range []struct {
+		event string
+		above int
+		want  bool
+	}{
+		{hook.Stop, c.ViewTokens, true},
+		{hook.SubagentStop, c.ViewTokens, true},
+		{hook.SessionEnd, c.ViewTokens, true},
+		{hook.Stop, c.ViewTokens + 1, false},
+		{hook.Stop, 0, false},
+		{hook.PreCompact, c.ViewTokens, false},
+	} {
+		w.FoldAbove = tt.above
+		a := w.handle(t, hook.Event{Name: tt.event, Session: "s", Transcript: "/t/s.jsonl"})
+		if got := len(a.Rest.Fold) == 1 && a.Rest.Fold[0] == c.ID; got != tt.want || a.Rest.Empty() == tt.want {
+			t.Errorf("%s, above %d of %d tokens: %+v", tt.event, tt.above, c.ViewTokens, a.Rest)
+		}
+	}
+}
+
 // TestProblemsAreNoted: a hook goes on where it can, and what went wrong is
 // kept with when it happened.
 func TestProblemsAreNoted(t *testing.T) {
