@@ -39,6 +39,10 @@ Of a directory the agents' transcripts are read, or where there are none its
 files of messages (.json, .jsonl); what was skipped is said.
 An archive of ` + "`lcm export`" + ` is proved, and then added as a whole or not at all.
 
+A conversation that is larger than a context window is folded into summaries, as
+far as twenty seconds suffice; the rest goes on in the background. No model is
+asked (see compaction.background in docs/CONFIG.md).
+
 Importing again reads only what has changed, and what is stored already is not
 stored twice. A file that cannot be read stops nothing else. With --json several
 paths print an object each.
@@ -59,7 +63,13 @@ lcm import monday.jsonl tuesday.jsonl exports/
 echo '[{"role":"user","content":"Hi"}]' | lcm import - --session notes
 lcm import --session support/42 --agent support-bot messages.json`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.importAny(cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := a.importAny(cmd, args, f)
+			if f.dryRun {
+				return err
+			}
+			return a.foldImported(cmd.Context(), err)
+		},
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.since, "since", "", "only sessions written to since this time, like 2026-02-19 or 30d")

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 		"sql":     runSQL,
 		"shorten": shorten,
 		"widest":  widest,
+		"long":    writeLong,
+		"await":   await,
+		"killed":  killed,
 	})
 }
 

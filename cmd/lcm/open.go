@@ -51,6 +51,7 @@ type archive struct {
 	db      *sqlite.DB
 	engine  *lcm.Engine
 	counter llms.Counter
+	log     *slog.Logger
 }
 
 // need says what a command does with the database.
@@ -127,7 +128,7 @@ func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more .
 	if err != nil {
 		return nil, err
 	}
-	return &archive{cfg: cfg, db: db, engine: engine, counter: counter}, nil
+	return &archive{cfg: cfg, db: db, engine: engine, counter: counter, log: log}, nil
 }
 
 // newCounter returns what counts tokens, as the settings want it.
