@@ -103,6 +103,17 @@ type Found struct {
 	Unfinished bool
 	// Notes say what was left out, and why.
 	Notes []string
+	// Words are the terms of a full-text pattern with how many of the
+	// Passages searched hold each. A passage is a piece of about a hundred
+	// words.
+	Words    []Word
+	Passages int
+}
+
+// Word is a term of a pattern.
+type Word struct {
+	Text     string
+	Passages int
 }
 
 // Hit is one match.
