@@ -21,6 +21,7 @@ type Config struct {
 	Recall     Recall
 	Agents     Agents
 	MCP        MCP
+	Hooks      Hooks
 	Log        Log
 
 	// File is the path of the configuration file that was looked for.
@@ -117,6 +118,11 @@ type Agents struct {
 type MCP struct {
 	MaxResultTokens int
 	Token           string
+}
+
+// Hooks is what lcm tells the agents that call it.
+type Hooks struct {
+	PromptRecall bool
 }
 
 // Log is what the program says about its own work.

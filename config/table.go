@@ -164,6 +164,10 @@ var table = []Setting{
 		Doc:   "The bearer token that clients of `lcm mcp --http` have to send. It is required where other machines can reach the server.",
 		field: func(c *Config) any { return &c.MCP.Token }},
 
+	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",
+		Doc:   "Whether a prompt that clearly refers to earlier work in the project is answered with up to three cited lines of the record, at most 290 tokens together. false adds nothing to prompts.",
+		field: func(c *Config) any { return &c.Hooks.PromptRecall }},
+
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
 		Doc:   "What is logged.",
 		field: func(c *Config) any { return &c.Log.Level }},

@@ -33,7 +33,8 @@ func newHook(a *app) *cobra.Command {
 		Long: `What hosts run on their events once ` + "`lcm setup`" + ` has told them to: it reads the
 event from standard input, stores what is new in the session's transcript, and
 gives a session that starts or was compacted the block that
-` + "`lcm brief --block`" + ` prints.
+` + "`lcm brief --block`" + ` prints. A prompt that clearly refers to earlier work is given up
+to three cited lines of the record, unless hooks.prompt_recall is off.
 
 It always exits with 0 and prints nothing that a host does not expect; what goes
 wrong is kept for ` + "`lcm doctor`" + `. What takes longer goes on in the background:
@@ -191,7 +192,10 @@ func (h *hookRun) answer(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	handler := hook.Handler{Feed: feed, Record: ar.db, Project: project.Of, Clock: time.Now, FoldAbove: foldAbove(ar.cfg)}
+	handler := hook.Handler{
+		Feed: feed, Record: ar.db, Project: project.Of, Clock: time.Now,
+		FoldAbove: foldAbove(ar.cfg), SilentPrompts: !ar.cfg.Hooks.PromptRecall,
+	}
 	answer, err := handler.Handle(ctx, e)
 	if len(answer.Rest.Fold) > 0 {
 		// A process that could only end again is not started: a host waits
@@ -275,8 +279,9 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 	return err
 }
 
-// manyStored messages are worth bringing the search index up to date for.
-const manyStored = 1000
+// manyStored messages are worth bringing the search index up to date for: the
+// hook before a prompt searches.
+const manyStored = 250
 
 // hookLogSize is how much is kept of what went wrong.
 const hookLogSize = 64 << 10

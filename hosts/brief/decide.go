@@ -50,7 +50,7 @@ func decisions(said []store.Message, told []Quote) []Quote {
 				w += 2
 			}
 			// Old ones fade, so that the newest of equals is kept.
-			all = append(all, scored{quote(m, s), w*len(said)/2 + age})
+			all = append(all, scored{quoteOf(m, s), w*len(said)/2 + age})
 		}
 	}
 	slices.SortStableFunc(all, func(x, y scored) int { return y.weight - x.weight })

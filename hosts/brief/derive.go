@@ -84,7 +84,7 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 	return said, nil
 }
 
-func quote(m store.Message, text string) Quote {
+func quoteOf(m store.Message, text string) Quote {
 	return Quote{ID: m.ID, Time: m.Body.Time, Who: string(m.Body.Role), Text: text}
 }
 
@@ -93,7 +93,7 @@ func requests(said []store.Message) []Quote {
 	var all []Quote
 	for _, m := range slices.Backward(said) {
 		if text := request(m); text != "" {
-			all = append(all, quote(m, text))
+			all = append(all, quoteOf(m, text))
 		}
 		if len(all) == keepRequests {
 			break
@@ -125,7 +125,7 @@ func began(ctx context.Context, s store.Reader, id store.ConversationID, known [
 			if slices.ContainsFunc(known, func(q Quote) bool { return q.ID == m.ID }) {
 				return nil, nil
 			}
-			q := quote(m, text)
+			q := quoteOf(m, text)
 			return &q, nil
 		}
 	}
@@ -139,7 +139,7 @@ func lastRequest(ctx context.Context, s store.Reader, c store.Conversation) (*Qu
 			return nil, err
 		}
 		if text := request(m); text != "" && m.Flags&noise == 0 {
-			q := quote(m, text)
+			q := quoteOf(m, text)
 			return &q, nil
 		}
 	}
@@ -152,7 +152,7 @@ func stopped(said []store.Message) *Quote {
 	for _, m := range slices.Backward(said) {
 		if m.Body.Role == llms.RoleAssistant {
 			if text := strings.TrimSpace(m.Body.PlainText()); text != "" {
-				q := quote(m, text)
+				q := quoteOf(m, text)
 				return &q
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/hosts/internal/quote"
 	"github.com/lossless-context/lcm/ingest"
 )
 
@@ -110,23 +111,23 @@ func (w *Work) head() section {
 	s := section{title: "# Last worked on"}
 	what := fmt.Sprintf("conversation %d", c.ID)
 	if c.Agent != "" {
-		what += " with " + line(c.Agent, 40)
+		what += " with " + quote.Line(c.Agent, 40)
 	}
 	if c.Title != "" {
-		what += fmt.Sprintf(" (%q)", line(c.Title, 100))
+		what += fmt.Sprintf(" (%q)", quote.Line(c.Title, 100))
 	}
-	s.add(0, "%s, %s to %s UTC, %d messages", what, day(c.CreatedAt), day(c.UpdatedAt), c.Messages-c.Erased)
+	s.add(0, "%s, %s to %s UTC, %d messages", what, quote.Time(c.CreatedAt), quote.Time(c.UpdatedAt), c.Messages-c.Erased)
 	return s
 }
 
 func (w *Work) asked() section {
 	s := section{title: "## What the user asked for, last at the end"}
 	if w.Began != nil {
-		s.add(60, "- began with %s: %s", w.Began.ID, quoted(w.Began.Text, 300))
+		s.add(60, "- began with %s: %s", w.Began.ID, quote.Text(w.Began.Text, 300))
 	}
 	for i, q := range w.Requests {
 		newest := len(w.Requests) - 1 - i
-		s.add(1+20*newest, "- %s %s: %s", q.ID, clock(q.Time), quoted(q.Text, max(600-200*newest, 200)))
+		s.add(1+20*newest, "- %s %s: %s", q.ID, clock(q.Time), quote.Text(q.Text, max(600-200*newest, 200)))
 	}
 	return s
 }
@@ -134,7 +135,7 @@ func (w *Work) asked() section {
 func (w *Work) stoppedAt() section {
 	s := section{title: "## What the assistant said last"}
 	if q := w.Stopped; q != nil {
-		s.add(2, "- %s %s: %s", q.ID, clock(q.Time), quoted(middle(q.Text, 400, 300), 720))
+		s.add(2, "- %s %s: %s", q.ID, clock(q.Time), quote.Text(middle(q.Text, 400, 300), 720))
 	}
 	return s
 }
@@ -146,7 +147,7 @@ func (w *Work) open() section {
 		if p.Doing {
 			state = "doing"
 		}
-		s.add(5+i, "- %s: %s", state, quoted(p.Text, 200))
+		s.add(5+i, "- %s: %s", state, quote.Text(p.Text, 200))
 	}
 	return s
 }
@@ -187,9 +188,9 @@ func (c Command) line() string {
 	case Failed:
 		how = "FAILED"
 	}
-	text := fmt.Sprintf("%s `%s` %s", c.ID, strings.ReplaceAll(line(c.Line, 180), "`", "'"), how)
+	text := fmt.Sprintf("%s `%s` %s", c.ID, strings.ReplaceAll(quote.Line(c.Line, 180), "`", "'"), how)
 	if c.Detail != "" {
-		text += ": " + quoted(c.Detail, 160)
+		text += ": " + quote.Text(c.Detail, 160)
 	}
 	return text
 }
@@ -197,7 +198,7 @@ func (c Command) line() string {
 func (w *Work) settled() section {
 	s := section{title: "## What reads like a decision"}
 	for i, q := range w.Decided {
-		s.add(8+3*(len(w.Decided)-1-i), "- %s %s: %s", q.ID, q.Who, quoted(q.Text, 260))
+		s.add(8+3*(len(w.Decided)-1-i), "- %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 260))
 	}
 	return s
 }
@@ -205,7 +206,7 @@ func (w *Work) settled() section {
 func (w *Work) before() section {
 	s := section{title: "## Earlier parts of it, summarised"}
 	for i, e := range w.Earlier {
-		s.add(15+4*i, "- %s: %d messages, %s to %s, about %s", e.ID, e.Messages, day(e.From), day(e.To), quoted(e.About, 240))
+		s.add(15+4*i, "- %s: %d messages, %s to %s, about %s", e.ID, e.Messages, quote.Time(e.From), quote.Time(e.To), quote.Text(e.About, 240))
 	}
 	return s
 }
@@ -214,7 +215,7 @@ func (b Brief) mentioned() section {
 	s := section{title: "# Other recent sessions of this project"}
 	for i, o := range b.Others {
 		c := o.Conversation
-		s.add(30+10*i, "- conversation %d, %s, %d messages; last asked in %s: %s", c.ID, day(c.UpdatedAt), c.Messages, o.Asked.ID, quoted(o.Asked.Text, 200))
+		s.add(30+10*i, "- conversation %d, %s, %d messages; last asked in %s: %s", c.ID, quote.Time(c.UpdatedAt), c.Messages, o.Asked.ID, quote.Text(o.Asked.Text, 200))
 	}
 	return s
 }
@@ -226,29 +227,15 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func day(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04")
-}
-
-func clock(t time.Time) string { return "(" + day(t) + ")" }
-
-// quoted is stored text between quotation marks, on one line of at most n
-// characters. It has none of its own: text that could end its quotation would
-// go on as lcm's word.
-func quoted(text string, n int) string {
-	return `"` + strings.ReplaceAll(line(text, n), `"`, "'") + `"`
-}
+func clock(t time.Time) string { return "(" + quote.Time(t) + ")" }
 
 // fileName is the name of a file, quoted where it could be read as more than that.
 func fileName(name string) string {
 	const most = 160
 	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || r == '"' }) {
-		return quoted(name, most)
+		return quote.Text(name, most)
 	}
-	return line(name, most)
+	return quote.Line(name, most)
 }
 
 // middle leaves the middle of a text out.
@@ -258,37 +245,4 @@ func middle(text string, head, tail int) string {
 		return text
 	}
 	return string(runes[:head]) + " […] " + string(runes[len(runes)-tail:])
-}
-
-// line makes stored text harmless: one line, no control characters or marks
-// that reorder text, no tags, and no more than n characters.
-func line(text string, n int) string {
-	if len(text) > 16*n { // what is cut off anyway need not be looked at
-		text = text[:16*n]
-	}
-	var b strings.Builder
-	count, space := 0, false
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r):
-			space = b.Len() > 0
-			continue
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
-			continue
-		}
-		piece := string(r)
-		if r == '<' {
-			piece = "&lt;"
-		}
-		if space {
-			piece = " " + piece
-		}
-		size := utf8.RuneCountInString(piece)
-		if count+size > n-1 {
-			return b.String() + "…"
-		}
-		b.WriteString(piece)
-		count, space = count+size, false
-	}
-	return b.String()
 }
