@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/hosts/internal/quote"
 	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/store"
 )
 
 // DefaultLimit is the most characters of a block. Claude Code takes 10,000.
@@ -102,17 +103,18 @@ func (s *section) add(rank int, format string, args ...any) {
 
 func (b Brief) sections() []section {
 	w := b.Work
-	all := []section{w.head(), w.asked(), w.stoppedAt(), w.open(), w.inFlight(), w.ran(), w.broken(), w.settled(), w.before(), b.mentioned()}
+	all := []section{w.head(), w.asked(true), w.stoppedAt(), w.open(), w.inFlight(), w.ran(), w.broken(), w.settled(), w.before(), b.mentioned()}
+	if !b.Own {
+		// A session that knows nothing of it wants to know what it came to.
+		all = []section{w.head(), w.stoppedAt(), w.settled(), w.open(), w.inFlight(), w.broken(), w.ran(), w.asked(false), w.before(), b.mentioned()}
+	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.lines) == 0 })
 }
 
 func (w *Work) head() section {
 	c := w.Conversation
 	s := section{title: "# Last worked on"}
-	what := fmt.Sprintf("conversation %d", c.ID)
-	if c.Agent != "" {
-		what += " with " + quote.Line(c.Agent, 40)
-	}
+	what := where(c)
 	if c.Title != "" {
 		what += fmt.Sprintf(" (%q)", quote.Line(c.Title, 100))
 	}
@@ -120,28 +122,38 @@ func (w *Work) head() section {
 	return s
 }
 
-func (w *Work) asked() section {
+// asked is what the user said. A session that has forgotten it needs it first.
+func (w *Work) asked(first bool) section {
 	s := section{title: "## What the user asked for, last at the end"}
 	if w.Began != nil {
 		s.add(60, "- began with %s: %s", w.Began.ID, quote.Text(w.Began.Text, 300))
 	}
 	for i, q := range w.Requests {
 		newest := len(w.Requests) - 1 - i
-		s.add(1+20*newest, "- %s %s: %s", q.ID, clock(q.Time), quote.Text(q.Text, max(600-200*newest, 200)))
+		rank, most := 1+20*newest, max(600-200*newest, 200)
+		if !first {
+			rank, most = 25+10*newest, 240
+		}
+		s.add(rank, "- %s %s: %s", q.ID, clock(q.Time), quote.Text(q.Text, most))
 	}
 	return s
 }
 
 func (w *Work) stoppedAt() section {
-	s := section{title: "## What the assistant said last"}
+	s := section{title: "## How it ended: what the assistant said last"}
 	if q := w.Stopped; q != nil {
-		s.add(2, "- %s %s: %s", q.ID, clock(q.Time), quote.Text(middle(q.Text, 400, 300), 720))
+		s.add(1, "- %s %s: %s", q.ID, clock(q.Time), quote.Text(middle(q.Text, 400, 300), 720))
 	}
 	return s
 }
 
 func (w *Work) open() section {
-	s := section{title: "## Open points of its plan"}
+	s := section{title: "## Open"}
+	if n := len(w.Requests); w.Waiting && n > 0 && (w.Stopped == nil || w.Requests[n-1].ID > w.Stopped.ID) {
+		s.add(2, "- asked in %s, and not answered: %s", w.Requests[n-1].ID, quote.Text(w.Requests[n-1].Text, 300))
+	} else if w.Waiting {
+		s.add(2, "- the question at the end of %s was not answered", w.Stopped.ID)
+	}
 	for i, p := range w.Plan {
 		state := "to do"
 		if p.Doing {
@@ -149,13 +161,16 @@ func (w *Work) open() section {
 		}
 		s.add(5+i, "- %s: %s", state, quote.Text(p.Text, 200))
 	}
+	for i, q := range w.Open {
+		s.add(5+2*(len(w.Open)-1-i), "- %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 260))
+	}
 	return s
 }
 
 func (w *Work) inFlight() section {
-	s := section{title: "## Files it changed"}
+	s := section{title: "## Files it changed, and whether the record shows a commit since"}
 	for i, f := range w.Files {
-		state, rank := "no commit since", 6+2*i
+		state, rank := "not seen committed", 4+2*i
 		if f.Committed {
 			state, rank = "committed since", 40+3*i
 		}
@@ -167,7 +182,7 @@ func (w *Work) inFlight() section {
 func (w *Work) ran() section {
 	s := section{title: "## Commands it ran last, and how they ended"}
 	for i, c := range w.Commands {
-		s.add(4+3*(len(w.Commands)-1-i), "- %s", c.line())
+		s.add(10+4*(len(w.Commands)-1-i), "- %s", c.line())
 	}
 	return s
 }
@@ -198,7 +213,7 @@ func (c Command) line() string {
 func (w *Work) settled() section {
 	s := section{title: "## What reads like a decision"}
 	for i, q := range w.Decided {
-		s.add(8+3*(len(w.Decided)-1-i), "- %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 260))
+		s.add(3+3*(len(w.Decided)-1-i), "- %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 260))
 	}
 	return s
 }
@@ -213,11 +228,56 @@ func (w *Work) before() section {
 
 func (b Brief) mentioned() section {
 	s := section{title: "# Other recent sessions of this project"}
+	if b.Asked != nil {
+		s.add(50, "- %s newer, of a question and an answer; the last question in %s: %s", sessions(b.Short), b.Asked.ID, quote.Text(b.Asked.Text, 160))
+	}
 	for i, o := range b.Others {
-		c := o.Conversation
-		s.add(30+10*i, "- conversation %d, %s, %d messages; last asked in %s: %s", c.ID, quote.Time(c.UpdatedAt), c.Messages, o.Asked.ID, quote.Text(o.Asked.Text, 200))
+		s.add(12+8*i, "%s", o.text())
 	}
 	return s
+}
+
+// text is a line of the session, and one below it for each thing that it came
+// to.
+func (o Other) text() string {
+	c := o.Conversation
+	var b strings.Builder
+	fmt.Fprintf(&b, "- %s, %s, %d messages", where(c), quote.Time(c.UpdatedAt), c.Messages-c.Erased)
+	if o.Began != nil {
+		fmt.Fprintf(&b, ", began with %s: %s", o.Began.ID, quote.Text(o.Began.Text, 140))
+	}
+	if o.Stopped != nil {
+		fmt.Fprintf(&b, "\n  - ended with %s: %s", o.Stopped.ID, quote.Text(o.Stopped.Text, 240))
+	}
+	for _, q := range o.Decided {
+		fmt.Fprintf(&b, "\n  - decided in %s by the %s: %s", q.ID, q.Who, quote.Text(q.Text, 200))
+	}
+	for _, q := range o.Open {
+		fmt.Fprintf(&b, "\n  - open in %s: %s", q.ID, quote.Text(q.Text, 200))
+	}
+	for _, f := range o.Files {
+		fmt.Fprintf(&b, "\n  - not seen committed: %s (last in %s)", fileName(f.Path), f.Last)
+	}
+	for _, f := range o.Failing {
+		fmt.Fprintf(&b, "\n  - %s", f.line())
+	}
+	return b.String()
+}
+
+// where names a session.
+func where(c store.Conversation) string {
+	name := fmt.Sprintf("conversation %d", c.ID)
+	if c.Agent != "" {
+		name += " with " + quote.Line(c.Agent, 40)
+	}
+	return name
+}
+
+func sessions(n int) string {
+	if n == 1 {
+		return "one session"
+	}
+	return fmt.Sprintf("%d sessions", n)
 }
 
 func times(n int) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
@@ -191,6 +192,11 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	return how, last
 }
 
+// commits reports a command that made a commit.
+func (c Command) commits() bool {
+	return strings.Contains(c.Line, "git commit") && c.Outcome != Failed
+}
+
 // looking are commands that change nothing and decide nothing: they say
 // little about where the work stands.
 var looking = pattern(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
@@ -216,12 +222,17 @@ func repeated(later []Command, c Command) bool {
 }
 
 // failing are commands that failed and have not been seen to succeed since,
-// each once, newest first. A failure that nobody came back to for long is
-// history.
-func failing(said []store.Message, ran []Command) []Command {
+// in this session or a newer one, each once, newest first. A failure that
+// nobody came back to for long is history.
+func failing(said []store.Message, ran []Command, succeeded map[string]time.Time) []Command {
 	var all []Command
 	settled := map[string]bool{}
 	long := said[max(0, len(said)-fresh):]
+	if len(long) > 0 {
+		for what, at := range succeeded {
+			settled[what] = at.After(said[len(said)-1].Body.Time)
+		}
+	}
 	for _, c := range slices.Backward(ran) {
 		if c.ID < long[0].ID {
 			break
@@ -264,11 +275,11 @@ const fresh = 100
 var patchFile = pattern(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
 
 // files are those that the agent changed, the latest first, uncommitted ones
-// before the others.
-func files(said []store.Message, ran []Command) []File {
+// before the others. since is when the last commit was made in any session.
+func files(said []store.Message, ran []Command, since time.Time) []File {
 	committed := store.MessageID(0)
 	for _, c := range ran {
-		if strings.Contains(c.Line, "git commit") && c.Outcome != Failed {
+		if c.commits() {
 			committed = c.ID
 		}
 	}
@@ -282,7 +293,7 @@ func files(said []store.Message, ran []Command) []File {
 					byPath[p] = f
 				}
 				f.Changes++
-				f.Last, f.Committed = m.ID, m.ID < committed
+				f.Last, f.Committed = m.ID, m.ID < committed || m.Body.Time.Before(since)
 			}
 		}
 	}
