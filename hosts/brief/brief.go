@@ -43,9 +43,9 @@ type Options struct {
 
 const (
 	defaultMessages = 300
-	otherMessages   = 120 // of a session that is told in short
-	candidates      = 60  // sessions that are looked at, newest first
-	others          = 3   // told in short
+	otherMessages   = 80 //  of a session that is told in short
+	candidates      = 60 // sessions that are looked at, newest first
+	others          = 3  // told in short
 )
 
 // Brief is what was derived. It has no Work if there is nothing to tell.

@@ -1,6 +1,7 @@
 package brief
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"regexp"
@@ -159,37 +160,41 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	if r.IsError {
 		how = Failed
 	}
-	var bad, worse, last string
-	good := false
+	var lines []string
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || frame().MatchString(line) {
-			continue
-		}
-		last = line
-		good = good || goodLine().MatchString(line)
-		if bad == "" && badLine().MatchString(line) {
-			bad = line
-		}
-		if worse == "" && worseLine().MatchString(line) {
-			worse = line
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
 		}
 	}
-	switch {
-	case how != Unknown:
-	case bad != "":
-		how = Failed
-	case good:
-		how = Succeeded
+	if how == Unknown { // the expressions below are slow: hosts that report are spared them
+		switch {
+		case first(lines, badLine()) != "":
+			how = Failed
+		case first(lines, goodLine()) != "":
+			how = Succeeded
+		}
 	}
 	if how == Failed {
-		for _, line := range []string{bad, worse} {
-			if line != "" {
-				return how, line
-			}
+		if line := cmp.Or(first(lines, badLine()), first(lines, worseLine())); line != "" {
+			return how, line
 		}
 	}
-	return how, last
+	for _, line := range slices.Backward(lines) {
+		if !frame().MatchString(line) {
+			return how, line
+		}
+	}
+	return how, ""
+}
+
+// first is the first line of an output that matches, but for those that its
+// host wrote around it.
+func first(lines []string, what *regexp.Regexp) string {
+	i := slices.IndexFunc(lines, func(line string) bool { return what.MatchString(line) && !frame().MatchString(line) })
+	if i < 0 {
+		return ""
+	}
+	return lines[i]
 }
 
 // commits reports a command that made a commit.
