@@ -97,9 +97,12 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	if e.Name == UserPromptSubmit {
 		// What the transcript has new is what the session itself says: it is
 		// stored at the end of the turn, and nobody waits for it here.
+		// Nor does it wait to note that all went well.
 		var err error
-		a.Context, err = h.remind(ctx, e)
-		return a, errors.Join(err, h.note(ctx, e, err))
+		if a.Context, err = h.remind(ctx, e); err != nil {
+			err = errors.Join(err, h.note(ctx, e, err))
+		}
+		return a, err
 	}
 	limit := quick
 	if e.Name == SessionStart && e.Source == "compact" || e.Name == PreCompact {

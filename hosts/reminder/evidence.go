@@ -24,9 +24,9 @@ type exchange struct {
 	conversation store.Conversation
 	ids          []store.MessageID
 	seq          int64
-	terms        map[int]float64 // that it has, with how much each counts
-	rank         float64         // of its best match among those of the search, from 0 to 1
-	cited        Line            // the message that says most
+	terms        []float64 // of the query: how much each counts, 0 for what it does not have
+	rank         float64   // of its best match, against the best of the search
+	cited        Line      // the message that says most
 }
 
 // Weights of terms and places.
@@ -34,6 +34,7 @@ const (
 	unknownWord = 0.7 // a word that the record does not have, against one that it has once
 	shortNumber = 0.1 // a number of one or two digits, which is everywhere
 	inOutput    = 0.8 // a word that only what a tool said has
+	answered    = 0.3 // for the assistant's words: an answer tells more than its question
 	mostWords   = 8.0 // a prompt of more than this weight need not be found in full
 )
 
@@ -73,7 +74,7 @@ const (
 
 // add keeps an exchange with what it has of the prompt.
 func (f *found) add(c store.Conversation, said []store.Message, rank float64) {
-	x := exchange{conversation: c, rank: rank, terms: map[int]float64{}}
+	x := exchange{conversation: c, rank: rank, terms: make([]float64, len(f.weights))}
 	best := -1.0
 	for _, m := range said {
 		x.ids = append(x.ids, m.ID)
@@ -88,9 +89,8 @@ func (f *found) add(c store.Conversation, said []store.Message, rank float64) {
 			x.terms[t] = max(x.terms[t], counts)
 			mass += counts * f.weights[t]
 		}
-		// What answers a question tells more than the question does.
 		if m.Body.Role == llms.RoleAssistant && prose != "" {
-			mass += 0.3
+			mass += answered
 		}
 		if mass >= best {
 			best, x.seq, x.cited = mass, m.Seq, f.line(c, m, text, has)
@@ -134,26 +134,34 @@ var thresholds = map[reference]threshold{
 
 // enough reports whether an exchange is clearly what a prompt refers to.
 func (f *found) enough(x exchange, ref reference) bool {
-	mass, need := f.mass(x, nil, 1), thresholds[ref]
+	mass, need := f.mass(x), thresholds[ref]
 	return mass >= need.mass && mass/f.total+mass/5 >= need.strength
 }
 
-// Shares of what other exchanges add.
+// Weights of the choice among exchanges.
 const (
-	nearby = 0.5 // to an exchange, what others of the session have
-	ranked = 0.5 // to the choice, where the search placed it
-	again  = 0.3 // to a second line, what the first has as well
-	behind = 0.7 // of the best: what an exchange of another session must have
+	nearby = 0.5 // a word that only other exchanges of the session have
+	ranked = 0.5 // the place that the search gave to the exchange
+	again  = 0.3 // a word that a line above has as well
+	behind = 0.7 // share of the best that an exchange of another session must have
 )
 
-// mass is the weight of what an exchange has of the prompt; but counts what is
-// in other exchanges.
-func (f *found) mass(x exchange, but map[int]float64, share float64) float64 {
+// mass is the weight of what an exchange has of the prompt.
+func (f *found) mass(x exchange) float64 {
+	sum := 0.0
+	for t, counts := range x.terms {
+		sum += counts * f.weights[t]
+	}
+	return sum
+}
+
+// adds is the weight of what an exchange adds to those that are told.
+func (f *found) adds(x exchange, told []bool) float64 {
 	sum := 0.0
 	for t, counts := range x.terms {
 		w := counts * f.weights[t]
-		if but[t] > 0 {
-			w *= share
+		if told[t] {
+			w *= again
 		}
 		sum += w
 	}
@@ -191,12 +199,12 @@ func (f *found) lines(ref reference) []Line {
 	if !slices.ContainsFunc(f.exchanges, func(x exchange) bool { return f.enough(x, ref) }) {
 		return nil
 	}
-	told := map[int]float64{}
-	taken := []int{}
+	told := make([]bool, len(f.weights))
+	var taken []int
 	for best >= 0 && len(taken) < MaxLines {
 		taken = append(taken, best)
 		for t, counts := range f.exchanges[best].terms {
-			told[t] = max(told[t], counts)
+			told[t] = told[t] || counts > 0
 		}
 		best = f.next(taken, told, most)
 	}
@@ -210,14 +218,14 @@ func (f *found) lines(ref reference) []Line {
 }
 
 // next is the exchange that adds most to those that are taken, or -1.
-func (f *found) next(taken []int, told map[int]float64, most float64) int {
+func (f *found) next(taken []int, told []bool, most float64) int {
 	best, top := -1, 0.0
 	first := f.exchanges[taken[0]].conversation.ID
 	for i, x := range f.exchanges {
 		if slices.Contains(taken, i) || x.conversation.ID != first && f.around(x) < behind*most {
 			continue
 		}
-		if mass := f.mass(x, told, again) + ranked*x.rank; mass > top {
+		if mass := f.adds(x, told) + ranked*x.rank; mass > top {
 			best, top = i, mass
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -94,12 +95,16 @@ func search(ctx context.Context, r Record, prompt string, o Options) (*found, er
 	}
 	f := &found{query: query, shown: o.Shown}
 	f.weigh(answer)
+	top := math.SmallestNonzeroFloat64
+	for _, h := range answer.Hits {
+		top = max(top, h.Score)
+	}
 	for _, h := range answer.Hits {
 		c, ok := in[h.Conversation]
 		if h.Beside || !ok || c.Key == o.Session && !h.Time.Before(o.Forgot) {
 			continue
 		}
-		if err := f.consider(ctx, r, c, h.Message, h.Score/answer.Hits[0].Score); err != nil {
+		if err := f.consider(ctx, r, c, h.Message, h.Score/top); err != nil {
 			return nil, err
 		}
 	}
