@@ -15,6 +15,7 @@ type found struct {
 	query     *index.Query
 	weights   []float64 // of the query's terms: the rarer, the heavier
 	total     float64
+	specific  []bool // terms that not every project has
 	exchanges []exchange
 	shown     []store.MessageID
 }
@@ -54,6 +55,7 @@ func (f *found) weigh(a store.Found) {
 		if len(w.Text) <= 2 && strings.Trim(w.Text, "0123456789") == "" {
 			weight = min(weight, shortNumber)
 		}
+		f.specific = append(f.specific, weight > shortNumber && !isOrdinary(w.Text))
 		f.weights = append(f.weights, weight)
 		f.total += weight
 	}
@@ -132,10 +134,16 @@ var thresholds = map[reference]threshold{
 	asksForFact:  {mass: 1.5, strength: 0.95},
 }
 
-// enough reports whether an exchange is clearly what a prompt refers to.
+// enough reports whether an exchange is clearly what a prompt refers to. Words
+// of every day alone are not: "the tests fail again".
 func (f *found) enough(x exchange, ref reference) bool {
 	mass, need := f.mass(x), thresholds[ref]
-	return mass >= need.mass && mass/f.total+mass/5 >= need.strength
+	for t, counts := range x.terms {
+		if counts > 0 && f.specific[t] {
+			return mass >= need.mass && mass/f.total+mass/5 >= need.strength
+		}
+	}
+	return false
 }
 
 // Weights of the choice among exchanges.

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/lossless-context/lcm/index"
 )
 
 // reference is how clearly a prompt refers to earlier work.
@@ -104,6 +106,36 @@ var general = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
+// ordinary are words that are said in every software project every day: that
+// an exchange has them says nothing about what it was about.
+var ordinary = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(`
+		add answer app application arg argument bad big branch break broken bug build case change check class clean cli client code column command commit compile
+		config configuration copy correct create data database debug default delete deploy diff difference directory disable doc docs document edit elsewhere empty
+		enable end endpoint entry env environment error example exception fail failure feature fetch field file finish fix flag folder format function generate git
+		handle handler header hour idea implement import improve information input install instead issue item job json key line link lint linter list load local log
+		logic long loop main map merge message method migrate minute mode model module move name new next note null number object old open option order output
+		package page parameter parse part pass patch path pattern plan point port pr print problem process production program project prompt proposal pull push
+		python query read readme reason refactor reference release remove rename replace report repo repository request response result return revert review rewrite
+		row rule run save schema script search second section send server service set setting setup shell short simple size slow small source sql staging start state
+		status step stop store string style sum summary support switch syntax system table task test text ticket time timeout todo tool type update upload url user
+		value var variable version view wait warning web write wrong yaml`) {
+		set[w] = true
+	}
+	return set
+})
+
+// isOrdinary reports whether a word, in any of its common forms, is one of them.
+func isOrdinary(word string) bool {
+	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "er"} {
+		if stem, ok := strings.CutSuffix(word, ending); ok && (ordinary()[stem] || ordinary()[stem+"e"]) {
+			return true
+		}
+	}
+	return false
+}
+
 // Bounds of what is looked at of a prompt: people paste whole logs.
 const (
 	promptBytes = 2_000
@@ -122,7 +154,7 @@ func content(prompt string) []string {
 		w = strings.Trim(w, `'’‘()[]{}<>,;:!?.…*+-—–=|#&/\`)
 		low := strings.ToLower(strings.ReplaceAll(w, "’", "'"))
 		low = strings.TrimSuffix(low, "'s")
-		if w == "" || general()[low] || seen[low] {
+		if w == "" || general()[low] || seen[low] || index.IsStopWord(strings.ReplaceAll(low, "'", "")) {
 			continue
 		}
 		seen[low] = true
