@@ -14,7 +14,7 @@ import (
 // settled: a choice, a rule, a cause that was found.
 var cues = []string{
 	"decid", "decision", "agreed", "let's use", "let's go with", "let's keep", "we'll use", "we will use", "go with ", "going with", "chose ", "choose ",
-	"instead of", "rather than", "i'd rather", "i want ", "prefer", "must ", "never ", "always ", "do not ", "don't ", "no longer", "requirement",
+	"instead of", "rather than", "i'd rather", "i want ", "prefer", "must ", "never ", "always ", "do not ", "don't ", "no longer", "from now on", "requirement",
 	"root cause", "the cause", "turns out", "caused by", "the fix is", "revert", "keep it ", "out of scope", "it is.",
 	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "원인", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
 }
@@ -23,7 +23,7 @@ var cues = []string{
 // for later.
 var openCues = []string{
 	"todo", "to do:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains", "remaining", "left to do",
-	"next step", "next is ", "is next", "next:", "follow-up", "follow up", "for later", "do it later", "tomorrow", "blocked", "blocker", "pending", "waiting for", "wait for ",
+	"next step", "next is ", "is next.", "next:", "follow-up", "follow up", "for later", "do it later", "tomorrow", "blocked", "blocker", "pending", "waiting for", "wait for ",
 	"until ", "after the ", "not rolled out", "not done", "unfinished", "half done", "ask first", "to ask ", "on the list", "postpone", "not now",
 	"尚未", "待办", "下一步", "まだ", "次は", "아직", "ещё не", "noch nicht", "als nächstes", "pas encore", "todavía no",
 }

@@ -250,10 +250,10 @@ func (o Other) text() string {
 		fmt.Fprintf(&b, "\n  - ended with %s: %s", o.Stopped.ID, quote.Text(o.Stopped.Text, 240))
 	}
 	for _, q := range o.Decided {
-		fmt.Fprintf(&b, "\n  - decided in %s by the %s: %s", q.ID, q.Who, quote.Text(q.Text, 200))
+		fmt.Fprintf(&b, "\n  - reads like a decision, %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 200))
 	}
 	for _, q := range o.Open {
-		fmt.Fprintf(&b, "\n  - open in %s: %s", q.ID, quote.Text(q.Text, 200))
+		fmt.Fprintf(&b, "\n  - reads like an open end, %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 200))
 	}
 	for _, f := range o.Files {
 		fmt.Fprintf(&b, "\n  - not seen committed: %s (last in %s)", fileName(f.Path), f.Last)

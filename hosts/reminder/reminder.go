@@ -75,7 +75,7 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 }
 
 // maxHits is how many matches are looked at closely.
-const maxHits = 40
+const maxHits = 24
 
 // search finds the exchanges that have words of a prompt.
 func search(ctx context.Context, r Record, prompt string, o Options) (*found, error) {
