@@ -18,6 +18,7 @@ import (
 	"github.com/lossless-context/lcm/hosts/all"
 	"github.com/lossless-context/lcm/hosts/brief"
 	"github.com/lossless-context/lcm/project"
+	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -115,22 +116,17 @@ func (h *home) brief(session string) (brief.Brief, string) {
 	return b, block
 }
 
-// readable checks that every id that a block names is one of the project's.
+// readable checks that lcm_describe reads every id that a block names, from the
+// project that it is shown in.
 func (h *home) readable(block string, here store.Project) {
 	h.Helper()
-	for _, m := range regexp.MustCompile(`msg_(\d+)`).FindAllStringSubmatch(block, -1) {
-		n, err := strconv.ParseInt(m[1], 10, 64)
-		if err != nil {
-			h.Fatal(err)
-		}
-		for msg, err := range h.engine.Store().Messages(h.Context(), store.MessageQuery{IDs: []store.MessageID{store.MessageID(n)}}) {
-			if err != nil {
-				h.Fatal(err)
-			}
-			c, err := h.engine.Store().Conversation(h.Context(), msg.Conversation)
-			if err != nil || c.Project != here {
-				h.Errorf("%s is of %+v, %v", m[0], c.Project, err)
-			}
+	s, err := recall.New(h.engine.Store())
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, id := range regexp.MustCompile(`(?:msg|sum|file)_\w+`).FindAllString(block[strings.Index(block, "# Last worked on"):], -1) {
+		if _, err := s.Describe(h.Context(), recall.DescribeRequest{ID: id, Where: recall.Where{Projects: []store.Project{here}}}); err != nil {
+			h.Errorf("%s cannot be read: %v", id, err)
 		}
 	}
 }

@@ -249,6 +249,12 @@ func TestPrompt(t *testing.T) {
 	if a := w.handle(t, own); !strings.Contains(a.Context, "ops/boards") {
 		t.Errorf("compacted, it is not told: %q", a.Context)
 	}
+	since := llms.Assistant("The loki retention is nine days.")
+	since.Time = w.now.Add(time.Minute)
+	w.said(t, "claude:own", since)
+	if a := w.handle(t, ask("what retention did we give loki?")); a.Context != "" {
+		t.Errorf("told what it said since: %s", a.Context)
+	}
 	for _, e := range []hook.Event{
 		ask("write a haiku about autumn"),
 		{Name: hook.UserPromptSubmit, Session: "own", Prompt: "what port did we give the staging proxy?", InAgent: true},

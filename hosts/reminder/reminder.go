@@ -142,9 +142,6 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 		}
 		hit = m
 	}
-	if hit.Flags&noise != 0 {
-		return nil
-	}
 	var around []store.Message
 	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: max(0, hit.Seq-1-reach), Before: hit.Seq + 1 + reach, NoRaw: true}) {
 		if err != nil {
