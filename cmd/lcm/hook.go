@@ -33,8 +33,8 @@ func newHook(a *app) *cobra.Command {
 		Long: `What hosts run on their events once ` + "`lcm setup`" + ` has told them to: it reads the
 event from standard input, stores what is new in the session's transcript, and
 gives a session that starts or was compacted the block that
-` + "`lcm brief --block`" + ` prints. A prompt that clearly refers to earlier work is given up
-to three cited lines of the record, unless hooks.prompt_recall is off.
+` + "`lcm brief --block`" + ` prints. A prompt that clearly refers to earlier work is given
+up to three cited lines of the record, unless hooks.prompt_recall is false.
 
 It always exits with 0 and prints nothing that a host does not expect; what goes
 wrong is kept for ` + "`lcm doctor`" + `. What takes longer goes on in the background:

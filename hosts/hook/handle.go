@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/hosts"
@@ -95,9 +96,8 @@ var limitsOf = map[string]limits{
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	a := Answer{Event: e.Name}
 	if e.Name == UserPromptSubmit {
-		// What the transcript has new is what the session itself says: it is
-		// stored at the end of the turn, and nobody waits for it here.
-		// Nor does it wait to note that all went well.
+		// The user waits. What is new in the transcript is the session's own and
+		// is stored at the end of the turn; only a problem is noted.
 		var err error
 		if a.Context, err = h.remind(ctx, e); err != nil {
 			err = errors.Join(err, h.note(ctx, e, err))
@@ -214,7 +214,9 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 		return "", err
 	}
 	for _, l := range lines {
-		shown.Reminded = append(shown.Reminded, l.ID)
+		if strings.Contains(block, l.String()) { // it fits
+			shown.Reminded = append(shown.Reminded, l.ID)
+		}
 	}
 	shown.Reminded = shown.Reminded[max(0, len(shown.Reminded)-maxReminded):]
 	return block, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
