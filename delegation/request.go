@@ -112,8 +112,11 @@ type Answer struct {
 	TruncatedBy string `json:"truncatedBy,omitempty"`
 	Method      string `json:"method"`
 	// Reason says why there is only evidence, or nothing.
-	Reason    string       `json:"reason,omitempty"`
-	Model     string       `json:"model,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Model  string `json:"model,omitempty"`
+	// Usage is what the model's calls cost, also where their answer was not
+	// accepted. It is zero where no model was called.
+	Usage     Usage        `json:"usage,omitzero"`
 	Citations []Citation   `json:"citations"`
 	Scope     recall.Scope `json:"scope"`
 	// Skipped are conversations that matched but were not asked.
