@@ -105,6 +105,7 @@ type Recall struct {
 	ExpansionModel    string
 	MaxExpandTokens   int
 	PageTokens        int
+	MaxModelTokens    int
 	DelegationTimeout time.Duration
 }
 

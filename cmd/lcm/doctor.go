@@ -15,6 +15,7 @@ import (
 
 	"github.com/lossless-context/lcm/config"
 	"github.com/lossless-context/lcm/doctor"
+	"github.com/lossless-context/lcm/fromconfig"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
@@ -103,7 +104,7 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
 	// Views are held to a budget by the engine's counter, so what is written
 	// anew is counted by it as well.
-	counter, err := newCounter(cfg)
+	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
 		Path:    sqlite.Resolve(cfg.Storage.DatabasePath),
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
