@@ -296,9 +296,12 @@ func weight(m store.Message) float64 {
 	return 1
 }
 
-// length prefers, a little, messages that say more: the words of a question are
-// found soonest in the shortest ones, which hold the fewest facts.
-func length(m store.Message) float64 { return math.Pow(float64(min(m.Tokens, 200)+8), 0.1) }
+// length prefers, a little, messages that say more: search ranks the shortest
+// ones highest, which hold the fewest facts.
+func length(m store.Message) float64 {
+	const long = 200 // tokens
+	return math.Pow(float64(min(m.Tokens, long)+8)/(long+8), 0.1)
+}
 
 // namedSpeaker is how much more a message counts whose speaker the question
 // names.
