@@ -3,6 +3,7 @@ package delegation
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,12 +44,11 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 	}
 	e := &extract{Delegation: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}}
 	e.frame = Answer{Method: MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes}
-	words := r.Prompt
-	if r.Query != r.Prompt {
-		words = r.Query + " " + words
-	}
-	if e.query, err = index.ParseQuery(asWords(words)); err != nil {
-		e.query = nil // no words, or too many: parts are how messages begin
+	e.literal = literalOf(r.Query)
+	for _, words := range []string{r.Query, r.Prompt} {
+		if q, err := index.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
+			e.queries = append(e.queries, q)
+		}
 	}
 	if err := e.choose(ctx, all); err != nil {
 		return Answer{}, err
@@ -71,10 +71,11 @@ type passage struct {
 // extract chooses passages under a bound.
 type extract struct {
 	*Delegation
-	query    *index.Query
-	most     int    // tokens of the answer's text
-	bound    int    // tokens of the whole result
-	frame    Answer // the result without passages
+	literal  *regexp.Regexp // the query as it was typed
+	queries  []*index.Query // the query and the prompt, which say what part of a long message is shown
+	most     int            // tokens of the answer's text
+	bound    int            // tokens of the whole result
+	frame    Answer         // the result without passages
 	used     int
 	read     int // tokens
 	left     int // messages that are relevant and have no room
@@ -143,7 +144,7 @@ func (e *extract) add(ctx context.Context, m store.Message, rank int, match, str
 // tokens.
 func (e *extract) cut(p *passage, text string, room int) {
 	p.text, p.whole = e.part(text, room)
-	p.quote, _ = excerpt(e.query, p.text, evidenceQuote)
+	p.quote = e.excerpt(p.text, evidenceQuote)
 	if prose := p.msg.Body.PlainText(); !p.whole && len(p.msg.Body.ToolCalls()) > 0 && !strings.Contains(p.text, prose) {
 		// What was said before a call is about it; what the call writes has
 		// more of the question's words by its length alone.
@@ -185,17 +186,36 @@ func (e *extract) share(m store.Message, rank int) int {
 	return max(e.most/parts, 40)
 }
 
-// part returns a text if it is short, else the part of it that holds most of
-// the question's words.
+// part returns a text if it is short, else the part of it that is most about
+// the question.
 func (e *extract) part(text string, room int) (string, bool) {
 	if len(text) <= room || e.count(text) <= room {
 		return strings.TrimSpace(text), true
 	}
-	best, _ := excerpt(e.query, text, room*3)
-	if e.count(best) > room {
-		best = best[:fit(e.count, best, room)]
+	width := room * 3
+	best := e.excerpt(text, width)
+	for n := e.count(best); n > room && width > 8; n = e.count(best) {
+		width = min(width-1, len(best)*room/n) // a narrower part, not a cut one: its middle is what counts
+		best = e.excerpt(text, width)
 	}
-	return strings.TrimSpace(best), false
+	return best, false
+}
+
+// excerpt returns the part of a text where the query stands as it was typed,
+// else the one with most words of the query, else of the prompt.
+func (e *extract) excerpt(text string, width int) string {
+	if at := e.literal.FindStringIndex(text); at != nil && at[1] > at[0] {
+		start := max(0, min(at[0]-(width-(at[1]-at[0]))/4, at[0]))
+		start = max(0, min(start, len(text)-width))
+		return strings.TrimSpace(text[floor(text, start):floor(text, start+width)])
+	}
+	for _, q := range e.queries {
+		if part, n := excerpt(q, text, width); n > 0 {
+			return part
+		}
+	}
+	part, _ := excerpt(nil, text, width)
+	return strings.TrimSpace(part)
 }
 
 // fit writes the result with as many passages as the bound allows, and returns

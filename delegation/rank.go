@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -119,6 +120,9 @@ func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate,
 		all = append(all, candidate{m, score(m), false})
 	}
 	share(all)
+	if err := d.literalFirst(ctx, r.Query, all); err != nil {
+		return nil, err
+	}
 	sortByScore(all)
 	return all, nil
 }
@@ -196,12 +200,21 @@ func spoken(m store.Message) bool {
 // share adds to the score of spoken messages a share of what stands near them:
 // people and agents stay on a subject for a while and answer without repeating
 // the question, and a tool's output is spoken of right after it. Search has
-// done so already for messages that are next to each other.
+// done so already for messages that are next to each other. A share never
+// lifts a message above the one that it comes from.
 func share(all []candidate) {
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.msg.Conversation, y.msg.Conversation), cmp.Compare(x.msg.Seq, y.msg.Seq))
 	})
-	extra := make([]float64, len(all))
+	own := make([]float64, len(all))
+	for i, c := range all {
+		own[i] = c.score
+	}
+	give := func(from, to int, part float64) {
+		if lifted := min(all[to].score+part*own[from], 0.99*own[from]); lifted > all[to].score {
+			all[to].score = lifted
+		}
+	}
 	last := -1        // the spoken message before
 	var printed []int // the outputs since then
 	for i, c := range all {
@@ -216,19 +229,51 @@ func share(all []candidate) {
 			return c.msg.Seq - all[j].msg.Seq
 		}
 		if last >= 0 && gap(last) > 1 && gap(last) <= aroundReach {
-			extra[i] += nextShare * all[last].score
-			extra[last] += nextShare * c.score
+			give(last, i, nextShare)
+			give(i, last, nextShare)
 		}
 		for _, j := range printed {
 			if gap(j) <= aroundReach {
-				extra[i] += printedShare * all[j].score
+				give(j, i, printedShare)
 			}
 		}
 		last, printed = i, printed[:0]
 	}
-	for i := range all {
-		all[i].score += extra[i]
+}
+
+// literalFirst puts the messages that have the query as it was typed before all
+// others.
+func (d *Delegation) literalFirst(ctx context.Context, query string, all []candidate) error {
+	if query == "" {
+		return nil
 	}
+	literal := literalOf(query)
+	has := make([]bool, len(all))
+	least := math.Inf(1)
+	for i, c := range all {
+		text := c.msg.Body.SearchText()
+		if apart(c.msg.Body.Parts) {
+			whole, err := d.config.Store.Text(ctx, store.Node{Message: c.msg.ID})
+			if err != nil {
+				return err
+			}
+			text = string(whole[:min(len(whole), maxText)])
+		}
+		if has[i] = c.match && literal.MatchString(text); has[i] {
+			least = min(least, c.score)
+		}
+	}
+	for i := range all {
+		if !has[i] {
+			all[i].score = min(all[i].score, 0.99*least)
+		}
+	}
+	return nil
+}
+
+// literalOf finds a query as it was typed, case aside.
+func literalOf(query string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(strings.ToValidUTF8(query, "\uFFFD")))
 }
 
 // conversations are those that a plan looks at; none stands for all.

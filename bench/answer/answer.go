@@ -137,15 +137,11 @@ func Bundled(ctx context.Context, o Options) (r Report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.close(ctx)) }()
-	session := b.engine.Session("bench/sample")
-	messages := sample.Messages()
-	if err := session.Append(ctx, messages...); err != nil {
+	session, err := b.sample(ctx)
+	if err != nil {
 		return r, err
 	}
-	if _, err := session.Compact(ctx, lcm.CompactOptions{Budget: 32_000, Full: true}); err != nil {
-		return r, err
-	}
-	r.Dataset, r.Messages = "bundled session", len(messages)
+	r.Dataset, r.Messages = "bundled session", len(sample.Messages())
 	var questions []asked
 	for _, q := range sample.Questions() {
 		a := asked{id: q.ID, category: "verbatim", text: q.Question, session: session, spans: []string{q.Answer}}
