@@ -201,21 +201,22 @@ func (e *extract) part(text string, room int) (string, bool) {
 	return best, false
 }
 
-// excerpt returns the part of a text where the query stands as it was typed,
-// else the one with most words of the query, else of the prompt.
+// excerpt returns the part of a text with most words of the query, else of the
+// prompt. Where the text has the query as it was typed, the part has it too.
 func (e *extract) excerpt(text string, width int) string {
-	if at := e.literal.FindStringIndex(text); at != nil && at[1] > at[0] {
-		start := max(0, min(at[0]-(width-(at[1]-at[0]))/4, at[0]))
-		start = max(0, min(start, len(text)-width))
-		return strings.TrimSpace(text[floor(text, start):floor(text, start+width)])
-	}
+	part := strings.TrimSpace(text[:floor(text, width)])
 	for _, q := range e.queries {
-		if part, n := excerpt(q, text, width); n > 0 {
-			return part
+		if best, n := excerpt(q, text, width); n > 0 {
+			part = best
+			break
 		}
 	}
-	part, _ := excerpt(nil, text, width)
-	return strings.TrimSpace(part)
+	if at := e.literal.FindStringIndex(text); at != nil && !e.literal.MatchString(part) {
+		start := max(0, at[0]-max(0, width-(at[1]-at[0]))/4)
+		start = max(0, min(start, len(text)-width))
+		part = strings.TrimSpace(text[floor(text, start):floor(text, start+width)])
+	}
+	return part
 }
 
 // fit writes the result with as many passages as the bound allows, and returns

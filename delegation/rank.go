@@ -200,20 +200,16 @@ func spoken(m store.Message) bool {
 // share adds to the score of spoken messages a share of what stands near them:
 // people and agents stay on a subject for a while and answer without repeating
 // the question, and a tool's output is spoken of right after it. Search has
-// done so already for messages that are next to each other. A share never
-// lifts a message above the one that it comes from.
+// done so already for messages that are next to each other. Shares never
+// lift a message above the best one that they come from.
 func share(all []candidate) {
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.msg.Conversation, y.msg.Conversation), cmp.Compare(x.msg.Seq, y.msg.Seq))
 	})
-	own := make([]float64, len(all))
-	for i, c := range all {
-		own[i] = c.score
-	}
+	extra, most := make([]float64, len(all)), make([]float64, len(all))
 	give := func(from, to int, part float64) {
-		if lifted := min(all[to].score+part*own[from], 0.99*own[from]); lifted > all[to].score {
-			all[to].score = lifted
-		}
+		extra[to] += part * all[from].score
+		most[to] = max(most[to], 0.99*all[from].score)
 	}
 	last := -1        // the spoken message before
 	var printed []int // the outputs since then
@@ -238,6 +234,9 @@ func share(all []candidate) {
 			}
 		}
 		last, printed = i, printed[:0]
+	}
+	for i := range all {
+		all[i].score = max(all[i].score, min(all[i].score+extra[i], most[i]))
 	}
 }
 

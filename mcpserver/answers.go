@@ -144,6 +144,12 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		r.MaxTokens = most
 		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
 	}
+	if r.MaxTokens > delegation.MinMaxTokens { // the notes are part of the result
+		for _, n := range notes {
+			r.MaxTokens -= c.config.Counter.Count(n) + 3
+		}
+		r.MaxTokens = max(r.MaxTokens, delegation.MinMaxTokens)
+	}
 	c.report("reading the record")
 	a, err := c.ask.Ask(ctx, r)
 	if err != nil {
