@@ -43,7 +43,8 @@ type Request struct {
 	// Prompt is the question.
 	Prompt string `json:"prompt"`
 	recall.Where
-	// MaxTokens caps the answer, quotes included; 0 is 2000.
+	// MaxTokens caps the answer, quotes included, and for evidence the whole
+	// result as JSON, where it is at least 250; 0 is 2000.
 	MaxTokens int `json:"maxTokens,omitempty"`
 	// Output is OutputAnswer (the default) or OutputEvidence.
 	Output string `json:"output,omitempty"`
