@@ -39,10 +39,11 @@ type ranking map[store.MessageID]struct {
 // search ranks the messages of the plan's scope for a text. A text without
 // words finds nothing.
 func (d *Delegation) search(ctx context.Context, p *plan, text string) (ranking, error) {
-	found, err := d.config.Store.Search(ctx, store.Search{
-		Mode: store.FullText, Pattern: text, Conversations: p.conversations(), Since: p.since, Before: p.before,
-		Sort: store.ByRelevance, Limit: evidenceHits,
-	})
+	search := store.Search{
+		Mode: store.FullText, Pattern: text, Since: p.since, Before: p.before, Sort: store.ByRelevance, Limit: evidenceHits,
+	}
+	p.scope.Narrow(&search)
+	found, err := d.config.Store.Search(ctx, search)
 	if errors.Is(err, index.ErrNoWords) {
 		return nil, nil
 	}
@@ -273,14 +274,6 @@ func (d *Delegation) literalFirst(ctx context.Context, query string, all []candi
 // literalOf finds a query as it was typed, case aside.
 func literalOf(query string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(strings.ToValidUTF8(query, "\uFFFD")))
-}
-
-// conversations are those that a plan looks at; none stands for all.
-func (p *plan) conversations() []store.ConversationID {
-	if p.scope.Kind == recall.ScopeAll {
-		return nil
-	}
-	return p.scope.ConversationIDs
 }
 
 // inside keeps what lies beneath the summaries that the question names. Where
