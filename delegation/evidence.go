@@ -53,6 +53,9 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 	if err := e.choose(ctx, all); err != nil {
 		return Answer{}, err
 	}
+	if err := e.bridge(ctx); err != nil {
+		return Answer{}, err
+	}
 	a, shown := e.fit()
 	a.ExpandedSummaryCount, err = d.expanded(ctx, shown, p)
 	return a, err
@@ -108,6 +111,51 @@ func (e *extract) choose(ctx context.Context, all []candidate) error {
 		default:
 			misses++
 			e.left++
+		}
+	}
+	return nil
+}
+
+// Gaps between the passages of the best conversation are closed where they are
+// this short, while the result takes less than this share of its bound: a
+// decision often stands between the messages that speak about it, in words of
+// its own.
+const (
+	bridgeGap   = 4
+	bridgeShare = 0.6
+)
+
+// bridge takes the messages that stand between passages of the best
+// conversation.
+func (e *extract) bridge(ctx context.Context) error {
+	if len(e.passages) < 2 {
+		return nil
+	}
+	in := e.passages[0].msg.Conversation
+	var seqs []int64
+	for _, p := range e.passages {
+		if p.msg.Conversation == in {
+			seqs = append(seqs, p.msg.Seq)
+		}
+	}
+	slices.Sort(seqs)
+	for i := 1; i < len(seqs); i++ {
+		if gap := seqs[i] - seqs[i-1] - 1; gap < 1 || gap > bridgeGap {
+			continue
+		}
+		for m, err := range e.config.Store.Messages(ctx, store.MessageQuery{Conversation: in, After: seqs[i-1], Before: seqs[i]}) {
+			if err != nil {
+				return err
+			}
+			if float64(e.used) > bridgeShare*float64(e.bound) {
+				return nil
+			}
+			if m.Flags&(store.FlagEcho|store.FlagHidden|store.FlagSynthetic) != 0 {
+				continue
+			}
+			if _, err := e.add(ctx, m, len(e.passages), false, false); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
