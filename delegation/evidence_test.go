@@ -209,3 +209,24 @@ func TestEvidenceShowsWhatWasSaidWithACall(t *testing.T) {
 		t.Errorf("%s", a.Answer)
 	}
 }
+
+// A decision stands between two messages that have the words of the question,
+// in words of its own.
+func TestEvidenceClosesShortGaps(t *testing.T) {
+	f := newFixture(t, nil)
+	texts := []string{
+		"How often should the buoys set their clock by satellite?", "Options for the clock of the buoys: every six hours, or once a day.",
+		"what would be left?", "less than a tenth", "then the second one", "fine", "The clock of the buoys is set like this now.",
+	}
+	for i := range 40 {
+		texts = append(texts, fmt.Sprintf("Other work, step %d.", i))
+	}
+	c := f.talk("s", texts...)
+	a, err := f.Ask(t.Context(), delegation.Request{Query: "clock buoys", Prompt: "How often do the buoys set their clock?", Where: recall.Where{Current: c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(a.Answer, "then the second one") || strings.Contains(a.Answer, "step 20") {
+		t.Errorf("the answer is\n%s", a.Answer)
+	}
+}
