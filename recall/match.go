@@ -346,7 +346,7 @@ func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Contex
 
 // isBookkeeping reports what [store.Search] leaves out.
 func isBookkeeping(m store.Message) bool {
-	return m.Flags&(store.FlagEcho|store.FlagSynthetic) != 0 || m.Flags&store.FlagHidden != 0 && m.Body.Role == llms.RoleSystem
+	return m.Flags&(store.FlagEcho|store.FlagSynthetic) != 0 || m.Flags&(store.FlagHidden|store.FlagUnknown) == store.FlagHidden && m.Body.Role == llms.RoleSystem
 }
 
 func neighbour(m store.Message) Neighbour {

@@ -64,7 +64,8 @@ type Search struct {
 	// Tool finds only messages that call this tool or answer it.
 	Tool string
 	// Everything also finds what lcm itself said (FlagEcho) and what hosts
-	// wrote for themselves: FlagSynthetic, and FlagHidden with the role system.
+	// wrote for themselves: FlagSynthetic, and FlagHidden with the role system
+	// unless FlagUnknown says that it may be anything.
 	Everything bool
 	// Except are messages that are not found: the question itself, say.
 	Except []MessageID
