@@ -124,7 +124,7 @@ func (e *Engine) withSubAgents(ctx context.Context, ids []store.ConversationID) 
 func (e *Engine) matching(ctx context.Context, f Forget) ([]store.MessageID, error) {
 	q := store.Search{
 		Mode: store.FullText, Pattern: f.Pattern, Conversations: f.Conversations, Since: f.Since, Before: f.Before,
-		Echo: true, Sort: store.ByRecency, Limit: 1000,
+		Everything: true, Sort: store.ByRecency, Limit: 1000,
 	}
 	var ids []store.MessageID
 	for {

@@ -2,6 +2,7 @@ package lcm_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -294,5 +295,54 @@ func TestFreshImagesAreShownAgain(t *testing.T) {
 	}
 	if got := view.Messages[0].Parts[1].Blob; got == nil || string(got.Data) != string(png) {
 		t.Errorf("the image came back as %+v", view.Messages[0].Parts[1])
+	}
+}
+
+// With ProjectScope the tools look in the other sessions of the project, and
+// further where those have little.
+func TestProjectScope(t *testing.T) {
+	ctx := t.Context()
+	engine := newEngine(t)
+	here, there := lcm.InProject(store.Project{Root: "/src/here"}), lcm.InProject(store.Project{Root: "/src/there"})
+	for key, say := range map[string]string{"codex:1": "the proxy listens on 8473", "claude:2": "the gateway is called walrus"} {
+		in := here
+		if key == "claude:2" {
+			in = there
+		}
+		if err := engine.Session(key, in).Append(ctx, llms.User("What is it?"), llms.Assistant(say)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session := engine.Session("claude:3", here)
+	if err := session.Append(ctx, llms.User("where does the proxy listen, and what is the walrus?")); err != nil {
+		t.Fatal(err)
+	}
+	grep := func(args map[string]any, options ...lcm.ToolOption) string {
+		return session.Tools(options...)[0].Call(nil, args)
+	}
+	for _, c := range []struct {
+		what    string
+		text    string
+		finds   string
+		widened bool
+	}{
+		{"the current conversation", grep(map[string]any{"pattern": "proxy"}), "", false},
+		{"the project", grep(map[string]any{"pattern": "proxy"}, lcm.ProjectScope()), "8473", false},
+		{"further", grep(map[string]any{"pattern": "walrus"}, lcm.ProjectScope()), "gateway", true},
+		{"false", grep(map[string]any{"pattern": "walrus", "allConversations": false}, lcm.ProjectScope()), "", false},
+	} {
+		var got struct {
+			Matches []struct{ Snippet string }
+			Widened *struct{ InScope, Elsewhere int }
+		}
+		if err := json.Unmarshal([]byte(c.text), &got); err != nil {
+			t.Fatalf("%s: %v in %s", c.what, err, c.text)
+		}
+		if (got.Widened != nil) != c.widened {
+			t.Errorf("%s: widened %v", c.what, got.Widened)
+		}
+		if c.finds == "" && len(got.Matches) > 0 || c.finds != "" && (len(got.Matches) != 1 || !strings.Contains(got.Matches[0].Snippet, c.finds)) {
+			t.Errorf("%s: %s", c.what, c.text)
+		}
 	}
 }

@@ -39,10 +39,18 @@ func CallerModel(e llms.Engine) ToolOption {
 	}
 }
 
+// ProjectScope has the tools look in all sessions of the session's project, of
+// every agent and sub-agents included, unless a call says otherwise; where
+// those have little, they look everywhere and say so. allConversations: false
+// then means the current conversation. Without this option the tools look in
+// the current conversation.
+func ProjectScope() ToolOption { return func(t *toolset) { t.project = true } }
+
 // toolset makes the tools of one session.
 type toolset struct {
 	session *Session
 	runner  delegation.Runner
+	project bool
 }
 
 // Tools returns the tools by which an agent recalls what its context does not
@@ -78,9 +86,13 @@ func newRecallTool[In any](name string, run func(context.Context, In) (any, erro
 	})}
 }
 
+// givenKey marks a context with whether a call says allConversations itself:
+// the schema's default would hide that.
+type givenKey struct{}
+
 // Run implements [core.Tool].
 func (t recallTool) Run(ctx context.Context, args map[string]any) (core.Result, error) {
-	r, err := t.FuncTool.Run(ctx, args)
+	r, err := t.FuncTool.Run(context.WithValue(ctx, givenKey{}, args["allConversations"] != nil), args)
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, learnMore(t.GetName()))
 	}
@@ -109,10 +121,19 @@ func jsonResult(v any) (core.Result, error) {
 	return core.Result{Text: string(bytes.TrimSpace(b.Bytes())), Data: v}, nil
 }
 
-// where completes a request's scope with the session's own conversation.
+// where completes a request's scope with the session's own conversation and,
+// with ProjectScope, its project.
 func (t *toolset) where(ctx context.Context, conversation store.ConversationID, all bool) (recall.Where, error) {
 	current, err := t.session.active(ctx)
-	return recall.Where{ConversationID: conversation, AllConversations: all, Current: current}, err
+	w := recall.Where{ConversationID: conversation, AllConversations: all, Current: current, InTurn: true}
+	if p := t.session.open.Project; t.project {
+		given, _ := ctx.Value(givenKey{}).(bool)
+		w.CurrentOnly, w.Widen = given && !all, true
+		if p != (store.Project{}) {
+			w.Projects = []store.Project{p}
+		}
+	}
+	return w, err
 }
 
 type grepArgs struct {
@@ -129,6 +150,7 @@ type grepArgs struct {
 	Tool             string               `json:"tool,omitempty" description:"Only calls of this tool and their results"`
 	Context          int                  `json:"context,omitempty" minimum:"0" maximum:"20" description:"Messages to show before and after each match"`
 	FileIDs          []string             `json:"fileIds,omitempty" description:"With scope files: only these (file_…)"`
+	Everything       bool                 `json:"everything,omitempty" description:"Also find the current prompt, lcm's own output and hosts' bookkeeping"`
 	Cursor           string               `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
 }
 
@@ -144,6 +166,7 @@ func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
 	return r.Grep(ctx, recall.GrepRequest{
 		Pattern: in.Pattern, Mode: in.Mode, Scope: in.Scope, FileIDs: in.FileIDs, Where: w, Since: in.Since, Before: in.Before,
 		Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context, Cursor: in.Cursor,
+		Everything: in.Everything, OrWords: true,
 	})
 }
 
@@ -158,9 +181,12 @@ type expandQueryArgs struct {
 }
 
 func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, error) {
+	w, err := t.where(ctx, in.ConversationID, in.AllConversations)
+	if err != nil {
+		return nil, err
+	}
 	a, err := t.session.Ask(ctx, delegation.Request{
-		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output,
-		Where: recall.Where{ConversationID: in.ConversationID, AllConversations: in.AllConversations},
+		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output, Where: w,
 		Agent: core.AgentContextFrom(ctx).AgentName(), Runner: t.runner,
 	})
 	if err == nil && a.Method == delegation.MethodNone {

@@ -23,8 +23,9 @@ type FuncTool struct {
 }
 
 // NewTool makes a tool from a function whose argument is a struct; see
-// [SchemaFor] for how fields become parameters. Arguments are checked before
-// fn runs, and a bad call returns an [*ArgumentError].
+// [SchemaFor] for how fields become parameters. Arguments are read with good
+// will ([Schema.Coerce]) and checked before fn runs; a bad call returns an
+// [*ArgumentError].
 func NewTool[In any](info ToolInfo, fn func(ctx context.Context, in In) (Result, error)) (*FuncTool, error) {
 	if err := checkToolName(info.Name); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func MustTool[In any](info ToolInfo, fn func(ctx context.Context, in In) (Result
 }
 
 func decodeArguments(tool string, schema *Schema, args map[string]any, in any) error {
-	applied, problems := schema.Apply(args)
+	applied, problems := schema.Apply(schema.Coerce(args))
 	if len(problems) > 0 {
 		return &ArgumentError{Tool: tool, Problems: problems}
 	}

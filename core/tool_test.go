@@ -43,9 +43,9 @@ func TestCallReturnsWhatTheModelReads(t *testing.T) {
 		{"a number with a point", map[string]any{"a": 1.0, "b": json.Number("2.0")}, "3"},
 		{"the tool's own error", map[string]any{"a": 1001, "b": 2}, "Error: too large for my fingers"},
 		{"one problem", map[string]any{"a": 1}, `Error: bad arguments for tool 'add': argument "b" is missing: it is required and must be an integer`},
-		{"every problem", map[string]any{"b": "2", "c": 3}, "Error: bad arguments for tool 'add':\n" +
+		{"every problem", map[string]any{"b": "two", "c": 3}, "Error: bad arguments for tool 'add':\n" +
 			"- argument \"a\" is missing: it is required and must be an integer\n" +
-			"- argument \"b\" must be an integer, got \"2\"\n" +
+			"- argument \"b\" must be an integer, got \"two\"\n" +
 			"- argument \"c\" is unknown; the names are a, b"},
 		{"no arguments at all", nil, "Error: bad arguments for tool 'add':\n" +
 			"- argument \"a\" is missing: it is required and must be an integer\n" +

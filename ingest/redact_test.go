@@ -57,7 +57,7 @@ func confidential(t *testing.T) []llms.Message {
 
 func (b bed) find(t *testing.T, pattern string) int {
 	t.Helper()
-	found, err := b.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Limit: 50, Echo: true})
+	found, err := b.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Limit: 50, Everything: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,10 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	r.Where = w
+	r.Where, r.OrWords, r.Compact, r.Snippet = w, true, true, snippetRunes
+	if r.Context == 0 {
+		r.Fill = min(fillTokens, c.config.MaxTokens/2)
+	}
 	c.report("searching")
 	asked := r.Limit
 	r.Limit = min(asked, max(1, c.config.MaxTokens/matchTokens))
@@ -37,20 +40,19 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		if err != nil {
 			return answer{}, c.said(err)
 		}
-		found.Pattern = shortened(found.Pattern)
 		found.Notes = slices.Concat(notes, found.Notes)
 		if r.Limit < asked && found.NextCursor != "" {
 			found.Notes = append(found.Notes, fmt.Sprintf("the page is short because an answer has at most %d tokens", c.config.MaxTokens))
 		}
-		text := found.Text()
-		if c.fits(text, found) {
-			return answer{text: text, value: found}, nil
+		text, value := found.Text(), newGrepResult(found)
+		if c.fits(text, value) {
+			return answer{text: text, value: value}, nil
 		}
 		switch n := len(found.Matches); {
 		case n > 1:
-			r.Limit = min(n-1, c.fitting(found))
-		case r.Context > 0:
-			r.Context = 0
+			r.Limit, r.Fill = min(n-1, c.fitting(found)), 0
+		case r.Context > 0 || r.Fill > 0:
+			r.Context, r.Fill = 0, 0
 			notes = append(notes, "the messages around the match are too long for one answer: lcm_describe shows them one by one")
 		default: // a single match that does not fit says where to find it
 			for i := range found.Matches {
@@ -58,10 +60,18 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 				m.Snippet, m.MatchRanges, m.Truncated = "", [][2]int{}, true
 			}
 			found.Notes = append(found.Notes, "the match is too long for one answer: lcm_describe shows it in pages")
-			return answer{text: found.Text(), value: found}, nil
+			return answer{text: found.Text(), value: newGrepResult(found)}, nil
 		}
 	}
 }
+
+// snippetRunes is how many characters of a match are shown: enough that most
+// matches need no second call.
+const snippetRunes = 360
+
+// fillTokens is how large a page becomes by the messages around its matches: an
+// answer often stands beside the words of its question.
+const fillTokens = 2000
 
 // matchTokens is less than a match costs.
 const matchTokens = 60
@@ -72,9 +82,10 @@ func (c *call) fitting(a recall.GrepAnswer) int {
 	left := c.config.MaxTokens
 	all := a.Matches
 	a.Matches = []recall.Match{}
-	left -= c.cost(a.Text(), a)
-	for i, m := range all {
-		if left -= c.cost(m.Heading()+m.Mark("«", "»", nil), m); left < 0 {
+	left -= c.cost(a.Text(), newGrepResult(a))
+	for i := range all {
+		a.Matches = all[i : i+1]
+		if left -= c.cost(all[i].Heading(nil)+all[i].Mark("«", "»", nil), newGrepResult(a).Matches); left < 0 {
 			return max(1, i)
 		}
 	}
@@ -132,6 +143,12 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 	if most := max(delegation.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
 		r.MaxTokens = most
 		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
+	}
+	if r.MaxTokens > delegation.MinMaxTokens { // the notes are part of the result
+		for _, n := range notes {
+			r.MaxTokens -= c.config.Counter.Count(n) + 3
+		}
+		r.MaxTokens = max(r.MaxTokens, delegation.MinMaxTokens)
 	}
 	c.report("reading the record")
 	a, err := c.ask.Ask(ctx, r)

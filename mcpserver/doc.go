@@ -9,7 +9,8 @@
 // # What it promises
 //
 // The names, parameters, texts and errors of the tools are those of the root
-// package's tools: an agent that has learnt one has learnt the other. A call
+// package's tools: an agent that has learnt one has learnt the other. Two
+// defaults differ, the scope (the project) and the number of results (ten). A call
 // never returns more than a host takes: text and structured content each stay
 // within [Config.MaxTokens], the rest follows by cursor, and whatever is left
 // out is said in the notes with the way to it. Tools are listed in one order,
@@ -23,12 +24,13 @@
 //
 // # The current conversation
 //
-// A conversationId in the arguments wins. Else it is the session that the host
-// names: Codex sends it with each call, Claude Code sends the id of the tool
+// The tools look in the whole project by default; the current conversation is
+// ranked first where it is as good, and its newest prompt is not found. It is
+// the session that the host names: Codex sends it with each call, Claude Code sends the id of the tool
 // call, which is looked up in the newest messages, and gives the session in
 // the environment. Else it is the newest conversation of the project that the
 // server was started in, or that the client's roots name. Where two are being
-// written at the same time both are searched, and the answer says so.
+// written at the same time, both are taken for it.
 //
 // # What is left to others
 //

@@ -28,11 +28,11 @@ func (r *record) fenced() mcpserver.Config {
 
 func TestProjectOnlyAnswersFromNoOtherProject(t *testing.T) {
 	r := newRecord(t)
-	here := r.say("claude:here", r.dir, time.Minute, user("the needle is here"))
+	here := r.say("claude:here", r.dir, time.Hour, user("the needle is here"))
 	shared := strings.Repeat("both projects have this file\n", 300)
-	foreign := r.say("claude:there", r.other, time.Minute, user("the secret needle"), llms.Result("c", "cat", strings.Repeat("a secret file\n", 500), false))
-	r.say("claude:here", r.dir, time.Minute, llms.Result("d", "cat", shared, false))
-	r.say("claude:there", r.other, time.Minute, llms.Result("e", "cat", shared, false))
+	foreign := r.say("claude:there", r.other, time.Hour, user("the secret needle"), llms.Result("c", "cat", strings.Repeat("a secret file\n", 500), false))
+	r.say("claude:here", r.dir, time.Hour, llms.Result("d", "cat", shared, false))
+	r.say("claude:there", r.other, time.Hour, llms.Result("e", "cat", shared, false))
 	secret := r.fold(foreign, "A secret summary.")
 	var files []string
 	for m, err := range r.db.Messages(t.Context(), store.MessageQuery{Conversation: foreign}) {
@@ -53,13 +53,13 @@ func TestProjectOnlyAnswersFromNoOtherProject(t *testing.T) {
 	c := r.connect(r.serve(r.fenced()), clientOptions{roots: []string{r.other}})
 
 	for _, a := range []args{{"pattern": "needle"}, {"pattern": "needle", "allConversations": true}, {"pattern": "needle", "mode": "full_text", "allConversations": true}} {
-		got := into[recall.GrepAnswer](t, c.call("lcm_grep", a))
-		if got.Total != 1 || got.Matches[0].ConversationID != here || got.Elsewhere != nil {
+		got := into[found](t, c.call("lcm_grep", a))
+		if got.Total != 1 || got.Matches[0].Session != here || strings.Contains(got.Found, "elsewhere") {
 			t.Errorf("%v: %+v", a, got)
 		}
 	}
-	none := into[recall.GrepAnswer](t, c.call("lcm_grep", args{"pattern": "secret"}))
-	if none.Total != 0 || none.Elsewhere != nil {
+	none := into[found](t, c.call("lcm_grep", args{"pattern": "secret"}))
+	if none.Total != 0 || strings.Contains(none.Found, "elsewhere") {
 		t.Errorf("what is elsewhere is told: %+v", none)
 	}
 	calls := []*mcp.CallToolParams{
@@ -100,8 +100,8 @@ func TestProjectOnlyAnswersFromNoOtherProject(t *testing.T) {
 // passes for the store itself.
 func TestProjectOnlyShowsItsProjectWhole(t *testing.T) {
 	r := newRecord(t)
-	id := r.say("claude:here", r.dir, time.Minute, user("one"), user("two"), llms.Result("c", "cat", strings.Repeat("a file\n", 500), false))
-	r.say("claude:there", r.other, time.Minute, user("three"))
+	id := r.say("claude:here", r.dir, time.Hour, user("one"), user("two"), llms.Result("c", "cat", strings.Repeat("a file\n", 500), false))
+	r.say("claude:there", r.other, time.Hour, user("three"))
 	sum := r.fold(id, "All of it.")
 	p, err := project.Of(r.dir)
 	if err != nil {

@@ -24,16 +24,6 @@ func (s *Server) cost(text string, value any) int {
 	return max(s.config.Counter.Count(text), s.config.Counter.Count(string(raw)))
 }
 
-// shortened is a pattern as an answer repeats it: whoever sent a long one has
-// it.
-func shortened(pattern string) string {
-	const most = 400
-	if len(pattern) <= most {
-		return pattern
-	}
-	return strings.ToValidUTF8(pattern[:most], "") + "…"
-}
-
 // maxIDs is how many ids a list of an answer keeps.
 const maxIDs = 40
 

@@ -23,7 +23,7 @@ func TestGrepPagesThroughEverything(t *testing.T) {
 		// Quotes and line breaks cost more in JSON than in the text.
 		said = append(said, user("needle %d %s", i, strings.Repeat("\"quoted\"\n", 40)))
 	}
-	r.say("claude:s1", r.dir, time.Minute, said...)
+	r.say("claude:s1", r.dir, time.Hour, said...)
 	c := r.connect(r.serve(r.config()), clientOptions{})
 	for _, a := range []args{
 		{"pattern": "needle", "limit": 200},
@@ -36,7 +36,7 @@ func TestGrepPagesThroughEverything(t *testing.T) {
 			if a["cursor"] = cursor; cursor == "" {
 				delete(a, "cursor")
 			}
-			got := into[recall.GrepAnswer](t, c.call("lcm_grep", a))
+			got := into[found](t, c.call("lcm_grep", a))
 			for _, m := range got.Matches {
 				if seen[m.ID] {
 					t.Fatalf("%v: %s came twice", a, m.ID)
@@ -49,9 +49,6 @@ func TestGrepPagesThroughEverything(t *testing.T) {
 			if cursor = got.NextCursor; cursor == "" {
 				break
 			}
-			if !strings.Contains(strings.Join(got.Notes, "\n"), "cursor set to nextCursor") {
-				t.Errorf("%v: the page does not say how to go on: %q", a, got.Notes)
-			}
 		}
 		if len(seen) != total || pages < 2 {
 			t.Errorf("%v: %d of %d matches in %d pages", a, len(seen), total, pages+1)
@@ -63,7 +60,7 @@ func TestGrepPagesThroughEverything(t *testing.T) {
 func TestDescribePagesThroughEverything(t *testing.T) {
 	r := newRecord(t)
 	long := strings.Repeat("a \"line\" with <marks> and 漢字\n", 3000)
-	id := r.say("claude:s1", r.dir, time.Minute, llms.Assistant("Here it comes."), llms.Result("c1", "cat", long, false),
+	id := r.say("claude:s1", r.dir, time.Hour, llms.Assistant("Here it comes."), llms.Result("c1", "cat", long, false),
 		user("control characters cost six times as much in JSON: %s", strings.Repeat("\x01\x02", 400)))
 	c := r.connect(r.serve(r.config()), clientOptions{})
 	var ids []string
@@ -136,7 +133,7 @@ func TestLongListsAreCutAndSaySo(t *testing.T) {
 	for i := range 1500 {
 		said = append(said, user("message %d", i))
 	}
-	id := r.say("claude:s1", r.dir, time.Minute, said...)
+	id := r.say("claude:s1", r.dir, time.Hour, said...)
 	body := strings.Repeat("Much was \"said\" and little was decided.\n", 700) // longer than an answer
 	sum := r.fold(id, body)
 	c := r.connect(r.serve(r.config()), clientOptions{})
@@ -165,7 +162,7 @@ func TestAnAnswerToAQuestionFits(t *testing.T) {
 	for i := range 400 {
 		said = append(said, user("deployment %d: \"make ship\"\n\"--to=%d\"", i, i))
 	}
-	r.say("claude:s1", r.dir, time.Minute, said...)
+	r.say("claude:s1", r.dir, time.Hour, said...)
 	c := r.connect(r.serve(r.config()), clientOptions{})
 	got := into[delegation.Answer](t, c.call("lcm_expand_query", args{"prompt": "How is the deployment made?", "query": "deployment ship", "maxTokens": 16000}))
 	if got.Method != delegation.MethodEvidence || len(got.CitedIDs) == 0 {
@@ -182,7 +179,7 @@ func TestAnAnswerToAQuestionFits(t *testing.T) {
 
 func TestTheBoundIsASetting(t *testing.T) {
 	r := newRecord(t)
-	r.say("claude:s1", r.dir, time.Minute, user("%s", strings.Repeat("a needle in much hay, ", 2000)))
+	r.say("claude:s1", r.dir, time.Hour, user("%s", strings.Repeat("a needle in much hay, ", 2000)))
 	for _, most := range []int{1000, 20_000} {
 		config := r.config()
 		config.MaxTokens = most

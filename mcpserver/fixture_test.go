@@ -257,6 +257,20 @@ func text(r *mcp.CallToolResult) string {
 }
 
 // into reads structured content.
+// found is the structured content of lcm_grep.
+type found struct {
+	Matches []struct {
+		ID, Who, When, Snippet, CoveredBy string
+		Session                           store.ConversationID
+		Beside                            []string
+	}
+	Found      string
+	Total      int
+	Sessions   []string
+	Notes      []string
+	NextCursor string
+}
+
 func into[T any](t testing.TB, r *mcp.CallToolResult) T {
 	t.Helper()
 	if r.IsError {

@@ -51,7 +51,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestToolsOverHTTP(t *testing.T) {
 	r := newRecord(t)
-	r.say("claude:s1", r.dir, time.Minute, user("the needle"))
+	r.say("claude:s1", r.dir, time.Hour, user("the needle"))
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	for _, o := range []mcpserver.HTTPOptions{{}, {Token: token}} {

@@ -125,17 +125,23 @@ const liveTime = 10 * time.Minute
 // maxLive bounds how many conversations are current at once.
 const maxLive = 8
 
-// here settles which conversation is the current one. The note tells what the
-// caller could not know.
+// here settles which conversation is the current one, and to which projects
+// the call belongs. The note tells what the caller could not know.
 func (s *Server) here(ctx context.Context, at Place) (w recall.Where, note string, err error) {
-	found, err := s.candidates(ctx, at)
+	found, projects, err := s.candidates(ctx, at)
 	if err != nil {
 		return w, "", fmt.Errorf("find the current conversation: %w", err)
 	}
+	w, note, err = s.current(ctx, at, found)
+	w.Projects = projects
+	return w, note, err
+}
+
+func (s *Server) current(ctx context.Context, at Place, found []store.Conversation) (w recall.Where, note string, err error) {
 	if at.Call != "" {
 		// The call itself is in the transcript that it was made from.
 		if c, ok, err := s.calledFrom(ctx, found, at.Call); err != nil || ok {
-			return recall.Where{Current: c}, "", err
+			return recall.Where{Current: c, InTurn: true}, "", err
 		}
 	}
 	if key := at.Key(); key != "" {
@@ -144,23 +150,21 @@ func (s *Server) here(ctx context.Context, at Place) (w recall.Where, note strin
 			return w, "", fmt.Errorf("find the current conversation: %w", err)
 		}
 		if len(named) > 0 {
-			return recall.Where{Current: named[0].ID}, "", nil
+			return recall.Where{Current: named[0].ID, InTurn: true}, "", nil
 		}
 	}
 	w, note = choose(found, s.config.Clock())
-	if w.AllConversations && s.config.ProjectOnly {
-		note = "no conversation of this project is stored yet"
-	}
 	return w, note, nil
 }
 
 // choose takes the newest conversation, and with it those that are going on at
-// the same time. Without any it takes all there are.
+// the same time. Only where the newest is going on is its last prompt taken for
+// the one that asks.
 func choose(found []store.Conversation, now time.Time) (w recall.Where, note string) {
 	if len(found) == 0 {
-		return recall.Where{AllConversations: true}, "no conversation of this project is stored yet: all conversations were looked at"
+		return w, "nothing of this project is stored yet"
 	}
-	w.Current = found[0].ID
+	w.Current, w.InTurn = found[0].ID, now.Sub(found[0].UpdatedAt) < liveTime
 	names := []string{fmt.Sprint(int64(found[0].ID))}
 	for _, c := range found[1:] {
 		if now.Sub(c.UpdatedAt) < liveTime && now.Sub(found[0].UpdatedAt) < liveTime && len(names) < maxLive {
@@ -169,7 +173,7 @@ func choose(found []store.Conversation, now time.Time) (w recall.Where, note str
 		}
 	}
 	if len(w.Also) > 0 {
-		note = fmt.Sprintf("%d conversations of this project are going on, %s: all of them were looked at; conversationId picks one", len(names), strings.Join(names, ", "))
+		note = fmt.Sprintf("%d conversations of this project are going on, %s: each of them was taken for the current one", len(names), strings.Join(names, ", "))
 	}
 	return w, note
 }
@@ -177,18 +181,18 @@ func choose(found []store.Conversation, now time.Time) (w recall.Where, note str
 // candidates are the conversations that a call may come from, newest first:
 // those of the project, of the calling host if it has any there. A sub-agent's
 // conversation is its parent's affair.
-func (s *Server) candidates(ctx context.Context, at Place) ([]store.Conversation, error) {
-	var found []store.Conversation
+func (s *Server) candidates(ctx context.Context, at Place) (found []store.Conversation, projects []store.Project, err error) {
 	for _, dir := range at.Dirs {
 		p, err := project.Of(dir)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		some, err := s.store.Conversations(ctx, store.ConversationQuery{Project: &p, Limit: 64})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		found = append(found, some...)
+		projects = append(projects, p)
 	}
 	found = slices.DeleteFunc(found, func(c store.Conversation) bool { return c.Parent != 0 })
 	if slices.ContainsFunc(found, func(c store.Conversation) bool { return c.Agent == at.Host }) && at.Host != "" {
@@ -200,7 +204,7 @@ func (s *Server) candidates(ctx context.Context, at Place) ([]store.Conversation
 		double := seen[c.ID]
 		seen[c.ID] = true
 		return double
-	}), nil
+	}), projects, nil
 }
 
 // callDepth is how many of a conversation's newest messages are looked through
@@ -225,18 +229,18 @@ func (s *Server) calledFrom(ctx context.Context, found []store.Conversation, cal
 	return 0, false, nil
 }
 
-// where completes the place that the arguments name with the current
-// conversation, and tells what to say about it.
-func (s *Server) where(ctx context.Context, at Place, asked recall.Where) (recall.Where, []string, error) {
+// where completes the scope that the arguments name: the project by default,
+// the current conversation where allConversations is false. The notes tell what
+// the caller could not know.
+func (c *call) where(ctx context.Context, at Place, asked recall.Where) (recall.Where, []string, error) {
 	var notes []string
-	if note := s.freshen(ctx, at); note != "" {
+	if note := c.freshen(ctx, at); note != "" {
 		notes = append(notes, note)
 	}
-	if asked.ConversationID != 0 || asked.AllConversations {
-		return asked, notes, nil
-	}
-	w, note, err := s.here(ctx, at)
-	if note != "" {
+	w, note, err := c.here(ctx, at)
+	w.ConversationID, w.AllConversations, w.CurrentOnly = asked.ConversationID, asked.AllConversations, c.currentOnly
+	w.Widen = true
+	if w.CurrentOnly && note != "" {
 		notes = append(notes, note)
 	}
 	return w, notes, err

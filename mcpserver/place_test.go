@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/mcpserver"
-	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -20,29 +20,13 @@ func callOf(tool string, a args) *mcp.CallToolParams {
 	return &mcp.CallToolParams{Name: tool, Arguments: a}
 }
 
-// where greps for a word that every conversation has, and tells where that was
-// looked for.
-func (c *client) where(meta mcp.Meta) recall.GrepAnswer {
+// where greps the current conversation for a word that every conversation has,
+// and tells where that was looked for.
+func (c *client) where(meta mcp.Meta) found {
 	c.t.Helper()
-	p := callOf("lcm_grep", args{"pattern": "needle"})
+	p := callOf("lcm_grep", args{"pattern": "needle", "allConversations": false, "everything": true})
 	p.Meta = meta
-	return into[recall.GrepAnswer](c.t, c.callWith(p))
-}
-
-func sameIDs(got []store.ConversationID, want ...store.ConversationID) bool {
-	if len(got) != len(want) {
-		return false
-	}
-	seen := map[store.ConversationID]bool{}
-	for _, id := range got {
-		seen[id] = true
-	}
-	for _, id := range want {
-		if !seen[id] {
-			return false
-		}
-	}
-	return true
+	return into[found](c.t, c.callWith(p))
 }
 
 func TestTheCurrentConversation(t *testing.T) {
@@ -80,8 +64,8 @@ func TestTheCurrentConversation(t *testing.T) {
 			config.Getenv = func(name string) string { return test.env[name] }
 			c := r.connect(r.serve(config), clientOptions{name: test.client, roots: test.roots})
 			got := c.where(test.meta)
-			if got.Scope.Kind != recall.ScopeCurrent || !sameIDs(got.Scope.ConversationIDs, test.want) || len(got.Notes) > 0 {
-				t.Errorf("looked in %+v (%q), want %d", got.Scope, got.Notes, test.want)
+			if want := fmt.Sprintf(" in conversation %d", test.want); !strings.HasSuffix(got.Found, want) || len(got.Notes) > 0 {
+				t.Errorf("%q (%q), want %q", got.Found, got.Notes, want)
 			}
 		})
 	}
@@ -89,16 +73,16 @@ func TestTheCurrentConversation(t *testing.T) {
 
 func TestAnExplicitConversationWins(t *testing.T) {
 	r := newRecord(t)
-	r.say("claude:here", r.dir, time.Minute, user("the needle"))
+	r.say("claude:here", r.dir, time.Hour, user("the needle"))
 	other := r.say("claude:there", r.other, time.Minute, user("the needle"))
 	c := r.connect(r.serve(r.config()), clientOptions{})
-	got := into[recall.GrepAnswer](t, c.call("lcm_grep", args{"pattern": "needle", "conversationId": other}))
-	if got.Scope.Kind != recall.ScopeConversation || !sameIDs(got.Scope.ConversationIDs, other) {
-		t.Errorf("looked in %+v", got.Scope)
+	got := into[found](t, c.call("lcm_grep", args{"pattern": "needle", "conversationId": other}))
+	if want := fmt.Sprintf("1 match in conversation %d", other); got.Found != want {
+		t.Errorf("%q, want %q", got.Found, want)
 	}
-	all := into[recall.GrepAnswer](t, c.call("lcm_grep", args{"pattern": "needle", "allConversations": true}))
-	if all.Scope.Kind != recall.ScopeAll || all.Total != 2 {
-		t.Errorf("looked in %+v, found %d", all.Scope, all.Total)
+	all := into[found](t, c.call("lcm_grep", args{"pattern": "needle", "allConversations": true}))
+	if all.Found != "2 matches in all conversations" {
+		t.Error(all.Found)
 	}
 }
 
@@ -109,8 +93,8 @@ func TestTwoLiveConversationsAreBothSearched(t *testing.T) {
 	r.say("claude:ended", r.dir, time.Hour, user("the needle"))
 	c := r.connect(r.serve(r.config()), clientOptions{})
 	got := c.where(nil)
-	if got.Scope.Kind != recall.ScopeCurrent || !sameIDs(got.Scope.ConversationIDs, one, two) {
-		t.Errorf("looked in %+v", got.Scope)
+	if want := fmt.Sprintf("2 matches in conversations %d, %d", one, two); got.Found != want {
+		t.Errorf("%q, want %q", got.Found, want)
 	}
 	if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, "2 conversations of this project are going on, 1, 2") {
 		t.Errorf("the answer does not say so: %q", notes)
@@ -121,8 +105,8 @@ func TestAProjectWithoutConversationsSearchesAll(t *testing.T) {
 	r := newRecord(t)
 	r.say("claude:there", r.other, time.Minute, user("the needle"))
 	c := r.connect(r.serve(r.config()), clientOptions{})
-	got := c.where(nil)
-	if got.Scope.Kind != recall.ScopeAll || got.Total != 1 || !strings.Contains(strings.Join(got.Notes, "\n"), "no conversation of this project") {
+	got := into[found](t, c.call("lcm_grep", args{"pattern": "needle"}))
+	if got.Found != "1 match in all conversations" || len(got.Sessions) != 1 || !strings.Contains(got.Sessions[0], r.other) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -134,15 +118,15 @@ func TestTheCurrentTranscriptIsReadBeforeTheAnswer(t *testing.T) {
 	f := &feed{}
 	f.current = func(context.Context, mcpserver.Place) error {
 		turn++
-		r.say("claude:live", r.dir, 0, user("needle of turn %d", turn))
+		r.say("claude:live", r.dir, 0, user("the prompt of turn %d, which asks for a needle of turn", turn), llms.Assistant(fmt.Sprintf("The needle of turn %d.", turn)))
 		return nil
 	}
 	config := r.config()
 	config.Feed = f
 	c := r.connect(r.serve(config), clientOptions{name: "claude-code"})
 	for n := 1; n <= 3; n++ {
-		got := into[recall.GrepAnswer](t, c.call("lcm_grep", args{"pattern": "needle of turn"}))
-		if got.Total != n {
+		got := into[found](t, c.call("lcm_grep", args{"pattern": "needle of turn"}))
+		if got.Total != 2*n-1 { // all but the prompt of this turn
 			t.Errorf("turn %d: %d matches", n, got.Total)
 		}
 	}
@@ -211,5 +195,49 @@ func TestACatchUpThatFailedIsTriedAgain(t *testing.T) {
 	}
 	if n := begun.Load(); n != 2 {
 		t.Errorf("it was tried %d times", n)
+	}
+}
+
+// A new session asks about what was said in others: by default the tools look
+// in all sessions of the project, of every host, and never find the question.
+func TestTheProjectIsTheDefaultScope(t *testing.T) {
+	r := newRecord(t)
+	said := r.say("codex:thread-1", r.dir, 3*time.Hour, user("Which port does the proxy use?"), llms.Assistant("The proxy listens on 8473."))
+	r.say("claude:there", r.other, 2*time.Hour, user("and the gateway?"), llms.Assistant("The gateway of the other project is called walrus."))
+	question := "Which port did we choose for the proxy?"
+	r.say("claude:new", r.dir, 0, user("%s", question))
+	c := r.connect(r.serve(r.config()), clientOptions{name: "claude-code"})
+	for _, a := range []args{{"pattern": "proxy"}, {"pattern": question, "mode": "full_text"}, {"pattern": "proxy port"}} {
+		got := into[found](t, c.call("lcm_grep", a))
+		if len(got.Matches) == 0 || got.Matches[0].Session != said {
+			t.Fatalf("%v: %+v", a, got)
+		}
+		for _, m := range got.Matches {
+			if strings.Contains(m.Snippet, "did we choose") {
+				t.Errorf("%v finds the question: %+v", a, got)
+			}
+		}
+		if all := mustJSON(t, got); !strings.Contains(all, "8473") || !strings.Contains(got.Sessions[0], "codex") {
+			t.Errorf("%v: %s", a, all)
+		}
+	}
+	asked := c.call("lcm_expand_query", args{"query": "proxy port", "prompt": question})
+	if !strings.Contains(text(asked), "8473") {
+		t.Errorf("expand_query: %s", text(asked))
+	}
+	wide := into[found](t, c.call("lcm_grep", args{"pattern": "walrus"}))
+	if len(wide.Matches) != 1 || !strings.Contains(wide.Found, "widened to all conversations: 1 match elsewhere") || !strings.Contains(wide.Sessions[0], r.other) {
+		t.Errorf("another project: %+v", wide)
+	}
+	if got := c.call("lcm_describe", args{"id": wide.Matches[0].ID}); !strings.Contains(text(got), "walrus") {
+		t.Errorf("the match cannot be read: %s", text(got))
+	}
+	for _, a := range []args{{"pattern": "walrus", "allConversations": false}, {"pattern": "walrus", "conversationId": said}, {"pattern": "walrus", "conversationId": fmt.Sprint(said)}} {
+		if got := into[found](t, c.call("lcm_grep", a)); len(got.Matches) != 0 {
+			t.Errorf("%v was widened: %+v", a, got)
+		}
+	}
+	if got := into[found](t, c.call("lcm_grep", args{"pattern": "did we choose", "everything": true})); len(got.Matches) != 1 {
+		t.Errorf("everything does not find the prompt: %+v", got)
 	}
 }

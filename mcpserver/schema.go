@@ -7,7 +7,7 @@ import (
 	"github.com/lossless-context/lcm/recall"
 )
 
-func grepSchema() (*jsonschema.Schema, error) { return schemaOf[recall.GrepAnswer]() }
+func grepSchema() (*jsonschema.Schema, error) { return schemaOf[grepResult]() }
 
 func askSchema() (*jsonschema.Schema, error) { return schemaOf[delegation.Answer]() }
 

@@ -98,15 +98,35 @@ func TestInstructionsFitAndNameWhatThereIs(t *testing.T) {
 	}
 }
 
+// Every request of a host carries the tools and the instructions.
+func TestToolsAndInstructionsAreShort(t *testing.T) {
+	r := newRecord(t)
+	c := r.connect(r.serve(r.config()), clientOptions{})
+	list, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := llms.Estimate.Count(c.InitializeResult().Instructions)
+	for _, tool := range list.Tools {
+		n := llms.Estimate.Count(tool.Name + tool.Description + mustJSON(t, tool.InputSchema))
+		t.Logf("%s: %d tokens", tool.Name, n)
+		total += n
+	}
+	t.Logf("with the instructions: %d tokens", total)
+	if total > 1100 {
+		t.Errorf("%d tokens, want at most 1,100", total)
+	}
+}
+
 func TestGrepDescribeExpandQuery(t *testing.T) {
 	r := newRecord(t)
 	id := r.say("claude:s1", r.dir, time.Minute, user("How do we deploy?"), llms.Assistant("With `make ship`, after the <checks> & gates."), user("thanks"))
 	c := r.connect(r.serve(r.config()), clientOptions{})
 
-	found := c.call("lcm_grep", args{"pattern": "make ship"})
-	a := into[recall.GrepAnswer](t, found)
-	if a.Total != 1 || a.Matches[0].ConversationID != id || !strings.Contains(text(found), "«make ship»") {
-		t.Fatalf("grep: %s", text(found))
+	result := c.call("lcm_grep", args{"pattern": "make ship"})
+	a := into[found](t, result)
+	if a.Total != 1 || a.Matches[0].Session != id || !strings.Contains(text(result), "«make ship»") {
+		t.Fatalf("grep: %s", text(result))
 	}
 	one := c.call("lcm_describe", args{"id": a.Matches[0].ID})
 	d := into[recall.DescribeAnswer](t, one)
@@ -127,7 +147,7 @@ func TestGrepDescribeExpandQuery(t *testing.T) {
 // their roots.
 func TestTheNewestProtocolIsSpokenToo(t *testing.T) {
 	r := newRecord(t)
-	r.say("claude:s1", r.dir, time.Minute, user("the needle"))
+	r.say("claude:s1", r.dir, time.Hour, user("the needle"))
 	read := make(chan struct{})
 	config := r.config()
 	config.Feed = &feed{all: func(context.Context) error { close(read); return nil }}
@@ -209,7 +229,7 @@ func (s slow) reply(llms.Request) llmtest.Reply {
 func TestALongCallReportsProgress(t *testing.T) {
 	model := newSlow()
 	r := newRecord(t, lcm.WithExpansionModel(llmtest.NewEngine(model.reply)))
-	r.say("claude:s1", r.dir, time.Minute, user("We deploy with make ship."))
+	r.say("claude:s1", r.dir, time.Minute, user("We deploy with make ship."), user("How was that?"))
 	config := r.config()
 	config.Tick = time.Millisecond
 	reports := make(chan *mcp.ProgressNotificationParams, 1000)
@@ -257,7 +277,7 @@ func TestACallCanBeCancelled(t *testing.T) {
 // Whoever pipes a few requests in and closes the pipe gets the answers.
 func TestAnswersBeforeTheEnd(t *testing.T) {
 	r := newRecord(t)
-	r.say("claude:s1", r.dir, time.Minute, user("the needle"))
+	r.say("claude:s1", r.dir, time.Hour, user("the needle"))
 	s := r.serve(r.config())
 	in := strings.Join([]string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"pipe","version":"1"}}}`,
@@ -283,7 +303,7 @@ func TestAnswersBeforeTheEnd(t *testing.T) {
 // A line that is no message costs the client that line, not the server.
 func TestLinesThatAreNoMessages(t *testing.T) {
 	r := newRecord(t)
-	r.say("claude:s1", r.dir, time.Minute, user("the needle"))
+	r.say("claude:s1", r.dir, time.Hour, user("the needle"))
 	in := strings.Join([]string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"pipe","version":"1"}}}`,
 		`garbage`, `nul`, `[1,2]`, `[]`, `{}`, "", `"text"`, "\x00\xff", `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","id":2,"method":"ping"} trailing`,
@@ -310,7 +330,7 @@ func TestTheEndDoesNotWaitForLongCalls(t *testing.T) {
 	model := newSlow()
 	defer close(model.answer)
 	r := newRecord(t, lcm.WithExpansionModel(llmtest.NewEngine(model.reply)))
-	r.say("claude:s1", r.dir, time.Minute, user("We deploy with make ship."))
+	r.say("claude:s1", r.dir, time.Minute, user("We deploy with make ship."), user("How was that?"))
 	s := r.serve(r.config())
 	in, feedIn := io.Pipe()
 	done := make(chan error)

@@ -20,9 +20,12 @@ import (
 type call struct {
 	*Server
 	tool    core.Tool
+	schema  *core.Schema
 	session *mcp.ServerSession
 	meta    mcp.Meta
 	args    map[string]any // as they were sent
+	// currentOnly is an explicit allConversations: false.
+	currentOnly bool
 	// caller tells clients apart: the questions of one take turns.
 	caller string
 	// report tells the caller how far the call is.
@@ -66,8 +69,12 @@ func (s *Server) addTools() error {
 		if !ok {
 			continue
 		}
+		takes, err := argumentsOf(t)
+		if err != nil {
+			return err
+		}
 		offer := &mcp.Tool{
-			Name: t.GetName(), Title: f.title, Description: core.BasicDescription(t), InputSchema: t.Parameters(),
+			Name: t.GetName(), Title: f.title, Description: core.BasicDescription(t), InputSchema: takes.listed,
 			Annotations: annotations(f), Meta: s.toolMeta(),
 		}
 		if f.schema != nil {
@@ -77,7 +84,7 @@ func (s *Server) addTools() error {
 			}
 			offer.OutputSchema = schema
 		}
-		s.mcp.AddTool(offer, s.handler(t, f))
+		s.mcp.AddTool(offer, s.handler(t, takes.all, f))
 	}
 	return nil
 }
@@ -106,7 +113,7 @@ func (s *Server) toolMeta() mcp.Meta {
 
 // handler runs a tool for a client. Whatever the model can mend is a result
 // with isError; a protocol error would not reach it.
-func (s *Server) handler(t core.Tool, f face) mcp.ToolHandler {
+func (s *Server) handler(t core.Tool, schema *core.Schema, f face) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -121,7 +128,7 @@ func (s *Server) handler(t core.Tool, f face) mcp.ToolHandler {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(s.lifetime, stop)()
-		c := &call{Server: s, tool: t, args: args, session: req.Session, meta: req.Params.Meta, caller: fmt.Sprintf("mcp %p", req.Session)}
+		c := &call{Server: s, tool: t, schema: schema, args: args, session: req.Session, meta: req.Params.Meta, caller: fmt.Sprintf("mcp %p", req.Session)}
 		var done func()
 		c.report, done = s.progress(ctx, req)
 		a, err := f.run(c, ctx)
@@ -150,17 +157,15 @@ func arguments(t core.Tool, raw json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
-// read checks the arguments of a call against the tool's schema and reads them
-// into a request, whose fields have the names of the arguments.
+// read reads the arguments of a call with good will and checks them, and puts
+// them into a request, whose fields have the names of the arguments.
 func (c *call) read(request any) error {
-	schema, err := core.ParseSchema(c.tool.Parameters())
-	if err != nil {
-		return err
-	}
-	applied, problems := schema.Apply(c.args)
+	applied, problems := c.schema.Apply(c.schema.Coerce(c.args))
 	if len(problems) > 0 {
 		return learnMore(c.tool, &core.ArgumentError{Tool: c.tool.GetName(), Problems: problems})
 	}
+	all, given := applied["allConversations"].(bool)
+	c.currentOnly = given && !all
 	raw, err := json.Marshal(applied)
 	if err != nil {
 		return err

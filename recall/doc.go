@@ -19,9 +19,13 @@
 // # Scope
 //
 // An explicit conversation wins over all conversations, which wins over the
-// current conversation and its family: the other segments of its session and
-// what it was forked from. Every answer names the scope it looked at, and a
-// search that finds nothing says what a wider one would find.
+// default: the conversations of a project where the caller names one, else the
+// current conversation and its family (the other segments of its session and
+// what it was forked from). Every answer names the scope it looked at. Where
+// the caller allows it, a search whose scope has little goes on to all
+// conversations and says so; otherwise it says what a wider one would find.
+// The prompt of the current turn, lcm's own output and the bookkeeping of
+// hosts are found only when everything is asked for.
 //
 // # What is left to others
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -30,8 +29,11 @@ const (
 // GrepRequest asks where something was said. Only Pattern is required.
 type GrepRequest struct {
 	Pattern string     `json:"pattern"`
-	Mode    store.Mode `json:"mode,omitempty"`  // regex (RE2), or full_text
-	Scope   string     `json:"scope,omitempty"` // messages, summaries, both (the default) or files
+	Mode    store.Mode `json:"mode,omitempty"` // regex (RE2), or full_text
+	// OrWords answers with full text where a regex without operators matches
+	// nothing: words that stand apart, or in another case.
+	OrWords bool   `json:"-"`
+	Scope   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
 	// FileIDs narrows scope files down to these.
 	FileIDs []string `json:"fileIds,omitempty"`
 	Where
@@ -49,9 +51,19 @@ type GrepRequest struct {
 	Tool string     `json:"tool,omitempty"` // only calls of this tool and their results
 	// Context adds this many messages before and after each message, 0 to 20.
 	Context int `json:"context,omitempty"`
-	// Echo finds what lcm itself said as well.
-	Echo   bool   `json:"echo,omitempty"`
-	Cursor string `json:"cursor,omitempty"`
+	// Compact leaves out matches that have no text, and shows a message that
+	// ranking brought in with the match that it stands beside.
+	Compact bool `json:"-"`
+	// Fill adds the messages around the matches, nearest first, until the page
+	// costs about so many tokens.
+	Fill int `json:"-"`
+	// Snippet is how many characters are shown around a match; 0 is 240.
+	Snippet int `json:"-"`
+	// Everything also finds what searches leave out otherwise: the prompt of
+	// the current turn, lcm's own output, and the bookkeeping of hosts (hook
+	// results, environment blocks, skill lists).
+	Everything bool   `json:"everything,omitempty"`
+	Cursor     string `json:"cursor,omitempty"`
 }
 
 // Match is one thing that was found.
@@ -68,8 +80,13 @@ type Match struct {
 	// Truncated says that the snippet is not all of the text.
 	Truncated      bool                 `json:"truncated,omitempty"`
 	ConversationID store.ConversationID `json:"conversationId"`
-	CreatedAt      time.Time            `json:"createdAt"`
-	Role           llms.Role            `json:"role,omitempty"`
+	// Host is the agent that the conversation was held with, Title what it is
+	// called. Project names its project where that is not the scope's.
+	Host      string    `json:"host,omitempty"`
+	Title     string    `json:"title,omitempty"`
+	Project   string    `json:"project,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	Role      llms.Role `json:"role,omitempty"`
 	// Depth, Kind, SummaryID and the times are those of a summary.
 	Depth      *int         `json:"depth,omitempty"`
 	Kind       summary.Kind `json:"kind,omitempty"`
@@ -94,7 +111,8 @@ type Match struct {
 	Context *Context `json:"context,omitempty"`
 }
 
-// Context is what was said around a message, oldest first.
+// Context is the messages around a match, oldest first: those that were asked
+// for, and those that ranking brought in because they stand beside it.
 type Context struct {
 	Before []Neighbour `json:"before"`
 	After  []Neighbour `json:"after"`
@@ -107,6 +125,16 @@ type Neighbour struct {
 	CreatedAt time.Time `json:"createdAt"`
 	Snippet   string    `json:"snippet"` // how it begins
 	Truncated bool      `json:"truncated,omitempty"`
+}
+
+// Widened says that an answer went past the scope of the question because that
+// had little.
+type Widened struct {
+	From string `json:"from"` // the scope of the question
+	// InScope and Elsewhere count the matches inside that scope and outside.
+	InScope   int  `json:"inScope"`
+	Elsewhere int  `json:"elsewhere"`
+	AtLeast   bool `json:"atLeast,omitempty"`
 }
 
 // Elsewhere says what a wider search would find.
@@ -132,6 +160,7 @@ type GrepAnswer struct {
 	Unfinished        bool       `json:"unfinished,omitempty"` // the deadline came first
 	Notes             []string   `json:"notes,omitempty"`
 	Elsewhere         *Elsewhere `json:"elsewhere,omitempty"`
+	Widened           *Widened   `json:"widened,omitempty"`
 }
 
 // Grep finds what matches a pattern, or what a question asks about.
@@ -154,18 +183,68 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	if err != nil {
 		return GrepAnswer{}, err
 	}
-	places, err := unseal[places](r.Cursor, q.digest)
+	at, err := unseal[places](r.Cursor, q.digest)
 	if err != nil {
 		return GrepAnswer{}, err
 	}
-	lanes, err := s.search(ctx, q, places)
+	if at.Words && q.search.Mode == store.Regex {
+		if q, err = q.asWords(r); err != nil {
+			return GrepAnswer{}, err
+		}
+	}
+	if at.Wide {
+		q = q.wide()
+	}
+	a, err := s.page(ctx, q, at)
+	if err != nil || at.Begun {
+		return a, err
+	}
+	asked := []*query{q}
+	if r.OrWords && a.Total == 0 && q.re != nil && isPlain(r.Pattern) {
+		words, err := q.asWords(r)
+		if err == nil {
+			asked = append(asked, words)
+		}
+	}
+	if len(asked) > 1 {
+		inWords, err := s.page(ctx, asked[1], places{})
+		if err != nil {
+			return a, err
+		}
+		if inWords.Total > 0 {
+			asked, a = asked[1:], inWords
+			a.note(wordsNote)
+		}
+	}
+	if r.Widen && !r.explicit() && q.scope.Kind != ScopeAll && !a.Unfinished {
+		for _, q := range asked {
+			if a, err = s.widen(ctx, q, a); err != nil || a.Total > 0 {
+				break
+			}
+		}
+		return a, err
+	}
+	if a.Total == 0 && !a.Unfinished {
+		s.empty(ctx, q, &a)
+	}
+	return a, nil
+}
+
+// wordsNote says that a pattern was read as words.
+const wordsNote = "no text has the pattern exactly as it stands: full text answered instead"
+
+// page searches and shows one page.
+func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, error) {
+	lanes, err := s.search(ctx, q, at)
 	if err != nil {
 		return GrepAnswer{}, err
 	}
 	picked := merge(lanes, q.search.Sort, q.limit)
+	q.first(picked)
+	at.Words = q.words != nil && q.expression
 	a := GrepAnswer{
-		Pattern: r.Pattern, Mode: q.search.Mode, Sort: q.search.Sort, Kinds: q.kinds, Scope: q.scope, Notes: q.notes,
-		Matches: []Match{}, NextCursor: next(lanes, q.digest),
+		Pattern: q.search.Pattern, Mode: q.search.Mode, Sort: q.search.Sort, Kinds: q.kinds, Scope: q.scope, Notes: slices.Clone(q.notes),
+		Matches: []Match{}, NextCursor: next(lanes, q.digest, at),
 	}
 	a.account(lanes)
 	if a.Matches, err = s.matches(ctx, q, picked); err != nil {
@@ -174,14 +253,11 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	if slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Damaged }) {
 		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: it may not be what was said")
 	}
-	if n := len(picked) - len(a.Matches); n > 0 {
+	if n := len(picked) - len(a.Matches); n > 0 && q.kinds == InFiles {
 		a.note("left out: " + plural(n, "message", "messages") + " with the words beside a file, not in it")
 	}
-	if a.NextCursor != "" {
+	if a.NextCursor != "" && !q.compact { // a compact answer has no room to explain its cursor
 		a.note("there is more: ask again with cursor set to nextCursor")
-	}
-	if a.Total == 0 && !a.Unfinished {
-		s.empty(ctx, q, &a)
 	}
 	return a, nil
 }
@@ -209,30 +285,5 @@ func (a *GrepAnswer) account(lanes []*lane) {
 func (a *GrepAnswer) note(text string) {
 	if text != "" && !slices.Contains(a.Notes, text) {
 		a.Notes = append(a.Notes, text)
-	}
-}
-
-// empty says where else to look when nothing was found. It is help, not the
-// answer: a wider search that fails is left out.
-func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
-	if q.search.Mode == store.Regex && strings.ContainsAny(strings.TrimSpace(q.search.Pattern), " ?") {
-		a.note(`a regex is matched exactly, case and all: mode "full_text" finds the words of a question, and (?i) ignores case`)
-	}
-	if q.scope.Kind == ScopeAll {
-		return
-	}
-	wide := *q
-	wide.search.Conversations, wide.search.Limit = nil, 1
-	lanes, err := s.search(ctx, &wide, places{})
-	if err != nil {
-		return
-	}
-	e := &Elsewhere{How: "ask again with allConversations: true"}
-	for _, l := range lanes {
-		e.Hits += l.place.Total
-		e.AtLeast = e.AtLeast || l.place.AtLeast
-	}
-	if e.Hits > 0 {
-		a.Elsewhere = e
 	}
 }

@@ -226,7 +226,7 @@ func TestGrepLeavesItsOwnEchoOut(t *testing.T) {
 	if got := ids(f.grep(recall.GrepRequest{Pattern: "walrus", Where: where})); got != "msg_1" {
 		t.Errorf("found %s", got)
 	}
-	if got := ids(f.grep(recall.GrepRequest{Pattern: "walrus", Echo: true, Where: where})); got != "msg_3 msg_1" {
+	if got := ids(f.grep(recall.GrepRequest{Pattern: "walrus", Everything: true, Where: where})); got != "msg_3 msg_1" {
 		t.Errorf("with echo: found %s", got)
 	}
 }

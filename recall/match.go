@@ -6,32 +6,141 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
-// matches makes the answer's matches of hits: only what is returned is read.
+// matches makes the answer's matches of hits: only what is returned is read. In
+// a compact answer a message that ranking brought in because it stands beside
+// a match is shown with that match, and one that says nothing is not shown.
 func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Match, error) {
 	messages, summaries, err := s.load(ctx, hits)
 	if err != nil {
 		return nil, err
 	}
+	hosts := sessions{s, map[store.ConversationID]store.Conversation{}}
 	out := make([]Match, 0, len(hits))
+	var beside []store.Message
 	for _, h := range hits {
 		m := Match{ID: h.Node.String(), ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Score: h.Score}
 		ok := true
-		if h.IsSummary() {
+		switch {
+		case h.IsSummary():
 			q.matchSummary(&m, summaries[h.Summary])
-		} else {
+		case q.compact && h.Beside && q.kinds != InFiles && besideAnother(messages[h.Message], hits, messages):
+			beside = append(beside, messages[h.Message])
+			ok = false
+		default:
 			ok, err = s.matchMessage(ctx, q, &m, messages[h.Message])
+		}
+		if err == nil && ok {
+			err = hosts.describe(ctx, q, &m)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if ok {
+		if ok && !(q.compact && blank(m.Snippet)) {
 			out = append(out, m)
 		}
 	}
-	return out, nil
+	for _, m := range beside {
+		attach(out, messages, m)
+	}
+	if q.compact {
+		once(out)
+	}
+	if q.fill > 0 {
+		err = s.surround(ctx, out, messages, q.fill)
+	}
+	return out, err
+}
+
+// once leaves each message on a page once: as a match, else beside the first
+// match that it stands next to.
+func once(matches []Match) {
+	seen := map[string]bool{}
+	for _, m := range matches {
+		seen[m.ID] = true
+	}
+	for _, m := range matches {
+		if m.Context == nil {
+			continue
+		}
+		for _, list := range []*[]Neighbour{&m.Context.Before, &m.Context.After} {
+			*list = slices.DeleteFunc(*list, func(n Neighbour) bool {
+				shown := seen[n.ID]
+				seen[n.ID] = true
+				return shown
+			})
+		}
+	}
+}
+
+// besideReach is how far from a match its neighbours stand.
+const besideReach = 2
+
+// besideAnother reports that a message stands next to a hit that matches by
+// itself.
+func besideAnother(m store.Message, hits []store.Hit, messages map[store.MessageID]store.Message) bool {
+	return slices.ContainsFunc(hits, func(h store.Hit) bool {
+		return !h.IsSummary() && !h.Beside && near(m, messages[h.Message])
+	})
+}
+
+func near(a, b store.Message) bool {
+	return a.Conversation == b.Conversation && a.Seq-b.Seq <= besideReach && b.Seq-a.Seq <= besideReach
+}
+
+// attach shows a message with the first match that it stands next to.
+func attach(matches []Match, messages map[store.MessageID]store.Message, m store.Message) {
+	n := neighbour(m)
+	if blank(n.Snippet) {
+		return
+	}
+	for i := range matches {
+		id, err := store.ParseID(matches[i].ID)
+		if err != nil || id.Message == 0 || matches[i].Beside || !near(m, messages[id.Message]) {
+			continue
+		}
+		c := matches[i].Context
+		if c == nil {
+			c = &Context{Before: []Neighbour{}, After: []Neighbour{}}
+			matches[i].Context = c
+		}
+		same := func(o Neighbour) bool { return o.ID == n.ID }
+		if slices.ContainsFunc(c.Before, same) || slices.ContainsFunc(c.After, same) {
+			return
+		}
+		list := &c.Before
+		if m.Seq > messages[id.Message].Seq {
+			list = &c.After
+		}
+		*list = append(*list, n)
+		slices.SortFunc(*list, func(a, b Neighbour) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		return
+	}
+}
+
+// sessions tells in which session a match was said, by whom and about what.
+type sessions struct {
+	*Service
+	known map[store.ConversationID]store.Conversation
+}
+
+func (s sessions) describe(ctx context.Context, q *query, m *Match) error {
+	c, ok := s.known[m.ConversationID]
+	if !ok {
+		var err error
+		if c, err = s.conversation(ctx, m.ConversationID); err != nil {
+			return err
+		}
+		s.known[m.ConversationID] = c
+	}
+	m.Host, m.Title = c.Agent, c.Title
+	if q.scope.Kind == ScopeAll && (q.home == nil || !q.home.holds(c.ID)) {
+		m.Project = projectName(c.Project)
+	}
+	return nil
 }
 
 func (s *Service) load(ctx context.Context, hits []store.Hit) (map[store.MessageID]store.Message, map[store.SummaryID]store.Summary, error) {
@@ -210,22 +319,38 @@ func (s *Service) covering(ctx context.Context, n store.Node) (store.Summary, bo
 	return over, found, nil
 }
 
-// around returns the messages before and after one.
+// aroundReach is how many records on either side are looked through for
+// messages to show: hosts write records of their own in between.
+const aroundReach = 16
+
+// around returns the messages before and after one, n of each at most, without
+// those that searches leave out or that have no text.
 func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Context, error) {
 	c := &Context{Before: []Neighbour{}, After: []Neighbour{}}
-	q := store.MessageQuery{Conversation: msg.Conversation, After: max(0, msg.Seq-1-int64(n)), Before: msg.Seq + int64(n) + 1}
+	reach := int64(aroundReach + 2*n)
+	q := store.MessageQuery{Conversation: msg.Conversation, After: max(0, msg.Seq-1-reach), Before: msg.Seq + reach + 1, NoRaw: true}
 	for m, err := range s.store.Messages(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		switch {
+		if m.Seq == msg.Seq || isBookkeeping(m) {
+			continue
+		}
+		switch nb := neighbour(m); {
+		case blank(nb.Snippet):
 		case m.Seq < msg.Seq:
-			c.Before = append(c.Before, neighbour(m))
-		case m.Seq > msg.Seq:
-			c.After = append(c.After, neighbour(m))
+			c.Before = append(c.Before, nb)
+		case len(c.After) < n:
+			c.After = append(c.After, nb)
 		}
 	}
+	c.Before = c.Before[max(0, len(c.Before)-n):]
 	return c, nil
+}
+
+// isBookkeeping reports what [store.Search] leaves out.
+func isBookkeeping(m store.Message) bool {
+	return m.Flags&(store.FlagEcho|store.FlagSynthetic) != 0 || m.Flags&(store.FlagHidden|store.FlagUnknown) == store.FlagHidden && m.Body.Role == llms.RoleSystem
 }
 
 func neighbour(m store.Message) Neighbour {

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -19,15 +20,24 @@ type query struct {
 	scope   Scope
 	limit   int
 	context int
+	compact bool
+	fill    int
+	runes   int            // of a snippet
 	re      *regexp.Regexp // of a pattern
 	words   *index.Query   // of a question
-	digest  string         // binds cursors to the question
+	current []store.ConversationID
+	digest  string // binds cursors to the question
 	notes   []string
+	// expression says that words stands for an expression that matched
+	// nothing.
+	expression bool
+	// home is the scope of the question where scope goes past it.
+	home *Scope
 }
 
 // check reads a request, and refuses what cannot be answered.
 func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
-	q := &query{kinds: r.Scope, limit: r.Limit, context: r.Context}
+	q := &query{kinds: r.Scope, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
 	for _, step := range []func(GrepRequest) error{q.bounds, q.kind, q.pattern, q.order} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -45,11 +55,11 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 			return nil, lookup(string(id), err)
 		}
 	}
-	q.search.Conversations = q.scope.ConversationIDs
-	q.search.Tool, q.search.Echo = r.Tool, r.Echo
+	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
+	q.scope.Narrow(&q.search)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
-	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.Current, r.Also,
-		r.Since, r.Before, r.Role, r.Tool, r.Echo)
+	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, r.Current, r.Also,
+		r.Projects, r.Since, r.Before, r.Role, r.Tool, r.Everything)
 	return q, nil
 }
 

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,36 +12,75 @@ import (
 )
 
 // Where says in which conversations a question is asked. ConversationID wins
-// over AllConversations, which wins over Current and its family.
+// over AllConversations, which wins over CurrentOnly, which wins over Projects;
+// without any of them it is Current and its family.
 type Where struct {
 	ConversationID   store.ConversationID `json:"conversationId,omitempty"`
 	AllConversations bool                 `json:"allConversations,omitempty"`
-	// Current is the conversation that the question is asked in. It is known
-	// to whoever asks on an agent's behalf, not to the agent.
+	// CurrentOnly asks for Current and its family even where Projects is set:
+	// it stands for an explicit allConversations: false.
+	CurrentOnly bool `json:"-"`
+	// Current is the conversation that the question is asked in. The caller of
+	// an agent's tools knows it, the agent does not.
 	Current store.ConversationID `json:"-"`
 	// Also are conversations that are as current as Current: where a host runs
 	// two sessions side by side, the question may come from either.
 	Also []store.ConversationID `json:"-"`
+	// InTurn says that an agent asks, in a turn of Current or of one of Also:
+	// searches do not find the prompt of that turn, which is the question.
+	InTurn bool `json:"-"`
+	// Projects, where set, are the default scope: every conversation held in
+	// one of them, by any agent, sub-agents included.
+	Projects []store.Project `json:"-"`
+	// Widen lets an answer go one step past the default scope, to all
+	// conversations, where the scope has little. Lookups by id then reach all
+	// conversations at once. It has no effect on an explicit ConversationID or
+	// CurrentOnly.
+	Widen bool `json:"-"`
 }
+
+// explicit reports that the question itself names where to look.
+func (w Where) explicit() bool { return w.ConversationID != 0 || w.AllConversations || w.CurrentOnly }
 
 // The kinds of scope.
 const (
 	ScopeConversation = "conversation" // the one that was asked for
 	ScopeCurrent      = "current"      // the current one and its family
+	ScopeProject      = "project"      // the conversations of a project
 	ScopeAll          = "all"
 )
 
 // Scope is where an answer was looked for.
 type Scope struct {
 	Kind string `json:"kind"`
-	// ConversationIDs is empty where all conversations were looked at.
+	// Project names the project of ScopeProject.
+	Project string `json:"project,omitempty"`
+	// Conversations is how many of them the project has.
+	Conversations int `json:"conversations,omitempty"`
+	// ConversationIDs is empty where all conversations were looked at. JSON
+	// leaves it out for a project, which may have thousands.
 	ConversationIDs []store.ConversationID `json:"conversationIds,omitempty"`
+
+	// Except are the prompts of the current turn, which searches do not find.
+	Except []store.MessageID `json:"-"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (s Scope) MarshalJSON() ([]byte, error) {
+	type plain Scope
+	if s.Kind == ScopeProject {
+		s.ConversationIDs = nil
+	}
+	return json.Marshal(plain(s))
 }
 
 // String returns the scope as people read it.
 func (s Scope) String() string {
-	if s.Kind == ScopeAll {
+	switch s.Kind {
+	case ScopeAll:
 		return "all conversations"
+	case ScopeProject:
+		return fmt.Sprintf("project %s (%s)", s.Project, plural(s.Conversations, "session", "sessions"))
 	}
 	ids := make([]string, len(s.ConversationIDs))
 	for i, id := range s.ConversationIDs {
@@ -53,14 +93,34 @@ func (s Scope) String() string {
 	return noun + " " + strings.Join(ids, ", ")
 }
 
+// Narrow bounds a search to the scope. A search of everything also finds the
+// prompt that asks.
+func (s Scope) Narrow(q *store.Search) {
+	q.Conversations = s.ConversationIDs
+	if !q.Everything {
+		q.Except = s.Except
+	}
+}
+
 func (s Scope) holds(id store.ConversationID) bool {
 	return s.Kind == ScopeAll || slices.Contains(s.ConversationIDs, id)
 }
 
 const askHint = "pass conversationId for one conversation, or allConversations: true for all of them"
 
-// scope settles where a question is asked.
+// scope settles where a search looks.
 func (s *Service) scope(ctx context.Context, w Where) (Scope, error) {
+	sc, err := s.conversations(ctx, w)
+	if err != nil {
+		return sc, err
+	}
+	if w.InTurn && w.ConversationID == 0 {
+		sc.Except, err = s.prompts(ctx, w)
+	}
+	return sc, err
+}
+
+func (s *Service) conversations(ctx context.Context, w Where) (Scope, error) {
 	switch {
 	case w.ConversationID < 0:
 		return Scope{}, refuse("conversations are numbered from 1", "conversationId is %d", w.ConversationID)
@@ -71,11 +131,106 @@ func (s *Service) scope(ctx context.Context, w Where) (Scope, error) {
 		return Scope{Kind: ScopeConversation, ConversationIDs: []store.ConversationID{w.ConversationID}}, nil
 	case w.AllConversations:
 		return Scope{Kind: ScopeAll}, nil
+	case len(w.Projects) > 0 && !w.CurrentOnly:
+		return s.project(ctx, w)
+	case w.Current == 0 && w.Widen && !w.CurrentOnly:
+		return Scope{Kind: ScopeAll}, nil // outside any project
 	case w.Current == 0:
 		return Scope{}, refuse(askHint, "there is no current conversation to look in")
 	}
-	ids, err := s.family(ctx, append([]store.ConversationID{w.Current}, w.Also...)...)
+	ids, err := s.family(ctx, w.current()...)
 	return Scope{Kind: ScopeCurrent, ConversationIDs: ids}, err
+}
+
+func (w Where) current() []store.ConversationID {
+	if w.Current == 0 {
+		return w.Also
+	}
+	return append([]store.ConversationID{w.Current}, w.Also...)
+}
+
+// project lists the conversations of the projects and, because a session may
+// have been moved, those of the current session. Where there are none the
+// question is asked outside any project that is known, and looks everywhere.
+func (s *Service) project(ctx context.Context, w Where) (Scope, error) {
+	sc := Scope{Kind: ScopeProject}
+	var names []string
+	for _, p := range w.Projects {
+		found, err := s.store.Conversations(ctx, store.ConversationQuery{Project: &p})
+		if err != nil {
+			return sc, err
+		}
+		for _, c := range found {
+			sc.ConversationIDs = append(sc.ConversationIDs, c.ID)
+		}
+		if name := projectName(p); len(found) > 0 && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	family, err := s.family(ctx, w.current()...)
+	if err != nil {
+		return sc, err
+	}
+	sc.ConversationIDs = append(sc.ConversationIDs, family...)
+	slices.Sort(sc.ConversationIDs)
+	sc.ConversationIDs = slices.Compact(sc.ConversationIDs)
+	if len(sc.ConversationIDs) == 0 && w.Widen {
+		return Scope{Kind: ScopeAll}, nil
+	}
+	if len(sc.ConversationIDs) == 0 {
+		return sc, refuse(askHint, "nothing of the project %s is stored", projectName(w.Projects[0]))
+	}
+	if len(names) == 0 {
+		names = []string{projectName(w.Projects[0])}
+	}
+	sc.Project, sc.Conversations = strings.Join(names, ", "), len(sc.ConversationIDs)
+	return sc, nil
+}
+
+// projectName is what a project is called: by its origin, else its directory.
+func projectName(p store.Project) string {
+	if p.Origin != "" {
+		return p.Origin
+	}
+	return p.Root
+}
+
+// prompts returns the newest prompt of each current conversation. One that
+// carries files is the only place where those can be found, and stays.
+func (s *Service) prompts(ctx context.Context, w Where) ([]store.MessageID, error) {
+	var ids []store.MessageID
+	for _, id := range w.current() {
+		v, err := s.store.View(ctx, id, store.Window{Newest: 1})
+		if err != nil {
+			return nil, err
+		}
+		if v.LastUserItem != nil {
+			v.Items = append(v.Items, *v.LastUserItem)
+		}
+		for _, item := range v.Items {
+			if item.Pos != v.LastUser || item.Message == 0 {
+				continue
+			}
+			files, err := s.store.Attached(ctx, item.Message)
+			if err != nil {
+				return nil, err
+			}
+			if len(files) == 0 {
+				ids = append(ids, item.Message)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// reach settles from where a lookup by id may be answered. An id names its
+// target exactly, so that an open default scope reaches everything: an id that
+// a widened search or the block at a session's start names can be read.
+func (s *Service) reach(ctx context.Context, w Where) (Scope, error) {
+	if w.Widen && !w.explicit() {
+		return Scope{Kind: ScopeAll}, nil
+	}
+	return s.scope(ctx, w)
 }
 
 func (s *Service) conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {

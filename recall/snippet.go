@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// snippetRunes is how much text is shown around a match.
+// snippetRunes is how much text is shown around a match unless the request
+// says otherwise.
 const snippetRunes = 240
 
 // excerpt is a piece of a text with what matched in it, in bytes of the text.
@@ -19,20 +20,20 @@ type excerpt struct {
 // text begins.
 func (q *query) excerpt(text []byte) (excerpt, bool) {
 	if q.words != nil {
-		width := snippetRunes
+		width := q.runes
 		if n := utf8.RuneCount(text[:min(len(text), 4096)]); n > 0 {
-			width = snippetRunes * min(len(text), 4096) / n
+			width = q.runes * min(len(text), 4096) / n
 		}
 		e := q.words.Excerpt(text, width)
 		return excerpt{e.Start, e.End, e.Ranges}, len(e.Ranges) > 0
 	}
 	hit := q.re.FindIndex(text)
 	if hit == nil {
-		return excerpt{0, forward(text, 0, snippetRunes), nil}, false
+		return excerpt{0, forward(text, 0, q.runes), nil}, false
 	}
-	e := excerpt{start: back(text, hit[0], snippetRunes/4)}
-	e.end = forward(text, e.start, snippetRunes)
-	if missing := snippetRunes - utf8.RuneCount(text[e.start:e.end]); missing > 0 {
+	e := excerpt{start: back(text, hit[0], q.runes/4)}
+	e.end = forward(text, e.start, q.runes)
+	if missing := q.runes - utf8.RuneCount(text[e.start:e.end]); missing > 0 {
 		e.start = back(text, e.start, missing)
 	}
 	e.ranges = append([][2]int{{hit[0], hit[1]}}, q.further(text, hit, e.end)...)

@@ -18,29 +18,21 @@ func plural(n int, one, many string) string {
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
 // Text returns the answer as people and models read it: a line that tells what
-// was found, then each match with its id, and what to do next. What matched
-// stands between « and ».
+// was found, then the matches under their sessions, each with its id, who spoke
+// and when (UTC), and what to do next. The match stands between « and ».
 func (a GrepAnswer) Text() string {
 	var b strings.Builder
-	total := plural(a.Total, "match", "matches")
-	if a.TotalIsLowerBound {
-		total = "at least " + total
-	}
-	fmt.Fprintf(&b, "%s for %q in %s (%s, %s, by %s, %s)\n", total, a.Pattern, a.Scope, a.Kinds, a.Mode, a.Sort, a.Tier)
+	fmt.Fprintf(&b, "%s\n", a.Headline())
 	last := store.ConversationID(0)
 	for _, m := range a.Matches {
-		if m.ConversationID != last && a.Scope.Kind != ScopeConversation {
-			fmt.Fprintf(&b, "\nconversation %d\n", m.ConversationID)
+		if m.ConversationID != last {
+			fmt.Fprintf(&b, "\n%s\n", m.Session())
 			last = m.ConversationID
 		}
 		m.write(&b)
 	}
 	if a.Elsewhere != nil {
-		hits := fmt.Sprint(a.Elsewhere.Hits)
-		if a.Elsewhere.AtLeast {
-			hits = "at least " + hits
-		}
-		fmt.Fprintf(&b, "elsewhere: %s in other conversations; %s\n", hits, a.Elsewhere.How)
+		fmt.Fprintf(&b, "elsewhere: %s in other conversations; %s\n", atLeast(a.Elsewhere.Hits, a.Elsewhere.AtLeast), a.Elsewhere.How)
 	}
 	for _, n := range a.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
@@ -51,34 +43,80 @@ func (a GrepAnswer) Text() string {
 	return b.String()
 }
 
+// Headline counts the matches and says where they were looked for.
+func (a GrepAnswer) Headline() string {
+	if w := a.Widened; w != nil {
+		return fmt.Sprintf("%s in %s; widened to all conversations: %s elsewhere", plural(w.InScope, "match", "matches"), w.From, atLeast(w.Elsewhere, w.AtLeast))
+	}
+	return fmt.Sprintf("%s in %s", atLeast(a.Total, a.TotalIsLowerBound), a.Scope)
+}
+
+// Session names the session of a match: its number, the agent and the title,
+// and the project where that is another one.
+func (m Match) Session() string {
+	parts := []string{fmt.Sprintf("session %d", m.ConversationID)}
+	for _, p := range []string{m.Host, brief(m.Title, 60)} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	if m.Project != "" {
+		parts = append(parts, "project "+m.Project)
+	}
+	return oneLine(strings.Join(parts, " · "))
+}
+
+// oneLine keeps names from beginning a line of their own.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
 func (m Match) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s\n", m.Heading())
+	fmt.Fprintf(b, "%s:", m.Heading(nil))
+	text := m.Mark("«", "»", nil)
+	if m.Truncated {
+		text += " […]"
+	}
+	if strings.Contains(text, "\n") {
+		b.WriteString("\n" + indent(text) + "\n")
+	} else {
+		b.WriteString(" " + text + "\n")
+	}
 	if m.Context != nil {
 		writeNeighbours(b, m.Context.Before)
-	}
-	b.WriteString(indent(m.Mark("«", "»", nil)))
-	if m.Truncated {
-		b.WriteString(" […]")
-	}
-	b.WriteString("\n")
-	if m.Context != nil {
 		writeNeighbours(b, m.Context.After)
 	}
 }
 
-// Heading tells what a match is and where to go from it.
-func (m Match) Heading() string {
-	parts := []string{m.ID, m.Type}
-	if m.Role != "" {
-		parts = append(parts, string(m.Role))
+// Who says who spoke, or that it is a summary or a file.
+func (m Match) Who() string {
+	who := string(m.Role)
+	switch {
+	case m.Depth != nil:
+		who = fmt.Sprintf("%s summary d%d", m.Kind, *m.Depth)
+	case m.Type == "file":
+		who = "file of " + m.MessageID
 	}
+	if m.Retired {
+		who += ", retired"
+	}
+	return who
+}
+
+// When is the time at which a match was said; a summary's is that of the newest
+// message that it covers.
+func (m Match) When() time.Time {
 	if m.Depth != nil {
-		parts = []string{m.ID, fmt.Sprintf("%s summary of depth %d", m.Kind, *m.Depth)}
+		return m.LatestAt
 	}
-	parts = append(parts, minute(m.CreatedAt))
-	if m.Type == "file" {
-		parts = append(parts, "of "+m.MessageID)
+	return m.CreatedAt
+}
+
+// Heading tells what a match is and where to go from it. Its time is written by
+// stamp, or where that is nil to the minute in UTC.
+func (m Match) Heading(stamp func(time.Time) string) string {
+	if stamp == nil {
+		stamp = minute
 	}
+	parts := []string{m.ID + " " + m.Who() + " " + stamp(m.When())}
 	if m.CoveredBy != "" {
 		parts = append(parts, "in "+m.CoveredBy)
 	}
@@ -87,9 +125,6 @@ func (m Match) Heading() string {
 	}
 	if m.Beside {
 		parts = append(parts, "beside a match")
-	}
-	if m.Retired {
-		parts = append(parts, "retired")
 	}
 	if m.Damaged {
 		parts = append(parts, "DAMAGED")
@@ -103,7 +138,7 @@ func writeNeighbours(b *strings.Builder, all []Neighbour) {
 		if n.Truncated {
 			text += " […]"
 		}
-		fmt.Fprintf(b, "  (%s %s) %s\n", n.ID, n.Role, strings.ReplaceAll(text, "\n", " "))
+		fmt.Fprintf(b, "  beside it %s %s: %s\n", n.ID, n.Role, strings.ReplaceAll(text, "\n", " "))
 	}
 }
 

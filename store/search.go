@@ -65,10 +65,14 @@ type Search struct {
 	Roles         []llms.Role
 	// Tool finds only messages that call this tool or answer it.
 	Tool string
-	// Echo finds what lcm itself said as well.
-	Echo  bool
-	Sort  Sort
-	Limit int
+	// Everything also finds what lcm itself said (FlagEcho) and what hosts
+	// wrote for themselves: FlagSynthetic, and FlagHidden with the role system
+	// unless FlagUnknown says that it may be anything.
+	Everything bool
+	// Except are messages that are not found: the question itself, say.
+	Except []MessageID
+	Sort   Sort
+	Limit  int
 	// After is the cursor of the page before.
 	After Cursor
 	// CountTo bounds how many matches are counted beyond the page.
@@ -102,6 +106,17 @@ type Found struct {
 	Unfinished bool
 	// Notes say what was left out, and why.
 	Notes []string
+	// Words are the terms of a full-text pattern with how many of the
+	// Passages searched hold each. A passage is a piece of about a hundred
+	// words.
+	Words    []Word
+	Passages int
+}
+
+// Word is a term of a pattern.
+type Word struct {
+	Text     string
+	Passages int
 }
 
 // Hit is one match.

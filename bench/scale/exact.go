@@ -25,7 +25,7 @@ func (b *bench) exact(ctx context.Context, texts []text) error {
 		b.Progress(fmt.Sprintf("%d messages in %d conversations: %d of %d expressions are found as by a loop", b.Messages, b.Conversations, n, b.Expressions))
 		re := regexp.MustCompile(b.expression(rng, n))
 		want := matchAll(re, texts).ids
-		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: re.String(), Limit: newest, CountTo: 1 << 40, Echo: true})
+		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: re.String(), Limit: newest, CountTo: 1 << 40, Everything: true})
 		if err != nil {
 			return fmt.Errorf("%s: %w", re, err)
 		}

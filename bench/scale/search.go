@@ -210,7 +210,7 @@ func (b *bench) byMemory(ctx context.Context, texts []text) error {
 	for i := range ratios {
 		inMemory := matchAll(plain, texts)
 		at := time.Now()
-		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: plain.String(), Limit: 50, CountTo: 1 << 40, Echo: true})
+		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: plain.String(), Limit: 50, CountTo: 1 << 40, Everything: true})
 		if err != nil {
 			return err
 		}

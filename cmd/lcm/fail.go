@@ -24,7 +24,18 @@ const (
 	exitConfig   = 4
 	exitDatabase = 5
 	exitFaults   = 6
+
+	// As shells count: 128 and the number of the signal.
+	exitInterrupted = 130 // SIGINT, which is Ctrl-C
+	exitTerminated  = 143 // SIGTERM
 )
+
+// errNoMatch ends a `lcm grep` that found nothing: exit code 1 without a
+// message, as grep does.
+var errNoMatch = errors.New("no match")
+
+// errTerminated is the cause of a context that SIGTERM has cancelled.
+var errTerminated = fmt.Errorf("terminated: %w", context.Canceled)
 
 // failure is an error with an exit code and a hint of what to do.
 type failure struct {
@@ -65,9 +76,30 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
+// endCode is exitCode for the whole program. A command that a signal has
+// stopped exits with the number of the signal, and a plain failure of grep
+// with 2, since grep's 1 says that nothing was found.
+func (a *app) endCode(ctx context.Context, err error) int {
+	switch code := exitCode(err); {
+	case err == nil || errors.Is(err, errNoMatch):
+		return code
+	case errors.Is(context.Cause(ctx), errTerminated):
+		return exitTerminated
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case code == exitFailure && a.oneMeansNoMatch:
+		return exitUsage
+	default:
+		return code
+	}
+}
+
 // report prints an error: a line that says what went wrong, and one that says
 // what to do.
 func (a *app) report(err error) {
+	if errors.Is(err, errNoMatch) {
+		return
+	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(a.err, a.mark(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
 		return

@@ -19,14 +19,21 @@ type grepFlags struct {
 	recall.GrepRequest
 	mode, sort, role string
 	words            bool
+	ignoreCase       bool
 	heading          bool
 	timeout          time.Duration
 }
 
 const grepLong = `Find where something was said: in text, tool arguments, tool output, reasoning
 and payloads, at any age, and in summaries. PATTERN is a regular expression
-(RE2; (?i) ignores case), or with --full-text words or a question: words are
-ranked, "a phrase" and +word must occur, -word must not, pre* is a beginning.
+(RE2; -i ignores case), or with --full-text words or a question: words are
+ranked, "a phrase" and +word must occur, -word must not, pre* is a beginning. A
+pattern of plain words that matches nothing is searched for as words, unless
+--mode regex is given.
+
+It looks in all sessions of this project, of every agent. Where they have fewer
+than three matches, or other projects a clearly better one, it looks in all
+conversations and says so; --project-only does not.
 
 On a terminal matches are grouped under their conversations, else each is a
 line: conversation, id and the line that matched, with colons between, or with
@@ -34,7 +41,13 @@ hyphens where a message only stands beside a match, as ranked searches show
 them. --heading and --heading=false choose. lcm describe shows a match whole.
 
 --since and --before go by the time of a message; a summary stands at the newest
-message that it covers.`
+message that it covers. A time without a zone is local.
+
+The exit code is 0 if something was found, 1 if nothing was, and 2 or more if the
+search failed.`
+
+// grepLimit is how many matches are printed by default: a page.
+const grepLimit = 10
 
 func newGrep(a *app) *cobra.Command {
 	f := grepFlags{heading: a.terminal}
@@ -46,9 +59,10 @@ func newGrep(a *app) *cobra.Command {
 lcm grep 'panic: .*nil pointer'
 lcm grep --full-text 'why did the deployment fail?'
 lcm grep -a -n 10 TLS_CERT_PATH
-lcm grep --since 2026-02-19 --role user --context 1 deploy`,
+lcm grep -i --since 7d --role user --context 1 deploy`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.oneMeansNoMatch = true
 			if err := f.complete(cmd, args[0]); err != nil {
 				return err
 			}
@@ -62,16 +76,17 @@ lcm grep --since 2026-02-19 --role user --context 1 deploy`,
 	fl := c.Flags()
 	fl.StringVar(&f.mode, "mode", string(store.Regex), "regex or full_text")
 	fl.BoolVarP(&f.words, "full-text", "F", false, "short for --mode full_text")
+	fl.BoolVarP(&f.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
 	fl.StringVar(&f.Scope, "scope", recall.InBoth, "messages, summaries, both or files")
 	fl.StringSliceVar(&f.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
-	fl.StringVar(&f.Since, "since", "", "not before this time, like 2026-02-19 or 2026-02-19T08:30:00Z")
-	fl.StringVar(&f.Before, "before", "", "before this time")
-	fl.IntVarP(&f.Limit, "limit", "n", recall.DefaultLimit, "at most this many matches, 1 to 200")
+	fl.StringVar(&f.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
+	fl.StringVar(&f.Before, "before", "", "before this time, written as for --since")
+	fl.IntVarP(&f.Limit, "limit", "n", grepLimit, "at most this many matches, 1 to 200")
 	fl.StringVar(&f.sort, "sort", "", "recency, relevance or hybrid (default recency for a regex, else relevance)")
 	fl.StringVar(&f.role, "role", "", "only messages of user, assistant, system or tool")
 	fl.StringVar(&f.Tool, "tool", "", "only calls of this tool and their results")
 	fl.IntVarP(&f.Context, "context", "C", 0, "show this many messages before and after each, 0 to 20")
-	fl.BoolVar(&f.Echo, "echo", false, "find what lcm itself said as well")
+	fl.BoolVar(&f.Everything, "everything", false, "also find the current prompt, what lcm itself said and hosts' bookkeeping")
 	fl.StringVar(&f.Cursor, "cursor", "", "go on where a page ended")
 	fl.DurationVar(&f.timeout, "timeout", 0, "give up after this long, with what was found (default: never)")
 	fl.BoolVar(&f.heading, "heading", f.heading, "group matches under their conversations (default: on a terminal)")
@@ -95,7 +110,15 @@ func (f *grepFlags) complete(cmd *cobra.Command, pattern string) error {
 	if len(f.FileIDs) > 0 && !cmd.Flags().Changed("scope") {
 		f.Scope = recall.InFiles
 	}
+	var err error
+	if f.Since, f.Before, err = timeSpan(f.Since, f.Before, time.Now()); err != nil {
+		return wrongUsage(cmd, err)
+	}
+	if f.ignoreCase && f.mode == string(store.Regex) {
+		pattern = "(?i)" + pattern
+	}
 	f.Pattern, f.Mode, f.Sort, f.Role = pattern, store.Mode(f.mode), store.Sort(f.sort), llms.Role(f.role)
+	f.OrWords, f.Compact = !cmd.Flags().Changed("mode"), true
 	return nil
 }
 
@@ -115,15 +138,23 @@ func (a *app) grep(ctx context.Context, ar *archive, svc *recall.Service, f grep
 			damaged++
 		}
 	}
-	if a.json {
-		return errors.Join(a.printJSON(answer), damageShown(damaged))
-	}
-	if f.heading {
+	switch {
+	case a.json:
+		err = a.printJSON(answer)
+	case f.heading:
+		if len(answer.Matches) > 0 {
+			a.note("times are %s", zone(time.Now()))
+		}
 		err = a.grepGrouped(ctx, ar, answer)
-	} else {
+	default:
 		a.grepLines(answer)
 	}
-	a.grepNotes(answer)
+	if !a.json {
+		a.grepNotes(answer)
+	}
+	if err == nil && len(answer.Matches) == 0 {
+		err = errNoMatch
+	}
 	return errors.Join(err, damageShown(damaged))
 }
 
@@ -156,10 +187,16 @@ func (a *app) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAn
 			if title == "" {
 				title = c.Key
 			}
-			a.printf("%s\n", a.paint(bold, fmt.Sprintf("conversation %d · %s", c.ID, neutralLine(title))))
+			line := fmt.Sprintf("conversation %d", c.ID)
+			for _, part := range []string{c.Agent, title, m.Project} {
+				if part != "" {
+					line += " · " + part
+				}
+			}
+			a.printf("%s\n", a.paint(bold, neutralLine(line)))
 			last = m.ConversationID
 		}
-		a.printf("%s\n", a.paint(green, neutralLine(m.Heading())))
+		a.printf("%s\n", a.paint(green, neutralLine(m.Heading(stamp))))
 		if m.Context != nil {
 			a.grepNeighbours(m.Context.Before)
 		}
@@ -181,18 +218,32 @@ func (a *app) grepNeighbours(all []recall.Neighbour) {
 	}
 }
 
-// grepLines prints a line for each match, for other programs to read.
+// grepLines prints a line for each match, for other programs to read. As in
+// grep's output, lines around a match have hyphens for colons.
 func (a *app) grepLines(answer recall.GrepAnswer) {
 	for _, m := range answer.Matches {
+		var before, after []recall.Neighbour
+		if m.Context != nil {
+			before, after = m.Context.Before, m.Context.After
+		}
+		a.grepBeside(m.ConversationID, before)
 		sep := ":"
 		if m.Beside {
-			sep = "-" // as grep marks the lines around a match
+			sep = "-"
 		}
 		mark := ""
 		if m.Damaged {
 			mark = "[DAMAGED] "
 		}
 		a.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, a.shown(matchedLine(m)))
+		a.grepBeside(m.ConversationID, after)
+	}
+}
+
+func (a *app) grepBeside(in store.ConversationID, all []recall.Neighbour) {
+	for _, n := range all {
+		line, _, _ := strings.Cut(n.Snippet, "\n")
+		a.printf("%d-%s-%s\n", in, n.ID, a.shown(line))
 	}
 }
 
@@ -211,11 +262,7 @@ func matchedLine(m recall.Match) string {
 
 // grepNotes tells how many there are and how to see more.
 func (a *app) grepNotes(answer recall.GrepAnswer) {
-	total := counted(answer.Total, "match", "matches")
-	if answer.TotalIsLowerBound {
-		total = "at least " + total
-	}
-	a.note("%s in %s", total, answer.Scope)
+	a.note("%s", neutralLine(answer.Headline()))
 	if e := answer.Elsewhere; e != nil {
 		a.note("%s elsewhere: add --all-conversations", counted(e.Hits, "match", "matches"))
 	}

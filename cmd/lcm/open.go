@@ -5,16 +5,13 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"math"
 	"os"
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/assemble"
-	"github.com/lossless-context/lcm/compact"
 	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/fromconfig"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/llms/tiktoken"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
@@ -51,6 +48,7 @@ type archive struct {
 	db      *sqlite.DB
 	engine  *lcm.Engine
 	counter llms.Counter
+	log     *slog.Logger
 }
 
 // need says what a command does with the database.
@@ -119,7 +117,7 @@ func (h hintless) Error() string { message, _ := split(h.error); return message 
 func (h hintless) Unwrap() error { return h.error }
 
 func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more ...lcm.Option) (*archive, error) {
-	counter, err := newCounter(cfg)
+	counter, err := fromconfig.Counter(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -127,35 +125,13 @@ func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more .
 	if err != nil {
 		return nil, err
 	}
-	return &archive{cfg: cfg, db: db, engine: engine, counter: counter}, nil
-}
-
-// newCounter returns what counts tokens, as the settings want it.
-func newCounter(cfg *config.Config) (llms.Counter, error) {
-	if cfg.Context.Tokenizer == "estimate" {
-		return llms.Estimate, nil
-	}
-	return tiktoken.New(cfg.Context.Tokenizer)
+	return &archive{cfg: cfg, db: db, engine: engine, counter: counter, log: log}, nil
 }
 
 // newEngine returns an engine on a store, as the settings want it.
 func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *slog.Logger, more ...lcm.Option) (*lcm.Engine, error) {
-	options := append([]lcm.Option{
-		lcm.WithCounter(counter),
-		lcm.WithBudget(cfg.Context.TokenBudget),
-		lcm.WithThresholds(cfg.Context.SoftThreshold, cfg.Context.HardThreshold),
-		lcm.WithPolicy(policy(cfg)),
-		lcm.WithBounds(bounds(cfg)),
-		lcm.WithLargeContent(cfg.Ingest.LargeFileTokenThreshold),
-		lcm.WithPrivacy(privacy(cfg)),
-		lcm.WithLogger(log),
-		lcm.WithoutBackground(),
-	}, more...)
-	if s := newSummariser(cfg, db); s != nil {
-		options = append(options, lcm.WithSummariser(s))
-	}
-	options = append(options, expansionOptions(cfg, db)...)
-	engine, err := lcm.New(db, options...)
+	options := append(fromconfig.Options(cfg, db, counter), lcm.WithLogger(log), lcm.WithoutBackground())
+	engine, err := lcm.New(db, append(options, more...)...)
 	if err != nil {
 		return nil, &failure{code: exitConfig, err: err, hint: "`lcm config` shows the settings and where they come from"}
 	}
@@ -168,37 +144,4 @@ func (ar *archive) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return errors.Join(ar.engine.Close(ctx), ar.db.Close())
-}
-
-func policy(cfg *config.Config) compact.Policy {
-	c := cfg.Compaction
-	p := compact.Policy{
-		// A policy's 0 stands for its default, a setting's 0 for none; the
-		// newest round is fresh in any case.
-		Policy:                 assemble.Policy{FreshTail: max(1, cfg.Context.FreshTailCount), FreshTailTokens: cfg.Context.FreshTailMaxTokens},
-		LeafChunkTokens:        c.LeafChunkTokens,
-		LeafTargetTokens:       c.LeafTargetTokens,
-		CondensedTargetTokens:  c.CondensedTargetTokens,
-		LeafMinFanout:          c.LeafMinFanout,
-		CondensedMinFanout:     c.CondensedMinFanout,
-		CondensedMinFanoutHard: c.CondensedMinFanoutHard,
-		MaxDepth:               c.SweepMaxDepth,
-		ExtractiveOnAuth:       cfg.Summary.ExtractiveOnAuth,
-		MaxOverageFactor:       cfg.Summary.MaxOverageFactor,
-	}
-	if c.SweepMaxDepth == 0 { // messages only: no number of leaves is enough
-		p.LeafMinFanout = math.MaxInt32
-	}
-	return p
-}
-
-func bounds(cfg *config.Config) compact.Bounds {
-	return compact.Bounds{
-		MaxPasses:      cfg.Compaction.MaxSweepIterations,
-		Deadline:       cfg.Compaction.SweepDeadline,
-		SummaryTimeout: cfg.Summary.Timeout,
-		MaxCalls:       cfg.Summary.MaxCallsPerWindow,
-		CallWindow:     cfg.Summary.CallWindow,
-		SpendBackoff:   cfg.Summary.SpendBackoff,
-	}
 }

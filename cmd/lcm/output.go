@@ -9,8 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -30,9 +30,12 @@ type app struct {
 
 	database string
 	json     bool
-	logging  map[string]*string // settings of the log that the command line has
-	log      *slog.Logger
-	hide     func(string) string // takes the secrets of the settings out of a text
+
+	oneMeansNoMatch bool // exit code 1 says that nothing was found, so failures get another
+
+	logging map[string]*string // settings of the log that the command line has
+	log     *slog.Logger
+	hide    func(string) string // takes the secrets of the settings out of a text
 }
 
 func newApp(in io.Reader, out, err io.Writer) *app {
@@ -97,6 +100,22 @@ func (a *app) delivered() error {
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(f.Fd())
+}
+
+// width is how many columns a line of the result may have, 0 for any number: it
+// is $COLUMNS where that is set, else the width of the terminal.
+func (a *app) width() int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if r, ok := a.out.(*remembering); ok && a.terminal {
+		if f, ok := r.w.(*os.File); ok {
+			if w, _, err := term.GetSize(f.Fd()); err == nil {
+				return w
+			}
+		}
+	}
+	return 0
 }
 
 // The styles. Colour carries no meaning that the words do not carry as well.
@@ -283,12 +302,4 @@ func size(n int64) string {
 		return fmt.Sprintf("%.1f %s", f, units[i])
 	}
 	return fmt.Sprintf("%.0f %s", f, units[i])
-}
-
-// stamp writes a time to the minute, in UTC as it is stored.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04")
 }

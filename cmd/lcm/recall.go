@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,15 +13,19 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// where is in which conversations a command looks.
+// where is in which conversations a command looks: by default in those of the
+// project, and further where it has little.
 type where struct {
 	choice
-	all bool
+	all         bool
+	currentOnly bool
+	projectOnly bool
 }
 
 func (w *where) flags(c *cobra.Command) {
-	w.choice.flag(c)
-	c.Flags().BoolVarP(&w.all, "all-conversations", "a", false, "look in all conversations")
+	c.Flags().Int64VarP(&w.number, "conversation", "c", 0, "look in this conversation only")
+	c.Flags().BoolVarP(&w.all, "all-conversations", "a", false, "look in all conversations; =false looks in the newest of this project")
+	c.Flags().BoolVar(&w.projectOnly, "project-only", false, "look in this project only, even where it has little")
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		switch name {
 		case "conversation-id": // as the tools call it
@@ -30,19 +35,50 @@ func (w *where) flags(c *cobra.Command) {
 		}
 		return pflag.NormalizedName(name)
 	})
+	check := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		w.currentOnly = cmd.Flags().Changed("all-conversations") && !w.all
+		if w.projectOnly && (w.all || w.number != 0 || w.currentOnly) {
+			return wrongUsage(cmd, errors.New("--project-only excludes --conversation and --all-conversations"))
+		}
+		if check != nil {
+			return check(cmd, args)
+		}
+		return nil
+	}
 }
 
-// resolve fills in the current conversation where nothing else is said.
+// resolve says where to look. A shell that an agent runs stands in a turn of
+// that agent's session, whose prompt is not what is looked for.
 func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) {
+	at := recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all, CurrentOnly: w.currentOnly, Widen: !w.projectOnly}
 	if w.number != 0 || w.all {
-		return recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all}, nil
+		return at, nil
 	}
-	c, err := ar.pick(ctx, w.choice)
-	var f *failure
-	if errors.As(err, &f) && f.code == exitNotFound {
-		f.hint = "--conversation N looks in one conversation, --all-conversations in all of them; `lcm conversations --all` lists them"
+	here, err := currentProject()
+	if err != nil {
+		return at, err
 	}
-	return recall.Where{Current: c.ID}, err
+	at.Projects = []store.Project{here}
+	if id := os.Getenv("CLAUDE_CODE_SESSION_ID"); id != "" {
+		named, err := ar.db.Conversations(ctx, store.ConversationQuery{Key: "claude:" + id, Limit: 1})
+		if err != nil {
+			return at, err
+		}
+		if len(named) > 0 {
+			at.Current, at.InTurn = named[0].ID, true
+		}
+	}
+	if w.currentOnly && at.Current == 0 {
+		c, err := ar.pick(ctx, w.choice)
+		var f *failure
+		if errors.As(err, &f) && f.code == exitNotFound {
+			f.hint = "--conversation N looks in one conversation, --all-conversations in all of them; `lcm conversations --all` lists them"
+		}
+		at.Current = c.ID
+		return at, err
+	}
+	return at, nil
 }
 
 // asking opens the database and hands its recall to fn.
@@ -70,7 +106,7 @@ var recallWords = strings.NewReplacer(
 	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex", `set scope to "files"`, "add --scope files",
 	"lcm_grep", "`lcm grep`", "lcm_describe", "`lcm describe`", "includeMessages: true", "--include-messages",
 	"cursor set to nextCursor", "--cursor", "nextCursor", "--cursor", "startLine", "--start-line", "endLine", "--end-line",
-	"tokenCap", "--token-cap", "fileIds", "--file-ids",
+	"tokenCap", "--token-cap", "fileIds", "--file-ids", "everything: true", "--everything",
 )
 
 // recallFailure gives what recall refuses its exit code and its hint.

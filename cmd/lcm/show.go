@@ -45,6 +45,7 @@ type showFlags struct {
 	newest bool
 	raw    bool
 	full   bool
+	all    bool
 }
 
 func newShow(a *app) *cobra.Command {
@@ -54,7 +55,8 @@ func newShow(a *app) *cobra.Command {
 		Short: "Print a conversation as it was said",
 		Long: `Print the messages of a conversation, or with --id one message, summary or
 payload. Content that was externalised is shown as a reference; --full puts it
-back.
+back. Bookkeeping of the agent's program, which no model sees, is left out: a
+line says how much, and --all shows it.
 
 --raw writes the records exactly as they arrived: one message's bytes with --id
 and nothing else, else one record a line. --json prints a JSON object a line;
@@ -93,6 +95,7 @@ lcm show --id sum_0123456789abcdef`,
 	c.Flags().BoolVar(&f.newest, "newest", false, "the newest messages instead of the oldest")
 	c.Flags().BoolVar(&f.raw, "raw", false, "the records exactly as they arrived")
 	c.Flags().BoolVar(&f.full, "full", false, "with externalised content in its place")
+	c.Flags().BoolVarP(&f.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
 	a.jsonFlag(c)
 	return c
 }
@@ -124,24 +127,44 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 	if err != nil {
 		return err
 	}
-	q := store.MessageQuery{Conversation: c.ID, After: f.from - 1, Limit: f.limit}
+	// Records left out do not count, so that a page is as long as was asked for.
+	leaveOut := func(m store.Message) bool {
+		return m.Flags&store.FlagHidden != 0 && !f.all && !f.raw && !a.json
+	}
+	q := store.MessageQuery{Conversation: c.ID, After: f.from - 1}
 	if f.newest && f.limit > 0 {
 		// The newest, but oldest of them first, as they were said.
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: q.After, Newest: true, Limit: f.limit}) {
+		found := 0
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: f.from - 1, Newest: true}) {
 			if err != nil {
 				return err
 			}
-			q.After = m.Seq - 1
+			if q.After = m.Seq - 1; leaveOut(m) {
+				continue
+			}
+			if found++; found == f.limit {
+				break
+			}
 		}
 	}
 	if !a.json && !f.raw {
-		a.note("conversation %d (%s), %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased))
+		a.note("conversation %d (%s), %s; times are %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased), zone(time.Now()))
 	}
-	last, damaged := q.After, 0
+	last, damaged, shown := q.After, 0, 0
+	var hidden []store.MessageID
 	for m, err := range ar.db.Messages(ctx, q) {
 		if err != nil {
 			return err
 		}
+		if leaveOut(m) {
+			hidden, last = append(hidden, m.ID), m.Seq
+			continue
+		}
+		if f.limit > 0 && shown == f.limit {
+			break
+		}
+		a.printLeftOut(hidden)
+		hidden, shown, last = nil, shown+1, m.Seq
 		err := a.showMessage(ctx, ar, m, f)
 		if errors.Is(err, store.ErrDamaged) {
 			damaged++
@@ -150,12 +173,24 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 		} else if err != nil {
 			return err
 		}
-		last = m.Seq
 	}
+	a.printLeftOut(hidden)
 	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
 		a.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
 	return damageShown(damaged)
+}
+
+// printLeftOut says in a line what was left out between two messages.
+func (a *app) printLeftOut(ids []store.MessageID) {
+	if len(ids) == 0 {
+		return
+	}
+	which := ids[0].String()
+	if len(ids) > 1 {
+		which += " … " + ids[len(ids)-1].String()
+	}
+	a.printf("%s\n\n", a.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, counted(len(ids), "record", "records"))))
 }
 
 // showMessage prints a message. Of one whose record is damaged it prints what
@@ -182,7 +217,7 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 	case m.Damaged:
 		damage = fmt.Errorf("%s is %w: it is not what arrived", m.ID, store.ErrDamaged)
 	}
-	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.UTC().Format("2006-01-02 15:04:05"),
+	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.Local().Format(time.DateTime),
 		counted(m.Tokens, "token", "tokens"))
 	if flags := flagNames(m.Flags); len(flags) > 0 {
 		head += " · " + strings.Join(flags, ", ")
@@ -190,7 +225,12 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 	if damage != nil {
 		head += " · DAMAGED"
 	}
-	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), a.shown(said))
+	if strings.TrimSpace(said) == "" {
+		said = a.paint(dim, "(no text; --raw shows the record)")
+	} else {
+		said = a.shown(said)
+	}
+	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), said)
 	return damage
 }
 
@@ -241,7 +281,7 @@ const redactedMark = "[redacted: "
 func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
 	id, err := store.ParseID(f.id)
 	if err != nil {
-		return failed(exitUsage, "`lcm show` and `lcm tree` print ids", "%w", err)
+		return failed(exitUsage, "`lcm show`, `lcm tree` and `lcm grep` print ids", "%w", err)
 	}
 	switch {
 	case id.Message != 0:

@@ -180,7 +180,7 @@ func (k *fileCheck) versions(c *conn) error {
 	if err != nil {
 		return err
 	}
-	is, err := c.likeness()
+	is, err := c.likeness(says)
 	if err != nil {
 		return err
 	}
@@ -211,8 +211,9 @@ func (c *conn) stamps() (version, app int, err error) {
 }
 
 // likeness returns the schema version whose tables and columns the file has,
-// 0 if it is none that is known. Indexes do not count: they can be missing.
-func (c *conn) likeness() (int, error) {
+// 0 if it is none that is known. Of versions that differ in indexes alone it is
+// the one that the file says, else the newest: indexes can be missing.
+func (c *conn) likeness(says int) (int, error) {
 	have, err := c.objects()
 	if err != nil {
 		return 0, err
@@ -221,16 +222,17 @@ func (c *conn) likeness() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for v := len(all); v > 0; v-- {
+	is := 0
+	for v := 1; v <= len(all); v++ {
 		want, err := schemaAt(v)
 		if err != nil {
 			return 0, err
 		}
-		if maps.Equal(tables(have), tables(want)) {
-			return v, nil
+		if (is == 0 || is != says) && maps.Equal(tables(have), tables(want)) {
+			is = v
 		}
 	}
-	return 0, nil
+	return is, nil
 }
 
 // tables are the tables of a schema with their columns.
@@ -287,7 +289,7 @@ func restamp(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	is, err := c.likeness()
+	is, err := c.likeness(0)
 	if err == nil && is > 0 {
 		err = c.Exec(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, applicationID))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -129,8 +130,8 @@ func (l *lane) filter(ctx context.Context, q store.Search) (index.Filter, error)
 	for _, r := range q.Roles {
 		f.Roles = append(f.Roles, store.RoleCode(r))
 	}
-	if !q.Echo {
-		f.Without = flagEcho
+	if l.kind == laneSummaries {
+		return f, nil
 	}
 	if q.Files || len(q.Payloads) > 0 {
 		with, err := l.withPayloads(ctx, q.Payloads)
@@ -139,7 +140,28 @@ func (l *lane) filter(ctx context.Context, q store.Search) (index.Filter, error)
 		}
 		f.Accept = func(id int64) bool { return with[id] }
 	}
+	if len(q.Except) > 0 {
+		f.Accept = both(f.Accept, func(id int64) bool { return !slices.Contains(q.Except, store.MessageID(id)) })
+	}
+	if !q.Everything {
+		f.Without = flagEcho
+		bookkept, err := l.db.hosts.snapshot(ctx, l.db)
+		if err != nil {
+			return f, err
+		}
+		if bookkept != nil {
+			f.Accept = both(f.Accept, func(id int64) bool { return !bookkept(id) })
+		}
+	}
 	return f, nil
+}
+
+// both accepts what a and b accept; a may be nil.
+func both(a, b func(id int64) bool) func(id int64) bool {
+	if a == nil {
+		return b
+	}
+	return func(id int64) bool { return a(id) && b(id) }
 }
 
 // withPayloads returns the messages that have payloads, or these payloads.
@@ -211,7 +233,10 @@ func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res)}, hits: res.Hits, ranked: ranked}
+	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res), Passages: res.Passages}, hits: res.Hits, ranked: ranked}
+	for _, t := range res.Terms {
+		p.Words = append(p.Words, store.Word{Text: t.Word, Passages: t.Passages})
+	}
 	if ranked != nil {
 		p.hits = p.hits[min(ranked.Offset, len(p.hits)):]
 	}

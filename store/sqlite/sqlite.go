@@ -79,6 +79,7 @@ type DB struct {
 	summaries *lane
 	sections  sectionCache
 	proved    provedPayloads
+	hosts     bookkeeping
 
 	mu       sync.Mutex
 	idle     []*conn // connections that read

@@ -38,7 +38,7 @@ func (f *fixture) erase(t *testing.T, order store.Erasure) store.Erased {
 func (f *fixture) gone(t *testing.T, pattern string) {
 	t.Helper()
 	for _, summaries := range []bool{false, true} {
-		found, err := f.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Summaries: summaries, Echo: true, Limit: 10})
+		found, err := f.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Summaries: summaries, Everything: true, Limit: 10})
 		if err != nil {
 			t.Fatalf("search: %v", err)
 		}

@@ -204,7 +204,7 @@ func (m *machine) search(rt *rapid.T) {
 		}
 	}
 	for _, mode := range []store.Mode{store.Regex, store.FullText} {
-		found, err := m.f.Search(m.ctx, store.Search{Mode: mode, Pattern: word, Sort: store.ByRecency, Echo: true, Limit: 5, CountTo: 5})
+		found, err := m.f.Search(m.ctx, store.Search{Mode: mode, Pattern: word, Sort: store.ByRecency, Everything: true, Limit: 5, CountTo: 5})
 		m.must("search", err)
 		if len(found.Hits) != stored {
 			rt.Fatalf("%s: %s is found %d times, it was said %d times", mode, word, len(found.Hits), stored)

@@ -57,6 +57,13 @@ func testSearch(t *testing.T, f *fixture) {
 	})
 	sum := f.fold(t, a.ID, 0, 1, "somebody asked about a deployment\nExpand for details about: it")
 	onlyA := []store.ConversationID{a.ID}
+	words, err := f.Search(t.Context(), store.Search{Mode: store.FullText, Pattern: "friday marmalade nowhere", Conversations: onlyA, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(words.Words); got != "[{friday 1} {marmalade 1} {nowhere 0}]" || words.Passages != 6 {
+		t.Errorf("the words of a search are %s of %d passages", got, words.Passages)
+	}
 	for _, c := range []struct {
 		what string
 		q    store.Search
@@ -70,7 +77,8 @@ func testSearch(t *testing.T, f *fixture) {
 		{"a pattern in a payload", store.Search{Mode: store.Regex, Pattern: "marm.lade"}, "msg_4"},
 		{"a pattern in Chinese", store.Search{Mode: store.Regex, Pattern: "配置"}, "msg_1"},
 		{"in one conversation", store.Search{Mode: store.Regex, Pattern: "deploy", Conversations: onlyA}, "msg_2 msg_1"},
-		{"with its own echo", store.Search{Mode: store.Regex, Pattern: "deploy", Conversations: onlyA, Echo: true}, "msg_5 msg_2 msg_1"},
+		{"with its own echo", store.Search{Mode: store.Regex, Pattern: "deploy", Conversations: onlyA, Everything: true}, "msg_5 msg_2 msg_1"},
+		{"without the question itself", store.Search{Mode: store.Regex, Pattern: "deploy", Except: []store.MessageID{1}}, "msg_7 msg_2"},
 		{"by role", store.Search{Mode: store.Regex, Pattern: "deploy", Roles: []llms.Role{llms.RoleAssistant}}, "msg_7 msg_2"},
 		{"by tool", store.Search{Mode: store.Regex, Pattern: "e", Tool: "shell"}, "msg_3 msg_2"},
 		{"since", store.Search{Mode: store.Regex, Pattern: "(?i)deploy", Since: f.now.Add(time.Hour)}, "msg_6"},
@@ -97,6 +105,26 @@ func testSearch(t *testing.T, f *fixture) {
 		return err
 	})
 	want(t, "a result that does not name its tool", f.find(t, store.Search{Mode: store.Regex, Pattern: "zebra", Tool: "browser"}), "msg_10 msg_8")
+	kept := f.conversation(t, "of a host")
+	f.update(t, kept.ID, func(ctx context.Context, w store.Writer) error {
+		flagged := func(r llms.Role, text string, flags store.Flag) store.NewMessage {
+			m := row(r, text)
+			m.Flags = flags
+			return m
+		}
+		_, err := w.Append(ctx, row(llms.RoleUser, "quokka: a prompt"),
+			flagged(llms.RoleUser, "<environment>quokka</environment>", store.FlagSynthetic),
+			flagged(llms.RoleSystem, "hook said quokka", store.FlagHidden),
+			flagged(llms.RoleSystem, "quokka of an unknown type", store.FlagHidden|store.FlagUnknown),
+			flagged(llms.RoleTool, "spilled output: quokka", store.FlagHidden),
+			flagged(llms.RoleAssistant, "a sub-agent's quokka", store.FlagHidden),
+			flagged(llms.RoleUser, "the host's summary of quokka", store.FlagHostSummary))
+		return err
+	})
+	want(t, "without bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka"}), "msg_17 msg_16 msg_15 msg_14 msg_11")
+	want(t, "words without bookkeeping", f.find(t, store.Search{Mode: store.FullText, Pattern: "quokka", Sort: store.ByRecency}), "msg_17 msg_16 msg_15 msg_14 msg_11")
+	want(t, "with bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka", Everything: true}),
+		"msg_17 msg_16 msg_15 msg_14 msg_13 msg_12 msg_11")
 	question := f.find(t, store.Search{Mode: store.FullText, Pattern: "What failed when we deployed?"})
 	if !strings.HasPrefix(question, "msg_1") {
 		t.Errorf("a question found %q, want msg_1 first", question)

@@ -1,0 +1,107 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/core"
+)
+
+// The arguments of the tools over MCP have the names and meanings of the root
+// package's. Two defaults differ, because a host's model asks about the project
+// and pays for each result: the scope is the project, so that allConversations
+// has no default, and ten results are returned.
+//
+// Each tool has two lists: the first stands in the schema that every request
+// of a host carries; expand tells about the rest, and all are taken.
+
+type grepListed struct {
+	Pattern          string `json:"pattern" description:"Words, or a regex (RE2)"`
+	Mode             string `json:"mode" enum:"regex,full_text" default:"regex" description:"full_text ranks words or a whole question"`
+	ConversationID   int64  `json:"conversationId,omitempty" description:"Only this one"`
+	AllConversations *bool  `json:"allConversations,omitempty" description:"true: every project; false: only this conversation"`
+	Since            string `json:"since,omitempty" description:"ISO time"`
+	Before           string `json:"before,omitempty" description:"ISO time"`
+	Limit            int    `json:"limit" default:"10" minimum:"1" maximum:"200"`
+	Cursor           string `json:"cursor,omitempty" description:"nextCursor of the page before"`
+}
+
+type grepArgs struct {
+	grepListed
+	Scope      string   `json:"scope" enum:"messages,summaries,both,files" default:"both"`
+	Sort       string   `json:"sort,omitempty" enum:"recency,relevance,hybrid"`
+	Role       string   `json:"role,omitempty" enum:"user,assistant,system,tool"`
+	Tool       string   `json:"tool,omitempty"`
+	Context    int      `json:"context,omitempty" minimum:"0" maximum:"20"`
+	FileIDs    []string `json:"fileIds,omitempty"`
+	Everything bool     `json:"everything,omitempty"`
+}
+
+type describeListed struct {
+	ID     string `json:"id" description:"sum_…, msg_… or file_…"`
+	Cursor string `json:"cursor,omitempty" description:"nextCursor of the page before"`
+}
+
+type describeArgs struct {
+	describeListed
+	ConversationID   int64 `json:"conversationId,omitempty"`
+	AllConversations *bool `json:"allConversations,omitempty"`
+	MaxTokens        int   `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000"`
+	StartLine        int   `json:"startLine,omitempty" minimum:"1"`
+	EndLine          int   `json:"endLine,omitempty" minimum:"1"`
+}
+
+type expandQueryListed struct {
+	Prompt           string   `json:"prompt" description:"The question"`
+	Query            string   `json:"query,omitempty" description:"Words to search for; needed without summaryIds"`
+	SummaryIDs       []string `json:"summaryIds,omitempty" description:"Summaries to read, sum_…"`
+	MaxTokens        int      `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000"`
+	ConversationID   int64    `json:"conversationId,omitempty" description:"Only this one"`
+	AllConversations *bool    `json:"allConversations,omitempty" description:"As in lcm_grep"`
+}
+
+type expandQueryArgs struct {
+	expandQueryListed
+	Output string `json:"output" enum:"answer,evidence" default:"answer"`
+}
+
+// parameters are the arguments of one tool: all that it takes, and the schema
+// that hosts are shown.
+type parameters struct {
+	all    *core.Schema
+	listed json.RawMessage
+}
+
+// argumentsOf returns the arguments of a tool. Those of a tool that is not
+// named here are its own.
+func argumentsOf(t core.Tool) (parameters, error) {
+	var p parameters
+	var err error
+	switch t.GetName() {
+	case lcm.GrepName:
+		p, err = parametersOf[grepListed, grepArgs]()
+	case lcm.DescribeName:
+		p, err = parametersOf[describeListed, describeArgs]()
+	case lcm.ExpandQueryName:
+		p, err = parametersOf[expandQueryListed, expandQueryArgs]()
+	default:
+		p.listed = t.Parameters()
+		p.all, err = core.ParseSchema(p.listed)
+	}
+	if err != nil {
+		return p, fmt.Errorf("mcpserver: the arguments of %s: %w", t.GetName(), err)
+	}
+	return p, nil
+}
+
+func parametersOf[Listed, All any]() (parameters, error) {
+	listed, err := core.SchemaFor[Listed]()
+	if err != nil {
+		return parameters{}, err
+	}
+	all, err := core.SchemaFor[All]()
+	// Whoever checks arguments before sending them must let the others pass.
+	return parameters{all, bytes.Replace(listed.JSON(), []byte(`,"additionalProperties":false`), nil, 1)}, err
+}
