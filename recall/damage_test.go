@@ -43,8 +43,8 @@ func TestDamageIsMarked(t *testing.T) {
 			found := s.grep(recall.GrepRequest{Pattern: ".", Where: everywhere, Limit: 100})
 			marked := 0
 			for _, m := range found.Matches {
-				if m.Damaged != (m.ID == c.message) || m.Damaged != strings.Contains(m.Heading(), "DAMAGED") {
-					t.Errorf("%s: damaged %t, %q", m.ID, m.Damaged, m.Heading())
+				if m.Damaged != (m.ID == c.message) || m.Damaged != strings.Contains(m.Heading(nil), "DAMAGED") {
+					t.Errorf("%s: damaged %t, %q", m.ID, m.Damaged, m.Heading(nil))
 				}
 				if m.Damaged {
 					marked++
