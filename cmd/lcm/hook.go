@@ -185,7 +185,7 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 // answer handles the event on standard input.
 func (h *hookRun) answer(ctx context.Context) (err error) {
 	e, err := hook.Parse(h.host, h.typed(ctx))
-	if err != nil {
+	if err != nil || !hook.NeedsRecord(e) {
 		return err
 	}
 	ar, feed, err := h.open(ctx)

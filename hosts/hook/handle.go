@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,9 @@ type Handler struct {
 	FoldAbove int
 	// SilentPrompts leaves prompts unanswered.
 	SilentPrompts bool
+	// PromptTime is how long a prompt may wait for its reminder (1 s). Hosts
+	// wait for 5 s.
+	PromptTime time.Duration
 }
 
 // Bounds of what is done while a host waits. A session that has just been
@@ -97,9 +101,10 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	a := Answer{Event: e.Name}
 	if e.Name == UserPromptSubmit {
 		// The user waits. What is new in the transcript is the session's own and
-		// is stored at the end of the turn; only a problem is noted.
+		// is stored at the end of the turn. Most prompts get no answer, and
+		// those leave no note.
 		var err error
-		if a.Context, err = h.remind(ctx, e); err != nil {
+		if a.Context, err = h.remind(ctx, e); err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
 		}
 		return a, err
@@ -186,13 +191,20 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	return text, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
-// promptTime is how long a prompt may wait for its reminder. Without one it
-// goes on as if nothing had been found.
-const promptTime = 200 * time.Millisecond
+// defaultPromptTime is the default of [Handler.PromptTime]. A search takes less
+// than a tenth of it, unless the machine is busy.
+const defaultPromptTime = time.Second
+
+// NeedsRecord reports whether handling e reads or writes the record. Most
+// prompts refer to no earlier work: the caller need not open the database for
+// them.
+func NeedsRecord(e Event) bool {
+	return e.Name != UserPromptSubmit || !e.InAgent && reminder.RefersBack(e.Prompt)
+}
 
 // remind finds what a prompt refers back to, or "".
 func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
-	if h.SilentPrompts || e.InAgent {
+	if h.SilentPrompts || !NeedsRecord(e) {
 		return "", nil
 	}
 	in, err := h.Project(e.Dir)
@@ -203,11 +215,12 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	search, cancel := context.WithTimeout(ctx, promptTime)
+	limit := cmp.Or(h.PromptTime, defaultPromptTime)
+	search, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	lines, err := reminder.For(search, h.Record, e.Prompt, reminder.Options{Project: in, Session: key(e), Forgot: shown.Forgot, Shown: shown.Reminded})
 	if search.Err() != nil && ctx.Err() == nil {
-		return "", nil // the user's prompt does not wait for a slow disk
+		return "", fmt.Errorf("the search for what the prompt refers to was given up after %v: the machine or its disk is slow", limit)
 	}
 	block := reminder.Block(lines)
 	if err != nil || block == "" {

@@ -269,6 +269,59 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// slowRecord never ends a search by itself.
+type slowRecord struct{ *sqlite.DB }
+
+func (slowRecord) Search(ctx context.Context, _ store.Search) (store.Found, error) {
+	<-ctx.Done()
+	return store.Found{}, ctx.Err()
+}
+
+// TestSlowPrompt: a search that takes too long is given up and noted, until a
+// prompt is answered again.
+func TestSlowPrompt(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "codex:before", llms.User("which port shall the staging proxy have?"), llms.Assistant("Port 8443 for the staging proxy."))
+	w.Record, w.PromptTime = slowRecord{w.db}, time.Millisecond
+	e := hook.Event{Host: "claude", Name: hook.UserPromptSubmit, Session: "s", Prompt: "what port did we give the staging proxy?"}
+	a, err := w.Handle(t.Context(), e)
+	if err == nil || !strings.Contains(err.Error(), "given up after 1ms") || a.Context != "" {
+		t.Errorf("%v, %q", err, a.Context)
+	}
+	problem := func() string {
+		t.Helper()
+		got, err := hook.Noted(t.Context(), w.db)
+		if err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+		return got[0].Problem
+	}
+	if p := problem(); !strings.Contains(p, "given up") {
+		t.Errorf("noted: %q", p)
+	}
+	w.Record, w.PromptTime = w.db, time.Minute
+	if w.handle(t, e).Context == "" || problem() != "" {
+		t.Errorf("an answered prompt leaves %q", problem())
+	}
+}
+
+// TestNeedsRecord: the database is opened for no prompt that refers to nothing.
+func TestNeedsRecord(t *testing.T) {
+	for prompt, want := range map[string]bool{
+		"what port did we give the staging proxy?": true,
+		"write a haiku about autumn":               false,
+		"run the tests again":                      false, // words of every day
+		"continue":                                 false,
+	} {
+		if got := hook.NeedsRecord(hook.Event{Name: hook.UserPromptSubmit, Prompt: prompt}); got != want {
+			t.Errorf("%q: %v", prompt, got)
+		}
+		if hook.NeedsRecord(hook.Event{Name: hook.UserPromptSubmit, Prompt: prompt, InAgent: true}) || !hook.NeedsRecord(hook.Event{Name: hook.Stop}) {
+			t.Error("an agent's prompt needs no record, the end of a turn does")
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		in   string

@@ -61,12 +61,20 @@ const MaxLines = 3
 // noise is what does not count as said in the conversation.
 const noise = store.FlagEcho | store.FlagHostSummary | store.FlagSynthetic | store.FlagHidden | store.FlagUnknown
 
+// RefersBack reports whether a prompt may refer to earlier work: it has words of
+// the past, or asks for something as known, and names something that not every
+// project has. It reads nothing but the prompt; [For] finds nothing for the
+// others.
+func RefersBack(prompt string) bool {
+	return refers(prompt) != noReference && slices.ContainsFunc(content(prompt), func(word string) bool { return !isOrdinary(strings.ToLower(word)) })
+}
+
 // For finds what a prompt refers back to, the best first, or nothing.
 func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error) {
-	ref := refers(prompt)
-	if ref == noReference {
+	if !RefersBack(prompt) {
 		return nil, nil
 	}
+	ref := refers(prompt)
 	f, err := search(ctx, r, prompt, o)
 	if err != nil {
 		return nil, fmt.Errorf("find what the prompt refers to: %w", err)
