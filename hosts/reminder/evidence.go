@@ -25,9 +25,9 @@ type exchange struct {
 	conversation store.Conversation
 	ids          []store.MessageID
 	seq          int64
-	terms        []float64 // of the query: how much each counts, 0 for what it does not have
-	rank         float64   // of its best match, against the best of the search
-	cited        Line      // the message that says most
+	terms        []float64   // of the query: how much each counts, 0 for what it does not have
+	rank         float64     // of its best match, against the best of the search
+	cited        func() Line // cites the message that says most
 }
 
 // Weights of terms and places.
@@ -95,7 +95,7 @@ func (f *found) add(c store.Conversation, said []store.Message, rank float64) {
 			mass += answered
 		}
 		if mass >= best {
-			best, x.seq, x.cited = mass, m.Seq, f.line(c, m, text, has)
+			best, x.seq, x.cited = mass, m.Seq, func() Line { return f.line(c, m, text, has) }
 		}
 	}
 	if len(x.ids) > 0 {
@@ -105,8 +105,7 @@ func (f *found) add(c store.Conversation, said []store.Message, rank float64) {
 
 // line cites a message.
 func (f *found) line(c store.Conversation, m store.Message, text string, within index.Excerpt) Line {
-	show := f.query.Excerpt([]byte(text[within.Start:within.End]), shown)
-	start, end := within.Start+show.Start, within.Start+show.End
+	start, end := f.window(text, within)
 	piece := text[start:end]
 	if start > 0 {
 		piece = "…" + piece
@@ -118,7 +117,7 @@ func (f *found) line(c store.Conversation, m store.Message, text string, within 
 	if when.IsZero() {
 		when = m.Stored
 	}
-	return Line{ID: m.ID, Conversation: c, Time: when, Who: m.Body.Role, Text: piece}
+	return Line{ID: m.ID, Conversation: c, Time: when, Who: m.Body.Role, Text: piece, seq: m.Seq}
 }
 
 // threshold is how much of a prompt an exchange must have: enough by itself,
@@ -218,9 +217,7 @@ func (f *found) lines(ref reference) []Line {
 	}
 	var lines []Line
 	for _, i := range taken {
-		if l := f.exchanges[i].cited; !slices.Contains(f.shown, l.ID) {
-			lines = append(lines, l)
-		}
+		lines = append(lines, f.exchanges[i].cited())
 	}
 	return lines
 }

@@ -53,6 +53,10 @@ type Line struct {
 	Time         time.Time
 	Who          llms.Role
 	Text         string
+	// Asked is the request that the message answers, where that is what
+	// matched.
+	Asked string
+	seq   int64
 }
 
 // MaxLines is the most that a prompt is answered with.
@@ -79,7 +83,11 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 	if err != nil {
 		return nil, fmt.Errorf("find what the prompt refers to: %w", err)
 	}
-	return f.lines(ref), nil
+	lines, err := f.conclude(ctx, r, f.lines(ref))
+	if err != nil {
+		return nil, fmt.Errorf("find what the prompt refers to: %w", err)
+	}
+	return lines, nil
 }
 
 // maxHits is how many matches are looked at closely.
@@ -191,7 +199,8 @@ const (
 const MaxTokens = 290
 
 // Block renders lines as a block for an agent's context, or "" if there are
-// none. The last lines are left out where all would be too long.
+// none. The last lines are left out where all would be too long, and so is the
+// request beside the first.
 func Block(lines []Line) string {
 	for n := min(len(lines), MaxLines); n > 0; n-- {
 		var b strings.Builder
@@ -204,14 +213,23 @@ func Block(lines []Line) string {
 			return text
 		}
 	}
+	if len(lines) > 0 && lines[0].Asked != "" {
+		lines[0].Asked = ""
+		return Block(lines[:1])
+	}
 	return ""
 }
 
-// String is a line of the block: id, session and host, when, who, the words.
+// String is a line of the block: id, session and host, when, who, the request that it
+// answers, the words.
 func (l Line) String() string {
 	where := fmt.Sprintf("conversation %d", l.Conversation.ID)
 	if l.Conversation.Agent != "" {
 		where += " with " + quote.Line(l.Conversation.Agent, 20)
 	}
-	return fmt.Sprintf("- %s, %s, %s, %s: %s", l.ID, where, quote.Time(l.Time), l.Who, quote.Text(l.Text, shown+20))
+	asked := ""
+	if l.Asked != "" {
+		asked = ", asked " + quote.Text(l.Asked, maxAsked)
+	}
+	return fmt.Sprintf("- %s, %s, %s, %s%s: %s", l.ID, where, quote.Time(l.Time), l.Who, asked, quote.Text(l.Text, shown+20))
 }

@@ -57,7 +57,7 @@ func TestBlock(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var lines []Line
 		for i := range rapid.IntRange(1, 5).Draw(r, "lines") {
-			lines = append(lines, Line{ID: store.MessageID(i + 1), Time: time.Unix(1e9, 0), Who: llms.RoleUser, Text: nasty.Draw(r, "text"),
+			lines = append(lines, Line{ID: store.MessageID(i + 1), Time: time.Unix(1e9, 0), Who: llms.RoleUser, Text: nasty.Draw(r, "text"), Asked: nasty.Draw(r, "asked"),
 				Conversation: store.Conversation{ID: 7, Agent: nasty.Draw(r, "agent")}})
 		}
 		block := Block(lines)
@@ -70,7 +70,8 @@ func TestBlock(t *testing.T) {
 		for line := range strings.Lines(inner) {
 			if strings.HasPrefix(line, "- msg_") {
 				cited++
-				if said := line[strings.Index(line, ", user: ")+len(", user: "):]; strings.Count(said, `"`) != 2 {
+				said := line[strings.Index(line, ", user")+len(", user"):]
+				if strings.HasPrefix(said, ": ") && strings.Count(said, `"`) != 2 || strings.HasPrefix(said, ", asked ") && strings.Count(said, `"`) != 4 {
 					r.Fatalf("%q", line)
 				}
 			}
