@@ -6,7 +6,8 @@
 // is told first what it was asked for.
 //
 // The newest session in which something was done leads. Sessions of a question
-// and an answer are counted, and push nothing out.
+// and an answer, or of a command that only looked, are counted and push nothing
+// out. What older sessions left open stands with what the newest left open.
 //
 // It is extractive: every quotation is from a stored message, shortened but
 // not reworded, and no model is asked. The same record gives the same brief.
@@ -24,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -45,7 +47,7 @@ const (
 	defaultMessages = 300
 	otherMessages   = 80 //  of a session that is told in short
 	candidates      = 60 // sessions that are looked at, newest first
-	others          = 3  // told in short
+	others          = 8  // told in short
 )
 
 // Brief is what was derived. It has no Work if there is nothing to tell.
@@ -59,6 +61,8 @@ type Brief struct {
 	// are.
 	Asked *Quote
 	Short int
+	// More is how many older sessions are not told of.
+	More int
 }
 
 // Work is the state of one conversation's work.
@@ -86,6 +90,8 @@ type Quote struct {
 	Time time.Time
 	Who  string
 	Text string
+	// Asked is the question that the text answers, where it is a short choice.
+	Asked string
 }
 
 // Step is an open point of the agent's plan.
@@ -144,15 +150,17 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 	if o.Messages <= 0 {
 		o.Messages = defaultMessages
 	}
-	found, err := recent(ctx, s, o)
+	found, total, err := recent(ctx, s, o)
 	if err != nil {
 		return Brief{}, fmt.Errorf("brief: %w", err)
 	}
 	b := Brief{Own: o.Own}
 	var since later
 	var trivial []Work
+	b.More = total - len(found)
 	for i, c := range found {
 		if len(b.Others) == others {
+			b.More = total - i
 			break
 		}
 		n := otherMessages
@@ -188,9 +196,11 @@ func (b *Brief) count(trivial []Work) {
 	}
 	if b.Work == nil {
 		b.Work, trivial = &trivial[0], trivial[1:]
-		for _, w := range trivial[:min(len(trivial), others)] {
+		told := min(len(trivial), others)
+		for _, w := range trivial[:told] {
 			b.Others = append(b.Others, w.short())
 		}
+		b.More += len(trivial) - told
 		return
 	}
 	b.Short, b.Asked = len(trivial), &trivial[0].Requests[len(trivial[0].Requests)-1]
@@ -211,15 +221,16 @@ func (w *Work) short() Other {
 	return o
 }
 
-// recent lists the conversations to tell of, the main one first.
-func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversation, error) {
+// recent lists the conversations to tell of, the main one first, and counts
+// those of the project.
+func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversation, int, error) {
 	if o.Conversation != 0 {
 		c, err := s.Conversation(ctx, o.Conversation)
-		return []store.Conversation{c}, err
+		return []store.Conversation{c}, 1, err
 	}
 	found, err := s.Conversations(ctx, store.ConversationQuery{Project: &o.Project})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	// A sub-agent's work is told by the session that started it.
 	found = slices.DeleteFunc(found, func(c store.Conversation) bool {
@@ -230,7 +241,7 @@ func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversatio
 			return b2i(y.Key == o.Session) - b2i(x.Key == o.Session)
 		})
 	}
-	return found[:min(len(found), candidates)], nil
+	return found[:min(len(found), candidates)], len(found), nil
 }
 
 func b2i(b bool) int {
@@ -244,9 +255,12 @@ func (w *Work) empty() bool {
 	return len(w.Requests) == 0 && w.Stopped == nil && len(w.Commands) == 0 && len(w.Files) == 0
 }
 
-// trivial reports a session of a question and an answer: nobody changed or ran
-// anything, planned anything, or came back with more than a second thought.
+// trivial reports a session of a question and an answer, or of a look at the
+// state of things: nobody changed, planned or decided anything, nothing was left
+// open or failing, and nobody came back with more than a second thought.
 func (w *Work) trivial() bool {
-	return len(w.Files) == 0 && len(w.Plan) == 0 && len(w.Requests) > 0 && len(w.Requests) <= 2 && w.Began == nil &&
-		!slices.ContainsFunc(w.Commands, func(c Command) bool { return !looking().MatchString(c.Line) })
+	return len(w.Files) == 0 && len(w.Plan) == 0 && len(w.Open) == 0 && len(w.Failing) == 0 &&
+		len(w.Requests) > 0 && len(w.Requests) <= 2 && w.Began == nil && !(w.Stopped != nil && w.unanswered()) &&
+		!slices.ContainsFunc(w.Decided, func(q Quote) bool { return q.Who == string(llms.RoleUser) }) &&
+		!slices.ContainsFunc(w.Commands, func(c Command) bool { return !looking().MatchString(c.Line) && !checking().MatchString(c.Line) })
 }

@@ -6,25 +6,34 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/hosts/internal/settle"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
 // cues are the words by which a sentence reads like something that was
-// settled: a choice, a rule, a cause that was found.
+// settled: a choice or a rule.
 var cues = []string{
 	"decid", "decision", "agreed", "let's use", "let's go with", "let's keep", "we'll use", "we will use", "go with ", "going with", "chose ", "choose ",
 	"instead of", "rather than", "i'd rather", "i want ", "prefer", "must ", "never ", "always ", "do not ", "don't ", "no longer", "from now on", "requirement",
-	"root cause", "the cause", "turns out", "caused by", "the fix is", "revert", "keep it ", "out of scope", "it is.",
-	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "원인", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
+	"the fix is", "revert", "keep it ", "out of scope", "it is.",
+	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
 }
+
+// Sentences that have such words and settle nothing: reports of a failure, unless
+// they also say what was chosen, and headings of a cause or of what is open.
+var (
+	report    = pattern(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
+	chosen    = pattern(`(?i)decid|agreed|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe'll use\b|instead of|rather than`)
+	undecided = pattern(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:`)
+)
 
 // openCues are the words by which a sentence reads like something that was left
 // for later.
 var openCues = []string{
-	"todo", "to do:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains", "remaining", "left to do",
+	"todo", "to do:", "open:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains", "remaining", "left to do",
 	"next step", "next is ", "is next.", "next:", "follow-up", "follow up", "for later", "do it later", "tomorrow", "blocked", "blocker", "pending", "waiting for", "wait for ",
-	"until ", "after the ", "not rolled out", "not done", "unfinished", "half done", "ask first", "to ask ", "on the list", "postpone", "not now",
+	"wait until ", "not until ", "blocked until ", "off until ", "open until ", "not rolled out", "not done", "unfinished", "half done", "ask first", "to ask ", "on the list", "postpone", "not now",
 	"尚未", "待办", "下一步", "まだ", "次は", "아직", "ещё не", "noch nicht", "als nächstes", "pas encore", "todavía no",
 }
 
@@ -35,9 +44,81 @@ const (
 	longSentence  = 400
 )
 
-// pick returns the sentences with the most cues, the newest last. What the user
+// decisions picks what reads like a decision: sentences, and the short answers
+// by which the user chose among what the assistant offered.
+func decisions(said []store.Message, known []Quote) []Quote {
+	answers := choices(said)
+	all := pick(said, func(s string) int {
+		w := weight(s, cues)
+		if w > 0 && (undecided().MatchString(s) || report().MatchString(s) && !chosen().MatchString(s)) {
+			return 0
+		}
+		return w
+	}, keepDecisions-len(answers), append(slices.Clone(known), answers...))
+	all = append(all, answers...)
+	slices.SortStableFunc(all, func(x, y Quote) int { return int(x.ID - y.ID) })
+	return all
+}
+
+// keepChoices bounds how many choices are told.
+const keepChoices = 4
+
+// choices are the user's last short answers to questions of the assistant, with
+// what was asked.
+func choices(said []store.Message) []Quote {
+	var all []Quote
+	asked := ""
+	for _, m := range said {
+		if text := strings.TrimSpace(m.Body.PlainText()); m.Body.Role == llms.RoleAssistant && text != "" {
+			asked = question(text)
+		}
+		text := request(m)
+		if text == "" {
+			continue
+		}
+		if asked != "" && settle.Choice(text) {
+			q := quoteOf(m, text)
+			q.Asked = asked
+			all = append(all, q)
+		}
+		asked = ""
+	}
+	return all[max(0, len(all)-keepChoices):]
+}
+
+// question is the last sentence of a text, if it asks something.
+func question(text string) string {
+	all := sentences(text)
+	if len(all) == 0 || !strings.HasSuffix(all[len(all)-1], "?") {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// openEnds picks what reads like something left for later. What the assistant
+// offered in a question that the user answered is no longer open.
+func openEnds(said []store.Message) []Quote {
+	var left []store.Message
+	answered := false
+	for _, m := range slices.Backward(said) {
+		switch {
+		case request(m) != "":
+			answered = true
+		case m.Body.Role == llms.RoleAssistant && strings.TrimSpace(m.Body.PlainText()) != "":
+			if answered && question(m.Body.PlainText()) != "" {
+				continue
+			}
+			answered = false
+		}
+		left = append(left, m)
+	}
+	slices.Reverse(left)
+	return pick(left, func(s string) int { return weight(s, openCues) }, keepOpen, nil)
+}
+
+// pick returns the sentences with the most weight, the newest last. What the user
 // says weighs more than what the assistant says. What is known is left out.
-func pick(said []store.Message, cues []string, most int, known []Quote) []Quote {
+func pick(said []store.Message, weigh func(string) int, most int, known []Quote) []Quote {
 	type scored struct {
 		Quote
 		weight int
@@ -49,7 +130,7 @@ func pick(said []store.Message, cues []string, most int, known []Quote) []Quote 
 			continue
 		}
 		for _, s := range sentences(m.Body.PlainText()) {
-			w := weight(s, cues)
+			w := weigh(s)
 			if w == 0 {
 				continue
 			}

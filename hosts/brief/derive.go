@@ -34,6 +34,7 @@ const noise = store.FlagEcho | store.FlagHostSummary | store.FlagSynthetic | sto
 type later struct {
 	committed time.Time            // when the last commit was made
 	succeeded map[string]time.Time // by what a command is for: when it last succeeded
+	failed    map[string]bool      // what a command is for, and what it said: told as a failure
 }
 
 // note adds the commands of a session.
@@ -43,7 +44,7 @@ func (l *later) note(said []store.Message, ran []Command) {
 		when[m.ID] = m.Body.Time
 	}
 	if l.succeeded == nil {
-		l.succeeded = map[string]time.Time{}
+		l.succeeded, l.failed = map[string]time.Time{}, map[string]bool{}
 	}
 	for _, c := range ran {
 		at := when[c.ID]
@@ -75,14 +76,14 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int, sinc
 	ran := commands(said, c.Agent)
 	since.note(said, ran)
 	w.Files = files(said, ran, since.committed)
-	w.Failing = failing(said, ran, since.succeeded)
+	w.Failing = failing(said, ran, since)
 	w.Commands = telling(ran)
-	w.Open = pick(said[max(0, len(said)-recentlySaid):], openCues, keepOpen, nil)
+	w.Open = openEnds(said[max(0, len(said)-recentlySaid):])
 	known := w.Open
 	if n := len(w.Requests); w.Waiting && n > 0 {
 		known = append(slices.Clone(known), w.Requests[n-1])
 	}
-	w.Decided = pick(said, cues, keepDecisions, known)
+	w.Decided = decisions(said, known)
 	if w.Began, err = began(ctx, s, c.ID, w.Requests); err != nil {
 		return w, err
 	}
@@ -182,6 +183,12 @@ func waiting(asked []Quote, stopped *Quote) bool {
 		return len(asked) > 0
 	}
 	return asked[len(asked)-1].ID > stopped.ID || strings.HasSuffix(stopped.Text, "?")
+}
+
+// unanswered reports that the last word is a request that nobody answered.
+func (w *Work) unanswered() bool {
+	n := len(w.Requests)
+	return n > 0 && (w.Stopped == nil || w.Requests[n-1].ID > w.Stopped.ID)
 }
 
 // stopped is what the assistant said last: in most sessions, what they came to.

@@ -35,11 +35,17 @@ func (b Brief) Block(limit int) string {
 		return ""
 	}
 	room := limit - utf8.RuneCountInString(blockBegin+"\n"+preamble+"\n\n"+"\n"+blockEnd)
-	return blockBegin + "\n" + preamble + "\n\n" + b.Text(room) + "\n" + blockEnd
+	return blockBegin + "\n" + preamble + "\n\n" + b.render(room) + "\n" + blockEnd
 }
 
-// Text renders the brief for people, in at most limit characters.
+// Text renders the brief for people, in at most limit characters. What is made
+// harmless for a model by [quote] reads as it was said.
 func (b Brief) Text(limit int) string {
+	return strings.ReplaceAll(b.render(limit), "&lt;", "<")
+}
+
+// render renders the brief in at most limit characters.
+func (b Brief) render(limit int) string {
 	if b.Work == nil {
 		return ""
 	}
@@ -103,10 +109,10 @@ func (s *section) add(rank int, format string, args ...any) {
 
 func (b Brief) sections() []section {
 	w := b.Work
-	all := []section{w.head(), w.asked(true), w.stoppedAt(), w.open(), w.inFlight(), w.ran(), w.broken(), w.settled(), w.before(), b.mentioned()}
+	all := []section{w.head(), w.asked(true), w.stoppedAt(), b.open(), w.inFlight(), w.ran(), w.broken(), w.settled(), w.before(), b.mentioned()}
 	if !b.Own {
 		// A session that knows nothing of it wants to know what it came to.
-		all = []section{w.head(), w.stoppedAt(), w.settled(), w.open(), w.inFlight(), w.broken(), w.ran(), w.asked(false), w.before(), b.mentioned()}
+		all = []section{w.head(), w.stoppedAt(), w.settled(), b.open(), w.inFlight(), w.broken(), w.ran(), w.asked(false), w.before(), b.mentioned()}
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.lines) == 0 })
 }
@@ -147,9 +153,11 @@ func (w *Work) stoppedAt() section {
 	return s
 }
 
-func (w *Work) open() section {
+// open is what the work left open, and below that what the other sessions did.
+func (b Brief) open() section {
+	w := b.Work
 	s := section{title: "## Open"}
-	if n := len(w.Requests); w.Waiting && n > 0 && (w.Stopped == nil || w.Requests[n-1].ID > w.Stopped.ID) {
+	if n := len(w.Requests); w.Waiting && w.unanswered() {
 		s.add(2, "- asked in %s, and not answered: %s", w.Requests[n-1].ID, quote.Text(w.Requests[n-1].Text, 300))
 	} else if w.Waiting {
 		s.add(2, "- the question at the end of %s was not answered", w.Stopped.ID)
@@ -163,6 +171,11 @@ func (w *Work) open() section {
 	}
 	for i, q := range w.Open {
 		s.add(5+2*(len(w.Open)-1-i), "- %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 260))
+	}
+	for i, o := range b.Others {
+		for _, q := range o.Open {
+			s.add(7+2*i, "- %s, %s, %s %s: %s", where(o.Conversation), quote.Time(o.Conversation.UpdatedAt), q.ID, q.Who, quote.Text(q.Text, 260))
+		}
 	}
 	return s
 }
@@ -182,6 +195,9 @@ func (w *Work) inFlight() section {
 func (w *Work) ran() section {
 	s := section{title: "## Commands it ran last, and how they ended"}
 	for i, c := range w.Commands {
+		if c.Outcome == Failed && slices.ContainsFunc(w.Failing, func(f Command) bool { return f.Line == c.Line || f.Detail == c.Detail }) {
+			continue // it stands with what failed
+		}
 		s.add(10+4*(len(w.Commands)-1-i), "- %s", c.line())
 	}
 	return s
@@ -213,9 +229,18 @@ func (c Command) line() string {
 func (w *Work) settled() section {
 	s := section{title: "## What reads like a decision"}
 	for i, q := range w.Decided {
-		s.add(3+3*(len(w.Decided)-1-i), "- %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 260))
+		s.add(3+3*(len(w.Decided)-1-i), "- %s", q.decision(260))
 	}
 	return s
+}
+
+// decision is a line of something that reads like one.
+func (q Quote) decision(most int) string {
+	text := fmt.Sprintf("%s %s: %s", q.ID, q.Who, quote.Text(q.Text, most))
+	if q.Asked != "" {
+		text += ", asked " + quote.Text(q.Asked, 140)
+	}
+	return text
 }
 
 func (w *Work) before() section {
@@ -234,6 +259,9 @@ func (b Brief) mentioned() section {
 	for i, o := range b.Others {
 		s.add(12+8*i, "%s", o.text())
 	}
+	if b.More > 0 {
+		s.add(51, "- and %s older, which lcm_grep searches", sessions(b.More))
+	}
 	return s
 }
 
@@ -250,10 +278,7 @@ func (o Other) text() string {
 		fmt.Fprintf(&b, "\n  - ended with %s: %s", o.Stopped.ID, quote.Text(o.Stopped.Text, 240))
 	}
 	for _, q := range o.Decided {
-		fmt.Fprintf(&b, "\n  - reads like a decision, %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 200))
-	}
-	for _, q := range o.Open {
-		fmt.Fprintf(&b, "\n  - reads like an open end, %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 200))
+		fmt.Fprintf(&b, "\n  - reads like a decision, %s", q.decision(200))
 	}
 	for _, f := range o.Files {
 		fmt.Fprintf(&b, "\n  - not seen committed: %s (last in %s)", fileName(f.Path), f.Last)

@@ -17,6 +17,7 @@ import (
 	"github.com/lossless-context/lcm/hosts"
 	"github.com/lossless-context/lcm/hosts/all"
 	"github.com/lossless-context/lcm/hosts/brief"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/project"
 	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
@@ -216,5 +217,117 @@ func TestWaiting(t *testing.T) {
 	h.session("asked", said("> build it"), bash("make", "ok", false), said("Built."), said("> now sign the release"))
 	if b, block := h.brief(""); !b.Work.Waiting || !strings.Contains(block, `and not answered: "now sign the release"`) {
 		t.Error(block)
+	}
+}
+
+// TestChecksDoNotLead: sessions that only looked whether things work push no
+// work out; one that left a failure behind does.
+func TestChecksDoNotLead(t *testing.T) {
+	h := newHome(t)
+	h.invoices("work")
+	for i, line := range []string{"go version", "go build", "go test ./...", "make", "cd api && go vet ./...", "node --version", "kubectl get pods", "npm run build"} {
+		h.session(fmt.Sprintf("check%d", i), said("> is the build ok?"), bash(line, "fine", false), said("Yes, it is fine."))
+	}
+	b, block := h.brief("claude:new")
+	if b.Work.Conversation.Key != "claude:work" || b.Short != 8 {
+		t.Errorf("%q leads, %d are short:\n%s", b.Work.Conversation.Key, b.Short, block)
+	}
+	h.session("broken", said("> is the build ok?"), bash("go build", "main.go:3: undefined: x", true), said("No: x is undefined."))
+	if b, block = h.brief("claude:new"); b.Work.Conversation.Key != "claude:broken" {
+		t.Errorf("%q leads:\n%s", b.Work.Conversation.Key, block)
+	}
+	h.session("change", said("> put it on staging"), bash("make deploy", "done", false), said("It is on staging."))
+	if b, block = h.brief("claude:new"); b.Work.Conversation.Key != "claude:change" {
+		t.Errorf("%q leads:\n%s", b.Work.Conversation.Key, block)
+	}
+}
+
+// TestOlderSessions: what an older session left open stands under Open, and
+// sessions that are not told of are counted.
+func TestOlderSessions(t *testing.T) {
+	h := newHome(t)
+	h.invoices("old")
+	for i := range 11 {
+		h.session(fmt.Sprintf("s%d", i), said(fmt.Sprintf("> rename column %d", i)), edit(fmt.Sprintf("col%d.sql", i)), said("Renamed."))
+	}
+	b, block := h.brief("claude:new")
+	if len(b.Others) != 8 || b.More != 3 || !strings.Contains(block, "- and 3 sessions older") {
+		t.Errorf("%d others, %d more:\n%s", len(b.Others), b.More, block)
+	}
+	h = newHome(t)
+	h.invoices("old")
+	h.session("later", said("> rename a column"), edit("col.sql"), said("Renamed."))
+	_, block = h.brief("claude:new")
+	_, open, ok := strings.Cut(block, "## Open\n")
+	if !ok || !strings.HasPrefix(open, "- conversation 1 with claude") || !strings.Contains(strings.SplitN(open, "\n", 2)[0], "follow-up for Petersen") {
+		t.Errorf("the follow-up is not under Open:\n%s", block)
+	}
+}
+
+// TestDecisionsAndOpenEnds: what reads like a decision, and like an open end.
+func TestDecisionsAndOpenEnds(t *testing.T) {
+	h := newHome(t)
+	h.session("s",
+		said("> TestBerthOverlap fails on CI now and then but never on my laptop"),
+		bash("go test -race ./berth", "ok  \tberth\t2.2s", false),
+		said("Root cause: two goroutines share a map, which must never happen.\nOpen: the old fixtures don't have a time zone.\n"+
+			"(a) a mutex now, (b) wait for the rewrite, it is on the list. Which one?"),
+		said("> a mutex then"),
+		edit("berth/map.go"),
+		said("Done. Looking up a parcel is eight times faster than it was after the slip. When shall the job run?"),
+		said("> sunday 3 am then"),
+		said("Set. And which geoid?"),
+		said("> EGM96 it is"),
+		said("We will use EGM96 instead of EGM2008 even if the old import fails. The dashboards are not yet moved."))
+	b, block := h.brief("claude:new")
+	var decided, open []string
+	for _, q := range b.Work.Decided {
+		decided = append(decided, q.Text+" | "+q.Asked)
+	}
+	for _, q := range b.Work.Open {
+		open = append(open, q.Text)
+	}
+	if diff := cmp.Diff([]string{"a mutex then | Which one?", "sunday 3 am then | When shall the job run?", "EGM96 it is | And which geoid?",
+		"We will use EGM96 instead of EGM2008 even if the old import fails. | "}, decided); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"The dashboards are not yet moved."}, open); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(block, `"sunday 3 am then", asked "When shall the job run?"`) {
+		t.Error(block)
+	}
+}
+
+// TestFailuresAreToldOnce: a table with a row of errors is no failure, and a
+// failure is told once, in the newest session that has it.
+func TestFailuresAreToldOnce(t *testing.T) {
+	h := newHome(t)
+	h.session("old", said("> lint it"), edit("a.go"), bash("make lint", "vat.go:12: error: unused parameter", true), said("It fails."))
+	h.session("later", said("> lint it again"), edit("b.go"), bash("make lint", "vat.go:12: error: unused parameter", true),
+		bash("make -C . lint", "vat.go:12: error: unused parameter", true), said("Still the same."))
+	if _, block := h.brief("claude:new"); strings.Count(block, "unused parameter") != 1 {
+		t.Error(block)
+	}
+	e := engine(t)
+	if err := e.Session("codex:a", lcm.InProject(here), lcm.ByAgent("codex")).Append(t.Context(), llms.User("which levels are in the log?"),
+		call("1", "exec_command", `{"cmd":"awk -f levels.awk app.log"}`), llms.Result("1", "exec_command", "level n share\nERROR * 41,905 2.2 1.4%\nINFO 9 1 1%", false),
+		call("2", "exec_command", `{"cmd":"./deploy.sh"}`), llms.Result("2", "exec_command", "ERROR * 41,905 2.2 1.4%", false),
+		call("3", "exec_command", `{"cmd":"./migrate.sh"}`), llms.Result("3", "exec_command", "Error: no such table", false)); err != nil {
+		t.Fatal(err)
+	}
+	if w := of(t, e, brief.Options{}).Work; len(w.Failing) != 1 || w.Failing[0].Line != "./migrate.sh" {
+		t.Errorf("%+v", w.Failing)
+	}
+}
+
+// TestTextForPeople: a terminal shows what was said, a model is shown it without
+// tags.
+func TestTextForPeople(t *testing.T) {
+	h := newHome(t)
+	h.session("s", said("> patch it"), bash("patch -p1 <<'X'", "done", false), said("Patched."))
+	b, block := h.brief("claude:new")
+	if !strings.Contains(block, "&lt;&lt;'X'") || !strings.Contains(b.Text(brief.DefaultLimit), "patch -p1 <<'X'") {
+		t.Errorf("%s\n%s", block, b.Text(brief.DefaultLimit))
 	}
 }

@@ -127,7 +127,7 @@ func commands(said []store.Message, agent string) []Command {
 
 var (
 	exitCode  = pattern(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
-	badLine   = pattern(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error\b|error\[|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception\b)`)
+	badLine   = pattern(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error:|error\[|error TS|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception(?: in|:))`)
 	worseLine = pattern(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
 	goodLine  = pattern(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
 	// frame is what hosts write around the output of a command.
@@ -206,6 +206,12 @@ func (c Command) commits() bool {
 // little about where the work stands.
 var looking = pattern(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
+// checking are commands that say whether something works and change nothing
+// that anybody would come back for.
+var checking = pattern(`^(?:cd \S+ && )?(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
+	`make(?: (?:test|build|lint|check|all))?\s*$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|tag -l|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
+	`curl -[sI]+ |\S+ (?:--version|-version|-v|version)\s*$)(?:\s|$)?`)
+
 // telling are the last commands worth telling, oldest first. The very last is
 // always among them.
 func telling(ran []Command) []Command {
@@ -227,14 +233,15 @@ func repeated(later []Command, c Command) bool {
 }
 
 // failing are commands that failed and have not been seen to succeed since,
-// in this session or a newer one, each once, newest first. A failure that
-// nobody came back to for long is history.
-func failing(said []store.Message, ran []Command, succeeded map[string]time.Time) []Command {
+// in this session or a newer one, newest first. A failure that is told already,
+// by what was run or by what it said, is not told again, and one that nobody
+// came back to for long is history.
+func failing(said []store.Message, ran []Command, since *later) []Command {
 	var all []Command
 	settled := map[string]bool{}
 	long := said[max(0, len(said)-fresh):]
 	if len(long) > 0 {
-		for what, at := range succeeded {
+		for what, at := range since.succeeded {
 			settled[what] = at.After(said[len(said)-1].Body.Time)
 		}
 	}
@@ -247,8 +254,9 @@ func failing(said []store.Message, ran []Command, succeeded map[string]time.Time
 			continue
 		}
 		settled[what] = true
-		if c.Outcome == Failed && !looking().MatchString(c.Line) && len(all) < keepFailing {
+		if c.Outcome == Failed && !looking().MatchString(c.Line) && len(all) < keepFailing && !since.failed[c.Detail] && !since.failed[what] {
 			all = append(all, c)
+			since.failed[what], since.failed[c.Detail] = true, c.Detail != ""
 		}
 	}
 	return all
