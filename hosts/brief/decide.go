@@ -20,18 +20,20 @@ var cues = []string{
 	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
 }
 
-// Sentences that have such words and settle nothing: reports of a failure, unless
-// they also say what was chosen, and headings of a cause or of what is open.
+// Sentences that have such words and settle nothing: reports of a failure,
+// headings of a cause or of what is open, and a decision that is still to be
+// made. An assistant explains with "must", "never" and "instead of": of its
+// sentences only those count that say what was chosen.
 var (
 	report    = pattern(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
-	chosen    = pattern(`(?i)decid|agreed|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe'll use\b|instead of|rather than`)
-	undecided = pattern(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:`)
+	chosen    = pattern(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b`)
+	undecided = pattern(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:|(?:\bnot?|n't|\bto|\blet's|\bneeds? an?|\bcan|\bcannot) (?:yet )?(?:decid|decision)|\bundecided\b`)
 )
 
 // openCues are the words by which a sentence reads like something that was left
 // for later.
 var openCues = []string{
-	"todo", "to do:", "open:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains", "remaining", "left to do",
+	"todo:", "a todo", "to do:", "open:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains to ", "remains open", "remaining:", "left to do",
 	"next step", "next is ", "is next.", "next:", "follow-up", "follow up", "for later", "do it later", "tomorrow", "blocked", "blocker", "pending", "waiting for", "wait for ",
 	"wait until ", "not until ", "blocked until ", "off until ", "open until ", "not rolled out", "not done", "unfinished", "half done", "ask first", "to ask ", "on the list", "postpone", "not now",
 	"尚未", "待办", "下一步", "まだ", "次は", "아직", "ещё не", "noch nicht", "als nächstes", "pas encore", "todavía no",
@@ -48,9 +50,9 @@ const (
 // by which the user chose among what the assistant offered.
 func decisions(said []store.Message, known []Quote) []Quote {
 	answers := choices(said)
-	all := pick(said, func(s string) int {
+	all := pick(said, func(who llms.Role, s string) int {
 		w := weight(s, cues)
-		if w > 0 && (undecided().MatchString(s) || report().MatchString(s) && !chosen().MatchString(s)) {
+		if w == 0 || undecided().MatchString(s) || (who == llms.RoleAssistant || report().MatchString(s)) && !chosen().MatchString(s) {
 			return 0
 		}
 		return w
@@ -62,6 +64,9 @@ func decisions(said []store.Message, known []Quote) []Quote {
 
 // keepChoices bounds how many choices are told.
 const keepChoices = 4
+
+// plainChoice matches an answer that is a choice whatever was said before it.
+var plainChoice = pattern(`(?i)\b(?:it is|then)[.!]*$`)
 
 // choices are the user's last short answers to questions of the assistant, with
 // what was asked.
@@ -76,7 +81,7 @@ func choices(said []store.Message) []Quote {
 		if text == "" {
 			continue
 		}
-		if asked != "" && settle.Choice(text) {
+		if settle.Choice(text) && (asked != "" || plainChoice().MatchString(text)) {
 			q := quoteOf(m, text)
 			q.Asked = asked
 			all = append(all, q)
@@ -113,12 +118,12 @@ func openEnds(said []store.Message) []Quote {
 		left = append(left, m)
 	}
 	slices.Reverse(left)
-	return pick(left, func(s string) int { return weight(s, openCues) }, keepOpen, nil)
+	return pick(left, func(_ llms.Role, s string) int { return weight(s, openCues) }, keepOpen, nil)
 }
 
 // pick returns the sentences with the most weight, the newest last. What the user
 // says weighs more than what the assistant says. What is known is left out.
-func pick(said []store.Message, weigh func(string) int, most int, known []Quote) []Quote {
+func pick(said []store.Message, weigh func(llms.Role, string) int, most int, known []Quote) []Quote {
 	type scored struct {
 		Quote
 		weight int
@@ -130,7 +135,7 @@ func pick(said []store.Message, weigh func(string) int, most int, known []Quote)
 			continue
 		}
 		for _, s := range sentences(m.Body.PlainText()) {
-			w := weigh(s)
+			w := weigh(role, s)
 			if w == 0 {
 				continue
 			}

@@ -276,9 +276,9 @@ func TestDecisionsAndOpenEnds(t *testing.T) {
 		edit("berth/map.go"),
 		said("Done. Looking up a parcel is eight times faster than it was after the slip. When shall the job run?"),
 		said("> sunday 3 am then"),
-		said("Set. And which geoid?"),
+		said("Set. The suite takes 41 s instead of 3 min. I can't decide on the geoid: your call."),
 		said("> EGM96 it is"),
-		said("We will use EGM96 instead of EGM2008 even if the old import fails. The dashboards are not yet moved."))
+		said("I dropped the idea from the old TODO, so a remaining leak stays visible. We will use EGM96 instead of EGM2008 even if the old import fails. The dashboards are not yet moved."))
 	b, block := h.brief("claude:new")
 	var decided, open []string
 	for _, q := range b.Work.Decided {
@@ -287,7 +287,7 @@ func TestDecisionsAndOpenEnds(t *testing.T) {
 	for _, q := range b.Work.Open {
 		open = append(open, q.Text)
 	}
-	if diff := cmp.Diff([]string{"a mutex then | Which one?", "sunday 3 am then | When shall the job run?", "EGM96 it is | And which geoid?",
+	if diff := cmp.Diff([]string{"a mutex then | Which one?", "sunday 3 am then | When shall the job run?", "EGM96 it is | ",
 		"We will use EGM96 instead of EGM2008 even if the old import fails. | "}, decided); diff != "" {
 		t.Error(diff)
 	}
