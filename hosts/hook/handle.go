@@ -57,8 +57,12 @@ var (
 
 // sealEvery is how many messages are stored between two times that the search
 // index is brought up to date. Searches are complete in between, but each
-// process indexes the rest for itself, and a prompt waits for its search.
-const sealEvery = 250
+// process indexes the rest for itself, and a prompt waits for its search. A long
+// message, the output of a tool say, counts once for every longMessage bytes.
+const (
+	sealEvery   = 250
+	longMessage = 4 << 10
+)
 
 // Answer is what is to be said to the host, and what is left to do.
 type Answer struct {
@@ -151,7 +155,9 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 			continue
 		}
 		r, err := h.Feed.CatchUp(ctx, t, l)
-		stored += r.New
+		if r.New > 0 {
+			stored += max(r.New, int(r.Bytes/longMessage))
+		}
 		if !r.Complete && !r.Busy && r.Ignored == "" { // or the store was busy: there is more time in the background
 			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
 		}

@@ -269,6 +269,28 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// TestIndexDue: the index is brought up to date after many messages, or after
+// few long ones.
+func TestIndexDue(t *testing.T) {
+	for name, test := range map[string]struct {
+		report hosts.Report
+		want   int // turns until it is due
+	}{
+		"short": {hosts.Report{Complete: true, New: 25, Bytes: 25_000}, 10},
+		"long":  {hosts.Report{Complete: true, New: 2, Bytes: 512 << 10}, 2},
+	} {
+		w := newWorld(t)
+		w.feed.report = test.report
+		turns := 1
+		for !w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t"}).Rest.Index {
+			turns++
+		}
+		if turns != test.want {
+			t.Errorf("%s: due after %d turns, want %d", name, turns, test.want)
+		}
+	}
+}
+
 // slowRecord never ends a search by itself.
 type slowRecord struct{ *sqlite.DB }
 
