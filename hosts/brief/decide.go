@@ -101,19 +101,19 @@ func question(text string) string {
 }
 
 // openEnds picks what reads like something left for later. What the assistant
-// offered in a question that the user answered is no longer open.
+// asked or offered and the user answered is no longer open.
 func openEnds(said []store.Message) []Quote {
 	var left []store.Message
-	answered := false
+	answer := ""
 	for _, m := range slices.Backward(said) {
-		switch {
+		switch text := strings.TrimSpace(m.Body.PlainText()); {
 		case request(m) != "":
-			answered = true
-		case m.Body.Role == llms.RoleAssistant && strings.TrimSpace(m.Body.PlainText()) != "":
-			if answered && question(m.Body.PlainText()) != "" {
+			answer = text
+		case m.Body.Role == llms.RoleAssistant && text != "":
+			if answer != "" && (question(text) != "" || settle.Choice(answer)) {
 				continue
 			}
-			answered = false
+			answer = ""
 		}
 		left = append(left, m)
 	}

@@ -274,9 +274,11 @@ func TestDecisionsAndOpenEnds(t *testing.T) {
 			"(a) a mutex now, (b) wait for the rewrite, it is on the list. Which one?"),
 		said("> a mutex then"),
 		edit("berth/map.go"),
+		said("The keys are still to be sorted. Shall I?"),
+		said("> please do, thanks"),
 		said("Done. Looking up a parcel is eight times faster than it was after the slip. When shall the job run?"),
 		said("> sunday 3 am then"),
-		said("Set. The suite takes 41 s instead of 3 min. I can't decide on the geoid: your call."),
+		said("Set. The suite takes 41 s instead of 3 min. I can't decide on the geoid: EGM96, or wait until the new one is out. Your call."),
 		said("> EGM96 it is"),
 		said("I dropped the idea from the old TODO, so a remaining leak stays visible. We will use EGM96 instead of EGM2008 even if the old import fails. The dashboards are not yet moved."))
 	b, block := h.brief("claude:new")
