@@ -262,5 +262,5 @@ func (w *Work) trivial() bool {
 	return len(w.Files) == 0 && len(w.Plan) == 0 && len(w.Open) == 0 && len(w.Failing) == 0 &&
 		len(w.Requests) > 0 && len(w.Requests) <= 2 && w.Began == nil && !(w.Stopped != nil && w.unanswered()) &&
 		!slices.ContainsFunc(w.Decided, func(q Quote) bool { return q.Who == string(llms.RoleUser) }) &&
-		!slices.ContainsFunc(w.Commands, func(c Command) bool { return !looking().MatchString(c.Line) && !checking().MatchString(c.Line) })
+		!slices.ContainsFunc(w.Commands, func(c Command) bool { return !changesNothing(c.Line) })
 }

@@ -26,7 +26,7 @@ var cues = []string{
 // sentences only those count that say what was chosen.
 var (
 	report    = pattern(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
-	chosen    = pattern(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b`)
+	chosen    = pattern(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b|决定|決定|결정|решил|решено|entschied|décidé`)
 	undecided = pattern(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:|(?:\bnot?|n't|\bto|\blet's|\bneeds? an?|\bcan|\bcannot) (?:yet )?(?:decid|decision)|\bundecided\b`)
 )
 

@@ -225,7 +225,7 @@ func TestWaiting(t *testing.T) {
 func TestChecksDoNotLead(t *testing.T) {
 	h := newHome(t)
 	h.invoices("work")
-	for i, line := range []string{"go version", "go build", "go test ./...", "make", "cd api && go vet ./...", "node --version", "kubectl get pods", "npm run build"} {
+	for i, line := range []string{"go version", "go build", "go test ./...", "make", "cd api && go vet ./...", "node --version", "kubectl get pods 2>/dev/null | wc -l", "npm run build"} {
 		h.session(fmt.Sprintf("check%d", i), said("> is the build ok?"), bash(line, "fine", false), said("Yes, it is fine."))
 	}
 	b, block := h.brief("claude:new")
@@ -236,7 +236,7 @@ func TestChecksDoNotLead(t *testing.T) {
 	if b, block = h.brief("claude:new"); b.Work.Conversation.Key != "claude:broken" {
 		t.Errorf("%q leads:\n%s", b.Work.Conversation.Key, block)
 	}
-	h.session("change", said("> put it on staging"), bash("make deploy", "done", false), said("It is on staging."))
+	h.session("change", said("> put it on staging"), bash("cd api && ./deploy.sh staging 2>&1 | tail -1", "done", false), said("It is on staging."))
 	if b, block = h.brief("claude:new"); b.Work.Conversation.Key != "claude:change" {
 		t.Errorf("%q leads:\n%s", b.Work.Conversation.Key, block)
 	}

@@ -208,9 +208,27 @@ var looking = pattern(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|fi
 
 // checking are commands that say whether something works and change nothing
 // that anybody would come back for.
-var checking = pattern(`^(?:cd \S+ && )?(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
-	`make(?: (?:test|build|lint|check|all))?\s*$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|tag -l|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
-	`curl -[sI]+ |\S+ (?:--version|-version|-v|version)\s*$)(?:\s|$)?`)
+var checking = pattern(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
+	`make(?: (?:test|build|lint|check|all))?$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
+	`curl -[sI]+|\S+ (?:--version|-version|-v|version)$)(?:\s|$)`)
+
+var (
+	between   = pattern(`&&|\|\||[;|\n]`)
+	toNothing = pattern(`2>&1|[12&]?>\s*/dev/null`)
+)
+
+// changesNothing reports a command line of which every part only looks or
+// checks.
+func changesNothing(line string) bool {
+	line = toNothing().ReplaceAllString(line, "")
+	if strings.Contains(line, ">") {
+		return false // it writes a file
+	}
+	return !slices.ContainsFunc(between().Split(line, -1), func(part string) bool {
+		part = strings.TrimSpace(part)
+		return part != "" && !looking().MatchString(part) && !checking().MatchString(part)
+	})
+}
 
 // telling are the last commands worth telling, oldest first. The very last is
 // always among them.

@@ -16,6 +16,7 @@ import (
 const (
 	maxTurn  = 80 // messages after a request that are read for its reply
 	maxAsked = 80 // characters of the request that are shown beside the reply
+	minReply = 40 // bytes of a reply to what is no question: "done" says less than the request
 )
 
 // conclude replaces each line that cites a request by the reply that concluded
@@ -72,7 +73,7 @@ func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) 
 	}
 	switch {
 	case choice != nil:
-	case cited.Who == llms.RoleUser && last != nil:
+	case cited.Who == llms.RoleUser && last != nil && (strings.Contains(cited.Text, "?") || len(last.Body.PlainText()) >= minReply):
 		choice = last
 	default:
 		return nil, nil

@@ -38,6 +38,11 @@ func TestConclusionIsCited(t *testing.T) {
 			prompt: "which geoid did we choose for the height converter?",
 			want:   `"EGM96 it is"`,
 		},
+		"the user's order": {
+			said:   []llms.Message{llms.User("give the height converter the geoid EGM96"), llms.Assistant("Done.")},
+			prompt: "which geoid did we choose for the height converter?",
+			want:   `user: "give the height converter the geoid EGM96"`,
+		},
 		"a request that settles nothing": {
 			said: []llms.Message{llms.User("which geoid shall the height converter use?"), llms.Assistant("EGM2008, because the harbour needs centimetres."),
 				llms.User("and now write the changelog"), llms.Assistant("done")},
