@@ -48,6 +48,8 @@ type agent interface {
 	// compact has it compact the last session and go on with it; it returns
 	// false where there is no way to do that without a person.
 	compact(b *bed, prompt string) bool
+	// put writes a session of the bed's directory as the agent keeps it.
+	put(b *bed, s session)
 	// records returns what must be in the database, word for word.
 	records(b *bed) [][]byte
 	// rewritten are files that the agent itself writes to while it runs.
@@ -234,6 +236,29 @@ func (b *bed) reminded(asked []llmtest.Exchange) {
 // answered checks what the model was given for its calls.
 func (b *bed) answered(asked []llmtest.Exchange) {
 	b.Helper()
+	got := map[string]string{}
+	for _, r := range toolResults(asked) {
+		got[r.tool] = r.text
+	}
+	for tool, want := range map[string]string{
+		"lcm_grep": needle, "lcm_describe": "The harbour gate opens with " + needle, "lcm_expand_query": needle, "expand": "full_text",
+	} {
+		if !strings.Contains(got[tool], want) {
+			b.Errorf("%s answered %.2000q, which is without %q", tool, got[tool], want)
+		} else {
+			b.Logf("%s: %.160q", tool, got[tool])
+		}
+	}
+}
+
+// toolResult is a call of a tool and what the host gave its model for it.
+type toolResult struct {
+	tool, args, text string
+}
+
+// toolResults lists the calls of some exchanges that were answered, in their
+// order.
+func toolResults(asked []llmtest.Exchange) []toolResult {
 	results := map[string]string{}
 	for _, x := range asked {
 		for _, m := range x.Request.Messages {
@@ -246,21 +271,15 @@ func (b *bed) answered(asked []llmtest.Exchange) {
 			}
 		}
 	}
-	got := map[string]string{}
+	var all []toolResult
 	for _, x := range asked {
 		for _, c := range x.Reply.Calls {
-			got[toolOf(c.Name)] = results[c.ID]
+			if text, ok := results[c.ID]; ok {
+				all = append(all, toolResult{tool: toolOf(c.Name), args: c.Arguments, text: text})
+			}
 		}
 	}
-	for tool, want := range map[string]string{
-		"lcm_grep": needle, "lcm_describe": "The harbour gate opens with " + needle, "lcm_expand_query": needle, "expand": "full_text",
-	} {
-		if !strings.Contains(got[tool], want) {
-			b.Errorf("%s answered %.2000q, which is without %q", tool, got[tool], want)
-		} else {
-			b.Logf("%s: %.160q", tool, got[tool])
-		}
-	}
+	return all
 }
 
 // alive checks what doctor says about the connection.
