@@ -72,11 +72,11 @@ var messageID = regexp.MustCompile(`msg_\d+`)
 func recalling(r llms.Request, step int, last string) llmtest.Reply {
 	switch step {
 	case 0:
-		return llmtest.Call(offered(r, "lcm_grep"), map[string]any{"pattern": "harbour gate opens with " + needle, "allConversations": true})
+		return llmtest.Call(offered(r, "lcm_grep"), map[string]any{"pattern": "harbour"})
 	case 1:
-		return llmtest.Call(offered(r, "lcm_describe"), map[string]any{"id": messageID.FindString(last), "allConversations": true})
+		return llmtest.Call(offered(r, "lcm_describe"), map[string]any{"id": messageID.FindString(last)})
 	case 2:
-		return llmtest.Call(offered(r, "lcm_expand_query"), map[string]any{"query": "harbour gate", "prompt": "What opens the harbour gate?", "allConversations": true})
+		return llmtest.Call(offered(r, "lcm_expand_query"), map[string]any{"query": "harbour gate", "prompt": "What opens the harbour gate?"})
 	case 3:
 		return llmtest.Call(offered(r, "expand"), map[string]any{"subject_type": "tool", "subject_name": "lcm_grep"})
 	}

@@ -15,7 +15,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/lossless-context/lcm/llms/llmtest"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -233,17 +232,21 @@ func (m *questionMachine) askAll(questions []question) []asked {
 			m.Errorf("%s: %d of %d calls have a result", q.ID, len(results), len(calls))
 		}
 		m.say("%s %s/%s%s", q.ID, q.Host, q.Project, line)
-		if i < len(agents)*6 && i%6 == 0 {
+		if !slices.ContainsFunc(questions[:i], func(earlier question) bool { return earlier.Host == q.Host }) {
 			m.tokens(q.Host, exchanges)
 		}
 	}
 	return all
 }
 
+// marks are what lcm puts around a match.
+var marks = strings.NewReplacer("«", "", "»", "")
+
 // holds reports whether a result holds an answer: as it is, or within the
-// strings of JSON. Runs of white space are one space.
+// strings of JSON. Runs of white space are one space, and marks around a match
+// do not count.
 func holds(result, answer string) bool {
-	fold := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	fold := func(s string) string { return strings.Join(strings.Fields(marks.Replace(s)), " ") }
 	for _, s := range append(jsonStrings(result), result) {
 		if strings.Contains(fold(s), fold(answer)) {
 			return true
@@ -281,6 +284,7 @@ func jsonStrings(text string) (all []string) {
 func (m *questionMachine) report(all []asked) {
 	m.Helper()
 	m.save(all)
+	m.cited(all)
 	share := m.shares(all)
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -329,6 +333,35 @@ func (m *questionMachine) report(all []asked) {
 	m.Logf("what the tools answer with default arguments\n%s", out.String())
 }
 
+// cited checks that no result names a message that nobody wants to find: the
+// question itself, what lcm's tools have answered before, or what a host has
+// noted for itself.
+func (m *questionMachine) cited(all []asked) {
+	m.Helper()
+	type stored struct {
+		text  string
+		flags store.Flag
+	}
+	record := map[string]stored{}
+	m.each(func(msg store.Message) {
+		record[fmt.Sprintf("msg_%d", msg.ID)] = stored{strings.Trim(msg.Body.PlainText(), "\" \n"), msg.Flags}
+	})
+	for _, a := range all {
+		for _, id := range messageID.FindAllString(a.result, -1) {
+			switch r, ok := record[id]; {
+			case !ok:
+				m.Errorf("%s %s: %s is not in the record", a.ID, a.call.name, id)
+			case r.text == a.Question:
+				m.Errorf("%s %s: %s is the question itself", a.ID, a.call.name, id)
+			case r.flags&store.FlagEcho != 0:
+				m.Errorf("%s %s: %s is what lcm itself has answered: %.100s", a.ID, a.call.name, id, r.text)
+			case r.flags&(store.FlagHidden|store.FlagSynthetic) != 0:
+				m.Errorf("%s %s: %s is a note of the host: %.100s", a.ID, a.call.name, id, r.text)
+			}
+		}
+	}
+}
+
 // save writes every result to a file, for whoever wants to know why.
 func (m *questionMachine) save(all []asked) {
 	var out strings.Builder
@@ -346,10 +379,4 @@ func (m *questionMachine) save(all []asked) {
 		m.Fatal(err)
 	}
 	m.Logf("every result is in %s", path)
-}
-
-// tokens logs what lcm costs in a host's first request.
-func (m *questionMachine) tokens(host string, exchanges []llmtest.Exchange) {
-	m.Helper()
-	_ = exchanges
 }
