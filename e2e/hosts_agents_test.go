@@ -214,8 +214,12 @@ func (a opencodeAgent) ask(b *bed, prompt string) string { return a.run(b, promp
 
 func (a opencodeAgent) goOn(b *bed, prompt string) string { return a.run(b, "--continue", prompt) }
 
-func (opencodeAgent) run(b *bed, args ...string) string {
-	return b.run(filepath.Join(b.programs, "opencode-linux-x64", "bin", "opencode"), append([]string{"run"}, args...)...)
+func (a opencodeAgent) run(b *bed, args ...string) string {
+	return b.run(a.program(b), append([]string{"run"}, args...)...)
+}
+
+func (opencodeAgent) program(b *bed) string {
+	return filepath.Join(b.programs, "opencode-linux-x64", "bin", "opencode")
 }
 
 // compact is a command of its terminal interface.

@@ -129,7 +129,7 @@ func (b *bed) write(path, content string) {
 // run runs a program in the project and returns what it printed.
 func (b *bed) run(program string, args ...string) string {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir, c.Env = b.work, b.env

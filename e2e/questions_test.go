@@ -121,6 +121,7 @@ func (m *questionMachine) tellHistory(past history) {
 		b.run(b.lcm, "setup", a.name(), "--yes")
 		a.trust(b)
 	}
+	m.agents["opencode"] = startOpencode(m.in("opencode", past.Sessions[0].Project))
 	for _, id := range liveAfter {
 		m.live(byID[id])
 	}
