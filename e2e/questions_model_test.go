@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -15,6 +16,7 @@ type stage struct {
 	mu    sync.Mutex
 	turn  turnScript
 	title string
+	turns int // that were set
 }
 
 // turnScript is what the model does after a prompt, step by step.
@@ -27,6 +29,7 @@ func (s *stage) set(t turnScript, title string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn, s.title = t, title
+	s.turns++
 }
 
 // play answers with the step that follows the calls made since the prompt.
@@ -48,7 +51,13 @@ func (s *stage) play(r llms.Request) llmtest.Reply {
 	if step < 0 || step >= len(s.turn.steps) {
 		return llmtest.Say("There is nothing to do.")
 	}
-	return s.turn.steps[step](r)
+	reply := s.turn.steps[step](r)
+	for i := range reply.Calls {
+		// As with a real model, no two calls of a host have the same id: lcm
+		// finds the session of a call by it.
+		reply.Calls[i].ID = fmt.Sprintf("call_%d_%d_%d", s.turns, step, i)
+	}
+	return reply
 }
 
 // says reports whether a message is the prompt. opencode puts it in quotes;

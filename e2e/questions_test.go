@@ -256,10 +256,11 @@ func holds(result, answer string) bool {
 	return false
 }
 
-// jsonStrings lists the strings of a JSON text, or nothing if it is none.
+// jsonStrings lists the strings of a JSON text, or nothing if it is none. Codex
+// writes lines of its own before it.
 func jsonStrings(text string) (all []string) {
 	var v any
-	if json.Unmarshal([]byte(text), &v) != nil {
+	if at := strings.IndexByte(text, '{'); at < 0 || json.Unmarshal([]byte(text[at:]), &v) != nil {
 		return nil
 	}
 	var walk func(any)
