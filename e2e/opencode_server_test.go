@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
 	"regexp"
 	"time"
@@ -40,8 +39,8 @@ func startOpencode(b *bed) *opencodeServer {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		_ = c.Wait() // it reports the signal
+		_ = c.Process.Kill() // it does not end by itself while sessions are open
+		_ = c.Wait()         // it reports the signal
 	})
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
