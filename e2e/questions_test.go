@@ -349,7 +349,9 @@ func (m *questionMachine) cited(all []asked) {
 		record[fmt.Sprintf("msg_%d", msg.ID)] = stored{strings.Trim(msg.Body.PlainText(), "\" \n"), msg.Flags}
 	})
 	for _, a := range all {
-		for _, id := range messageID.FindAllString(a.result, -1) {
+		ids := messageID.FindAllString(a.result, -1)
+		slices.Sort(ids)
+		for _, id := range slices.Compact(ids) {
 			switch r, ok := record[id]; {
 			case !ok:
 				m.Errorf("%s %s: %s is not in the record", a.ID, a.call.name, id)
