@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -42,13 +43,17 @@ func play(r llms.Request) llmtest.Reply {
 	if said := llmtest.LastUserText(r); strings.Contains(said, "summary of the conversation") || strings.Contains(said, "CONTEXT CHECKPOINT") {
 		return llmtest.Say("<summary>Something about a harbour.</summary>")
 	}
+	reply := llmtest.Say("I was told nothing.")
 	switch name {
 	case "tell":
-		return telling(r, steps)
+		reply = telling(r, steps)
 	case "recall":
-		return recalling(r, steps, last)
+		reply = recalling(r, steps, last)
 	}
-	return llmtest.Say("I was told nothing.")
+	for i := range reply.Calls { // lcm finds the session of a call by its id
+		reply.Calls[i].ID = fmt.Sprintf("call_%s_%d_%d", name, steps, i)
+	}
+	return reply
 }
 
 func telling(r llms.Request, step int) llmtest.Reply {

@@ -44,6 +44,8 @@ func TestProjectScope(t *testing.T) {
 	only.Widen = false
 	current := p.where()
 	current.CurrentOnly = true
+	several := only
+	several.Also = []store.ConversationID{1, 2}
 	outside := recall.Where{Projects: []store.Project{{Root: "/elsewhere"}}, Widen: true}
 	for _, c := range []struct {
 		what    string
@@ -66,6 +68,8 @@ func TestProjectScope(t *testing.T) {
 		{"words that stand apart, as a regex", recall.GrepRequest{Pattern: "proxy dns", Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"an expression stays one", recall.GrepRequest{Pattern: "proxy.dns", OrWords: true, Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"exact elsewhere before words elsewhere", recall.GrepRequest{Pattern: "walrus job", OrWords: true, Where: p.where()}, "msg_7", recall.ScopeAll, "0/1", store.Regex},
+		{"of several current ones, a prompt that was answered", recall.GrepRequest{Pattern: "which port", Where: several}, "msg_1", recall.ScopeProject, "", store.Regex},
+		{"of several current ones, a prompt that was not", recall.GrepRequest{Pattern: "the proxy again", Where: several}, "", recall.ScopeProject, "", store.Regex},
 		{"outside any project", recall.GrepRequest{Pattern: "listens", Where: outside}, "msg_2", recall.ScopeAll, "", store.Regex},
 	} {
 		a := p.grep(c.request)
