@@ -164,6 +164,16 @@ func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appen
 	done := make([]store.Appended, len(ready))
 	for i := range ready {
 		p := &ready[i]
+		// What was erased is refused before anything of it is written: what a
+		// transaction writes and removes again stays in free space of the file.
+		gone, err := w.Forgotten(ctx, p.print)
+		if err != nil {
+			return nil, err
+		}
+		if gone {
+			done[i] = store.Appended{Existed: true, Forgotten: true, SHA256: p.row.SHA256}
+			continue
+		}
 		for n, payload := range p.payloads {
 			id, err := w.PutPayload(ctx, payload)
 			if err != nil {

@@ -120,7 +120,9 @@ func holds(was llms.Message, raw []byte, joined map[string][]byte) bool {
 	if err != nil || now.Role != before.Role {
 		return false
 	}
-	left := func(p llms.Part) bool { return p.Text != "" && joined[p.Text] != nil || p.Blob != nil && joined[string(p.Blob.Data)] != nil }
+	left := func(p llms.Part) bool {
+		return p.Text != "" && joined[p.Text] != nil || p.Blob != nil && joined[string(p.Blob.Data)] != nil
+	}
 	_, still := withoutJoined(now)
 	return still == nil && !slices.ContainsFunc(now.Parts, left) &&
 		slices.EqualFunc(now.Parts, before.Parts, func(a, b llms.Part) bool { return a.Kind == b.Kind })

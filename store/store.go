@@ -97,6 +97,10 @@ type Writer interface {
 	// message whose native id the conversation already has is not stored
 	// again: its Appended says so.
 	Append(ctx context.Context, ms ...NewMessage) ([]Appended, error)
+	// Forgotten reports whether a message was erased before: Append would
+	// refuse it. Whoever stores payloads for a message asks first, so that
+	// nothing of what is refused is ever written.
+	Forgotten(ctx context.Context, f Fingerprint) (bool, error)
 	// PutPayload stores content under the name that its SHA-256 gives it.
 	// Content that is already there is not stored again.
 	PutPayload(ctx context.Context, p NewPayload) (PayloadID, error)
