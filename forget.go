@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/ingest"
@@ -39,7 +40,7 @@ func (s *Session) forgotten(ctx context.Context, ms []ingest.Input) ([]store.App
 	if open || len(ms) == 0 {
 		return nil, nil
 	}
-	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, ms)
+	gone, err := s.dropTitle(ctx, ms)
 	if err != nil || gone == nil || slices.Contains(gone, false) {
 		return nil, err
 	}
@@ -52,6 +53,43 @@ func (s *Session) forgotten(ctx context.Context, ms []ingest.Input) ([]store.App
 		all[i] = store.Appended{Existed: true, Forgotten: true}
 	}
 	return all, nil
+}
+
+// DropForgottenTitle takes away the title that the session would be opened with
+// if it quotes one of the messages that was erased before. Hosts name a session
+// by its first prompt.
+func (s *Session) DropForgottenTitle(ctx context.Context, ms ...ingest.Input) error {
+	_, err := s.dropTitle(ctx, ms)
+	return err
+}
+
+// dropTitle is DropForgottenTitle, and says which messages were erased.
+func (s *Session) dropTitle(ctx context.Context, ms []ingest.Input) ([]bool, error) {
+	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, ms)
+	for i := range gone {
+		if gone[i] && quotes(s.open.Title, ms[i].SearchText()) {
+			s.mu.Lock()
+			s.open.Title = ""
+			s.mu.Unlock()
+		}
+	}
+	return gone, err
+}
+
+// quotes reports whether a title has a run of 16 characters from a text, or
+// all of its own if they are fewer.
+func quotes(title, text string) bool {
+	const run = 16
+	title, text = strings.ToLower(strings.TrimRight(title, "…. ")), strings.ToLower(strings.Join(strings.Fields(text), " "))
+	if len(title) <= run {
+		return title != "" && strings.Contains(text, title)
+	}
+	for i := 0; i+run <= len(title); i++ {
+		if strings.Contains(text, title[i:i+run]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Forget says what is to be forgotten. The conditions narrow each other down;

@@ -79,8 +79,17 @@ const minThreshold = 500
 type Input struct {
 	llms.Message
 	Flags store.Flag
-	// masked says that the message shows less than its record has.
-	masked bool
+	// said is the message with the secrets that are not shown of it; nil where
+	// nothing was masked.
+	said *llms.Message
+}
+
+// identity is that of what was said, whether it is shown or not.
+func (m Input) identity() hash {
+	if m.said != nil {
+		return identity(*m.said)
+	}
+	return identity(m.Message)
 }
 
 // Stored says what became of appended messages.

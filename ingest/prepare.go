@@ -77,7 +77,7 @@ func (in *Ingester) prepare(m Input) (prepared, error) {
 	}}}
 	body := m.Message
 	if in.oversize(body) {
-		ex := in.externalise(body, format, record, m.masked)
+		ex := in.externalise(body, format, record, m.Flags&store.FlagMasked != 0)
 		body, p.payloads = ex.body, ex.payloads
 		p.row.Record, p.row.Cuts, p.row.Payloads = ex.template, ex.cuts, ex.ids
 		derivable = derivable && len(ex.ids) == 0

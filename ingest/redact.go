@@ -56,10 +56,20 @@ func (in *Ingester) cleanOne(m Input) (Input, bool, error) {
 	if in.privacy.Redact != redact.Search {
 		return m, changed, nil
 	}
-	shown, hidden, err := mask(m.Message)
-	if err != nil || !hidden {
-		return m, changed, err
+	hider := redact.Redactor{Secrets: true, KeepPrivate: true}
+	if m.Raw.Bytes != nil {
+		// What is shown comes from the record: where that has no secrets,
+		// neither has what is shown.
+		if found, _ := hider.Text(m.Raw.Bytes); found == nil {
+			return m, changed, nil
+		}
+		m.Flags |= store.FlagMasked
 	}
+	shown, hidden, err := rewrite(hider, m.Message)
+	if err != nil || !hidden {
+		return m, changed || m.Raw.Bytes != nil, err
+	}
+	whole := m.Message
 	if m.Raw.Bytes == nil {
 		// The record is what was said, not what is shown of it.
 		format, record, _, err := recordOf(m.Message)
@@ -68,13 +78,8 @@ func (in *Ingester) cleanOne(m Input) (Input, bool, error) {
 		}
 		shown.Raw = llms.Raw{Format: format, Bytes: record}
 	}
-	m.Message, m.masked = shown, true
+	m.Message, m.Flags, m.said = shown, m.Flags|store.FlagMasked, &whole
 	return m, true, nil
-}
-
-// mask hides the secrets in what is shown of a message. Its record stays.
-func mask(m llms.Message) (llms.Message, bool, error) {
-	return rewrite(redact.Redactor{Secrets: true, KeepPrivate: true}, m)
 }
 
 // remove takes what r finds out of a message and out of its record.

@@ -88,7 +88,9 @@ func (p *page) read(ctx context.Context, st step) (Piece, []byte, error) {
 	piece.ConversationID, piece.CreatedAt, piece.Role = m.Conversation, m.Body.Time, m.Body.Role
 	var text []byte
 	if p.raw {
-		text, err = p.store.Record(ctx, m.ID)
+		if text, err = p.store.Record(ctx, m.ID); err == nil {
+			text = masked(m, text)
+		}
 	} else {
 		text, err = p.original(ctx, m)
 	}

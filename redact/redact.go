@@ -97,10 +97,13 @@ func replace(text []byte, found []Finding) []byte {
 	return append(out, text[at:]...)
 }
 
+// SecretMark begins what stands in the place of a secret.
+const SecretMark = "[redacted: "
+
 // mark is what stands in the place of a finding.
 func (f Finding) mark() string {
 	if f.Kind == "private" {
 		return PrivateMark
 	}
-	return "[redacted: " + f.Kind + "]"
+	return SecretMark + f.Kind + "]"
 }

@@ -102,6 +102,9 @@ const (
 	// is left of the message but its place. It is the one flag that is set
 	// later.
 	FlagErased
+	// FlagMasked marks a message that shows less than its record has: secrets
+	// that only the record keeps.
+	FlagMasked
 )
 
 // Message is a stored message.
