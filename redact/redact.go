@@ -17,7 +17,7 @@
 // the end. A tag between backticks only speaks about the tag.
 //
 // In the place of what was removed stands a mark that says of what kind it
-// was: "[redacted: github token]", "[private]". Redacting a text twice is
+// was: "[redacted: github pat]", "[private]". Redacting a text twice is
 // redacting it once. In JSON the strings are redacted, as what they say and
 // not as how they are spelled, and only the literals that changed are written
 // anew: the rest keeps its bytes, and JSON stays JSON.
