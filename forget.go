@@ -304,6 +304,21 @@ func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string))
 	if err != nil || !slices.ContainsFunc(all, func(t store.Tombstone) bool { return !t.Finished }) {
 		return err
 	}
+	if err := e.reword(ctx, progress); err != nil {
+		return err
+	}
+	if ix, ok := e.store.(interface{ Reindex(context.Context) error }); ok {
+		tell(progress, "building the search index")
+		if err := ix.Reindex(ctx); err != nil {
+			return err
+		}
+	}
+	tell(progress, "overwriting free space")
+	return e.store.Scrub(ctx)
+}
+
+// reword writes the summaries that lost their text anew from what is left.
+func (e *Engine) reword(ctx context.Context, progress func(doing string)) error {
 	unworded, err := e.store.Unworded(ctx)
 	if err != nil {
 		return err
@@ -324,14 +339,7 @@ func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string))
 			return err
 		}
 	}
-	if ix, ok := e.store.(interface{ Reindex(context.Context) error }); ok {
-		tell(progress, "building the search index")
-		if err := ix.Reindex(ctx); err != nil {
-			return err
-		}
-	}
-	tell(progress, "overwriting free space")
-	return e.store.Scrub(ctx)
+	return nil
 }
 
 func tell(progress func(string), doing string) {

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -80,6 +81,34 @@ func (in *Ingester) cleanOne(m Input) (Input, bool, error) {
 	}
 	m.Message, m.Flags, m.said = shown, m.Flags|store.FlagMasked, &whole
 	return m, true, nil
+}
+
+// Masked returns how a stored message is masked, if its record has secrets that
+// it shows. It is for messages that were stored before secrets were masked.
+func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, error) {
+	if m.Flags&(store.FlagMasked|store.FlagErased) != 0 || sha256.Sum256(record) != m.SHA256 {
+		return store.Mask{}, false, nil
+	}
+	said := m.Body
+	if hasRef(said.Parts) {
+		whole, err := llms.Decode(m.Format, m.Body.Role, record)
+		if err != nil {
+			return store.Mask{}, false, nil // what is shown of it is all there is
+		}
+		said.Parts = whole.Parts
+	}
+	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
+	masking := *in
+	masking.privacy = Privacy{Redact: redact.Search}
+	input, _, err := masking.cleanOne(Input{Message: said, Flags: m.Flags})
+	if err != nil || input.Flags&store.FlagMasked == 0 {
+		return store.Mask{}, false, err
+	}
+	p, err := masking.prepare(input)
+	if err != nil || p.row.SHA256 != m.SHA256 {
+		return store.Mask{}, false, err
+	}
+	return store.Mask{ID: m.ID, Row: p.row, Payloads: p.payloads}, true, nil
 }
 
 // remove takes what r finds out of a message and out of its record.

@@ -152,6 +152,14 @@ type NewMessage struct {
 	Results []string
 }
 
+// Mask has a stored message show less than its record has: Row is what the
+// message would be stored as now, and Payloads what that refers to.
+type Mask struct {
+	ID       MessageID
+	Row      NewMessage
+	Payloads []NewPayload
+}
+
 // Verbatim is the style of a cut whose payload is the record itself.
 const Verbatim llms.Style = 1 << 7
 
