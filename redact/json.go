@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -87,12 +88,11 @@ func literalEnd(raw []byte, from int) int {
 
 func (e *editor) literal(lit []byte, depth int) []byte {
 	text := lit[1 : len(lit)-1]
-	if bytes.IndexByte(text, '\\') >= 0 {
-		var s string
-		if json.Unmarshal(lit, &s) != nil {
-			return nil
+	if at := bytes.IndexByte(text, '\\'); at >= 0 {
+		var ok bool
+		if text, ok = unescape(text, at); !ok {
+			return nil // not JSON after all
 		}
-		text = []byte(s)
 	}
 	changed := e.text(text, depth)
 	if changed == nil {
@@ -112,10 +112,15 @@ func (e *editor) literal(lit []byte, depth int) []byte {
 // whole only where that leaves it JSON.
 func (e *editor) text(text []byte, depth int) []byte {
 	var changed []byte
-	nested := depth < maxNesting && looksJSON(text) && json.Valid(text)
+	nested := depth < maxNesting && looksJSON(text)
 	switch {
 	case nested:
-		changed = e.json(text, depth+1)
+		// Most texts have nothing to replace: whether this one is JSON
+		// matters only where something was found.
+		counts := e.counts
+		if changed = e.json(text, depth+1); changed != nil && !json.Valid(text) {
+			changed, nested, e.counts = nil, false, counts
+		}
 	case depth < maxNesting:
 		changed = e.base64(text, depth+1)
 	}
@@ -123,10 +128,75 @@ func (e *editor) text(text []byte, depth int) []byte {
 	if changed != nil {
 		now = changed
 	}
-	if whole := e.edit(now, false); whole != nil && (!nested || json.Valid(whole)) {
+	if whole := e.edit(now, false); whole != nil && (!nested || json.Valid(whole) || !json.Valid(now)) {
 		return whole
 	}
 	return changed
+}
+
+// unescape returns what the inside of a JSON string says, whose first escape is
+// at the given place.
+func unescape(text []byte, at int) ([]byte, bool) {
+	out := append(make([]byte, 0, len(text)), text[:at]...)
+	for i := at; i < len(text); {
+		if text[i] != '\\' {
+			n := bytes.IndexByte(text[i:], '\\')
+			if n < 0 {
+				n = len(text) - i
+			}
+			out = append(out, text[i:i+n]...)
+			i += n
+			continue
+		}
+		if i+1 >= len(text) {
+			return nil, false
+		}
+		switch c := text[i+1]; c {
+		case '"', '\\', '/':
+			out = append(out, c)
+		case 'n':
+			out = append(out, '\n')
+		case 't':
+			out = append(out, '\t')
+		case 'r':
+			out = append(out, '\r')
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'u':
+			r, n := unit(text[i:])
+			if n == 0 {
+				return nil, false
+			}
+			if utf16.IsSurrogate(r) {
+				if low, m := unit(text[i+n:]); m > 0 && utf16.DecodeRune(r, low) != utf8.RuneError {
+					r, n = utf16.DecodeRune(r, low), n+m
+				} else {
+					r = utf8.RuneError
+				}
+			}
+			out = utf8.AppendRune(out, r)
+			i += n
+			continue
+		default:
+			return nil, false
+		}
+		i += 2
+	}
+	return out, true
+}
+
+// unit reads the \uXXXX that a text begins with.
+func unit(text []byte) (r rune, n int) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, 0
+	}
+	v, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return 0, 0
+	}
+	return rune(v), 6
 }
 
 func looksJSON(text []byte) bool {

@@ -76,13 +76,6 @@ func (m *matcher) link() {
 	}
 }
 
-// each calls yield for each keyword of a text, by where it ends.
-func (m *matcher) each(text []byte, yield func(word, start, end int)) {
-	state := 0
-	for i, c := range text {
-		state = int(m.next[state*m.width+int(m.class[c])])
-		for _, word := range m.found[state] {
-			yield(int(word), i+1-m.size[word], i+1)
-		}
-	}
-}
+// step returns the state after a byte. The keywords that end with the byte are
+// found[state].
+func (m *matcher) step(state int, c byte) int { return int(m.next[state*m.width+int(m.class[c])]) }

@@ -81,12 +81,16 @@ func TestMatcher(t *testing.T) {
 	words := []string{"he", "she", "hers", "is", "key_"}
 	text := "uSHErs this HE KEY_key"
 	var got []string
-	newMatcher(words).each([]byte(text), func(word, start, end int) {
-		if !strings.EqualFold(text[start:end], words[word]) {
-			t.Errorf("%q at %d is not %q", text[start:end], start, words[word])
+	m, state := newMatcher(words), 0
+	for i := range len(text) {
+		state = m.step(state, text[i])
+		for _, word := range m.found[state] {
+			if found := text[i+1-m.size[word] : i+1]; !strings.EqualFold(found, words[word]) {
+				t.Errorf("%q at %d is not %q", found, i, words[word])
+			}
+			got = append(got, words[word])
 		}
-		got = append(got, words[word])
-	})
+	}
 	if want := []string{"she", "he", "hers", "is", "he", "key_"}; !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}

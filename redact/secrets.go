@@ -30,20 +30,27 @@ func Secrets(text []byte) []Finding {
 	var windows []window
 	var found []Finding
 	until := 0 // detectors have found something up to here
-	set.keywords.each(text, func(word, start, end int) {
-		for _, u := range set.uses[word] {
-			if u.detect == nil {
-				r := set.rules[u.rule]
-				r.prepare()
-				windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
-			} else if start >= until {
-				if f, ok := u.detect(text, start, end); ok {
-					found = append(found, f)
-					until = max(until, f.End)
+	words, state := set.keywords, 0
+	for i, c := range text {
+		if state = words.step(state, c); len(words.found[state]) == 0 {
+			continue
+		}
+		for _, word := range words.found[state] {
+			start, end := i+1-words.size[word], i+1
+			for _, u := range set.uses[word] {
+				if u.detect == nil {
+					r := set.rules[u.rule]
+					r.prepare()
+					windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
+				} else if start >= until {
+					if f, ok := u.detect(text, start, end); ok {
+						found = append(found, f)
+						until = max(until, f.End)
+					}
 				}
 			}
 		}
-	})
+	}
 	if windows == nil && found == nil {
 		return nil
 	}
