@@ -51,7 +51,7 @@ func TestContextKeepsWhatTheAgentWasGiven(t *testing.T) {
 	if text := shown.Messages[3].Render(); strings.Contains(text, token) {
 		t.Error("what was moved into a payload is masked there")
 	}
-	found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: token, Limit: 10, Echo: true})
+	found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: token, Limit: 10, Everything: true})
 	if err != nil || len(found.Hits) > 0 {
 		t.Errorf("a search finds the token: %+v, %v", found.Hits, err)
 	}
@@ -171,7 +171,7 @@ func TestMaskOlder(t *testing.T) {
 	if summaries == 0 {
 		t.Error("there is no summary to look at")
 	}
-	found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: token, Limit: 10, Echo: true})
+	found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: token, Limit: 10, Everything: true})
 	if err != nil || len(found.Hits) > 0 {
 		t.Errorf("a search finds the token: %+v, %v", found.Hits, err)
 	}
