@@ -224,7 +224,7 @@ func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]store
 // says reports whether anything that is kept of a message matches.
 func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (bool, error) {
 	record, err := e.store.Record(ctx, m.ID)
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrDamaged) { // what is damaged can be forgotten too
 		return false, err
 	}
 	found := re.Match(record) || re.MatchString(m.Native)
@@ -233,6 +233,9 @@ func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (
 		return true, nil
 	}
 	text, err := e.store.Text(ctx, store.Node{Message: m.ID})
+	if errors.Is(err, store.ErrDamaged) {
+		err = nil
+	}
 	return re.Match(text), err
 }
 

@@ -88,11 +88,12 @@ func (p *page) read(ctx context.Context, st step) (Piece, []byte, error) {
 	piece.ConversationID, piece.CreatedAt, piece.Role = m.Conversation, m.Body.Time, m.Body.Role
 	var text []byte
 	if p.raw {
-		if text, err = p.store.Record(ctx, m.ID); err == nil {
+		text, err = p.store.Record(ctx, m.ID)
+		if piece.Damaged, err = harmless(err); err == nil {
 			text = masked(m, text)
 		}
 	} else {
-		text, err = p.original(ctx, m)
+		text, piece.Damaged, err = p.original(ctx, m)
 	}
 	return piece, text, err
 }

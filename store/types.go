@@ -123,6 +123,9 @@ type Message struct {
 	// Body is the message as a model would be sent it, externalised content
 	// replaced by references.
 	Body llms.Message
+	// Damaged says that what is stored is not what arrived. Body then holds
+	// [DamageNotice] and no record.
+	Damaged bool
 }
 
 // NewMessage is a message to be stored. Package ingest makes them.
@@ -312,6 +315,8 @@ type Payload struct {
 	Summary string // what is in it
 	Tokens  int    // what it would cost to show it all
 	Created time.Time
+	// Damaged says that the content does not match SHA256.
+	Damaged bool
 	Content io.ReaderAt
 }
 

@@ -75,14 +75,18 @@ func (a *app) describe(ctx context.Context, ar *archive, svc *recall.Service, f 
 	case err != nil:
 		return err
 	case f.raw && ranged:
-		return a.writeBytes([]byte(answer.Content), f.force)
+		err = a.writeBytes([]byte(answer.Content), f.force)
 	case f.raw:
-		return a.writeRaw(ctx, ar, answer, f.force)
+		err = a.writeRaw(ctx, ar, answer, f.force)
 	case a.json:
-		return a.printJSON(answer)
+		err = a.printJSON(answer)
+	default:
+		a.printf("%s", a.shown(answer.Text()))
 	}
-	a.printf("%s", a.shown(answer.Text()))
-	return nil
+	if err == nil && answer.Damaged {
+		err = damageShown(1)
+	}
+	return err
 }
 
 // writeRaw writes what was described, byte for byte but for secrets that only
@@ -105,7 +109,7 @@ func (a *app) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeA
 		data = ar.maskedData(data)
 	case id.Message != 0:
 		record, err := ar.db.Record(ctx, id.Message)
-		if err != nil {
+		if err != nil && record == nil {
 			return err
 		}
 		for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}) {

@@ -19,7 +19,10 @@ import (
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
-type doctorFlags struct{ fix, vacuum, mask bool }
+type doctorFlags struct {
+	fix, vacuum, mask bool
+	salvage           string
+}
 
 type doctorReport struct {
 	Database  string           `json:"database"`
@@ -51,14 +54,27 @@ hour ago. --vacuum gives unused space back to the disk. --mask masks the secrets
 of messages that were stored before that was done (LCM_REDACT=search): their
 records stay as they are, summaries of them are written anew.
 
+--salvage reads a damaged file page by page, also one that cannot be opened, and
+makes a new database of everything that can be read. The damaged file is left as
+it is; ` + "`lcm restore --force`" + ` puts the new one in its place.
+
 "healthy" means that there is neither a problem nor a warning; that no agent is
 connected is a warning. The exit code is 6 when a problem is left, else 0: a
 warning does not change it. docs/OPERATIONS.md lists the codes.`,
-		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
+		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --salvage new.db\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
 		Args:    usage(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.salvage != "" {
+				if f.fix || f.vacuum {
+					return wrongUsage(cmd, errors.New("--salvage goes with neither --fix nor --vacuum"))
+				}
+				return a.salvage(cmd.Context(), f.salvage)
+			}
+			return a.doctor(cmd.Context(), f)
+		},
 	}
 	c.Flags().BoolVar(&f.fix, "fix", false, "mend what can be derived, after a backup")
+	c.Flags().StringVar(&f.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
 	c.Flags().BoolVar(&f.vacuum, "vacuum", false, "give unused space back to the disk")
 	c.Flags().BoolVar(&f.mask, "mask", false, "mask the secrets of older messages; their records stay")
 	a.jsonFlag(c)

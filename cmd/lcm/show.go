@@ -179,11 +179,7 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
 		a.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
-	if damaged > 0 {
-		return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database", "%s could not be put together",
-			counted(damaged, "record", "records"))
-	}
-	return nil
+	return damageShown(damaged)
 }
 
 // printLeftOut says in a line what was left out between two messages.
@@ -205,29 +201,29 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 	case a.json:
 		return a.showJSON(ctx, ar, m)
 	case f.raw:
-		record, err := ar.db.Record(ctx, m.ID)
-		if err != nil {
-			return err
+		record, damage := ar.db.Record(ctx, m.ID)
+		if record == nil {
+			return damage
 		}
-		return a.writeBytes(append(record, '\n'), f.force)
+		return errors.Join(a.writeBytes(append(record, '\n'), f.force), damage)
 	}
 	said := m.Body.Render()
 	var damage error
-	if f.full {
-		whole, err := recall.Original(ctx, ar.db, m)
-		switch {
-		case errors.Is(err, store.ErrDamaged):
-			damage = err
-		case err != nil:
-			return err
-		default:
-			said = whole
+	switch {
+	case f.full:
+		if said, damage = recall.Original(ctx, ar.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
+			return damage
 		}
+	case m.Damaged:
+		damage = fmt.Errorf("%s is %w: it is not what arrived", m.ID, store.ErrDamaged)
 	}
 	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.Local().Format(time.DateTime),
 		counted(m.Tokens, "token", "tokens"))
 	if flags := flagNames(m.Flags); len(flags) > 0 {
 		head += " · " + strings.Join(flags, ", ")
+	}
+	if damage != nil {
+		head += " · DAMAGED"
 	}
 	if strings.TrimSpace(said) == "" {
 		said = a.paint(dim, "(no text; --raw shows the record)")
@@ -244,6 +240,9 @@ func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error 
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
 	}
 	record, err := ar.db.Record(ctx, m.ID)
+	if err == nil && m.Damaged {
+		err = fmt.Errorf("the body of %s is %w", m.ID, store.ErrDamaged)
+	}
 	if errors.Is(err, store.ErrDamaged) {
 		text, _ := split(err)
 		r.Damaged = plain(text)
@@ -283,11 +282,19 @@ func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
 	content := io.NewSectionReader(p.Content, 0, p.Size)
 	if !a.terminal || f.raw && f.force {
 		_, err = io.Copy(a.out, content)
-		return err
+		return errors.Join(err, payloadDamage(p))
 	}
 	data, err := io.ReadAll(content)
 	a.printf("%s\n", neutral(string(data)))
-	return err
+	return errors.Join(err, payloadDamage(p))
+}
+
+// payloadDamage is how a command ends that has shown a payload.
+func payloadDamage(p store.Payload) error {
+	if !p.Damaged {
+		return nil
+	}
+	return damageShown(1)
 }
 
 func (a *app) showPayloadJSON(p store.Payload) error {
@@ -296,19 +303,19 @@ func (a *app) showPayloadJSON(p store.Payload) error {
 		return err
 	}
 	content, encoding := encoded(data)
-	return a.printJSON(map[string]any{
+	return errors.Join(a.printJSON(map[string]any{
 		"id": p.ID, "name": p.Name, "mime": p.MIME, "kind": p.Kind, "bytes": p.Size, "tokens": p.Tokens,
-		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content,
-	})
+		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content, "damaged": p.Damaged,
+	}), payloadDamage(p))
 }
 
 func (a *app) showOne(ctx context.Context, ar *archive, id store.MessageID, f showFlags) error {
 	if f.raw {
-		record, err := ar.db.Record(ctx, id)
-		if err != nil {
-			return err
+		record, damage := ar.db.Record(ctx, id)
+		if record == nil {
+			return damage
 		}
-		return a.writeBytes(record, f.force)
+		return errors.Join(a.writeBytes(record, f.force), damage)
 	}
 	for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
