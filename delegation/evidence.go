@@ -3,6 +3,7 @@ package delegation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -207,10 +208,16 @@ const evidenceQuote = 60
 
 // textOf is everything that a message says, payloads included.
 func (e *extract) textOf(ctx context.Context, m store.Message) (string, error) {
+	if m.Damaged {
+		return m.Body.Render(), nil // which says so
+	}
 	if plain := m.Body.PlainText(); len(m.Body.Parts) == 1 && plain != "" {
 		return plain, nil
 	}
 	b, err := e.config.Store.Text(ctx, store.Node{Message: m.ID})
+	if errors.Is(err, store.ErrDamaged) { // a payload of it
+		b, err = append([]byte(store.DamageNotice+"\n"), b...), nil
+	}
 	if err != nil {
 		return "", err
 	}

@@ -128,14 +128,15 @@ func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageI
 			return false, err
 		}
 		text, err := recall.Original(ctx, p.grant.store, m)
-		if err != nil {
+		damaged := errors.Is(err, store.ErrDamaged)
+		if err != nil && !damaged {
 			return false, err
 		}
 		if offset > len(text) {
 			return false, fmt.Errorf(badCursor, clip(cursor, 60))
 		}
 		rest := text[offset:]
-		piece := recall.Piece{ID: m.ID.String(), Type: "message", Role: m.Body.Role, ConversationID: m.Conversation, CreatedAt: m.Body.Time, Offset: offset, Size: len(text)}
+		piece := recall.Piece{ID: m.ID.String(), Type: "message", Role: m.Body.Role, ConversationID: m.Conversation, CreatedAt: m.Body.Time, Offset: offset, Size: len(text), Damaged: damaged}
 		n, room := len(rest), p.left-p.frame(piece, true)
 		if len(p.pieces) == 0 {
 			room = max(room, p.left/2) // there is always progress

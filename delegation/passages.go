@@ -103,6 +103,9 @@ func line(p passage) string {
 	if !p.whole {
 		text = "[…] " + text + " […]"
 	}
+	if p.msg.Damaged && !strings.Contains(text, store.DamageNotice) {
+		text = store.DamageNotice + " " + text
+	}
 	return fmt.Sprintf("%s %s: %s", p.msg.ID, p.msg.Body.Role, disarmed(text))
 }
 

@@ -41,6 +41,9 @@ func newGrepResult(a recall.GrepAnswer) grepResult {
 			ID: m.ID, Who: m.Who(), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Mark("«", "»", nil),
 			CoveredBy: m.CoveredBy, FileIDs: m.FileIDs,
 		}
+		if m.Damaged {
+			g.Who += ", DAMAGED"
+		}
 		if m.Truncated {
 			g.Snippet += " […]"
 		}

@@ -103,7 +103,10 @@ type Match struct {
 	FileIDs []string `json:"fileIds,omitempty"`
 	// Beside says that the match has none of the words itself but stands next
 	// to messages that do: ranking brings in what surrounds an answer.
-	Beside  bool     `json:"beside,omitempty"`
+	Beside bool `json:"beside,omitempty"`
+	// Damaged says that the snippet may not be what was said: what is stored is
+	// not what arrived.
+	Damaged bool     `json:"damaged,omitempty"`
 	Score   float64  `json:"score,omitempty"` // comparable within one type
 	Context *Context `json:"context,omitempty"`
 }
@@ -246,6 +249,9 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	a.account(lanes)
 	if a.Matches, err = s.matches(ctx, q, picked); err != nil {
 		return GrepAnswer{}, err
+	}
+	if slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Damaged }) {
+		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: it may not be what was said")
 	}
 	if n := len(picked) - len(a.Matches); n > 0 && q.kinds == InFiles {
 		a.note("left out: " + plural(n, "message", "messages") + " with the words beside a file, not in it")

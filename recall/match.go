@@ -208,12 +208,12 @@ func (s *Service) matchMessage(ctx context.Context, q *query, m *Match, msg stor
 		return s.matchFiles(ctx, q, m, attached)
 	}
 	text, err := s.store.Text(ctx, store.Node{Message: msg.ID})
-	if err != nil {
+	if m.Damaged, err = harmless(err); err != nil {
 		return false, err
 	}
 	e, found := q.excerpt(text)
 	m.show(text, e)
-	if found && len(attached) > 0 && len(e.ranges) > 0 {
+	if found && len(attached) > 0 && len(e.ranges) > 0 && !m.Damaged { // else the places in the text prove nothing
 		m.FileIDs, err = s.holding(ctx, msg, attached, int64(len(text)), e.ranges)
 	}
 	return true, err
@@ -227,7 +227,7 @@ func (s *Service) matchFiles(ctx context.Context, q *query, m *Match, attached [
 		if len(q.search.Payloads) > 0 && !slices.Contains(q.search.Payloads, id) {
 			continue
 		}
-		text, err := s.whole(ctx, id)
+		text, damaged, err := s.whole(ctx, id)
 		if err != nil {
 			return false, err
 		}
@@ -239,7 +239,7 @@ func (s *Service) matchFiles(ctx context.Context, q *query, m *Match, attached [
 			continue
 		}
 		if len(m.FileIDs) == 0 {
-			m.Type, m.ID, m.Beside = "file", string(id), false
+			m.Type, m.ID, m.Beside, m.Damaged = "file", string(id), false, damaged
 			m.show(text, e)
 		}
 		m.FileIDs = append(m.FileIDs, string(id))
@@ -247,13 +247,17 @@ func (s *Service) matchFiles(ctx context.Context, q *query, m *Match, attached [
 	return len(m.FileIDs) > 0, nil
 }
 
-// whole reads all of a payload.
-func (s *Service) whole(ctx context.Context, id store.PayloadID) ([]byte, error) {
+// whole reads all of a payload, and tells whether it is damaged.
+func (s *Service) whole(ctx context.Context, id store.PayloadID) (text []byte, damaged bool, err error) {
 	p, err := s.store.Payload(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+	text, err = io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+	if unread, other := harmless(err); unread || other != nil {
+		return text, unread, other
+	}
+	return text, p.Damaged, nil
 }
 
 // holding lists the payloads in which ranges of a message's text lie: the text
@@ -277,7 +281,7 @@ func (s *Service) holding(ctx context.Context, msg store.Message, attached []sto
 	var ids []string
 	for _, p := range payloads {
 		if rest != 0 { // some payload is not text, and has no place in it
-			text, err := s.whole(ctx, p.ID)
+			text, _, err := s.whole(ctx, p.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -346,7 +350,7 @@ func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Contex
 
 // isBookkeeping reports what [store.Search] leaves out.
 func isBookkeeping(m store.Message) bool {
-	return m.Flags&(store.FlagEcho|store.FlagSynthetic) != 0 || m.Flags&store.FlagHidden != 0 && m.Body.Role == llms.RoleSystem
+	return m.Flags&(store.FlagEcho|store.FlagSynthetic) != 0 || m.Flags&(store.FlagHidden|store.FlagUnknown) == store.FlagHidden && m.Body.Role == llms.RoleSystem
 }
 
 func neighbour(m store.Message) Neighbour {

@@ -126,6 +126,9 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.Beside {
 		parts = append(parts, "beside a match")
 	}
+	if m.Damaged {
+		parts = append(parts, "DAMAGED")
+	}
 	return strings.Join(parts, " · ")
 }
 

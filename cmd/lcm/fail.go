@@ -68,6 +68,8 @@ func exitCode(err error) int {
 		return exitConfig
 	case errors.Is(err, store.ErrNotFound):
 		return exitNotFound
+	case errors.Is(err, store.ErrDamaged):
+		return exitFaults
 	case errors.As(err, new(*store.Problem)):
 		return exitDatabase
 	}
@@ -117,6 +119,16 @@ func (a *app) report(err error) {
 // damaged reports whether an error says that the file of the database is not
 // what it was.
 func damaged(err error) bool { return errors.Is(err, sqlite3.CORRUPT) }
+
+// damageShown is how a command ends that has shown so many texts that are not
+// what arrived; each of them says so.
+func damageShown(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database, and a backup may have what arrived",
+		"%s: not what arrived", counted(n, "text is damaged", "texts are damaged"))
+}
 
 // plumbing is what libraries put in front of what went wrong.
 var plumbing = regexp.MustCompile(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -131,10 +132,19 @@ func (a *app) grep(ctx context.Context, ar *archive, svc *recall.Service, f grep
 	if err != nil {
 		return err
 	}
+	damaged := 0
+	for _, m := range answer.Matches {
+		if m.Damaged {
+			damaged++
+		}
+	}
 	switch {
 	case a.json:
 		err = a.printJSON(answer)
 	case f.heading:
+		if len(answer.Matches) > 0 {
+			a.note("times are %s", zone(time.Now()))
+		}
 		err = a.grepGrouped(ctx, ar, answer)
 	default:
 		a.grepLines(answer)
@@ -145,7 +155,7 @@ func (a *app) grep(ctx context.Context, ar *archive, svc *recall.Service, f grep
 	if err == nil && len(answer.Matches) == 0 {
 		err = errNoMatch
 	}
-	return err
+	return errors.Join(err, damageShown(damaged))
 }
 
 // The colours of ripgrep.
@@ -221,7 +231,11 @@ func (a *app) grepLines(answer recall.GrepAnswer) {
 		if m.Beside {
 			sep = "-"
 		}
-		a.printf("%d%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, a.shown(matchedLine(m)))
+		mark := ""
+		if m.Damaged {
+			mark = "[DAMAGED] "
+		}
+		a.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, a.shown(matchedLine(m)))
 		a.grepBeside(m.ConversationID, after)
 	}
 }

@@ -37,7 +37,9 @@ named agents have (` + strings.Join(names, ", ") + `), or what files and directo
 hold. A path that has an agent's name is written as ./` + names[0] + `.
 Of a directory the agents' transcripts are read, or where there are none its
 files of messages (.json, .jsonl); what was skipped is said.
-An archive of ` + "`lcm export`" + ` is proved, and then added as a whole or not at all.
+An archive of ` + "`lcm export`" + ` is proved before anything is added. What does not
+prove is named, and only its place is kept unless --damaged is given; all the
+rest is added, and the exit code is then 6.
 
 A conversation that is larger than a context window is folded into summaries, as
 far as twenty seconds suffice; the rest goes on in the background. No model is
@@ -79,6 +81,7 @@ lcm import --session support/42 --agent support-bot messages.json`,
 	fl.StringVar(&f.agent, "agent", "", "name of the agent that speaks in a file of messages")
 	fl.StringVar(&f.title, "title", "", "title of the conversation of a file of messages")
 	fl.BoolVar(&f.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
+	fl.BoolVar(&f.archive.damaged, "damaged", false, "of an archive, take what does not match its hash as well, marked as damaged")
 	fl.BoolVar(&f.archive.large, "large", false, "of an archive, believe that it unpacks to thousands of times its size")
 	a.jsonFlag(c)
 	return c

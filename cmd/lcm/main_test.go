@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		"scratch": scratch,
 		"sql":     runSQL,
 		"shorten": shorten,
+		"flip":    flip,
 		"widest":  widest,
 		"long":    writeLong,
 		"await":   await,

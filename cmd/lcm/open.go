@@ -93,7 +93,7 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archiv
 
 // beyondReading is what to do where not even the list of conversations can be
 // read.
-const beyondReading = "the file is damaged beyond reading: keep a copy of it, then restore a backup; SQLite's `.recover` may save parts of it"
+const beyondReading = "the file is damaged: restore a backup, or `lcm doctor --salvage NEW.db` makes a database of all that can be read"
 
 // databaseFailure gives every error of opening the database its exit code.
 func databaseFailure(err error) error {

@@ -16,6 +16,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
 )
 
 // app is what the commands share: where they read and write, and the flags
@@ -208,6 +209,30 @@ func encoded(b []byte) (text, encoding string) {
 	}
 	return base64.StdEncoding.EncodeToString(b), "base64"
 }
+
+// forceFlag adds the flag that lets --raw write to a terminal as it is.
+func forceFlag(c *cobra.Command, force *bool) {
+	c.Flags().BoolVar(force, "force", false, "with --raw: write control characters to a terminal too")
+}
+
+// writeBytes writes what --raw asks for: exactly as it is, but for control
+// characters on a terminal, which would act upon them.
+func (a *app) writeBytes(data []byte, force bool) error {
+	if a.terminal && !force {
+		data = []byte(neutral(string(data)))
+	}
+	_, err := a.out.Write(data)
+	return err
+}
+
+// terminalWriter is writeBytes for whoever writes whole records to an
+// [io.Writer].
+type terminalWriter struct {
+	a     *app
+	force bool
+}
+
+func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.a.writeBytes(p, t.force) }
 
 // shown returns stored text as it may be printed: exactly as it is into a file
 // or a pipe, with control characters made visible on a terminal.

@@ -116,6 +116,9 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 			return nil, err
 		}
 		rewound := first != 0 && m.ID >= first && !shown[m.ID]
+		if m.Damaged { // its text is marked, but its calls would pass for things that were done
+			m.Body.Parts = slices.DeleteFunc(m.Body.Parts, func(p llms.Part) bool { return p.Kind != llms.PartText })
+		}
 		if m.Flags&noise == 0 && !rewound {
 			said = append(said, m)
 		}

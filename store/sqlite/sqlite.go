@@ -78,6 +78,7 @@ type DB struct {
 	messages  *lane
 	summaries *lane
 	sections  sectionCache
+	proved    provedPayloads
 	hosts     bookkeeping
 
 	mu       sync.Mutex

@@ -121,8 +121,8 @@ func testSearch(t *testing.T, f *fixture) {
 			flagged(llms.RoleUser, "the host's summary of quokka", store.FlagHostSummary))
 		return err
 	})
-	want(t, "without bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka"}), "msg_17 msg_16 msg_15 msg_11")
-	want(t, "words without bookkeeping", f.find(t, store.Search{Mode: store.FullText, Pattern: "quokka", Sort: store.ByRecency}), "msg_17 msg_16 msg_15 msg_11")
+	want(t, "without bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka"}), "msg_17 msg_16 msg_15 msg_14 msg_11")
+	want(t, "words without bookkeeping", f.find(t, store.Search{Mode: store.FullText, Pattern: "quokka", Sort: store.ByRecency}), "msg_17 msg_16 msg_15 msg_14 msg_11")
 	want(t, "with bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka", Everything: true}),
 		"msg_17 msg_16 msg_15 msg_14 msg_13 msg_12 msg_11")
 	question := f.find(t, store.Search{Mode: store.FullText, Pattern: "What failed when we deployed?"})
