@@ -250,6 +250,11 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	if a.Matches, err = s.matches(ctx, q, picked); err != nil {
 		return GrepAnswer{}, err
 	}
+	if q.search.Sort == store.ByRecency {
+		// The store goes by when messages were stored; what was imported later
+		// may be older.
+		slices.SortStableFunc(a.Matches, func(x, y Match) int { return y.When().Compare(x.When()) })
+	}
 	if slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Damaged }) {
 		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: it may not be what was said")
 	}
