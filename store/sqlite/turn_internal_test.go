@@ -3,9 +3,12 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -146,4 +149,64 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	if err != nil || len(found.Hits) != 1 {
 		t.Errorf("%d hits, %v", len(found.Hits), err)
 	}
+}
+
+// A search that is indexing when the database is closed ends, and so does Close.
+// The search used to wait for ever for the connection that Close had taken.
+func TestCloseDuringASearchThatIndexes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	say(t, openAt(t, path, Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
+	var db *DB
+	var once sync.Once
+	closed := make(chan error, 1)
+	clock := func() time.Time {
+		// Past the first segment the clock is asked whether the lease is to be
+		// renewed, outside of any call that Close waits for.
+		if db != nil && sealedUpTo(db) > 0 {
+			once.Do(func() {
+				go func() { closed <- db.Close() }()
+				for !isClosed(db) {
+					runtime.Gosched()
+				}
+				select { // give Close the time to take the writer, if it would
+				case err := <-closed:
+					closed <- err
+				case <-time.After(100 * time.Millisecond):
+				}
+			})
+		}
+		return time.Now()
+	}
+	db = openAt(t, path, Options{Clock: clock})
+	searched := make(chan error, 1)
+	go func() {
+		_, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "message 7 of", Limit: 5})
+		searched <- err
+	}()
+	for name, ended := range map[string]chan error{"the search": searched, "Close": closed} {
+		select {
+		case err := <-ended:
+			if name == "the search" && !errors.Is(err, errClosed) || name == "Close" && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s does not end", name)
+		}
+	}
+	// The lease was given back.
+	if next, err := openAt(t, path, Options{}).messages.takeTurn(t.Context()); err != nil || next == nil {
+		t.Errorf("the turn was not released: %v", err)
+	}
+}
+
+func sealedUpTo(db *DB) int64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.sealed
+}
+
+func isClosed(db *DB) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.closed
 }
