@@ -197,6 +197,11 @@ func (h *hookRun) answer(ctx context.Context) (err error) {
 		FoldAbove: foldAbove(ar.cfg), SilentPrompts: !ar.cfg.Hooks.PromptRecall,
 	}
 	answer, err := handler.Handle(ctx, e)
+	if !answer.Rest.Index {
+		var late error
+		answer.Rest.Index, late = ar.db.IndexDue(ctx)
+		err = errors.Join(err, late)
+	}
 	if len(answer.Rest.Fold) > 0 {
 		// A process that could only end again is not started: a host waits
 		// for that.
@@ -246,14 +251,12 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ar.close(ctx)) }()
-	stored := 0
 	for _, s := range h.sessions {
 		path, session, _ := strings.Cut(s, "\n")
 		t, e := feed.Locate(ctx, h.host, path, session)
 		if e == nil {
 			var r hosts.Report
 			r, e = feed.CatchUp(ctx, t, hosts.Limits{})
-			stored += r.New
 			if r.Conversation != 0 {
 				h.fold = append(h.fold, r.Conversation)
 			}
@@ -261,13 +264,12 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 		err = errors.Join(err, e)
 	}
 	if h.all {
-		sums, e := feed.All(ctx, hosts.Filter{Hosts: []string{h.host}}, nil)
+		_, e := feed.All(ctx, hosts.Filter{Hosts: []string{h.host}}, nil)
 		err = errors.Join(err, e)
-		for _, sum := range sums {
-			stored += sum.New
-		}
 	}
-	if h.index || stored > manyStored {
+	due, e := ar.db.IndexDue(ctx)
+	err = errors.Join(err, e)
+	if h.index || due {
 		err = errors.Join(err, ar.db.Reindex(ctx))
 	}
 	switch {
@@ -278,10 +280,6 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 	}
 	return err
 }
-
-// manyStored messages are worth bringing the search index up to date for: the
-// hook before a prompt searches.
-const manyStored = 250
 
 // hookLogSize is how much is kept of what went wrong.
 const hookLogSize = 64 << 10

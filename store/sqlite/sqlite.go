@@ -43,8 +43,10 @@ type Options struct {
 	// cache whenever another connection has written, and the operating system
 	// has the pages too.
 	CacheKiB int
-	// DeferIndex leaves the search index to [DB.Reindex], for a bulk import
-	// that calls it at its end. Searches are complete all the same.
+	// DeferIndex leaves the search index to [DB.Reindex]: for a bulk import
+	// that calls it at its end, and for a program that has no time to index and
+	// leaves it to another when [DB.IndexDue] says so. Searches are complete all
+	// the same.
 	DeferIndex bool
 	// KeepLog leaves what was written in the log beside the file when the
 	// database is closed, instead of moving it into the file: that takes three

@@ -97,21 +97,28 @@ type turn struct {
 // takeTurn takes the lease of a lane's indexing. It returns nil if another
 // process has it.
 func (l *lane) takeTurn(ctx context.Context) (*turn, error) {
-	t := &turn{db: l.db, key: fmt.Sprintf("index/%d", l.kind)}
-	held, err := l.db.Get(ctx, leaseSpace, t.key)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-	case err != nil:
+	held, taken, err := l.lease(ctx)
+	if err != nil || taken {
 		return nil, err
-	case !held.Expires.IsZero() && !held.Expires.After(l.db.opts.Clock().Add(sealLease)):
-		return nil, nil
 	}
-	// One that ends later than any does was taken when a clock was wrong.
-	t.version = held.Version
+	t := &turn{db: l.db, key: l.leaseKey(), version: held.Version}
 	if ok, err := t.put(ctx); err != nil || !ok {
 		return nil, err
 	}
 	return t, nil
+}
+
+func (l *lane) leaseKey() string { return fmt.Sprintf("index/%d", l.kind) }
+
+// lease reads the lease of a lane's indexing, and reports whether a process
+// has it. A lease that ends later than any does was taken when a clock was
+// wrong, and does not count.
+func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err error) {
+	held, err = l.db.Get(ctx, leaseSpace, l.leaseKey())
+	if errors.Is(err, store.ErrNotFound) {
+		return held, false, nil
+	}
+	return held, err == nil && !held.Expires.IsZero() && !held.Expires.After(l.db.opts.Clock().Add(sealLease)), err
 }
 
 // put writes the lease. It reports false if another process has written it.

@@ -137,11 +137,17 @@ func TestMergeYields(t *testing.T) {
 func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	o := Options{DeferIndex: true, Clock: func() time.Time { return now }}
-	importer, searcher := openAt(t, path, o), openAt(t, path, o)
+	clock := func() time.Time { return now }
+	importer, searcher := openAt(t, path, Options{DeferIndex: true, Clock: clock}), openAt(t, path, Options{Clock: clock})
 	say(t, importer, 100, heavy/50)
+	if due, err := searcher.IndexDue(t.Context()); err != nil || !due {
+		t.Errorf("nothing is due before the turn is taken: %v", err)
+	}
 	if mine, err := importer.messages.takeTurn(t.Context()); err != nil || mine == nil {
 		t.Fatal(err)
+	}
+	if due, err := searcher.IndexDue(t.Context()); err != nil || due {
+		t.Errorf("indexing is due although a process is at it: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
