@@ -83,11 +83,12 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 // pageSize is how many tokens the next page may have.
 func (g *Grant) pageSize() int { return min(g.allows.PageTokens, g.left, g.meter.room()) }
 
-// settle takes a page off what is left.
+// settle takes a page off what is left. A page without pieces is charged too,
+// but it is no reading.
 func (g *Grant) settle(p *page) {
 	cost := p.size - p.left
 	g.left -= cost
-	g.meter.feed(cost)
+	g.meter.feed(cost, len(p.pieces) > 0)
 }
 
 // find fills in the ids of granted summaries that a query matches.
