@@ -48,6 +48,7 @@ func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
 		if ctx.Err() != nil {
 			return Answer{}, context.Cause(ctx)
 		}
+		r.used = used
 		a, err = d.evidence(ctx, r, p, reason(err))
 	}
 	a.Usage = used
