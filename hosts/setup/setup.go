@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/hosts"
 )
@@ -180,6 +181,12 @@ func For(host string, o Options) (Plan, error) {
 	}
 	if !filepath.IsAbs(o.Binary) {
 		return Plan{}, fmt.Errorf("the path of the program, %q, is not absolute", o.Binary)
+	}
+	for _, word := range append([]string{o.Binary}, o.Args...) {
+		if !utf8.ValidString(word) {
+			return Plan{}, &Problem{Err: fmt.Errorf("%q is not valid UTF-8, and the settings of %s hold nothing else", word, t.title),
+				Hint: "use a program (--binary) and a database (--db) whose paths are valid UTF-8; nothing was changed"}
+		}
 	}
 	p := Plan{Host: t.name, Title: t.title, Notes: t.notes}
 	for _, e := range t.entries(t.dir(o.Machine), o) {

@@ -183,7 +183,11 @@ func alone(path string) (release func(), err error) {
 	if !there(path) {
 		return release, nil
 	}
-	c, err := sqlite3.OpenFlags(dsn(path, Options{}), sqlite3.OPEN_READWRITE|sqlite3.OPEN_URI)
+	name, err := dsn(path, Options{})
+	if err != nil {
+		return release, err
+	}
+	c, err := sqlite3.OpenFlags(name, sqlite3.OPEN_READWRITE|sqlite3.OPEN_URI)
 	if err != nil {
 		return release, nil
 	}

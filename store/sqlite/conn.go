@@ -25,7 +25,11 @@ func openConn(ctx context.Context, path string, o Options) (*conn, error) {
 	if o.ReadOnly {
 		flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI
 	}
-	c, err := sqlite3.OpenFlags(dsn(path, o), flags)
+	name, err := dsn(path, o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := sqlite3.OpenFlags(name, flags)
 	if err != nil {
 		return nil, err
 	}

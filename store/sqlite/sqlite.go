@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,25 +185,6 @@ func (db *DB) private() {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		_ = os.Chmod(db.path+suffix, info.Mode().Perm())
 	}
-}
-
-func dsn(path string, o Options) string {
-	if o.VFS == "" {
-		path = Resolve(path)
-	}
-	q := url.Values{}
-	switch _, err := os.Stat(path + "-wal"); {
-	case o.VFS != "":
-		q.Set("vfs", o.VFS)
-	case !o.ReadOnly:
-		q.Set("modeof", path)
-	case errors.Is(err, os.ErrNotExist):
-		// Nobody is writing, and on a read-only file system nobody could:
-		// without this SQLite would want to make its shared memory there.
-		q.Set("immutable", "1")
-	}
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
-	return u.String()
 }
 
 // begin sets a fresh connection up as the writer: journal, durability, schema.
