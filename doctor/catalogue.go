@@ -42,6 +42,8 @@ var catalogue = map[string]entry{
 	"schema-table-bare":  {Problem, "the table is made anew, with what the others tell; what is lost stays lost", "restore a backup to have what was in it"},
 	"schema-table-lost":  {Problem, "", "restore a backup: what was in it is in no other table"},
 	"schema-column-lost": {Problem, "", "restore a backup: what was in it is in no other column"},
+	"schema-code":        {Problem, "a trigger or view is removed; nothing of it has run", "restore a backup"},
+	"schema-changed":     {Problem, "", "restore a backup; `lcm export` and `lcm import` make a database with lcm's own definitions"},
 	"schema-foreign":     {Warning, "", "find out what put it there; lcm does not use it"},
 
 	// The record: never changed.

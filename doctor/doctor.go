@@ -136,7 +136,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 }
 
 // unopened finds what keeps a database from being opened: tables that are
-// missing, or whatever the error says.
+// missing, code in its schema, or whatever the error says.
 func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 	if missing, err := sqlite.CheckSchema(ctx, p.Path); err == nil && len(missing) > 0 {
 		return missing

@@ -164,7 +164,13 @@ func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db.SetInterrupt(ctx)
-	if err := db.BusyTimeout(time.Second); err != nil {
+	err = db.BusyTimeout(time.Second)
+	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
+		if err == nil {
+			_, err = db.Config(option, false) // the file is another program's: its schema runs nothing
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

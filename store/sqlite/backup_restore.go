@@ -58,6 +58,9 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 	if err := copyFile(ctx, from, tmp); err != nil {
 		return done, fmt.Errorf("copy %s: %w", from, explain(to, err))
 	}
+	if err := checkCopy(ctx, from, tmp, r.Damaged); err != nil {
+		return done, err
+	}
 	if done.Proof, err = prepareCopy(ctx, from, tmp); err != nil {
 		return done, err
 	}
@@ -109,6 +112,29 @@ func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
 	}
 	all, err := db.Tombstones(ctx)
 	return all, errors.Join(err, db.Close())
+}
+
+// checkCopy refuses a copy whose schema is not lcm's, before anything is
+// written to it. Tables and indexes that lcm does not know may be let in with
+// the rest of a damaged database; code may not.
+func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
+	faults, err := CheckSchema(ctx, tmp)
+	if err != nil {
+		return nil // prepareCopy says what is wrong with the file
+	}
+	for _, f := range faults {
+		hint := ""
+		switch f.Code {
+		case "schema-code":
+			hint = "find out who put it there; `lcm doctor --fix` with --db FILE removes it, after a backup"
+		case "schema-foreign", "schema-changed":
+			hint = "find out who put it there; --damaged installs it as it is"
+		}
+		if hint != "" && (!damaged || f.Code == "schema-code") {
+			return &store.Problem{Err: fmt.Errorf("%s is not a backup that can be restored: %s: %s", from, f.Node, f.Detail), Hint: hint}
+		}
+	}
+	return nil
 }
 
 // prepareCopy brings a copy to the present schema and proves it.

@@ -53,6 +53,14 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 	if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
 		return err
 	}
+	// The schema of a file that lcm did not make runs nothing. Triggers and views
+	// are refused when a database is opened; these hold for those that another
+	// process adds later.
+	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
+		if _, err := c.Config(option, false); err != nil {
+			return err
+		}
+	}
 	if o.KeepLog {
 		if _, err := c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
 			return err
@@ -64,7 +72,6 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 		// looking each of them up again would be a sixth of a fold's time.
 		// The tests hold every database that they made to its references.
 		"foreign_keys=OFF",
-		"trusted_schema=OFF",
 		"temp_store=MEMORY",
 		fmt.Sprintf("cache_size=-%d", o.CacheKiB),
 	} {
