@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -66,8 +67,9 @@ func (m Match) Session() string {
 	return oneLine(strings.Join(parts, " · "))
 }
 
-// oneLine keeps names from beginning a line of their own.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine keeps names from beginning a line of their own, and from holding what
+// is not seen.
+func oneLine(s string) string { return strings.Join(strings.Fields(safetext.Line(s)), " ") }
 
 func (m Match) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%s:", m.Heading())

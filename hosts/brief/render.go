@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // DefaultLimit is the most characters of a block. Claude Code takes 10,000.
@@ -245,7 +245,7 @@ func quoted(text string, n int) string {
 // fileName is the name of a file, quoted where it could be read as more than that.
 func fileName(name string) string {
 	const most = 160
-	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || r == '"' }) {
+	if strings.ContainsAny(name, ` "`) || !safetext.Same(name) {
 		return quoted(name, most)
 	}
 	return line(name, most)
@@ -260,20 +260,21 @@ func middle(text string, head, tail int) string {
 	return string(runes[:head]) + " […] " + string(runes[len(runes)-tail:])
 }
 
-// line makes stored text harmless: one line, no control characters or marks
-// that reorder text, no tags, and no more than n characters.
+// line makes stored text harmless: one line, as [safetext.Line] shows it, no
+// tags, and no more than n characters.
 func line(text string, n int) string {
 	if len(text) > 16*n { // what is cut off anyway need not be looked at
-		text = text[:16*n]
+		end := 16 * n
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end]
 	}
 	var b strings.Builder
 	count, space := 0, false
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r):
+	for _, r := range safetext.Line(text) {
+		if r == ' ' {
 			space = b.Len() > 0
-			continue
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
 			continue
 		}
 		piece := string(r)

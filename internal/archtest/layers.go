@@ -34,6 +34,7 @@ var Table = []Rule{
 	{Package: "core", Layer: 0, Only: []string{}},
 	{Package: "internal/process", Layer: 0, Only: []string{}},
 	{Package: "internal/regularfile", Layer: 0, Only: []string{}},
+	{Package: "internal/safetext", Layer: 0, Only: []string{}},
 
 	{Package: "llms", Layer: 1, Only: []string{"core"}},
 	{Package: "explore", Layer: 1, Only: []string{}},
