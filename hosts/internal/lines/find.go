@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Found is a file in a directory, or the reason why something in it was left
@@ -42,10 +44,16 @@ func list(root, dir string) ([]Found, error) {
 		return nil, err
 	}
 	defer r.Close()
-	entries, err := fs.ReadDir(r.FS(), filepath.ToSlash(at))
+	d, err := r.Open(at) // unlike the Root's FS it takes names that are not UTF-8
 	if err != nil {
 		return nil, err
 	}
+	defer d.Close()
+	entries, err := d.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	found := make([]Found, 0, len(entries))
 	for _, e := range entries {
 		f := Found{Path: filepath.Join(dir, e.Name())}
