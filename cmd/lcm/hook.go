@@ -150,7 +150,7 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if h.goOn {
 		patience = cfg.Storage.BusyTimeout
 	}
-	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, KeepLog: !h.goOn, Log: log})
+	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log})
 	if err != nil {
 		return nil, nil, err
 	}

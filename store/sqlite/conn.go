@@ -17,6 +17,8 @@ type conn struct {
 	*sqlite3.Conn
 	stmts map[string]*sqlite3.Stmt
 	text  []byte // room for the text of a row
+	// beforeCommit may refuse the commit of a transaction. It may be nil.
+	beforeCommit func() error
 }
 
 // openConn opens a connection with the settings that every connection shares.
@@ -48,11 +50,6 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 	// that it is used, lest another value want another plan.
 	if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
 		return err
-	}
-	if o.KeepLog {
-		if _, err := c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
-			return err
-		}
 	}
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	for _, pragma := range []string{
@@ -219,6 +216,11 @@ func (c *conn) write(fn func() error) (err error) {
 	defer func() { err = errors.Join(err, c.rollback()) }()
 	if err := fn(); err != nil {
 		return err
+	}
+	if c.beforeCommit != nil {
+		if err := c.beforeCommit(); err != nil {
+			return err
+		}
 	}
 	return c.exec("COMMIT")
 }

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -46,11 +47,6 @@ type Options struct {
 	// DeferIndex leaves the search index to [DB.Reindex], for a bulk import
 	// that calls it at its end. Searches are complete all the same.
 	DeferIndex bool
-	// KeepLog leaves what was written in the log beside the file when the
-	// database is closed, instead of moving it into the file: that takes three
-	// syncs, which a program that opens and closes in a moment does not have
-	// the time for. Whoever opens the database next finds it there.
-	KeepLog bool
 	// Clock is what time it is (time.Now).
 	Clock func() time.Time
 	// Log is where failures of background work are reported (slog.Default).
@@ -64,6 +60,7 @@ type Options struct {
 type DB struct {
 	path string
 	opts Options
+	file fs.FileInfo // what was at path when it was opened; nil with a VFS
 
 	// write holds the one connection that writes. Taking it is ctx-aware,
 	// which a mutex is not.
@@ -136,10 +133,14 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err == nil {
 		db.sealed, err = db.messages.watermark(c)
 	}
+	if err == nil {
+		err = db.identify()
+	}
 	if err != nil {
 		db.end()
 		return nil, explain(path, errors.Join(err, c.close()))
 	}
+	c.beforeCommit = db.stillThere
 	db.write <- c
 	db.private()
 	return db, nil
@@ -267,6 +268,9 @@ func (db *DB) withWriter(ctx context.Context, fn func(*conn) error) error {
 		return fmt.Errorf("waiting to write: %w", ctx.Err())
 	}
 	defer func() { db.write <- c }()
+	if err := db.stillThere(); err != nil {
+		return err
+	}
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	return explain(db.path, cancelled(ctx, fn(c)))
 }
@@ -277,6 +281,9 @@ func (db *DB) withReader(ctx context.Context, fn func(*conn) error) error {
 		return err
 	}
 	defer db.out.Done()
+	if err := db.stillThere(); err != nil {
+		return err
+	}
 	c, err := db.reader(ctx)
 	if err != nil {
 		return explain(db.path, cancelled(ctx, err))
@@ -348,5 +355,7 @@ func (db *DB) Close() error {
 	for _, c := range idle {
 		errs = append(errs, c.close())
 	}
-	return errors.Join(append(errs, (<-db.write).close())...)
+	errs = append(errs, (<-db.write).close())
+	db.settle()
+	return errors.Join(errs...)
 }
