@@ -31,7 +31,7 @@ type Conversation struct {
 	ForkedAt   MessageID
 
 	CreatedAt    time.Time // when it was opened, or its first message said
-	UpdatedAt    time.Time // when its last message was said
+	UpdatedAt    time.Time // when its last message was said; in a list, when it was stored if that is in the future
 	ArchivedAt   time.Time // zero while the conversation is active
 	ArchiveCause string
 
