@@ -31,6 +31,7 @@ var catalogue = map[string]entry{
 	"unreadable":   {Problem, "", "keep a copy of the file and restore a backup; the other conversations stay readable"},
 	"permissions":  {Problem, "the rights of others are taken away", ""},
 	"directory":    {Warning, "the others' right to write is taken away", ""},
+	"disk-full":    {Problem, "", "free some space; the next hook or `lcm import` then stores what waits"},
 	"table-index":  {Problem, "the indexes are built anew from the tables", ""},
 	"schema-newer": {Problem, "", "upgrade lcm; the database was not touched"},
 

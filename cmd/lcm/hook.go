@@ -150,10 +150,18 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if h.goOn {
 		patience = cfg.Storage.BusyTimeout
 	}
-	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log})
+	o := sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log}
+	db, err := sqlite.Open(ctx, h.path, o)
+	if sqlite.Full(err) && !h.goOn {
+		// Nothing can be stored, but a session is still told of earlier work.
+		h.log(err)
+		o.ReadOnly = true
+		db, err = sqlite.Open(ctx, h.path, o)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
+	reserveLog(hookLog(h.path))
 	ar, err := assembleArchive(cfg, db, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
@@ -273,10 +281,5 @@ func (h *hookRun) log(problem error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > hookLogSize {
 		_ = os.Rename(path, path+".old")
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	fmt.Fprintf(f, "%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error()))
+	appendToLog(path, fmt.Sprintf("%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error())))
 }

@@ -20,12 +20,13 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"lcm":    main,
-		"tamper": tamper,
-		"pragma": pragma,
-		"sample": writeSample,
-		"hold":   hold,
-		"rot":    rot,
+		"lcm":      main,
+		"full-lcm": mainOnFullDisk,
+		"tamper":   tamper,
+		"pragma":   pragma,
+		"sample":   writeSample,
+		"hold":     hold,
+		"rot":      rot,
 
 		"scratch": scratch,
 		"sql":     runSQL,

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/mcpserver"
 	"github.com/lossless-context/lcm/project"
 	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // childGuard is set for programs that lcm starts itself: what they start in
@@ -80,7 +81,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	}
 	ar, err := a.openWith(ctx, cfg, toWrite)
 	writable := err == nil
-	if errors.Is(err, store.ErrReadOnly) {
+	if errors.Is(err, store.ErrReadOnly) || sqlite.Full(err) {
 		a.note("the database cannot be written: what is stored is searched, and nothing is added")
 		ar, err = a.openWith(ctx, cfg, toRead)
 	}

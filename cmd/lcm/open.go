@@ -77,9 +77,9 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archiv
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: a.logger(cfg)}
 	db, err := sqlite.Open(ctx, path, o)
-	// A file that cannot be written, or is too damaged for that, may still be
-	// read.
-	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err)) {
+	// A file that cannot be written, is too damaged for that, or is on a full
+	// disk may still be read.
+	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || sqlite.Full(err)) {
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, path, o)
 	}

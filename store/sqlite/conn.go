@@ -15,19 +15,37 @@ import (
 // goroutine at a time.
 type conn struct {
 	*sqlite3.Conn
-	stmts map[string]*sqlite3.Stmt
-	text  []byte // room for the text of a row
+	stmts    map[string]*sqlite3.Stmt
+	text     []byte    // room for the text of a row
+	snapshot *snapshot // that it reads, where it does not read the file itself
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
 }
 
 // openConn opens a connection with the settings that every connection shares.
+// One that only reads does so on a full disk too.
 func openConn(ctx context.Context, path string, o Options) (*conn, error) {
+	c, err := openAt(ctx, dsn(path, o), o)
+	if !o.ReadOnly || o.VFS != "" || !Full(err) {
+		return c, err
+	}
+	s, err := openSnapshot(Resolve(path))
+	if err != nil {
+		return nil, err
+	}
+	if c, err = openAt(ctx, s.dsn(), o); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	c.snapshot = s
+	return c, nil
+}
+
+func openAt(ctx context.Context, dsn string, o Options) (*conn, error) {
 	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE | sqlite3.OPEN_URI
 	if o.ReadOnly {
 		flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI
 	}
-	c, err := sqlite3.OpenFlags(dsn(path, o), flags)
+	c, err := sqlite3.OpenFlags(dsn, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +258,11 @@ func (c *conn) close() error {
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
 	}
-	return errors.Join(append(errs, c.Close())...)
+	errs = append(errs, c.Close())
+	if c.snapshot != nil {
+		errs = append(errs, c.snapshot.close())
+	}
+	return errors.Join(errs...)
 }
 
 // millis reads a time column; NULL is the zero time.

@@ -290,7 +290,11 @@ func (db *DB) withReader(ctx context.Context, fn func(*conn) error) error {
 	}
 	defer db.release(c)
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	return explain(db.path, cancelled(ctx, fn(c)))
+	err = fn(c)
+	if c.snapshot != nil {
+		err = errors.Join(c.snapshot.changed(), err)
+	}
+	return explain(db.path, cancelled(ctx, err))
 }
 
 // enter registers a call, so that Close can wait for it.
@@ -308,11 +312,14 @@ func (db *DB) enter() error {
 // while it iterates must never wait for itself.
 func (db *DB) reader(ctx context.Context) (*conn, error) {
 	db.mu.Lock()
-	if n := len(db.idle); n > 0 {
+	for n := len(db.idle); n > 0; n = len(db.idle) {
 		c := db.idle[n-1]
 		db.idle = db.idle[:n-1]
-		db.mu.Unlock()
-		return c, nil
+		if c.snapshot == nil || c.snapshot.changed() == nil {
+			db.mu.Unlock()
+			return c, nil
+		}
+		_ = c.close() // a reader has nothing to lose
 	}
 	db.mu.Unlock()
 	o := db.opts
