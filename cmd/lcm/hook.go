@@ -161,7 +161,9 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	reserveLog(hookLog(h.path))
+	if !o.ReadOnly {
+		reserveLog(hookLog(h.path))
+	}
 	ar, err := assembleArchive(cfg, db, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
 )
 
 // logReserve is the room that is kept for errors of hooks on a full disk: one
@@ -10,16 +11,20 @@ import (
 const logReserve = 4096
 
 // reservePath names the file that keeps room for a log.
-func reservePath(log string) string { return log + ".reserve" }
+func reservePath(log string) string {
+	return filepath.Join(filepath.Dir(log), "."+filepath.Base(log)+".reserve")
+}
 
 // reserveLog keeps room for a log, if none is kept yet. Without room it is
-// tried again by the next hook.
+// tried again by the next process that writes.
 func reserveLog(log string) {
 	path := reservePath(log)
 	if info, err := os.Stat(path); err == nil && info.Size() >= logReserve {
 		return
 	}
-	_ = os.WriteFile(path, make([]byte, logReserve), 0o600)
+	if os.WriteFile(path, make([]byte, logReserve), 0o600) != nil {
+		_ = os.Remove(path)
+	}
 }
 
 // appendToLog adds a line to a log. On a full disk the reserve becomes the log:

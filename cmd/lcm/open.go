@@ -86,6 +86,9 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archiv
 	if err != nil {
 		return nil, databaseFailure(err)
 	}
+	if n == toWrite {
+		reserveLog(hookLog(path))
+	}
 	ar, err := assembleArchive(cfg, db, a.logger(cfg))
 	if err != nil {
 		return nil, errors.Join(err, db.Close())

@@ -29,7 +29,9 @@ func openConn(ctx context.Context, path string, o Options) (*conn, error) {
 	if !o.ReadOnly || o.VFS != "" || !Full(err) {
 		return c, err
 	}
-	s, err := openSnapshot(Resolve(path))
+	path = Resolve(path)
+	private(path, o) // the attempt leaves empty files
+	s, err := openSnapshot(path)
 	if err != nil {
 		return nil, err
 	}

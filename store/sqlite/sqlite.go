@@ -142,7 +142,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	c.beforeCommit = db.stillThere
 	db.write <- c
-	db.private()
+	if !o.ReadOnly {
+		private(path, o)
+	}
 	return db, nil
 }
 
@@ -176,16 +178,16 @@ func prepare(path string, o Options) error {
 // private takes the rights of others off the files that SQLite keeps beside
 // the database. They come and go with the connections, so this is best effort
 // on top of the private directory.
-func (db *DB) private() {
-	if db.opts.VFS != "" || db.opts.ReadOnly {
+func private(path string, o Options) {
+	if o.VFS != "" {
 		return
 	}
-	info, err := os.Stat(db.path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
-		_ = os.Chmod(db.path+suffix, info.Mode().Perm())
+		_ = os.Chmod(path+suffix, info.Mode().Perm())
 	}
 }
 
