@@ -107,6 +107,13 @@ const (
 	FlagMasked
 )
 
+// Bookkeeping reports whether a message with these flags and role was written
+// by a host for itself, or by lcm: what searches leave out by default and
+// nobody said. A record of an unknown type may be anything, and is none.
+func (f Flag) Bookkeeping(r llms.Role) bool {
+	return f&(FlagEcho|FlagSynthetic) != 0 || f&(FlagHidden|FlagUnknown) == FlagHidden && r == llms.RoleSystem
+}
+
 // Message is a stored message.
 type Message struct {
 	ID           MessageID
