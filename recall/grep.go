@@ -219,6 +219,9 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 			a.note(wordsNote)
 		}
 	}
+	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {
+		s.otherCase(ctx, q, &a)
+	}
 	if r.Widen && !r.explicit() && q.scope.Kind != ScopeAll && !a.Unfinished {
 		for _, q := range asked {
 			if a, err = s.widen(ctx, q, a); err != nil || len(a.Matches) > 0 {

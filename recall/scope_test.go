@@ -130,6 +130,13 @@ func TestWordsThatLookLikeExpressions(t *testing.T) {
 			t.Errorf("%q finds %q in %s", pattern, ids(a), a.Mode)
 		}
 	}
+	if a := f.grep(recall.GrepRequest{Pattern: "DNS", OrWords: true, Where: recall.Where{Current: c}}); len(a.Notes) != 0 {
+		t.Errorf("notes %q", a.Notes)
+	}
+	f.say(c, llms.Assistant("dns again"))
+	if a := f.grep(recall.GrepRequest{Pattern: "DNS", OrWords: true, Where: recall.Where{Current: c}}); len(a.Notes) != 1 || !strings.Contains(a.Notes[0], "1 match more in another case") {
+		t.Errorf("notes %q", a.Notes)
+	}
 	for _, pattern := range []string{`timeout\.error`, "store|server", "^The.*slow$", "test .* nothing"} {
 		if a := f.grep(recall.GrepRequest{Pattern: pattern, OrWords: true, Where: recall.Where{Current: c}}); a.Mode != store.Regex {
 			t.Errorf("%q was read as words", pattern)

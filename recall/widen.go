@@ -213,6 +213,14 @@ func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 	}
 }
 
+// otherCase says how many more matches differ from the pattern in case alone.
+func (s *Service) otherCase(ctx context.Context, q *query, a *GrepAnswer) {
+	n, more := s.count(ctx, q, func(search *store.Search) { search.Pattern = ignoreCase + search.Pattern })
+	if n > a.Total {
+		a.note(atLeast(n-a.Total, more) + " more in another case: begin the pattern with (?i)")
+	}
+}
+
 // count counts the matches of a search that differs from the question's.
 func (s *Service) count(ctx context.Context, q *query, change func(*store.Search)) (n int, more bool) {
 	other := *q
