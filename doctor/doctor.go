@@ -159,7 +159,7 @@ func (r *Report) spare() {
 	}
 	for i, f := range r.Findings {
 		if f.Fix != "" && !outside[f.Code] {
-			r.Findings[i].Fix, r.Findings[i].Advice = "", "the file is damaged and is not written to: restore a backup, or save what is readable"
+			r.Findings[i].Fix, r.Findings[i].Advice = "", "the file is damaged and is not written to: restore a backup, or save what is readable with `lcm doctor --salvage NEW.db`"
 		}
 	}
 }

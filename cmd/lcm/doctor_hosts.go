@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/config"
@@ -27,6 +28,17 @@ func (a *app) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.D
 		}
 	}
 	var found []doctor.Finding
+	if connected, installed := setup.Connected(m); len(connected) == 0 {
+		f := doctor.Finding{
+			Code: "no-host", Severity: doctor.Warning, Where: "hosts", Message: "no agent is connected with lcm: sessions are stored only when you import them",
+			Advice: "`lcm setup --all` connects the agents of this machine",
+		}
+		if len(installed) == 0 {
+			f.Message = "no agent was found on this machine, so that none is connected with lcm"
+			f.Advice = "start one of " + strings.Join(setup.Names(), ", ") + " once, then `lcm setup --all`; `lcm import FILE` needs none"
+		}
+		found = append(found, f)
+	}
 	for _, f := range setup.Check(ctx, in) {
 		found = append(found, doctor.Finding{Code: f.Code, Severity: doctor.Severity(f.Severity), Where: f.Host, Message: f.Message, Advice: f.Fix})
 	}

@@ -41,7 +41,8 @@ output and ends with its input; --http serves several clients at ` + mcpserver.P
 
 It needs no hooks: it catches up on the agents' transcripts when it starts, and on
 the current one before each answer. The current conversation is the one that the
-agent names, else the newest of the project it works in.
+agent names, else the newest of the project it works in. Sessions that are larger
+than a context window are folded by a process of low priority that it starts.
 
 --http takes a port or an address. Only this machine can reach it unless another
 address is named, which needs a token (mcp.token or LCM_MCP_TOKEN; --token

@@ -41,7 +41,7 @@ func (a *app) openSource(ctx context.Context, name string) (*source, error) {
 	case err != nil:
 		return nil, errors.Join(err, file.Close())
 	case info.IsDir():
-		return nil, errors.Join(failed(exitFailure, "name one file; a shell loop imports many", "%s is a directory", name), file.Close())
+		return nil, errors.Join(failed(exitFailure, "name its files, or leave --session, --agent and --title out", "%s is a directory", name), file.Close())
 	}
 	abs, err := filepath.Abs(name)
 	if err != nil {

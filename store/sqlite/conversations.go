@@ -209,8 +209,10 @@ func (c *conn) newConversation(n store.NewConversation, now time.Time) (store.Co
 		return 0, err
 	}
 	err := c.exec(`
-		INSERT INTO conversations (key, segment, agent, project, title, parent, created_at, updated_at, head)
-		SELECT ?1, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?1), ?2,
+		INSERT INTO conversations (id, key, segment, agent, project, title, parent, created_at, updated_at, head)
+		SELECT 1 + max(ifnull((SELECT max(id) FROM conversations), 0), ifnull((SELECT max(conversation) FROM messages), 0),
+		               ifnull((SELECT max(conversation) FROM summaries), 0)), -- not a number that messages without a conversation have
+		       ?1, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?1), ?2,
 		       (SELECT id FROM projects WHERE origin = ?3 AND root = ?4), ?5, ?6, ?7, ?7, ?8`,
 		n.Key, n.Agent, n.Project.Origin, n.Project.Root, n.Title, null(int64(n.Parent)), now, store.Genesis[:])
 	return store.ConversationID(c.LastInsertRowID()), err

@@ -75,6 +75,7 @@ type DB struct {
 	messages  *lane
 	summaries *lane
 	sections  sectionCache
+	proved    provedPayloads
 	hosts     bookkeeping
 
 	mu       sync.Mutex
