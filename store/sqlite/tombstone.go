@@ -372,6 +372,25 @@ func (w *writer) forgot(f store.Fingerprint) (bool, error) {
 	return refused, err
 }
 
+// dropRefused removes the payloads that a caller stored for a message before it
+// was refused.
+func (w *writer) dropRefused(m *store.NewMessage) error {
+	for _, p := range m.Payloads {
+		var num int64
+		found, err := w.one(`SELECT num FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error { num = s.ColumnInt64(0); return nil }, string(p))
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		if _, _, err := w.dropUnused(num); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Forgotten implements [store.Eraser].
 func (db *DB) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
 	var out []bool
