@@ -47,7 +47,7 @@ lint: ## Check formatting, vet and staticcheck
 	$(GO) run $(STATICCHECK) ./...
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
-	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e
+	$(GO) test -tags e2e -count=1 -v -timeout 40m ./e2e
 
 fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
 	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" FUZZJOBS="$(FUZZJOBS)" sh scripts/fuzz.sh
@@ -58,9 +58,8 @@ torture: ## Kill, fail and crowd the record for TORTURE (default 10m), then prin
 soak: ## Append, search and fold for SOAK (default 1h) and watch memory and latency
 	$(GO) run ./cmd/lcm bench soak --duration $(SOAK)
 
-audit: ## Look for known vulnerabilities and check licences (needs the network)
-	$(GO) run $(GOVULNCHECK) ./...
-	GO="$(GO)" sh scripts/licences.sh
+audit: ## Look for known vulnerabilities (needs the network) and check licences
+	GO="$(GO)" GOVULNCHECK="$(GOVULNCHECK)" sh scripts/audit.sh
 
 bench: ## Measure scale, retention and the Go benchmarks
 	$(GO) run ./cmd/lcm bench scale

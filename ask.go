@@ -18,8 +18,9 @@ type expansion struct {
 }
 
 // WithExpansionModel has questions about the record answered by a model of its
-// own. Without it they are answered by the model of the agent that asks (see
-// [CallerModel]), and without that by verbatim passages.
+// own. Without it they are answered by the model of the agent that asks: the
+// one that [CallerModel] names, else the one that the agent of package agents
+// runs on whose tool asks. Without any they are answered by verbatim passages.
 func WithExpansionModel(e llms.Engine) Option {
 	return func(s *settings) error {
 		if e == nil {
@@ -85,6 +86,9 @@ func (e *Engine) Ask(ctx context.Context, r delegation.Request) (delegation.Answ
 	d, err := e.Delegation()
 	if err != nil {
 		return delegation.Answer{}, err
+	}
+	if model := llms.EngineFrom(ctx); model != nil && r.Runner == nil {
+		r.Runner = subAgents{model}
 	}
 	return d.Ask(ctx, r)
 }

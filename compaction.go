@@ -20,7 +20,7 @@ func (e *Engine) limits(budget int) compact.Limits {
 // soft threshold. Below it, nothing happens and nothing is paid.
 func (s *Session) maintain(ctx context.Context, c store.Conversation) {
 	e := s.engine
-	if e.settings.foreground || c.ViewTokens < e.limits(e.budgetOf(c.ID)).Soft {
+	if e.settings.foreground || !e.isDue(c) {
 		return
 	}
 	e.mu.Lock()
@@ -93,6 +93,9 @@ type CompactOptions struct {
 	Full bool
 	// OnRun is told of each run: a long compaction takes several.
 	OnRun func(compact.Report)
+	// OnFold is told whenever folds were written: with what the run that made
+	// them did until then.
+	OnFold func(compact.Report)
 }
 
 // Compact folds the session now, until it is below the soft threshold or
@@ -106,7 +109,7 @@ func (s *Session) Compact(ctx context.Context, o CompactOptions) (compact.Report
 	if err != nil {
 		return compact.Report{}, err
 	}
-	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, OnRun: o.OnRun})
+	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, OnRun: o.OnRun, OnFold: o.OnFold})
 }
 
 // Compact is [Session.Compact] for a conversation by number.
@@ -120,7 +123,7 @@ func (e *Engine) Compact(ctx context.Context, id store.ConversationID, o Compact
 	}
 	var total compact.Report
 	for {
-		r, err := e.runner.Run(ctx, id, e.limits(o.Budget), mode)
+		r, err := e.runner.Telling(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
 		total = sum(total, r)
 		if o.OnRun != nil {
 			o.OnRun(r)

@@ -27,6 +27,9 @@ type Context struct {
 	Skipped int
 	// Repairs says what was changed to make the messages valid.
 	Repairs []string
+	// Damaged are the messages shown whose stored bytes are not those that
+	// arrived; each says so in its text.
+	Damaged []store.MessageID
 	// Compaction is what had to be folded before the view fitted, if
 	// anything.
 	Compaction *compact.Report
@@ -82,10 +85,16 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 	if err != nil {
 		return Context{}, err
 	}
-	return Context{
+	c := Context{
 		Messages: out.Messages, Tokens: out.Tokens, Budget: budget, Items: out.Items,
 		Dropped: out.Dropped, Skipped: view.Skipped, Repairs: out.Repairs, Compaction: report,
-	}, nil
+	}
+	for _, it := range out.Items {
+		if in.Messages[it.Message].Damaged {
+			c.Damaged = append(c.Damaged, it.Message)
+		}
+	}
+	return c, nil
 }
 
 func tooSmall(budget int) error {
@@ -168,6 +177,9 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 			if err != nil {
 				return err
 			}
+			if m, err = s.engine.unmasked(ctx, m); err != nil {
+				return err
+			}
 			in.Messages[m.ID] = m
 		}
 	}
@@ -208,6 +220,9 @@ func (s *Session) loadPayloads(ctx context.Context, in *assemble.Input) error {
 		p, err := s.engine.store.Payload(ctx, id)
 		if err != nil {
 			return err
+		}
+		if p.Damaged {
+			continue // the reference stays in its place
 		}
 		data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
 		if err != nil {

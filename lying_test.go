@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/delegation"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
@@ -70,8 +72,20 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 		}
 	})
 	t.Run("citations without reading", func(t *testing.T) {
-		a, _ := lied(t, l, delegation.Request{}, llmtest.Say(answerJSON("I just know", l.leaf, l.factID)))
-		if len(a.CitedIDs) != 0 || a.TotalSourceTokens != 0 || a.ExpandedSummaryCount != 0 {
+		a, _ := lied(t, l, delegation.Request{}, llmtest.Say(answerJSON("I just know", l.leaf, l.factID)), llmtest.Say(answerJSON("I know", l.leaf)))
+		ungrounded(t, a, "nothing of the record was read")
+	})
+	t.Run("an invention", func(t *testing.T) {
+		a, _ := lied(t, l, delegation.Request{}, llmtest.Say(answerJSON("I made this up: 64.")), llmtest.Say(answerJSON("I made this up: 64.")))
+		ungrounded(t, a, "nothing of the record was read")
+	})
+	t.Run("an invention after reading", func(t *testing.T) {
+		a, _ := lied(t, l, delegation.Request{}, opening(l), llmtest.Say(answerJSON("I made this up: 64.")), llmtest.Say(answerJSON("I made this up: 64.", "msg_9999")))
+		ungrounded(t, a, "it cites msg_9999, and nothing of that was read")
+	})
+	t.Run("an invention, then the truth", func(t *testing.T) {
+		a, _ := lied(t, l, delegation.Request{}, llmtest.Say(answerJSON("I made this up: 64.")), opening(l), llmtest.Say(answerJSON("47.25 kPa", l.factID)))
+		if a.Method != delegation.MethodDelegated || a.Answer != "47.25 kPa" || a.Usage.Calls != 3 || a.Usage.InputTokens == 0 || a.Usage.OutputTokens == 0 {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -115,13 +129,11 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 			{"messageIds": []string{"msg_2010"}},
 			{"query": "secret", "conversationId": l.other},
 		} {
-			a, results := lied(t, l, delegation.Request{}, llmtest.Call("lcm_expand", args), llmtest.Say(answerJSON("nothing", l.foreign)))
+			a, results := lied(t, l, delegation.Request{}, llmtest.Call("lcm_expand", args), llmtest.Say(answerJSON("nothing", l.foreign)), llmtest.Say(answerJSON("nothing")))
 			if !strings.HasPrefix(results[0], "Error: ") || !strings.Contains(results[0], "not part of the grant") || strings.Contains(results[0], "secret number") {
 				t.Errorf("%v: %s", args, results[0])
 			}
-			if len(a.CitedIDs) != 0 || a.TotalSourceTokens != 0 {
-				t.Errorf("%v: %+v", args, a)
-			}
+			ungrounded(t, a, "nothing of the record was read")
 		}
 	})
 	t.Run("an injected instruction is data", func(t *testing.T) {
@@ -137,11 +149,93 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 		}
 	})
 	t.Run("a question inside a question", func(t *testing.T) {
-		a, results := lied(t, l, delegation.Request{}, llmtest.Call("lcm_expand_query", map[string]any{"query": "x", "prompt": "y"}), llmtest.Say(answerJSON("no")))
+		a, results := lied(t, l, delegation.Request{}, llmtest.Call("lcm_expand_query", map[string]any{"query": "x", "prompt": "y"}), opening(l), llmtest.Say(answerJSON("no")))
 		if a.Answer != "no" || !strings.Contains(results[0], "there is no tool 'lcm_expand_query'") {
 			t.Errorf("%q %q", a.Answer, results)
 		}
 	})
+}
+
+// ungrounded asserts that an answer gave way to evidence.
+func ungrounded(t *testing.T, a delegation.Answer, why string) {
+	t.Helper()
+	if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "ungrounded: ") || !strings.Contains(a.Reason, why) || strings.Contains(a.Answer, "64.") || strings.Contains(a.Answer, "secret number") {
+		t.Errorf("%s (%s): %q", a.Method, a.Reason, a.Answer)
+	}
+	if a.Usage.Calls < 2 {
+		t.Errorf("usage %+v", a.Usage)
+	}
+}
+
+// A sub-agent that never answers is ended: within three calls after the last
+// that it read something with, and within the budget.
+func TestALoopingSubAgentIsEnded(t *testing.T) {
+	l := newLong(t)
+	cursor := regexp.MustCompile(`cursor "([^"]+)"`)
+	for name, next := range map[string]func(last string) llmtest.Reply{
+		"the same page": func(string) llmtest.Reply {
+			return llmtest.Call("lcm_expand", map[string]any{"summaryIds": []string{l.top}})
+		},
+		"page after page": func(last string) llmtest.Reply {
+			args := map[string]any{"summaryIds": []string{l.top}}
+			if found := cursor.FindStringSubmatch(last); found != nil {
+				args["cursor"] = found[1]
+			}
+			return llmtest.Call("lcm_expand", args)
+		},
+		"searches": func(string) llmtest.Reply {
+			return llmtest.Call("lcm_grep", map[string]any{"pattern": "gauge", "limit": 50})
+		},
+		"no such tool":   func(string) llmtest.Reply { return llmtest.Call("bash", map[string]any{"command": "ls"}) },
+		"wrong ids":      func(string) llmtest.Reply { return llmtest.Call("lcm_describe", map[string]any{"id": l.foreign}) },
+		"bad arguments":  func(string) llmtest.Reply { return llmtest.Call("lcm_expand", map[string]any{"summaryIds": 7}) },
+		"empty searches": func(string) llmtest.Reply { return llmtest.Call("lcm_grep", map[string]any{"pattern": "zebra"}) },
+	} {
+		for _, budget := range []int{delegation.DefaultModelTokens, 20_000} {
+			l.engine = engineOn(t, l, lcm.WithExpansionLimits(delegation.Limits{ModelTokens: budget}))
+			l.session = l.engine.Session("harbour", lcm.ByAgent("pilot"))
+			served, after := 0, 0
+			engine := llmtest.NewEngine(func(r llms.Request) llmtest.Reply {
+				last := ""
+				if results := r.Messages[len(r.Messages)-1].ToolResults(); len(results) > 0 {
+					last = results[0].Output[0].Text
+				}
+				if last == "" || strings.HasPrefix(last, "Error: ") {
+					after++
+				} else {
+					served, after = served+1, 1
+				}
+				return next(last)
+			})
+			runner, err := lcm.SubAgents(engine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := l.session.Ask(t.Context(), delegation.Request{SummaryIDs: []string{l.top}, Prompt: "At what pressure does the sluice valve open?", Runner: runner})
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := len(engine.Requests())
+			if a.Method != delegation.MethodEvidence || after > 3 || a.Usage.Calls != calls || a.Usage.InputTokens > budget || a.Usage.InputTokens == 0 {
+				t.Errorf("%s, budget %d: %s (%s); %d calls, %d after the last page, usage %+v", name, budget, a.Method, a.Reason, calls, after, a.Usage)
+			}
+			if code, _, _ := strings.Cut(a.Reason, ":"); code != "loop" && code != "budget" && (code != "model_failed" || name != "empty searches") {
+				t.Errorf("%s, budget %d: %s", name, budget, a.Reason)
+			}
+			t.Logf("%s, budget %d: %d calls, %d pages, %d input tokens: %.60s", name, budget, calls, served, a.Usage.InputTokens, a.Reason)
+			l.live(t)
+		}
+	}
+}
+
+// engineOn returns another engine on the same record.
+func engineOn(t *testing.T, l *long, options ...lcm.Option) *lcm.Engine {
+	t.Helper()
+	e, err := lcm.New(l.db, append([]lcm.Option{lcm.WithoutBackground()}, options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 func TestTheTokensOfAGrantEnd(t *testing.T) {
@@ -149,7 +243,7 @@ func TestTheTokensOfAGrantEnd(t *testing.T) {
 	page := func(cursor string) llmtest.Reply {
 		return llmtest.Call("lcm_expand", map[string]any{"summaryIds": []string{l.top}, "cursor": cursor})
 	}
-	a, results := lied(t, l, delegation.Request{SummaryIDs: []string{l.top}}, page(""), page(""), page(""), page(""), page(""), llmtest.Say(answerJSON("?", l.top)))
+	a, results := lied(t, l, delegation.Request{SummaryIDs: []string{l.top}}, page(""), page(""), page(""), page(""), llmtest.Say(answerJSON("?", l.top)))
 	last := results[len(results)-1]
 	if !strings.Contains(last, "tokens are spent") || a.TotalSourceTokens > 500 || !a.Truncated || a.TruncatedBy != "expansion" {
 		t.Errorf("%d tokens, truncated by %q; the last call: %s", a.TotalSourceTokens, a.TruncatedBy, last)
@@ -162,13 +256,14 @@ func TestNothingIsLeftOfAThousandQuestions(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	before := conversations(t, l)
 	var mu sync.Mutex
+	var watch watcher
 	methods := map[string]int{}
 	var running sync.WaitGroup
 	for worker := range 8 {
 		running.Go(func() {
 			rng := rand.New(rand.NewPCG(1, uint64(worker)))
 			for i := range 125 {
-				how := l.mixed(t, rng.IntN(7), fmt.Sprint(worker%3, "/", i%2))
+				how := l.mixed(t, &watch, rng.IntN(7), fmt.Sprint(worker%3, "/", i%2))
 				mu.Lock()
 				methods[how]++
 				mu.Unlock()
@@ -177,6 +272,7 @@ func TestNothingIsLeftOfAThousandQuestions(t *testing.T) {
 	}
 	running.Wait()
 	l.live(t)
+	watch.gone(t, l)
 	if after := conversations(t, l); after != before {
 		t.Errorf("%d conversations, there were %d: a child session was written down", after, before)
 	}
@@ -186,6 +282,61 @@ func TestNothingIsLeftOfAThousandQuestions(t *testing.T) {
 		}
 	}
 	t.Logf("ended as: %v", methods)
+}
+
+// watcher counts the sessions that are open, and keeps the tools of some.
+type watcher struct {
+	mu       sync.Mutex
+	open     int
+	spawned  int
+	children []delegation.Child
+}
+
+// watched is a runner whose sessions are watched.
+type watched struct {
+	delegation.Runner
+	*watcher
+}
+
+func (w watched) Spawn(ctx context.Context, c delegation.Child) (delegation.Session, error) {
+	s, err := w.Runner.Spawn(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open++
+	if w.spawned++; w.spawned%10 == 0 {
+		w.children = append(w.children, c)
+	}
+	return watchedSession{s, w.watcher}, nil
+}
+
+type watchedSession struct {
+	delegation.Session
+	*watcher
+}
+
+func (s watchedSession) Close() {
+	s.Session.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+}
+
+// gone asserts that every session was closed and every grant revoked.
+func (w *watcher) gone(t *testing.T, l *long) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open != 0 || w.spawned == 0 {
+		t.Errorf("%d of %d sessions were not closed", w.open, w.spawned)
+	}
+	for _, c := range w.children {
+		if text := c.Tools[0].Call(core.AgentContext{core.KeyContext: t.Context()}, map[string]any{"messageIds": []string{l.factID}}); !strings.Contains(text, "the grant was revoked") {
+			t.Fatalf("a grant outlived its question: %.200s", text)
+		}
+	}
 }
 
 func conversations(t *testing.T, l *long) int64 {
@@ -198,7 +349,7 @@ func conversations(t *testing.T, l *long) int64 {
 }
 
 // mixed asks one question whose sub-agent meets the given fate.
-func (l *long) mixed(t *testing.T, fate int, caller string) string {
+func (l *long) mixed(t *testing.T, watch *watcher, fate int, caller string) string {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	gone := errors.New("the user left")
@@ -226,7 +377,7 @@ func (l *long) mixed(t *testing.T, fate int, caller string) string {
 		t.Error(err)
 		return "error"
 	}
-	a, err := l.session.Ask(ctx, delegation.Request{SummaryIDs: []string{l.leaf}, Prompt: "sluice valve?", Caller: caller, Runner: runner})
+	a, err := l.session.Ask(ctx, delegation.Request{SummaryIDs: []string{l.leaf}, Prompt: "sluice valve?", Caller: caller, Runner: watched{runner, watch}})
 	switch {
 	case errors.Is(err, gone) || errors.Is(err, context.Canceled):
 		return "canceled"

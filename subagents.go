@@ -27,7 +27,7 @@ func (r subAgents) Name() string { return r.engine.Name() }
 // memory, and goes with it.
 func (r subAgents) Spawn(_ context.Context, c delegation.Child) (delegation.Session, error) {
 	agent, err := agents.New(agents.AgentConfig{
-		LLMEngine: r.engine, AgentName: c.Key, SystemPrompt: c.System, Tools: c.Tools,
+		LLMEngine: c.Meter.Engine(r.engine), AgentName: c.Key, SystemPrompt: c.System, Tools: c.Tools,
 		Memory: agents.NewTranscript(), MaxToolIterations: maxPages,
 	})
 	if err != nil {

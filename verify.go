@@ -17,16 +17,18 @@ type Verification struct {
 	Bytes         int64
 	// Digest is the same for the same messages, whatever the database.
 	Digest [sha256.Size]byte
+	// Faults are of rows that belong to no conversation.
+	Faults []store.Fault
 }
 
 // Sound reports whether nothing was found wrong.
 func (v Verification) Sound() bool {
-	return !slices.ContainsFunc(v.Conversations, func(c store.Verification) bool { return len(c.Faults) > 0 })
+	return len(v.Faults) == 0 && !slices.ContainsFunc(v.Conversations, func(c store.Verification) bool { return len(c.Faults) > 0 })
 }
 
 // Verify proves every conversation of the store: each record is what arrived,
 // each message is reachable exactly once from its view or a kept branch, and
-// the hash chains hold.
+// the hash chains hold; and it looks for rows that no conversation leads to.
 func (e *Engine) Verify(ctx context.Context) (Verification, error) {
 	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
@@ -50,5 +52,6 @@ func (e *Engine) Verify(ctx context.Context) (Verification, error) {
 		h.Write(one.Digest[:])
 	}
 	h.Sum(v.Digest[:0])
-	return v, nil
+	v.Faults, err = e.store.Orphans(ctx)
+	return v, err
 }

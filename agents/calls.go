@@ -1,11 +1,13 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"runtime/debug"
 	"slices"
@@ -22,6 +24,7 @@ import (
 // of the calls; their events appear as they come.
 func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result {
 	ctx = core.WithEmitter(ctx, c.emit)
+	ctx = llms.WithEngine(ctx, ownModel{c.config.LLMEngine, c.config.Model})
 	ctx = core.WithAgentContext(ctx, core.AgentContext{
 		core.KeyTools:     slices.Clone(c.hooked), // a tool that calls another does not get around the hooks
 		core.KeySubAgents: c.SubAgents(),
@@ -40,6 +43,18 @@ func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result 
 	}
 	running.Wait()
 	return results
+}
+
+// ownModel is an agent's engine with the model that the agent uses of it.
+type ownModel struct {
+	llms.Engine
+	model string
+}
+
+// Stream implements [llms.Engine].
+func (e ownModel) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+	r.Model = cmp.Or(r.Model, e.model)
+	return e.Engine.Stream(ctx, r)
 }
 
 // runOne runs one call. Whatever goes wrong becomes a result for the model.

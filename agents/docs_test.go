@@ -33,7 +33,7 @@ func TestConformanceNamesRealTests(t *testing.T) {
 	known := map[string]bool{}
 	for name, dir := range map[string]string{
 		"agents": "agents", "core": "core", "examples": "examples", "tools": "tools", "config": "config",
-		"lcm": ".", "recall": "recall", "delegation": "delegation", "command": "cmd/lcm", "answer": "bench/answer",
+		"lcm": ".", "recall": "recall", "mcpserver": "mcpserver", "delegation": "delegation", "command": "cmd/lcm", "answer": "bench/answer", "fromconfig": "fromconfig",
 	} {
 		for _, path := range glob(t, filepath.Join("..", dir, "*_test.go")) {
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -98,7 +98,7 @@ func TestWhatTheModelCanMendReachesTheModel(t *testing.T) {
 		{"two values", "foo", `{"echo":"x"}{}`, "Error: the arguments of tool 'foo' are more than one JSON value. Send one JSON object", true},
 		{"nothing", "own", ``, "Error: in its own words", true},
 		{"null", "own", `null`, "Error: in its own words", true},
-		{"bad arguments", "foo", `{"echo":7}`, `Error: bad arguments for tool 'foo': argument "echo" must be a string, got 7`, true},
+		{"bad arguments", "foo", `{"echo":{"a":7}}`, `Error: bad arguments for tool 'foo': argument "echo" must be a string, got {"a":7}`, true},
 		{"error", "fails", `{}`, "Error: no luck", true},
 		{"panic", "panics", `{}`, "Error: tool 'panics' crashed: ouch", true},
 		{"goexit", "exits", `{}`, "Error: tool 'exits' ended without a result", true},

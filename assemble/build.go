@@ -160,7 +160,7 @@ func (b *builder) render() error {
 			if err != nil {
 				return err
 			}
-			entries = append(entries, entry{msg: m, item: i})
+			entries = append(entries, entry{msg: m, item: i, changed: b.Messages[b.view.Items[i].Message].Damaged})
 		}
 		var notes []string
 		g.entries, notes = repair(entries[from:to:to], names)

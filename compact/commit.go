@@ -248,6 +248,9 @@ func (n *run) count(w written) {
 	}
 	n.report.TokensIn += w.TokensIn
 	n.report.TokensOut += w.TokensOut
+	if n.told != nil {
+		n.told(n.report)
+	}
 }
 
 // moved waits for the folds that were handed over, and reports whether the view

@@ -42,5 +42,6 @@
 // part is read, and more whenever the next fold might depend on it.
 //
 // Passes, time and calls are bounded, and the bounds are kept in the store, so
-// that they survive a restart. One process compacts a conversation at a time.
+// that they survive a restart. One process compacts a conversation at a time,
+// and [Runner.Alone] lets one process at a time compact in the background.
 package compact

@@ -13,7 +13,7 @@ func (r *Runner) Hold(ctx context.Context, id store.ConversationID) (release fun
 	if r.leases == nil {
 		return func() {}, nil
 	}
-	held, _, err := r.leases.take(ctx, id, true)
+	held, _, err := r.leases.take(ctx, leaseOf(id), true)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ var errBusy = errors.New("the conversation is being compacted")
 // leasePoll is how often a run that waits for a lease looks again.
 const leasePoll = 100 * time.Millisecond
 
-// leases keep the runs of several processes on one conversation apart.
+// leases keep the runs of several processes apart.
 type leases struct {
 	state store.State
 	clock func() time.Time
@@ -28,8 +28,9 @@ type leases struct {
 	left sync.Map
 }
 
-// lease is held while a conversation is compacted. The nil lease is held by
-// runs without a store for leases.
+// lease is held while a conversation is compacted, or while a process compacts
+// in the background ([Runner.Alone]). The nil lease is held by runs without a
+// store for leases.
 type lease struct {
 	*leases
 	key     string
@@ -37,10 +38,13 @@ type lease struct {
 	expires time.Time
 }
 
-// take takes the lease of a conversation. If another run has it, take waits
-// for it, and says so, or fails with errBusy.
-func (l *leases) take(ctx context.Context, id store.ConversationID, wait bool) (held *lease, waited bool, err error) {
-	held = &lease{leases: l, key: fmt.Sprintf("compact/%d", id)}
+// leaseOf is the key of a conversation's lease.
+func leaseOf(id store.ConversationID) string { return fmt.Sprintf("compact/%d", id) }
+
+// take takes a lease. If another run has it, take waits for it, and says so, or
+// fails with errBusy.
+func (l *leases) take(ctx context.Context, key string, wait bool) (held *lease, waited bool, err error) {
+	held = &lease{leases: l, key: key}
 	for ; ; waited = true {
 		err := held.put(ctx, 0)
 		if err == nil {
@@ -82,10 +86,16 @@ func (l *lease) inherit(ctx context.Context) error {
 		return err
 	}
 	left, mine := l.left.Load(l.key)
-	if mine && left == v.Version || v.Expires.Sub(l.clock()) > 2*l.ttl || l.ended != nil && l.ended(string(v.Data)) {
+	if mine && left == v.Version || l.free(v) {
 		return l.put(ctx, v.Version)
 	}
 	return store.ErrConflict
+}
+
+// free reports whether a lease is one that nobody will give back, as far as any
+// process can tell.
+func (l *leases) free(v store.Value) bool {
+	return v.Expires.Sub(l.clock()) > 2*l.ttl || l.ended != nil && l.ended(string(v.Data))
 }
 
 func (l *lease) put(ctx context.Context, version int64) error {

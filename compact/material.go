@@ -87,6 +87,9 @@ func (n *run) load(ctx context.Context, r reading) (*material, error) {
 		if len(items) == 0 || items[0].IsSummary() || items[0].Message != msg.ID {
 			break
 		}
+		if msg.Damaged { // a summary must not repeat what nobody may have said
+			msg.Body.Parts = []llms.Part{{Kind: llms.PartText, Text: store.DamageNotice}}
+		}
 		if src := m.addMessage(&msg, items[0].Tokens); msg.Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
 			echoes = append(echoes, src)
 		} else {

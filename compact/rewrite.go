@@ -38,7 +38,7 @@ func (r *Runner) Rewrite(ctx context.Context, id store.ConversationID, progress 
 		return w.out, errors.New("no model is configured to rewrite summaries with")
 	}
 	if r.leases != nil {
-		held, _, err := r.leases.take(ctx, id, false)
+		held, _, err := r.leases.take(ctx, leaseOf(id), false)
 		if errors.Is(err, errBusy) {
 			w.out.Reason = Busy
 			return w.out, nil

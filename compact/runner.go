@@ -105,6 +105,7 @@ type Runner struct {
 	clock    func() time.Time
 	policy   Policy
 	bounds   Bounds
+	told     func(Report) // of each fold that was written, see Telling
 }
 
 // NewRunner returns a runner.
@@ -133,6 +134,14 @@ func NewRunner(c Config) (*Runner, error) {
 		r.leases = &leases{state: c.State, clock: c.Clock, owner: c.Owner, ended: c.Ended, ttl: r.bounds.LeaseTTL}
 	}
 	return r, nil
+}
+
+// Telling returns a runner that calls told, from the goroutine of the run,
+// whenever folds were written: with what the run did until then.
+func (r *Runner) Telling(told func(Report)) *Runner {
+	teller := *r
+	teller.told = told
+	return &teller
 }
 
 // Run compacts a conversation until its view is below the limits that the mode
@@ -210,7 +219,7 @@ func (n *run) guarded(ctx context.Context) error {
 
 // leased runs while it holds the conversation's lease.
 func (n *run) leased(ctx context.Context, entry *Entry, first func() *ready) error {
-	held, waited, err := n.leases.take(ctx, n.id, n.mode == Hard)
+	held, waited, err := n.leases.take(ctx, leaseOf(n.id), n.mode == Hard)
 	if errors.Is(err, errBusy) {
 		n.report.Reason, n.report.Detail = Busy, "another process is compacting this conversation"
 		return nil

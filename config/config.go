@@ -21,6 +21,7 @@ type Config struct {
 	Recall     Recall
 	Agents     Agents
 	MCP        MCP
+	Hooks      Hooks
 	Log        Log
 
 	// File is the path of the configuration file that was looked for.
@@ -65,7 +66,15 @@ type Compaction struct {
 	SweepMaxDepth          int // -1 is any depth
 	MaxSweepIterations     int
 	SweepDeadline          time.Duration
+	Background             string // one of the constants Background…
 }
+
+// How the sessions of hosts are folded in the background.
+const (
+	BackgroundOff        = "off"
+	BackgroundExtractive = "extractive"
+	BackgroundModel      = "model"
+)
 
 // Summary is who writes summaries and what that may cost.
 type Summary struct {
@@ -96,6 +105,7 @@ type Recall struct {
 	ExpansionModel    string
 	MaxExpandTokens   int
 	PageTokens        int
+	MaxModelTokens    int
 	DelegationTimeout time.Duration
 }
 
@@ -109,6 +119,11 @@ type Agents struct {
 type MCP struct {
 	MaxResultTokens int
 	Token           string
+}
+
+// Hooks is what lcm tells the agents that call it.
+type Hooks struct {
+	PromptRecall bool
 }
 
 // Log is what the program says about its own work.

@@ -48,7 +48,7 @@ func TestDefaults(t *testing.T) {
 	}
 	wantCompaction := Compaction{LeafChunkTokens: 20000, LeafTargetTokens: 2400, CondensedTargetTokens: 2000, LeafMinFanout: 8,
 		CondensedMinFanout: 4, CondensedMinFanoutHard: 2, SweepMaxDepth: -1, MaxSweepIterations: 12,
-		SweepDeadline: 2 * time.Minute}
+		SweepDeadline: 2 * time.Minute, Background: BackgroundExtractive}
 	if diff := cmp.Diff(wantCompaction, c.Compaction); diff != "" {
 		t.Errorf("compaction (-want +got):\n%s", diff)
 	}

@@ -13,7 +13,7 @@
 // that is silently ignored is worse than one that is refused.
 //
 // The package reads and describes settings and acts on none of them. The
-// engine takes functional options; the command line translates.
+// engine takes functional options; package fromconfig translates.
 package config
 
 //go:generate go test -run ^TestDocumentationIsCurrent$ -update

@@ -106,6 +106,7 @@ var sections = map[string]string{
 	"subagents":  "Agents that work for agents.",
 	"chat":       "Talking in a terminal.",
 	"mcp":        "The server for agents, `lcm mcp`.",
+	"hooks":      "What agents are told on their events, `lcm hook`.",
 	"log":        "What the program says about its own work.",
 }
 

@@ -32,8 +32,8 @@ var table = []Setting{
 	{Key: "ingest.ignore_project_patterns", Env: "LCM_IGNORE_PROJECT_PATTERNS", Kind: Strings,
 		Doc:   "Sessions in a project whose directory or git origin matches one of these patterns, or lies in one that does, are never stored; `*` stands for any characters. A leading `~/` is the home directory.",
 		field: func(c *Config) any { return &c.Ingest.IgnoreProjectPatterns }},
-	{Key: "ingest.redact", Env: "LCM_REDACT", Kind: String, Default: "off", Enum: []string{"off", "search", "all"},
-		Doc:   "What becomes of secrets such as keys and tokens. `off` keeps every record as it is; `search` keeps them in the original record only, out of searches, summaries, contexts and answers; `all` removes them before anything is stored. See docs/PRIVACY.md.",
+	{Key: "ingest.redact", Env: "LCM_REDACT", Kind: String, Default: "search", Enum: []string{"off", "search", "all"},
+		Doc:   "What becomes of secrets such as keys and tokens. `search` keeps them in the original record only, out of searches, summaries, briefs and answers, and loses no byte; `off` shows them everywhere; `all` removes them before anything is stored. See docs/PRIVACY.md.",
 		field: func(c *Config) any { return &c.Ingest.Redact }},
 
 	{Key: "context.token_budget", Env: "LCM_TOKEN_BUDGET", Kind: Int, Default: "128000", Min: 1000,
@@ -82,6 +82,10 @@ var table = []Setting{
 	{Key: "compaction.sweep_deadline_ms", Env: "LCM_SWEEP_DEADLINE_MS", Kind: Duration, Default: "120000", Min: 1, Max: day,
 		Doc:   "The longest that one sweep may take.",
 		field: func(c *Config) any { return &c.Compaction.SweepDeadline }},
+	{Key: "compaction.background", Env: "LCM_BACKGROUND_COMPACTION", Kind: String, Default: BackgroundExtractive,
+		Enum:  []string{BackgroundOff, BackgroundExtractive, BackgroundModel},
+		Doc:   "How the sessions of hosts are folded after a turn, by `lcm mcp` and after an import. `off` folds only when `lcm compact` is run; `extractive` asks no model and spends nothing; `model` lets `summary.model` write the summaries.",
+		field: func(c *Config) any { return &c.Compaction.Background }},
 
 	{Key: "summary.model", Env: "LCM_SUMMARY_MODEL", Kind: String,
 		Doc:   "The model that writes summaries. Empty means none: the extractive summariser writes them.",
@@ -142,6 +146,9 @@ var table = []Setting{
 	{Key: "recall.page_tokens", Env: "LCM_EXPAND_PAGE_TOKENS", Kind: Int, Default: "8000", Min: 100,
 		Doc:   "The most tokens of source text that a sub-agent reads in one call of `lcm_expand`.",
 		field: func(c *Config) any { return &c.Recall.PageTokens }},
+	{Key: "recall.max_model_tokens", Env: "LCM_MAX_MODEL_TOKENS", Kind: Int, Default: "160000", Min: 1000,
+		Doc:   "The most input tokens that models may be sent for one question. Each call repeats what was read before: reading the 40,000 of `recall.max_expand_tokens` in pages of 8,000 sends about 130,000.",
+		field: func(c *Config) any { return &c.Recall.MaxModelTokens }},
 	{Key: "recall.delegation_timeout_ms", Env: "LCM_DELEGATION_TIMEOUT_MS", Kind: Duration, Default: "120000", Min: 1, Max: hour,
 		Doc:   "The longest that one question may take.",
 		field: func(c *Config) any { return &c.Recall.DelegationTimeout }},
@@ -159,6 +166,10 @@ var table = []Setting{
 	{Key: "mcp.token", Env: "LCM_MCP_TOKEN", Kind: String, Secret: true,
 		Doc:   "The bearer token that clients of `lcm mcp --http` have to send. Where it is empty, one is made the first time and kept in the file `mcp-token` beside the database.",
 		field: func(c *Config) any { return &c.MCP.Token }},
+
+	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",
+		Doc:   "Whether a prompt that clearly refers to earlier work in the project is answered with up to three cited lines of the record, at most 290 tokens together. false adds nothing to prompts.",
+		field: func(c *Config) any { return &c.Hooks.PromptRecall }},
 
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
 		Doc:   "What is logged.",

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -41,17 +43,21 @@ func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
 	case r.Output == OutputEvidence:
 		return d.evidence(ctx, r, p, "")
 	case runner == nil:
-		return d.evidence(ctx, r, p, "no_model: no model is configured to answer with (LCM_EXPANSION_MODEL)")
+		return d.evidence(ctx, r, p, noModel)
 	}
-	a, err := d.delegate(ctx, r, p, runner)
+	a, used, err := d.delegate(ctx, r, p, runner)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Answer{}, context.Cause(ctx)
 		}
-		return d.evidence(ctx, r, p, reason(err))
+		a, err = d.evidence(ctx, r, p, reason(err))
 	}
-	return a, nil
+	a.Usage = used
+	return a, err
 }
+
+// noModel is the reason for evidence where there is no model to ask.
+const noModel = "no_model: no model is configured to answer with: set LCM_EXPANSION_MODEL or LCM_SUBAGENTS_MODEL, or pass the caller's own"
 
 // nothing says what was searched, and what to try.
 func nothing(r Request, p *plan) Answer {
@@ -78,12 +84,13 @@ func nothing(r Request, p *plan) Answer {
 // outcome is what one sub-agent's answer came to.
 type outcome struct {
 	answer Answer
+	used   Usage
 	err    error
 }
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
-// and merges what they say.
-func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, error) {
+// and merges what they say. It returns what they cost also where it fails.
+func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
 	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
@@ -95,23 +102,33 @@ func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Ru
 	var running sync.WaitGroup
 	for i, b := range asked {
 		running.Go(func() {
+			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.count)
+			o := &outcomes[i]
 			defer func() {
 				if p := recover(); p != nil { // a counter or a store that is not ours
-					outcomes[i] = outcome{err: fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p)}
+					o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p)
+				}
+				o.used = meter.Usage()
+				if o.err != nil {
+					o.err = redactedError{o.err}
 				}
 			}()
-			outcomes[i].answer, outcomes[i].err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), grace})
+			o.answer, o.err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), meter, grace})
 		})
 	}
 	running.Wait()
+	var used Usage
+	for _, o := range outcomes {
+		used = used.add(o.used)
+	}
 	a, err := merge(outcomes, asked, r, d.count)
 	if err != nil {
-		return a, err
+		return a, used, err
 	}
 	a.Scope, a.Model, a.Method = p.scope, runner.Name(), MethodDelegated
 	a.Notes = append(append([]string{}, p.notes...), a.Notes...)
 	skip(&a, p.buckets[len(asked):])
-	return a, nil
+	return a, used, nil
 }
 
 // evidenceTime is what is kept of a caller's own deadline to answer with
@@ -132,7 +149,8 @@ func (d *Delegation) patience(ctx context.Context) (patience, grace time.Duratio
 
 // allotment is what one sub-agent gets of what a question may cost.
 type allotment struct {
-	tokens int
+	tokens int // of the record
+	meter  *Meter
 	grace  time.Duration
 }
 
@@ -153,10 +171,31 @@ var (
 	errSpawn   = errors.New("spawn_failed")
 	errModel   = errors.New("model_failed")
 	errReply   = errors.New("reply_invalid")
+	errGround  = errors.New("ungrounded")
 	errPanic   = errors.New("panic")
 )
 
 func reason(err error) string { return clip(err.Error(), 400) + instead }
+
+// redactedError is an error whose text has no secrets. Providers quote keys and
+// addresses with passwords in their errors, and a reason is read by agents and
+// written to logs.
+type redactedError struct{ err error }
+
+// Error implements error.
+func (e redactedError) Error() string {
+	text := e.err.Error()
+	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
+		text = string(clean)
+	}
+	return loginOfURL.ReplaceAllString(text, "$1[redacted]@")
+}
+
+// loginOfURL finds the user and password, or the token, in an address.
+var loginOfURL = regexp.MustCompile(`(://)[^/\s@]+@`)
+
+// Unwrap returns the error with its text as it was.
+func (e redactedError) Unwrap() error { return e.err }
 
 // instead ends the reason for evidence in the place of an answer.
 const instead = "; the passages below are quoted from the record instead"
@@ -169,7 +208,7 @@ func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner 
 		Session: key, Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
 		Tokens: of.tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
 		Expires: d.config.Clock().Add(time.Until(deadline)),
-	}, d.config, uuid()[:8]), grace: of.grace}
+	}, d.config, of.meter, uuid()[:8]), meter: of.meter, grace: of.grace}
 	d.enter(c)
 	defer d.leave(c)
 	said, err := d.converse(ctx, r, b, runner, c)
@@ -219,40 +258,62 @@ func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner 
 // graceTime is how long a sub-agent whose time is up is waited for.
 const graceTime = 2 * time.Second
 
-// talk puts the task to a sub-agent and, where its reply cannot be read, asks
-// once more for the form of it.
+// talk puts the task to a sub-agent. A reply that cannot be read, or that rests
+// on nothing in the record, is asked for once more.
 func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
 	task, err := taskPrompt(r, b)
 	if err != nil {
 		return reply{}, err
 	}
-	session, err := runner.Spawn(ctx, Child{Key: c.key, System: systemPrompt, Tools: tools(c.grant)})
+	session, err := runner.Spawn(ctx, Child{Key: c.key, System: systemPrompt, Tools: c.grant.Tools(), Meter: c.meter})
 	if err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errSpawn, err)
 	}
 	if !c.hold(session) {
 		return reply{}, fmt.Errorf("%w: the session was opened when the question was over", errSpawn)
 	}
-	text, err := session.Ask(ctx, task)
-	if err != nil {
-		return reply{}, fmt.Errorf("%w: %w", errModel, err)
+	said, err := d.turn(ctx, r, c, session, task)
+	var no *rejection
+	if !errors.As(err, &no) {
+		return said, err
 	}
-	said, problem := parseReply(text)
-	if problem == nil {
-		return said, nil
+	if no.code == errReply && c.grant.hasServed() {
+		c.grant.seal() // only the form of the answer is missing
 	}
-	c.grant.seal()
-	again, err := againPrompt(problem)
+	again, err := againPrompt(no)
 	if err != nil {
 		return reply{}, err
 	}
-	if text, err = session.Ask(ctx, again); err != nil {
+	if said, err = d.turn(ctx, r, c, session, again); errors.As(err, &no) {
+		return reply{}, fmt.Errorf("%w: the sub-agent's answer was not accepted, twice: %s", no.code, no.problem)
+	}
+	return said, err
+}
+
+// rejection says why a reply is not accepted.
+type rejection struct {
+	code    error  // errReply or errGround
+	problem string // what is wrong with it
+	hint    string // what the sub-agent is told to do
+}
+
+// Error implements error.
+func (e *rejection) Error() string { return e.problem }
+
+// turn sends one message to a sub-agent and returns its reply, or a rejection.
+func (d *Delegation) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
+	text, err := session.Ask(ctx, message)
+	if stop := c.meter.stopped(); err != nil && stop != nil {
+		return reply{}, stop
+	}
+	if err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errModel, err)
 	}
-	if said, problem = parseReply(text); problem != nil {
-		return reply{}, fmt.Errorf("%w: the sub-agent's reply could not be read, twice: %w", errReply, problem)
+	said, err := parseReply(text)
+	if err != nil {
+		return reply{}, &rejection{code: errReply, problem: err.Error()}
 	}
-	return said, nil
+	return said, d.grounded(ctx, r, c.grant, said)
 }
 
 func (d *Delegation) count(text string) int {

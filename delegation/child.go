@@ -10,6 +10,7 @@ import (
 type child struct {
 	key   string
 	grant *Grant
+	meter *Meter
 	grace time.Duration // how long it is waited for when its time is up
 
 	mu      sync.Mutex

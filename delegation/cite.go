@@ -30,15 +30,15 @@ func (d *Delegation) verified(ctx context.Context, r Request, b *bucket, g *Gran
 	}
 	text, cut := shorten(d.count, strings.TrimSpace(said.Answer), r.MaxTokens)
 	a.Answer = text
-	a.cut(cut || said.BrokeOff, read.cut)
+	a.cut(cut || said.BrokeOff, read.cut || said.Truncated)
 	if said.BrokeOff {
 		a.note("the sub-agent's reply broke off: ask for less, or with a larger maxTokens")
 	}
+	if said.Truncated && !read.cut {
+		a.note("the sub-agent says that its answer is not complete")
+	}
 	if read.unread && !read.cut {
 		a.note("the sub-agent answered before it had read everything that it could")
-	}
-	if len(read.order) == 0 {
-		a.note("the sub-agent read nothing: its answer rests on nothing in the record")
 	}
 	a.cite(read, said.CitedIDs)
 	d.quote(&a, read, r)
@@ -74,15 +74,22 @@ func (a *Answer) cite(read *reading, claimed []string) {
 // cite looks a claimed citation up in the ledger.
 func (r *reading) cite(text string) (Citation, bool) {
 	id, err := store.ParseID(text)
-	if err != nil || id.Payload != "" {
+	if err != nil {
 		return Citation{}, false
 	}
 	n := store.Node{Message: id.Message, Summary: id.Summary}
-	if s, ok := r.served[n.String()]; ok {
-		return Citation{ID: n.String(), ConversationID: s.conversation, Role: s.role, CreatedAt: s.time}, true
+	name := string(id.Payload)
+	if name == "" {
+		name = n.String()
+	}
+	if s, ok := r.served[name]; ok {
+		return Citation{ID: name, ConversationID: s.conversation, Role: s.role, CreatedAt: s.time}, true
 	}
 	if n.IsSummary() && len(r.read[n.Summary]) > 0 {
 		return Citation{ID: n.String(), ConversationID: r.read[n.Summary][0].conversation}, true
+	}
+	if s := r.source[n.Summary]; n.IsSummary() && s != nil {
+		return Citation{ID: n.String(), ConversationID: s.conversation}, true
 	}
 	return Citation{}, false
 }
@@ -113,7 +120,7 @@ func (d *Delegation) quote(a *Answer, read *reading, r Request) {
 
 // passage chooses what to quote for a cited id: of a message its best part, of
 // a summary the best part of a message that was read beneath it, else of
-// itself.
+// itself or of a summary that it was made from.
 func (r *reading) passage(id string, q *index.Query) (*served, string) {
 	var from []*served
 	parsed, _ := store.ParseID(id)
@@ -123,14 +130,17 @@ func (r *reading) passage(id string, q *index.Query) (*served, string) {
 	if s, ok := r.served[id]; ok && len(from) == 0 {
 		from = []*served{s}
 	}
+	if s := r.source[parsed.Summary]; s != nil && len(from) == 0 {
+		from = []*served{s}
+	}
 	var best *served
 	var text string
 	score := -1
 	for _, s := range from {
-		whole := s.text.String()
-		part, n := excerpt(q, whole, quoteBytes)
-		if n > score {
-			best, text, score = s, part, n
+		for _, shown := range s.passages() {
+			if part, n := excerpt(q, shown, quoteBytes); n > score {
+				best, text, score = s, part, n
+			}
 		}
 	}
 	return best, text

@@ -17,6 +17,7 @@ import (
 type Recall interface {
 	Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAnswer, error)
 	Expand(ctx context.Context, r recall.ExpandRequest) (recall.ExpandAnswer, error)
+	Describe(ctx context.Context, r recall.DescribeRequest) (recall.DescribeAnswer, error)
 }
 
 // Runner runs sub-agents. It is implemented where an agent runtime is known.
@@ -33,6 +34,9 @@ type Child struct {
 	Key    string // agent:<agentId>:subagent:<uuid>
 	System string
 	Tools  []core.Tool
+	// Meter bounds what the sub-agent costs: its model is to be called through
+	// [Meter.Engine].
+	Meter *Meter
 }
 
 // Session is a sub-agent's session. Ask ends with its context. Close gives up
@@ -49,6 +53,7 @@ const (
 	DefaultPageTokens   = 8_000
 	DefaultTimeout      = 120 * time.Second
 	DefaultParallel     = 3
+	DefaultModelTokens  = 160_000
 )
 
 // Limits bound what one question may cost. Zero fields have the defaults given
@@ -57,6 +62,10 @@ type Limits struct {
 	ExpandTokens int // read by all sub-agents of a question: 40,000
 	PageTokens   int // in one call of lcm_expand: 8,000
 	Depth        int // steps below a summary in one call: any
+	// ModelTokens is how many input tokens the models of all sub-agents of a
+	// question may cost: 160,000. Reading a grant of 40,000 tokens in pages of
+	// 8,000 sends about 130,000, since each call repeats the pages before.
+	ModelTokens int
 	// Timeout is how long the sub-agents may take together: 120 seconds.
 	Timeout time.Duration
 	// Parallel is how many conversations are asked at once where all are
@@ -73,6 +82,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.ExpandTokens, DefaultExpandTokens)
 	fill(&l.PageTokens, DefaultPageTokens)
 	fill(&l.Parallel, DefaultParallel)
+	fill(&l.ModelTokens, DefaultModelTokens)
 	if l.Timeout <= 0 {
 		l.Timeout = DefaultTimeout
 	}

@@ -7,12 +7,19 @@
 // # The grant
 //
 // What a sub-agent may open is a value, the [Grant]: conversations, ids, how
-// deep, how many tokens, until when. The tool lcm_expand is made by
-// [Grant.Tool] and in no other way, so that no other agent can be given it. A
-// grant keeps a ledger of all that it served. Counts, totals and the check on
+// deep, how many tokens, until when. The sub-agent's tools (lcm_expand, and an
+// lcm_grep and an lcm_describe that know nothing beyond the grant) are made by
+// [Grant.Tools] and in no other way, so that no other agent can be given them.
+// A grant keeps a ledger of all that it served. Counts, totals and the check on
 // citations come from the ledger and never from what a model claims.
 //
 // # What it promises
+//
+// An answer rests on what was read: one that was given without reading, or
+// that cites nothing of it, is asked for once more and then refused. A question
+// costs a bounded number of model tokens ([Limits], [Meter]), and a sub-agent
+// that calls its model three times without reading anything is ended; the
+// answer says what was spent.
 //
 // Nothing of the record reaches the caller beyond the cap on the answer,
 // quotes included. Where there is no model, or it fails, or time is up, the

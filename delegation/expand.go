@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/core"
@@ -15,12 +16,13 @@ import (
 //go:embed prompts/lcm_expand.md
 var expandText string
 
-// ExpandName is the name of the sub-agent's tool.
+// ExpandName is the name of the tool that only sub-agents have.
 const ExpandName = "lcm_expand"
 
 type expandArgs struct {
 	SummaryIDs      []string             `json:"summaryIds,omitempty" description:"Summaries to expand (sum_…): those you were given, and any beneath them"`
 	MessageIDs      []string             `json:"messageIds,omitempty" description:"Messages to read (msg_…)"`
+	FileIDs         []string             `json:"fileIds,omitempty" description:"Stored files to read (file_…) that belong to messages you may read"`
 	Query           string               `json:"query,omitempty" description:"Words to find summaries with, among those you may expand; used when there are no ids"`
 	ConversationID  store.ConversationID `json:"conversationId,omitempty" description:"One of the conversations you were given"`
 	IncludeMessages bool                 `json:"includeMessages" default:"true" description:"Whether to go down to the messages, or to read only the summaries on the way"`
@@ -29,9 +31,14 @@ type expandArgs struct {
 	Cursor          string               `json:"cursor,omitempty" description:"Where the page before ended; pass the same other arguments again"`
 }
 
-// Tool returns the tool lcm_expand for the holder of the grant.
-func (g *Grant) Tool() core.Tool {
-	return core.MustTool(core.MustToolInfo(ExpandName, expandText), g.expand)
+// Tools returns the tools of the holder of the grant: lcm_expand, lcm_describe
+// and lcm_grep. None of them reaches anything outside the grant.
+func (g *Grant) Tools() []core.Tool {
+	return []core.Tool{
+		core.MustTool(core.MustToolInfo(ExpandName, expandText), g.expand),
+		core.MustTool(core.MustToolInfo(DescribeName, describeText), g.describe),
+		core.MustTool(core.MustToolInfo(GrepName, grepText), g.grep),
+	}
 }
 
 // ExpandInfo returns what lcm_expand says about itself, for documentation.
@@ -48,25 +55,24 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 	if err := g.allowConversation(in.ConversationID); err != nil {
 		return core.Result{}, err
 	}
-	if len(in.SummaryIDs)+len(in.MessageIDs) == 0 {
+	if len(in.SummaryIDs)+len(in.MessageIDs)+len(in.FileIDs) == 0 {
 		if err := g.find(ctx, &in); err != nil {
 			return core.Result{}, err
 		}
 	}
-	summaries, messages, err := g.resolve(ctx, in)
+	what, err := g.resolve(ctx, in)
 	if err != nil {
 		return core.Result{}, err
 	}
-	size := min(g.allows.PageTokens, g.left)
+	size := g.pageSize()
 	if in.TokenCap > 0 {
 		size = min(size, max(in.TokenCap, minPage))
 	}
 	p := &page{grant: g, size: size, left: size}
-	if err := p.fill(ctx, in, summaries, messages); err != nil {
+	if err := p.fill(ctx, in, what); err != nil {
 		return core.Result{}, err
 	}
-	g.left -= p.size - p.left
-	g.ledger.pages++
+	g.settle(p)
 	g.ledger.unread = p.next != ""
 	if p.next != "" && g.left < minPage {
 		g.ledger.cut = true
@@ -74,10 +80,20 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 	return core.TextResult(p.text()), nil
 }
 
+// pageSize is how many tokens the next page may have.
+func (g *Grant) pageSize() int { return min(g.allows.PageTokens, g.left, g.meter.room()) }
+
+// settle takes a page off what is left.
+func (g *Grant) settle(p *page) {
+	cost := p.size - p.left
+	g.left -= cost
+	g.meter.feed(cost)
+}
+
 // find fills in the ids of granted summaries that a query matches.
 func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 	if strings.TrimSpace(in.Query) == "" {
-		return errors.New("say what to expand: summaryIds, messageIds or a query")
+		return errors.New("say what to expand: summaryIds, messageIds, fileIds or a query")
 	}
 	for _, c := range g.allows.Conversations {
 		if in.ConversationID != 0 && c != in.ConversationID {
@@ -94,7 +110,7 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 			if m.Type == "message" {
 				id = m.CoveredBy
 			}
-			if id == "" || len(in.SummaryIDs) >= maxSeeds || contains(in.SummaryIDs, id) {
+			if id == "" || len(in.SummaryIDs) >= maxSeeds || slices.Contains(in.SummaryIDs, id) {
 				continue
 			}
 			if ok, err := g.holds(ctx, store.Node{Summary: store.SummaryID(id)}); err != nil {
@@ -110,36 +126,44 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 	return nil
 }
 
-func contains(ids []string, id string) bool {
-	for _, have := range ids {
-		if have == id {
-			return true
-		}
-	}
-	return false
+// resolved is what a call of lcm_expand opens; all of it is granted.
+type resolved struct {
+	messages  []store.MessageID
+	files     []grantedFile
+	summaries []string
+}
+
+// grantedFile is a payload with the granted message that it belongs to.
+type grantedFile struct {
+	id     store.PayloadID
+	holder store.MessageID
 }
 
 // resolve reads ids and refuses those outside the grant. Models confuse the
-// two lists, so that an id is taken for what it is.
-func (g *Grant) resolve(ctx context.Context, in expandArgs) (summaries []string, messages []store.MessageID, err error) {
-	for _, text := range append(append([]string{}, in.SummaryIDs...), in.MessageIDs...) {
+// lists, so that an id is taken for what it is.
+func (g *Grant) resolve(ctx context.Context, in expandArgs) (what resolved, err error) {
+	for _, text := range slices.Concat(in.SummaryIDs, in.MessageIDs, in.FileIDs) {
 		id, err := store.ParseID(text)
 		switch {
 		case err != nil:
-			return nil, nil, err
+			return resolved{}, err
 		case id.Payload != "":
-			return nil, nil, fmt.Errorf("%s is a file: expand the summary or the message that it belongs to", id.Payload)
+			holder, err := g.allowFile(ctx, id.Payload)
+			if err != nil {
+				return resolved{}, err
+			}
+			what.files = append(what.files, grantedFile{id.Payload, holder})
 		case id.Summary != "":
 			if err := g.allowSummary(ctx, id.Summary); err != nil {
-				return nil, nil, err
+				return resolved{}, err
 			}
-			summaries = append(summaries, string(id.Summary))
+			what.summaries = append(what.summaries, string(id.Summary))
 		default:
 			if err := g.allowMessage(ctx, id.Message); err != nil {
-				return nil, nil, err
+				return resolved{}, err
 			}
-			messages = append(messages, id.Message)
+			what.messages = append(what.messages, id.Message)
 		}
 	}
-	return summaries, messages, nil
+	return what, nil
 }

@@ -2,8 +2,10 @@ package delegation_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -87,14 +89,16 @@ func (f *fixture) fold(c store.ConversationID, n int, body string) store.Summary
 	return s.ID
 }
 
-// scripted is a runner whose sub-agents do what a function says.
+// scripted is a runner whose sub-agents read what their task names, unless they
+// are lazy, and then do what a function says.
 type scripted struct {
-	mu    sync.Mutex
-	keys  []string
-	asked []string
-	open  int
-	do    func(ctx context.Context, s *subAgent, message string) (string, error)
-	spawn error
+	mu       sync.Mutex
+	children []delegation.Child
+	asked    []string
+	open     int
+	lazy     bool
+	do       func(ctx context.Context, s *subAgent, message string) (string, error)
+	spawn    error
 }
 
 type subAgent struct {
@@ -111,7 +115,7 @@ func (r *scripted) Spawn(_ context.Context, c delegation.Child) (delegation.Sess
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keys = append(r.keys, c.Key)
+	r.children = append(r.children, c)
 	r.open++
 	return &subAgent{scripted: r, child: c}, nil
 }
@@ -121,8 +125,17 @@ func (s *subAgent) Ask(ctx context.Context, message string) (string, error) {
 	s.asked = append(s.asked, message)
 	s.turns++
 	s.mu.Unlock()
+	var payload map[string]any
+	if line := payloadLine.FindString(message); line != "" && !s.lazy {
+		if err := json.Unmarshal([]byte(line), &payload); err != nil {
+			return "", err
+		}
+		s.expand(ctx, payload)
+	}
 	return s.do(ctx, s, message)
 }
+
+var payloadLine = regexp.MustCompile(`\{.*"includeMessages":true\}`)
 
 func (s *subAgent) Close() {
 	s.mu.Lock()
@@ -130,9 +143,45 @@ func (s *subAgent) Close() {
 	s.open--
 }
 
-// expand calls the sub-agent's tool.
+// expand calls the sub-agent's lcm_expand.
 func (s *subAgent) expand(ctx context.Context, args map[string]any) string {
-	return s.child.Tools[0].Call(core.AgentContext{core.KeyContext: ctx}, args)
+	return call(ctx, s.child, "lcm_expand", args)
+}
+
+// call calls a tool of a sub-agent.
+func call(ctx context.Context, c delegation.Child, name string, args map[string]any) string {
+	for _, tool := range c.Tools {
+		if tool.GetName() == name {
+			return tool.Call(core.AgentContext{core.KeyContext: ctx}, args)
+		}
+	}
+	return "there is no tool " + name
+}
+
+// gone asserts that nothing of a question is left: no child session, no caller,
+// no session that is open, no grant that still serves.
+func (f *fixture) gone(r *scripted) {
+	f.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if children, callers := f.Live(); children+callers+r.open != 0 {
+		f.t.Errorf("%d grants, %d callers, %d sessions are left", children, callers, r.open)
+	}
+	for _, c := range r.children {
+		f.revoked(c)
+	}
+}
+
+// revoked asserts that the tools of a sub-agent serve nothing any more.
+func (f *fixture) revoked(c delegation.Child) {
+	f.t.Helper()
+	for name, args := range map[string]map[string]any{
+		"lcm_expand": {"messageIds": []string{"msg_1"}}, "lcm_describe": {"id": "msg_1"}, "lcm_grep": {"pattern": "anchor"},
+	} {
+		if text := call(f.t.Context(), c, name, args); !strings.Contains(text, "the grant was revoked") {
+			f.t.Errorf("%s after the question: %s", name, text)
+		}
+	}
 }
 
 func says(answer string, cited ...string) string {

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestTaskIsTheSpecified(t *testing.T) {
 	var runner scripted
-	runner.do = func(context.Context, *subAgent, string) (string, error) { return says("16"), nil }
+	runner.do = func(context.Context, *subAgent, string) (string, error) { return says("64"), nil }
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", "freshTailCount was 64 at first", "we tried 8 and 32", "then the tail stayed")
 	id := f.fold(c, 2, "The fresh tail was debated.")
@@ -49,11 +49,15 @@ func TestTaskIsTheSpecified(t *testing.T) {
 	}
 }
 
-func TestChildSessionHasItsOwnKeyAndOneTool(t *testing.T) {
+func TestChildSessionHasItsOwnKeyAndTools(t *testing.T) {
 	var runner scripted
 	runner.do = func(_ context.Context, s *subAgent, _ string) (string, error) {
-		if len(s.child.Tools) != 1 || s.child.Tools[0].GetName() != "lcm_expand" {
-			t.Errorf("the sub-agent has %d tools", len(s.child.Tools))
+		var names []string
+		for _, tool := range s.child.Tools {
+			names = append(names, tool.GetName())
+		}
+		if want := []string{"lcm_expand", "lcm_describe", "lcm_grep"}; !slices.Equal(names, want) {
+			t.Errorf("the sub-agent has %v, want %v", names, want)
 		}
 		return says("yes"), nil
 	}
@@ -65,9 +69,10 @@ func TestChildSessionHasItsOwnKeyAndOneTool(t *testing.T) {
 		}
 	}
 	form := regexp.MustCompile(`^agent:pilot:subagent:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-	if len(runner.keys) != 2 || runner.keys[0] == runner.keys[1] || !form.MatchString(runner.keys[0]) {
-		t.Errorf("keys %v", runner.keys)
+	if len(runner.children) != 2 || runner.children[0].Key == runner.children[1].Key || !form.MatchString(runner.children[0].Key) {
+		t.Errorf("children %v", runner.children)
 	}
+	f.gone(&runner)
 }
 
 func TestUncompactedMessagesAreExpandedToo(t *testing.T) {
@@ -121,9 +126,7 @@ func TestFailuresEndInEvidenceWithAReason(t *testing.T) {
 			if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, test.reason) || !strings.Contains(a.Answer, "12 fathoms") {
 				t.Errorf("%s, %q: %q", a.Method, a.Reason, a.Answer)
 			}
-			if children, callers := f.Live(); children+callers+runner.open != 0 {
-				t.Errorf("%d grants, %d callers, %d sessions are left", children, callers, runner.open)
-			}
+			f.gone(runner)
 		})
 	}
 	if delegation.DefaultTimeout != 120*time.Second || delegation.DefaultExpandTokens != 40_000 || delegation.DefaultPageTokens != 8_000 {
@@ -161,9 +164,7 @@ func TestCancellationIsAnErrorAndLeavesNothing(t *testing.T) {
 	if !errors.Is(err, gone) {
 		t.Errorf("error %v", err)
 	}
-	if children, callers := f.Live(); children+callers != 0 {
-		t.Errorf("%d grants, %d callers are left", children, callers)
-	}
+	f.gone(&runner)
 }
 
 func TestQuestionsOfOneCallerQueueAndRecursionIsRefused(t *testing.T) {

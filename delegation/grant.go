@@ -49,6 +49,7 @@ type Grant struct {
 	store   recall.Store
 	counter llms.Counter
 	clock   func() time.Time
+	meter   *Meter
 	marker  string
 	revoked atomic.Bool // not under mu: ending a question waits for no call
 
@@ -61,9 +62,9 @@ type Grant struct {
 
 // newGrant returns a grant on what c works on. The marker is a word that no
 // stored text can know.
-func newGrant(a Allowance, c Config, marker string) *Grant {
+func newGrant(a Allowance, c Config, m *Meter, marker string) *Grant {
 	return &Grant{
-		allows: a, recall: c.Recall, store: c.Store, counter: c.Counter, clock: c.Clock, marker: marker, left: a.Tokens,
+		allows: a, recall: c.Recall, store: c.Store, counter: c.Counter, clock: c.Clock, meter: m, marker: marker, left: a.Tokens,
 		ledger: ledger{served: map[string]*served{}}, beneath: map[store.SummaryID]bool{},
 	}
 }
@@ -89,6 +90,13 @@ func (g *Grant) seal() {
 	g.sealed = true
 }
 
+// hasServed reports whether anything was read.
+func (g *Grant) hasServed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.ledger.order) > 0
+}
+
 // usable refuses a call that comes too late or costs too much.
 func (g *Grant) usable() error {
 	switch {
@@ -102,6 +110,9 @@ func (g *Grant) usable() error {
 		g.ledger.cut = true
 		return fmt.Errorf("%w: %d of %d are used. Answer from what you have read and set \"truncated\" to true",
 			ErrSpent, g.allows.Tokens-g.left, g.allows.Tokens)
+	case g.meter.room() < minPage:
+		g.ledger.cut = true
+		return fmt.Errorf("%w: what is left of the question's budget is needed to answer. Answer from what you have read and set \"truncated\" to true", ErrSpent)
 	}
 	return nil
 }
@@ -130,14 +141,39 @@ func (g *Grant) allowSummary(ctx context.Context, id store.SummaryID) error {
 }
 
 func (g *Grant) allowMessage(ctx context.Context, id store.MessageID) error {
-	if slices.Contains(g.allows.Messages, id) {
-		return nil
-	}
-	ok, err := g.holds(ctx, store.Node{Message: id})
+	ok, err := g.covers(ctx, id)
 	if err != nil || ok {
 		return err
 	}
 	return g.refuseID(id.String())
+}
+
+// covers reports whether a message is granted itself or lies beneath a granted
+// summary.
+func (g *Grant) covers(ctx context.Context, id store.MessageID) (bool, error) {
+	if slices.Contains(g.allows.Messages, id) {
+		return true, nil
+	}
+	return g.holds(ctx, store.Node{Message: id})
+}
+
+// maxHolders bounds how many messages of one file are looked at.
+const maxHolders = 200
+
+// allowFile refuses a file unless it belongs to a message that may be read. It
+// returns that message.
+func (g *Grant) allowFile(ctx context.Context, id store.PayloadID) (store.MessageID, error) {
+	holders, err := g.store.Holders(ctx, id, g.allows.Conversations, maxHolders)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range holders {
+		ok, err := g.covers(ctx, m)
+		if err != nil || ok {
+			return m, err
+		}
+	}
+	return 0, g.refuseID(string(id))
 }
 
 // maxClimb bounds how far up a node is followed: no DAG is that deep.

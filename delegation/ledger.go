@@ -18,7 +18,6 @@ type ledger struct {
 	order  []string
 	tokens int
 	cut    bool // the tokens ran out before the text did
-	pages  int
 	unread bool // the last page left something
 }
 
@@ -29,6 +28,7 @@ type served struct {
 	role         llms.Role
 	time         time.Time
 	text         strings.Builder
+	snippets     []string // what searches showed of it
 	// beneath says that it was served as a source of a summary, not for its
 	// own id.
 	beneath bool
@@ -39,17 +39,50 @@ func (l *ledger) add(p recall.Piece, beneath bool) {
 	if err != nil {
 		return // recall names nothing else
 	}
+	s := l.entry(p, store.Node{Message: id.Message, Summary: id.Summary})
+	s.read(p)
+	s.beneath = s.beneath || beneath
+}
+
+// addFile notes a part of a file. What it says, its message says.
+func (l *ledger) addFile(p recall.Piece, holder store.MessageID) {
+	l.entry(p, store.Node{Message: holder}).read(p)
+}
+
+// addSnippet notes a passage that a search showed.
+func (l *ledger) addSnippet(p recall.Piece, n store.Node) {
+	s := l.entry(p, n)
+	if !slices.Contains(s.snippets, p.Text) {
+		s.snippets = append(s.snippets, p.Text)
+	}
+}
+
+// entry returns the entry of a piece's id and charges the piece.
+func (l *ledger) entry(p recall.Piece, n store.Node) *served {
+	l.tokens += p.Tokens
 	s, ok := l.served[p.ID]
 	if !ok {
-		s = &served{node: store.Node{Message: id.Message, Summary: id.Summary}, conversation: p.ConversationID, role: p.Role, time: p.CreatedAt}
+		s = &served{node: n, conversation: p.ConversationID, role: p.Role, time: p.CreatedAt}
 		l.served[p.ID] = s
 		l.order = append(l.order, p.ID)
 	}
-	if p.Offset == s.text.Len() { // a page that is read again adds nothing
+	return s
+}
+
+// read adds a piece that goes on where the text ends. A page that is read again
+// adds nothing.
+func (s *served) read(p recall.Piece) {
+	if p.Offset == s.text.Len() {
 		s.text.WriteString(p.Text)
 	}
-	s.beneath = s.beneath || beneath
-	l.tokens += p.Tokens
+}
+
+// passages are the texts that were shown of it.
+func (s *served) passages() []string {
+	if s.text.Len() > 0 {
+		return append([]string{s.text.String()}, s.snippets...)
+	}
+	return s.snippets
 }
 
 // reading is the account of a ledger: which summaries were opened, and what
@@ -59,6 +92,7 @@ func (l *ledger) add(p recall.Piece, beneath bool) {
 type reading struct {
 	*ledger
 	opened []store.SummaryID             // in the order in which they were opened
+	source map[store.SummaryID]*served   // the first source that was served of each
 	read   map[store.SummaryID][]*served // messages beneath a summary
 	above  map[store.Node][]store.SummaryID
 	held   map[store.SummaryID]bool
@@ -70,7 +104,7 @@ func (g *Grant) account(ctx context.Context) (*reading, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := &reading{
-		ledger: &g.ledger, read: map[store.SummaryID][]*served{}, above: map[store.Node][]store.SummaryID{}, held: map[store.SummaryID]bool{},
+		ledger: &g.ledger, source: map[store.SummaryID]*served{}, read: map[store.SummaryID][]*served{}, above: map[store.Node][]store.SummaryID{}, held: map[store.SummaryID]bool{},
 	}
 	for _, id := range g.ledger.order {
 		if err := r.climb(ctx, g, g.ledger.served[id]); err != nil {
@@ -98,6 +132,7 @@ func (r *reading) climb(ctx context.Context, g *Grant, s *served) error {
 				climbed[id] = true
 				if depth == 0 && s.beneath && !slices.Contains(r.opened, id) {
 					r.opened = append(r.opened, id)
+					r.source[id] = s
 				}
 				if !s.node.IsSummary() {
 					r.read[id] = append(r.read[id], s)

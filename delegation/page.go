@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
@@ -23,59 +24,119 @@ type page struct {
 	next       string
 }
 
-// The two stretches of a walk, as cursors name them: messages that were asked
-// for by id come first.
+// The stretches of a walk, as cursors name them: messages that were asked for
+// by id come first, then files, then what lies beneath summaries.
 const (
 	cursorMessages  = "messages:"
+	cursorFiles     = "files:"
 	cursorSummaries = "summaries:"
 )
 
-func (p *page) fill(ctx context.Context, in expandArgs, summaries []string, messages []store.MessageID) error {
-	rest, inSummaries := strings.CutPrefix(in.Cursor, cursorSummaries)
-	if !inSummaries {
-		more, err := p.messages(ctx, in.Cursor, messages)
+func (p *page) fill(ctx context.Context, in expandArgs, what resolved) error {
+	cursor := in.Cursor
+	inSummaries, inFiles := strings.HasPrefix(cursor, cursorSummaries), strings.HasPrefix(cursor, cursorFiles)
+	if !inSummaries && !inFiles {
+		more, err := p.messages(ctx, cursor, what.messages)
 		if err != nil || more {
 			return err
 		}
-		rest = ""
+		cursor = ""
 	}
-	if len(summaries) == 0 {
+	if !inSummaries && len(what.files) > 0 {
+		more, err := p.files(ctx, cursor, what.files)
+		if err != nil || more {
+			return err
+		}
+		cursor = ""
+	}
+	if len(what.summaries) == 0 {
 		return nil
 	}
 	if p.left < minPage {
 		p.next = cursorSummaries
 		return nil
 	}
-	return p.summaries(ctx, in, summaries, rest)
+	return p.summaries(ctx, in, what.summaries, strings.TrimPrefix(cursor, cursorSummaries))
 }
 
 const badCursor = "the cursor %q is damaged: pass the one of the page before, unchanged, or none to begin anew"
 
+// position reads a cursor that names the n-th of some things and an offset in
+// it.
+func position(cursor, prefix string, n int) (at, offset int, err error) {
+	if cursor == "" {
+		return 0, 0, nil
+	}
+	index, within, ok := strings.Cut(strings.TrimPrefix(cursor, prefix), ":")
+	var errs [2]error
+	at, errs[0] = strconv.Atoi(index)
+	offset, errs[1] = strconv.Atoi(within)
+	if !ok || errors.Join(errs[:]...) != nil || at < 0 || at >= n || offset < 0 {
+		return 0, 0, fmt.Errorf(badCursor, clip(cursor, 60))
+	}
+	return at, offset, nil
+}
+
+// files serves stored files, from a cursor on.
+func (p *page) files(ctx context.Context, cursor string, files []grantedFile) (more bool, err error) {
+	at, offset, err := position(cursor, cursorFiles, len(files))
+	if err != nil {
+		return false, err
+	}
+	for ; at < len(files); at, offset = at+1, 0 {
+		f := files[at]
+		piece := recall.Piece{ID: string(f.id), Type: "file", Offset: offset}
+		room := p.left - p.frame(piece, true) - frameSlack
+		if room < leastPortion {
+			p.next = fmt.Sprintf("%s%d:%d", cursorFiles, at, offset)
+			return true, nil
+		}
+		a, err := p.grant.recall.Describe(ctx, recall.DescribeRequest{
+			ID: string(f.id), Where: recall.Where{AllConversations: true}, // the grant covers it
+			Offset: int64(offset), MaxTokens: room,
+		})
+		if err != nil {
+			return false, err
+		}
+		if !utf8.ValidString(a.Content) {
+			return false, fmt.Errorf("%s holds no text: lcm_describe says what is known of it", f.id)
+		}
+		piece.Text, piece.Size, piece.Tokens = a.Content, int(a.ByteSize), p.grant.count(a.Content)
+		piece.ConversationID, piece.CreatedAt = a.ConversationID, a.CreatedAt
+		end := offset + len(a.Content)
+		piece.Complete = end >= piece.Size
+		p.takeFile(piece, f.holder)
+		if !piece.Complete {
+			p.next = fmt.Sprintf("%s%d:%d", cursorFiles, at, end)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// frameSlack is what the attributes of a part cost in its frame.
+const frameSlack = 16
+
 // messages serves messages by id, from a cursor on.
 func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageID) (more bool, err error) {
-	at, offset := 0, 0
-	if cursor != "" {
-		index, within, ok := strings.Cut(strings.TrimPrefix(cursor, cursorMessages), ":")
-		var errs [2]error
-		at, errs[0] = strconv.Atoi(index)
-		offset, errs[1] = strconv.Atoi(within)
-		if !ok || errors.Join(errs[:]...) != nil || at < 0 || at >= len(ids) || offset < 0 {
-			return false, fmt.Errorf(badCursor, clip(cursor, 60))
-		}
+	at, offset, err := position(cursor, cursorMessages, len(ids))
+	if err != nil {
+		return false, err
 	}
 	for m, err := range p.grant.store.Messages(ctx, store.MessageQuery{IDs: ids[at:]}) {
 		if err != nil {
 			return false, err
 		}
 		text, err := recall.Original(ctx, p.grant.store, m)
-		if err != nil {
+		damaged := errors.Is(err, store.ErrDamaged)
+		if err != nil && !damaged {
 			return false, err
 		}
 		if offset > len(text) {
 			return false, fmt.Errorf(badCursor, clip(cursor, 60))
 		}
 		rest := text[offset:]
-		piece := recall.Piece{ID: m.ID.String(), Type: "message", Role: m.Body.Role, ConversationID: m.Conversation, CreatedAt: m.Body.Time, Offset: offset, Size: len(text)}
+		piece := recall.Piece{ID: m.ID.String(), Type: "message", Role: m.Body.Role, ConversationID: m.Conversation, CreatedAt: m.Body.Time, Offset: offset, Size: len(text), Damaged: damaged}
 		n, room := len(rest), p.left-p.frame(piece, true)
 		if len(p.pieces) == 0 {
 			room = max(room, p.left/2) // there is always progress
@@ -161,6 +222,17 @@ func (p *page) frame(piece recall.Piece, dated bool) int {
 // take puts a piece on the page. One that goes on where the last ended joins
 // it.
 func (p *page) take(piece recall.Piece, beneath bool) {
+	p.put(piece)
+	p.grant.ledger.add(piece, beneath)
+}
+
+// takeFile puts a part of a file on the page. The file belongs to a message.
+func (p *page) takeFile(piece recall.Piece, holder store.MessageID) {
+	p.put(piece)
+	p.grant.ledger.addFile(piece, holder)
+}
+
+func (p *page) put(piece recall.Piece) {
 	p.tokens += piece.Tokens
 	p.left -= piece.Tokens
 	if n := len(p.pieces); n > 0 && piece.Offset > 0 && p.pieces[n-1].ID == piece.ID && p.pieces[n-1].Offset+len(p.pieces[n-1].Text) == piece.Offset {
@@ -171,7 +243,6 @@ func (p *page) take(piece recall.Piece, beneath bool) {
 		p.pieces, p.dated = append(p.pieces, piece), append(p.dated, dated)
 		p.left -= p.frame(piece, dated)
 	}
-	p.grant.ledger.add(piece, beneath)
 }
 
 // text writes the page. Every piece stands between markers that carry a random

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -19,10 +18,15 @@ var taskText string
 //go:embed prompts/again.md
 var againText string
 
+//go:embed prompts/ungrounded.md
+var ungroundedText string
+
 var (
 	systemPrompt  = strings.TrimSpace(systemText)
 	taskTemplate  = template.Must(template.New("task.md").Parse(strings.TrimSpace(taskText)))
 	againTemplate = template.Must(template.New("again.md").Parse(strings.TrimSpace(againText)))
+
+	ungroundedTemplate = template.Must(template.New("ungrounded.md").Parse(strings.TrimSpace(ungroundedText)))
 )
 
 // payload is the call of lcm_expand that a task begins with.
@@ -56,9 +60,15 @@ func taskPrompt(r Request, b *bucket) (string, error) {
 	return text.String(), err
 }
 
-func againPrompt(problem error) (string, error) {
+// againPrompt asks once more after a reply that could not be accepted: for the
+// form of it, or for an answer that rests on what was read.
+func againPrompt(no *rejection) (string, error) {
+	form := againTemplate
+	if no.code == errGround {
+		form = ungroundedTemplate
+	}
 	var text strings.Builder
-	err := againTemplate.Execute(&text, map[string]any{"Problem": clip(problem.Error(), 200)})
+	err := form.Execute(&text, map[string]any{"Problem": clip(no.problem, 200), "Hint": no.hint})
 	return text.String(), err
 }
 
@@ -69,6 +79,3 @@ func plainJSON(v any) (string, error) {
 	err := e.Encode(v)
 	return strings.TrimSpace(b.String()), err
 }
-
-// tools are all that a sub-agent has.
-func tools(g *Grant) []core.Tool { return []core.Tool{g.Tool()} }

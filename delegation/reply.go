@@ -13,9 +13,10 @@ import (
 // reply is what a sub-agent says in the end. What it claims about totals is
 // not read at all: the ledger knows.
 type reply struct {
-	Answer   string
-	CitedIDs []string
-	BrokeOff bool // the reply ended in the middle of a text
+	Answer    string
+	CitedIDs  []string
+	Truncated bool // the sub-agent says that its answer is not complete
+	BrokeOff  bool // the reply ended in the middle of a text
 }
 
 var fence = regexp.MustCompile("(?s)```[a-zA-Z0-9]*[ \t]*\r?\n?(.*?)```")
@@ -168,6 +169,7 @@ func readReply(raw []byte) (reply, error) {
 			}
 		}
 	}
+	r.Truncated = strings.EqualFold(strings.Trim(string(fields["truncated"]), `"`), "true")
 	return r, nil
 }
 

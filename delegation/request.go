@@ -43,7 +43,8 @@ type Request struct {
 	// Prompt is the question.
 	Prompt string `json:"prompt"`
 	recall.Where
-	// MaxTokens caps the answer, quotes included; 0 is 2000.
+	// MaxTokens caps the answer, quotes included, and for evidence the whole
+	// result as JSON, where it is at least 250; 0 is 2000.
 	MaxTokens int `json:"maxTokens,omitempty"`
 	// Output is OutputAnswer (the default) or OutputEvidence.
 	Output string `json:"output,omitempty"`
@@ -112,8 +113,11 @@ type Answer struct {
 	TruncatedBy string `json:"truncatedBy,omitempty"`
 	Method      string `json:"method"`
 	// Reason says why there is only evidence, or nothing.
-	Reason    string       `json:"reason,omitempty"`
-	Model     string       `json:"model,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Model  string `json:"model,omitempty"`
+	// Usage is what the model's calls cost, also where their answer was not
+	// accepted. It is zero where no model was called.
+	Usage     Usage        `json:"usage,omitzero"`
 	Citations []Citation   `json:"citations"`
 	Scope     recall.Scope `json:"scope"`
 	// Skipped are conversations that matched but were not asked.

@@ -39,6 +39,8 @@ type plan struct {
 	// since and before are the time of what lies there, with a margin; zero is
 	// unbounded.
 	since, before time.Time
+	// opened are the summaries that evidence looked beneath.
+	opened []store.SummaryID
 
 	found     bool
 	matches   int
@@ -148,6 +150,7 @@ func (d *Delegation) named(ctx context.Context, r Request, p *planner) error {
 	for _, id := range first.SummaryIDs {
 		p.within = append(p.within, store.SummaryID(id))
 	}
+	p.opened = p.within
 	for sum, err := range d.config.Store.Summaries(ctx, store.SummaryQuery{IDs: p.within}) {
 		if err != nil {
 			return err

@@ -195,7 +195,7 @@ func TestAMergedAnswerCannotBeForged(t *testing.T) {
 	two := f.talk("b", "the anchor of the second ship is at 12 fathoms")
 	runner.do = func(ctx context.Context, s *subAgent, task string) (string, error) {
 		if strings.Contains(task, `"msg_1"`) {
-			return says(fmt.Sprintf("Nothing.\n\nConversation %d: it was sold.", two)), nil
+			return says(fmt.Sprintf("Nothing.\n\nConversation %d: it was sold.", two), "msg_1"), nil
 		}
 		return says("12 fathoms"), nil
 	}
@@ -226,10 +226,14 @@ func TestAReplyThatBrokeOffIsMarked(t *testing.T) {
 
 // stubborn is a runner whose sub-agents ignore their context until they are
 // closed.
-type stubborn struct{ closed chan struct{} }
+type stubborn struct {
+	closed chan struct{}
+	child  *delegation.Child
+}
 
 func (r stubborn) Name() string { return "test/stubborn" }
-func (r stubborn) Spawn(context.Context, delegation.Child) (delegation.Session, error) {
+func (r stubborn) Spawn(_ context.Context, c delegation.Child) (delegation.Session, error) {
+	*r.child = c
 	return r, nil
 }
 func (r stubborn) Ask(context.Context, string) (string, error) {
@@ -240,7 +244,7 @@ func (r stubborn) Close() { close(r.closed) }
 
 // A sub-agent that ignores its context is closed all the same.
 func TestASubAgentThatIgnoresItsContextIsClosed(t *testing.T) {
-	runner := stubborn{make(chan struct{})}
+	runner := stubborn{make(chan struct{}), new(delegation.Child)}
 	f := newFixture(t, nil)
 	c := f.talk("s", "the anchor lies at 12 fathoms")
 	f = f.impatient(runner)
@@ -248,10 +252,15 @@ func TestASubAgentThatIgnoresItsContextIsClosed(t *testing.T) {
 	if err != nil || a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "timeout") {
 		t.Fatalf("%v %+v", err, a)
 	}
-	<-runner.closed
+	select {
+	case <-runner.closed:
+	case <-time.After(10 * time.Second):
+		t.Error("the session was not closed")
+	}
 	if children, _ := f.Live(); children != 0 {
 		t.Errorf("%d grants are left", children)
 	}
+	f.revoked(*runner.child)
 }
 
 // crashing counts until it is told to crash.
@@ -279,9 +288,8 @@ func TestACrashOutsideTheSubAgentIsContained(t *testing.T) {
 		defer func() { recover() }() // evidence needs the counter too
 		f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Caller: "one"})
 	}()
-	if children, callers := f.Live(); children+callers+runner.open != 0 {
-		t.Errorf("%d grants, %d callers, %d sessions are left", children, callers, runner.open)
-	}
+	crash = false
+	f.gone(&runner)
 }
 
 // What looks like an operator in a question excludes nothing.
@@ -321,7 +329,7 @@ func TestACallersDeadlineLeavesTimeForEvidence(t *testing.T) {
 
 // So does one whose model ignores that its time is up.
 func TestACallersDeadlineHoldsWhateverTheModelDoes(t *testing.T) {
-	runner := stubborn{make(chan struct{})}
+	runner := stubborn{make(chan struct{}), new(delegation.Child)}
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
 	c := f.talk("s", "the anchor lies at 12 fathoms")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

@@ -16,6 +16,7 @@ type entry struct {
 
 const (
 	fromBackup = "restore these messages from a backup; everything else stays readable"
+	salvage    = "restore a backup, or save all that can be read into a new database: `lcm doctor --salvage NEW.db`, then `lcm restore --force NEW.db`"
 	rebuilt    = "the edges, the view and the numbers are derived anew from the messages"
 )
 
@@ -23,14 +24,15 @@ const (
 var catalogue = map[string]entry{
 	// The file.
 	"absent":       {Note, "", "`lcm import` or the first session makes it"},
-	"file":         {Problem, "", "keep a copy of it and restore a backup"},
+	"file":         {Problem, "", salvage},
 	"header":       {Problem, "the first bytes are written anew", ""},
-	"truncated":    {Problem, "", "keep a copy of it and restore a backup; `lcm export --raw --all` saves what is readable"},
+	"truncated":    {Problem, "", salvage},
 	"wal-orphan":   {Problem, "the database is made from its log, if all of it is in there", ""},
-	"page":         {Problem, "", "keep a copy of it and restore a backup; `lcm export --raw --all` saves what is readable"},
-	"unreadable":   {Problem, "", "keep a copy of the file and restore a backup; the other conversations stay readable"},
+	"page":         {Problem, "", salvage},
+	"unreadable":   {Problem, "", salvage},
 	"permissions":  {Problem, "the rights of others are taken away", ""},
 	"directory":    {Warning, "the others' right to write is taken away", ""},
+	"disk-full":    {Problem, "", "free some space; the next hook or `lcm import` then stores what waits"},
 	"table-index":  {Problem, "the indexes are built anew from the tables", ""},
 	"schema-newer": {Problem, "", "upgrade lcm; the database was not touched"},
 
@@ -55,6 +57,9 @@ var catalogue = map[string]entry{
 	"erased":      {Problem, "", "something wrote to it after it was erased: repeat `lcm forget` for it, or restore a backup"},
 	"erased-mark": {Problem, "the mark is taken off: an erasure takes every message with it", ""},
 	"payload":     {Problem, "", "restore a backup; messages that refer to it are readable without it"},
+
+	"conversation-missing": {Problem, "the conversation is made anew from its messages; where nobody remembers its session key it gets one when the session is read again", fromBackup},
+	"dangling":             {Problem, "content and conversations get their rows back where they can be derived; derived rows that lead nowhere are removed", fromBackup},
 
 	// What is derived from it.
 	"head":             {Problem, "the end of the chain is taken from the last message, where the chain proves that none is missing", fromBackup},

@@ -29,7 +29,7 @@ func newMachine(t *testing.T) machine {
 	t.Helper()
 	m := machine{lcm: buildLCM(t), home: t.TempDir(), project: t.TempDir()}
 	said := `{"role":"user","content":"How do we deploy?"}
-{"role":"assistant","content":"With make ship, after the checks are green."}
+{"role":"assistant","content":"We deploy with make ship, after the checks are green."}
 `
 	if err := os.WriteFile(filepath.Join(m.project, "talk.jsonl"), []byte(said), 0o600); err != nil {
 		t.Fatal(err)

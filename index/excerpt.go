@@ -10,6 +10,7 @@ import (
 type Excerpt struct {
 	Start, End int      // bytes of the text, never inside a rune
 	Ranges     [][2]int // what matched in it, as bytes of the text, in order
+	Terms      []int    // the terms of the query that it has, in the order of [Result].Terms
 }
 
 // maxMarks bounds the matches that are weighed for an excerpt.
@@ -36,12 +37,16 @@ func (q *Query) Excerpt(text []byte, width int) Excerpt {
 		if m.start < e.Start || m.end > e.End {
 			continue
 		}
+		if !slices.Contains(e.Terms, m.term) {
+			e.Terms = append(e.Terms, m.term)
+		}
 		if n := len(e.Ranges); n > 0 && m.start < e.Ranges[n-1][1] {
 			e.Ranges[n-1][1] = max(e.Ranges[n-1][1], m.end)
 			continue
 		}
 		e.Ranges = append(e.Ranges, [2]int{m.start, m.end})
 	}
+	slices.Sort(e.Terms)
 	return e
 }
 

@@ -51,10 +51,18 @@ type Result struct {
 	AtLeast  bool     // Matched is a lower bound
 	Ranked   int      // the matches that were ranked, of which Hits are the first
 	Unranked bool     // there are matches that were not ranked: no Limit returns them
+	Terms    []Term   // of the query, in its order
+	Passages int      // of the scope
 	Common   []string // words so common that only candidates of rarer ones were scored by them
 	Newest   bool     // every word was so common that only the newest matches were ranked
 	Verified int      // texts read
 	Read     int64    // bytes of index read
+}
+
+// Term is a term of the query with how often the scope has it.
+type Term struct {
+	Word     string // as it was typed, folded
+	Passages int    // that hold it
 }
 
 // Search answers a full-text query over the segments.
@@ -93,6 +101,10 @@ func (p *phase) account(res *Result) {
 	res.Matched = p.matched
 	res.Ranked = len(p.placed)
 	res.Newest = p.newest
+	res.Passages = int(p.stats.passages)
+	for i, t := range p.query.terms {
+		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].df)})
+	}
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)
 	}

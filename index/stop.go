@@ -15,6 +15,10 @@ theyll theyre theyve this those through to too toward towards under until up upo
 weren weve what whatever whats when whens where wheres whether which while who whom whos whose why will with within
 without wont would wouldnt yes yet you youd youll your youre yours yourself yourselves youve t s d m ll re ve`)
 
+// IsStopWord reports whether a query drops a word, as it does with the function
+// words of English unless it has no others.
+func IsStopWord(word string) bool { return stopWords[strings.ToLower(word)] }
+
 func wordSet(words string) map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Fields(words) {

@@ -154,6 +154,13 @@ func TestExcerpt(t *testing.T) {
 			t.Errorf("%s: %d bytes", query, e.End-e.Start)
 		}
 	}
+	q, err := index.ParseQuery("absent mast everywhere zeppelin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := q.Excerpt(text, 60); !slices.Equal(e.Terms, []int{1, 3}) {
+		t.Errorf("the terms in %q are %v", text[e.Start:e.End], e.Terms)
+	}
 }
 
 func TestBuilderRefuses(t *testing.T) {

@@ -37,6 +37,20 @@ type Engine interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 }
 
+type engineKey struct{}
+
+// WithEngine returns a context for the tools of an agent that runs on e. A tool
+// that asks a model itself may ask that one.
+func WithEngine(ctx context.Context, e Engine) context.Context {
+	return context.WithValue(ctx, engineKey{}, e)
+}
+
+// EngineFrom returns the model of the agent whose tool runs under ctx, or nil.
+func EngineFrom(ctx context.Context) Engine {
+	e, _ := ctx.Value(engineKey{}).(Engine)
+	return e
+}
+
 // Request is one call of a model.
 type Request struct {
 	// Model overrides the engine's own model.

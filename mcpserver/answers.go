@@ -29,18 +29,16 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	r.Where, r.OrWords, r.Compact, r.Snippet = w, true, true, snippetRunes
+	if r.Context == 0 {
+		r.Fill = min(fillTokens, c.config.MaxTokens/2)
+	}
 	c.report("searching")
 	asked := r.Limit
 	r.Limit = min(asked, max(1, c.config.MaxTokens/matchTokens))
-	alone := r.Context == 0
 	for {
 		found, err := c.recall.Grep(ctx, r)
 		if err != nil {
 			return answer{}, c.said(err)
-		}
-		if n := len(found.Matches); alone && n > 0 && n <= fewMatches {
-			alone, r.Context = false, 1
-			continue
 		}
 		found.Notes = slices.Concat(notes, found.Notes)
 		if r.Limit < asked && found.NextCursor != "" {
@@ -52,9 +50,9 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		}
 		switch n := len(found.Matches); {
 		case n > 1:
-			alone, r.Limit = false, min(n-1, c.fitting(found))
-		case r.Context > 0:
-			alone, r.Context = false, 0
+			r.Limit, r.Fill = min(n-1, c.fitting(found)), 0
+		case r.Context > 0 || r.Fill > 0:
+			r.Context, r.Fill = 0, 0
 			notes = append(notes, "the messages around the match are too long for one answer: lcm_describe shows them one by one")
 		default: // a single match that does not fit says where to find it
 			for i := range found.Matches {
@@ -71,9 +69,9 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 // matches need no second call.
 const snippetRunes = 360
 
-// fewMatches is how many matches leave room for the messages around each: an
+// fillTokens is how large a page becomes by the messages around its matches: an
 // answer often stands beside the words of its question.
-const fewMatches = 5
+const fillTokens = 2000
 
 // matchTokens is less than a match costs.
 const matchTokens = 60
@@ -87,7 +85,7 @@ func (c *call) fitting(a recall.GrepAnswer) int {
 	left -= c.cost(a.Text(), newGrepResult(a))
 	for i := range all {
 		a.Matches = all[i : i+1]
-		if left -= c.cost(all[i].Heading()+all[i].Mark("«", "»", nil), newGrepResult(a).Matches); left < 0 {
+		if left -= c.cost(all[i].Heading(nil)+all[i].Mark("«", "»", nil), newGrepResult(a).Matches); left < 0 {
 			return max(1, i)
 		}
 	}
@@ -145,6 +143,12 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 	if most := max(delegation.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
 		r.MaxTokens = most
 		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
+	}
+	if r.MaxTokens > delegation.MinMaxTokens { // the notes are part of the result
+		for _, n := range notes {
+			r.MaxTokens -= c.config.Counter.Count(n) + 3
+		}
+		r.MaxTokens = max(r.MaxTokens, delegation.MinMaxTokens)
 	}
 	c.report("reading the record")
 	a, err := c.ask.Ask(ctx, r)

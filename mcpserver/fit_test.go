@@ -49,9 +49,6 @@ func TestGrepPagesThroughEverything(t *testing.T) {
 			if cursor = got.NextCursor; cursor == "" {
 				break
 			}
-			if !strings.Contains(strings.Join(got.Notes, "\n"), "cursor set to nextCursor") {
-				t.Errorf("%v: the page does not say how to go on: %q", a, got.Notes)
-			}
 		}
 		if len(seen) != total || pages < 2 {
 			t.Errorf("%v: %d of %d matches in %d pages", a, len(seen), total, pages+1)

@@ -33,6 +33,7 @@ var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // record is a database with an engine over it, and directories to work in.
 type record struct {
 	t      testing.TB
+	path   string // of the database
 	db     *sqlite.DB
 	engine *lcm.Engine
 	dir    string // of the project that the server works in
@@ -41,9 +42,9 @@ type record struct {
 
 func newRecord(t testing.TB, options ...lcm.Option) *record {
 	t.Helper()
-	r := &record{t: t, dir: t.TempDir(), other: t.TempDir()}
+	r := &record{t: t, path: filepath.Join(t.TempDir(), "lcm.db"), dir: t.TempDir(), other: t.TempDir()}
 	var err error
-	r.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true, Clock: func() time.Time { return now }})
+	r.db, err = sqlite.Open(t.Context(), r.path, sqlite.Options{Relaxed: true, Clock: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,8 +38,11 @@ func newGrepResult(a recall.GrepAnswer) grepResult {
 	named := map[int64]bool{}
 	for _, m := range a.Matches {
 		g := grepMatch{
-			ID: m.ID, Who: m.Who(), When: m.When(), Session: int64(m.ConversationID), Snippet: m.Shown(),
+			ID: m.ID, Who: m.Who(), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Shown(),
 			CoveredBy: m.CoveredBy, FileIDs: m.FileIDs,
+		}
+		if m.Damaged {
+			g.Who += ", DAMAGED"
 		}
 		if m.Truncated {
 			g.Snippet += " […]"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -72,13 +73,20 @@ func contents(a recall.DescribeAnswer, uri, kind, mime string) *mcp.ReadResource
 		c.Blob = []byte(a.Content)
 	}
 	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}
+	if a.Damaged {
+		c.Meta = mcp.Meta{"damaged": true}
+		result.Contents = slices.Insert(result.Contents, 0, &mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: store.DamageNotice})
+	}
 	end := a.Offset + int64(len(a.Content))
 	// What lies beneath a summary is not part of its text.
 	if a.NextCursor == "" || a.SummaryDetail != nil && end >= a.ByteSize {
 		return result
 	}
 	next := fmt.Sprintf("lcm://%s/%s?cursor=%s", kind, a.ID, url.QueryEscape(a.NextCursor))
-	c.Meta = mcp.Meta{"nextUri": next}
+	if c.Meta == nil {
+		c.Meta = mcp.Meta{}
+	}
+	c.Meta["nextUri"] = next
 	result.Contents = append(result.Contents, &mcp.ResourceContents{
 		URI: next, MIMEType: "text/plain", Text: fmt.Sprintf("[bytes %d to %d; the content goes on: read %s]", a.Offset, end, next),
 	})

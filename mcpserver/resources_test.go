@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/mcpserver"
@@ -109,5 +110,38 @@ func TestSummariesOfTheCurrentConversationAreListed(t *testing.T) {
 	}
 	if got, _ := c.read(list.Resources[0].URI); string(got) != sum.Body {
 		t.Errorf("read %q", got)
+	}
+}
+
+// A resource that is not what arrived says so in its first part, on every page.
+func TestDamagedResourcesAreMarked(t *testing.T) {
+	r := newRecord(t)
+	r.say("claude:s", r.dir, time.Minute, user("hello"), user("%s", strings.Repeat("a line that was said \n", 2000)))
+	raw, err := sqlite3.Open(r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if err := raw.Exec("UPDATE chunks SET compressed = 0, data = CAST(replace(hex(zeroblob(30000)), '0', 'z ') AS BLOB)"); err != nil {
+		t.Fatal(err)
+	}
+	c := r.connect(r.serve(r.config()), clientOptions{})
+	pages := 0
+	for uri := "lcm://message/msg_2"; uri != ""; pages++ {
+		got, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Contents[0].Text != store.DamageNotice || got.Contents[1].Meta["damaged"] != true {
+			t.Fatalf("page %d of what was changed begins with %.80q", pages, got.Contents[0].Text)
+		}
+		uri, _ = got.Contents[1].Meta["nextUri"].(string)
+	}
+	if pages < 2 {
+		t.Errorf("%d pages: a second one was to be looked at", pages)
+	}
+	whole, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "lcm://message/msg_1"})
+	if err != nil || whole.Contents[0].Text != "hello" {
+		t.Errorf("%+v, %v", whole, err)
 	}
 }

@@ -6,14 +6,22 @@
 //	manifest.json       what it is, and what is in it
 //	rows/000001.jsonl   the rows of the tables, one JSON object a line
 //	payloads/<sha256>   large content, as it is
+//	damaged/<sha256>    large content that no longer has the hash that it was stored under
 //	end.json            how many rows there are, and a hash over all before it
 //
 // in this order. A row is an object with one field, the name of its table; the
 // fields of its value are the columns. NULL is left out, numbers are numbers,
 // text is a string, and bytes are an object {"utf8": …} or, where they are not
-// UTF-8, {"base64": …}. The tables are those of the schema version that the
+// UTF-8, {"base64": …}. A row that was damaged before it was archived has a
+// second field, "damaged", that says how. The tables are those of the schema version that the
 // manifest names: its SQL is in the source, and readers of a later version
 // bring the rows up to date as they would a database.
+//
+// The compression is in frames of 128 KiB, each of which can be unpacked without
+// the others, with a parity for every 16 of them. One frame of such a group that
+// is damaged is computed from the others; of more, only what they held is
+// missing, and a reader says what and goes on. Archives of earlier versions are
+// one stream: of those a reader has what stands before the damage.
 //
 // Writing and reading stream: memory is bounded by the largest row. A reader
 // trusts nothing: names that do not belong are refused and never used as paths,
@@ -49,6 +57,7 @@ const (
 	endName       = "end.json"
 	rowsPrefix    = "rows/"
 	payloadPrefix = "payloads/"
+	damagedPrefix = "damaged/"
 )
 
 // Manifest says what an archive is and what is in it.
@@ -76,6 +85,8 @@ type Row struct {
 	Table   string
 	Columns []string
 	Values  []any
+	// Damaged says how the row was damaged before it was archived, if it was.
+	Damaged string
 }
 
 // ErrDamaged says that an archive is not what was written.
@@ -122,7 +133,11 @@ func (r Row) encode(b []byte) ([]byte, error) {
 			return b, fmt.Errorf("%s.%s has type %T, which is not archived", r.Table, r.Columns[i], v)
 		}
 	}
-	return append(b, "}}\n"...), nil
+	b = append(b, '}')
+	if r.Damaged != "" {
+		b = appendString(append(b, `,"damaged":`...), r.Damaged)
+	}
+	return append(b, "}\n"...), nil
 }
 
 // appendString appends a JSON string.
@@ -136,16 +151,26 @@ func appendString(b []byte, s string) []byte {
 
 // decodeRow reads a line.
 func decodeRow(line []byte) (Row, error) {
-	var outer map[string]map[string]json.RawMessage
+	var outer map[string]json.RawMessage
 	if err := json.Unmarshal(line, &outer); err != nil {
 		return Row{}, damaged("a row cannot be read: %v", err)
+	}
+	var r Row
+	if mark, ok := outer["damaged"]; ok {
+		if err := json.Unmarshal(mark, &r.Damaged); err != nil {
+			return Row{}, damaged("a row cannot be read: %v", err)
+		}
+		delete(outer, "damaged")
 	}
 	if len(outer) != 1 {
 		return Row{}, damaged("a row must name one table, not %d", len(outer))
 	}
-	var r Row
-	for table, columns := range outer {
+	for table, raw := range outer {
 		r.Table = table
+		var columns map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &columns); err != nil {
+			return Row{}, damaged("a row cannot be read: %v", err)
+		}
 		for _, name := range slices.Sorted(maps.Keys(columns)) {
 			v, err := decodeValue(columns[name])
 			if err != nil {

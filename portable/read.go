@@ -3,6 +3,7 @@ package portable
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"io"
 	"maps"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -44,14 +47,12 @@ const maxManifest = 64 << 20
 // Reader reads an archive.
 type Reader struct {
 	limits   Limits
-	zip      *zstd.Decoder
-	tar      *tar.Reader
-	packed   *counter
-	unpacked *counter
+	entries  entries
 	sum      hash.Hash
 	manifest Manifest
 	lines    *bufio.Scanner
 	counts   map[string]int64
+	end      bool // the last entry was read
 	ended    bool
 	paid     bool // payloads have begun
 }
@@ -59,13 +60,11 @@ type Reader struct {
 // NewReader reads the manifest of an archive. Close gives back what it holds.
 func NewReader(r io.Reader, l Limits) (*Reader, error) {
 	l = l.withDefaults()
-	packed := &counter{r: r}
-	z, err := zstd.NewReader(packed, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
+	e, err := openEntries(r, l)
 	if err != nil {
 		return nil, err
 	}
-	unpacked := &counter{r: z, packed: packed, ratio: l.Ratio}
-	a := &Reader{limits: l, zip: z, tar: tar.NewReader(unpacked), packed: packed, unpacked: unpacked, sum: sha256.New(), counts: map[string]int64{}}
+	a := &Reader{limits: l, entries: e, sum: sha256.New(), counts: map[string]int64{}}
 	if err := a.begin(); err != nil {
 		a.Close()
 		return nil, err
@@ -74,20 +73,23 @@ func NewReader(r io.Reader, l Limits) (*Reader, error) {
 }
 
 // Close gives back what the reader holds. The file is the caller's.
-func (a *Reader) Close() { a.zip.Close() }
+func (a *Reader) Close() { a.entries.close() }
 
 // Manifest says what is in the archive.
 func (a *Reader) Manifest() Manifest { return a.manifest }
 
+// Repaired is how many damaged frames could be computed from the others so far.
+func (a *Reader) Repaired() int { return a.entries.repaired() }
+
 func (a *Reader) begin() error {
-	h, err := a.tar.Next()
+	h, r, err := a.entries.next()
 	if err != nil {
-		return a.broken(err)
+		return broken(err)
 	}
 	if h.Name != manifestName {
 		return damaged("it does not begin with a manifest")
 	}
-	b, err := a.whole(h)
+	b, err := a.whole(h, r)
 	if err != nil {
 		return err
 	}
@@ -105,32 +107,21 @@ func (a *Reader) begin() error {
 	return nil
 }
 
-// broken names what the layers below say.
-func (a *Reader) broken(err error) error {
-	if errors.Is(err, errBomb) || errors.Is(err, ErrDamaged) {
-		return err
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return damaged("it was cut off")
-	}
-	return damaged("%v", err)
-}
-
 // whole reads an entry that is small.
-func (a *Reader) whole(h *tar.Header) ([]byte, error) {
+func (a *Reader) whole(h *tar.Header, r io.Reader) ([]byte, error) {
 	if h.Size > maxManifest {
 		return nil, damaged("%s is too large", h.Name)
 	}
-	b, err := io.ReadAll(io.TeeReader(a.tar, a.sum))
+	b, err := io.ReadAll(io.TeeReader(r, a.sum))
 	if err != nil {
-		return nil, a.broken(err)
+		return nil, broken(err)
 	}
 	return b, nil
 }
 
 var (
 	rowsName    = regexp.MustCompile(`^rows/\d{6,}\.jsonl$`)
-	payloadName = regexp.MustCompile(`^payloads/([0-9a-f]{64})$`)
+	payloadName = regexp.MustCompile(`^(payloads/|damaged/)([0-9a-f]{64})$`)
 )
 
 // Item is a row, or with Content a payload.
@@ -141,20 +132,25 @@ type Item struct {
 	Content io.Reader // to be read before the next call of Next
 }
 
-// Next returns the next row or payload, and io.EOF after the last, when the
-// archive has proved to be whole.
+// Next returns the next row or payload, and io.EOF after the last. An error
+// that is ErrDamaged tells of something that cannot be read; Next may be called
+// again, and goes on behind it. An archive is whole if there was no such error
+// before io.EOF.
 func (a *Reader) Next() (Item, error) {
 	for {
 		if a.lines != nil {
 			if a.lines.Scan() {
 				row, err := decodeRow(a.lines.Bytes())
-				a.counts[row.Table]++
+				if err == nil {
+					a.counts[row.Table]++
+				}
 				return Item{Row: row}, err
 			}
-			if err := a.lines.Err(); err != nil {
-				return Item{}, a.broken(err)
-			}
+			err := a.lines.Err()
 			a.lines = nil
+			if err != nil {
+				return Item{}, broken(err)
+			}
 		}
 		if a.ended {
 			return Item{}, io.EOF
@@ -168,34 +164,48 @@ func (a *Reader) Next() (Item, error) {
 
 // entry opens the next entry.
 func (a *Reader) entry() (Item, error) {
-	h, err := a.tar.Next()
-	if err != nil {
-		return Item{}, a.broken(err)
-	}
-	if h.Typeflag != tar.TypeReg {
+	h, r, err := a.entries.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		a.ended = true
+		if !a.end {
+			err = damaged("it was cut off")
+		}
+		return Item{}, err
+	case err != nil:
+		a.ended = errors.Is(err, errBomb)
+		return Item{}, err
+	case a.end:
+		a.ended = true
+		return Item{}, damaged("something follows its end")
+	case h.Typeflag != tar.TypeReg:
 		return Item{}, damaged("%q is not a plain file", h.Name)
 	}
 	m := payloadName.FindStringSubmatch(h.Name)
 	switch {
 	case h.Name == endName:
-		return Item{}, a.end(h)
+		a.end = true
+		return Item{}, a.prove(h, r)
 	case m != nil:
 		a.paid = true
-		item := Item{Size: h.Size, Content: io.TeeReader(a.tar, a.sum)}
-		_, err := hex.Decode(item.SHA256[:], []byte(m[1]))
+		item := Item{Size: h.Size, Content: brokenReader{io.TeeReader(r, a.sum)}}
+		if m[1] == damagedPrefix {
+			item.Damaged = "its content does not match its SHA-256"
+		}
+		_, err := hex.Decode(item.SHA256[:], []byte(m[2]))
 		return item, err
 	case rowsName.MatchString(h.Name) && !a.paid:
-		a.lines = bufio.NewScanner(io.TeeReader(a.tar, a.sum))
+		a.lines = bufio.NewScanner(io.TeeReader(r, a.sum))
 		a.lines.Buffer(make([]byte, min(64<<10, a.limits.Row)), a.limits.Row)
 		return Item{}, nil
 	}
 	return Item{}, damaged("%q does not belong into it", h.Name)
 }
 
-// end proves that the archive is whole.
-func (a *Reader) end(h *tar.Header) error {
+// prove compares what was read with what the last entry says was written.
+func (a *Reader) prove(h *tar.Header, r io.Reader) error {
 	have := hex.EncodeToString(a.sum.Sum(nil))
-	b, err := a.whole(h)
+	b, err := a.whole(h, r)
 	if err != nil {
 		return err
 	}
@@ -203,13 +213,18 @@ func (a *Reader) end(h *tar.Header) error {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return damaged("its end cannot be read: %v", err)
 	}
+	var missing []string
+	for _, table := range slices.Sorted(maps.Keys(e.Rows)) {
+		if n := e.Rows[table] - a.counts[table]; n > 0 {
+			missing = append(missing, fmt.Sprintf("%d of %s", n, table))
+		}
+	}
+	if len(missing) > 0 {
+		return damaged("its content does not match the hash at its end: rows are missing, %s", strings.Join(missing, ", "))
+	}
 	if e.SHA256 != have || !maps.Equal(e.Rows, a.counts) {
 		return damaged("its content does not match the hash at its end")
 	}
-	if _, err := a.tar.Next(); !errors.Is(err, io.EOF) {
-		return damaged("something follows its end")
-	}
-	a.ended = true
 	return nil
 }
 
@@ -236,7 +251,11 @@ func (c *counter) Read(p []byte) (int, error) {
 // Peek reports whether a file is an archive, from its beginning: other
 // programs compress with zstd too.
 func Peek(r io.Reader) bool {
-	z, err := zstd.NewReader(r, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
+	begin, err := io.ReadAll(io.LimitReader(r, 4*maxPacked))
+	if err != nil || framed(begin) {
+		return err == nil
+	}
+	z, err := zstd.NewReader(bytes.NewReader(begin), zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return false
 	}

@@ -11,16 +11,15 @@ import (
 	"hash"
 	"io"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
-// partBytes is how many bytes of rows go into one entry.
-const partBytes = 4 << 20
+// partBytes is how many bytes of rows go into one entry, which fits a frame
+// unless a row is large.
+const partBytes = frameBytes / 2
 
 // Writer writes an archive.
 type Writer struct {
-	zip     *zstd.Encoder
+	frames  *frameWriter
 	tar     *tar.Writer
 	sum     hash.Hash // over the content of all entries
 	created time.Time
@@ -39,26 +38,25 @@ type end struct {
 // NewWriter begins an archive.
 func NewWriter(w io.Writer, m Manifest) (*Writer, error) {
 	m.Format, m.Version = format, Version
-	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedDefault))
+	f, err := newFrameWriter(w)
 	if err != nil {
 		return nil, err
 	}
 	a := &Writer{
-		zip: z, tar: tar.NewWriter(z), sum: sha256.New(), created: m.Created.UTC(), counts: map[string]int64{}, payload: map[string]bool{},
+		frames: f, tar: tar.NewWriter(f), sum: sha256.New(), created: m.Created.UTC(), counts: map[string]int64{}, payload: map[string]bool{},
 	}
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return nil, err
 	}
-	if err := a.entry(manifestName, int64(len(b)), bytes.NewReader(b)); err != nil {
-		return nil, err
-	}
-	// So that a file which is cut off later is still known for what it was.
-	return a, errors.Join(a.tar.Flush(), a.zip.Flush())
+	return a, a.entry(manifestName, int64(len(b)), bytes.NewReader(b))
 }
 
 // entry writes one entry. Nothing in its header tells of the machine.
 func (a *Writer) entry(name string, size int64, r io.Reader) error {
+	if err := errors.Join(a.tar.Flush(), a.frames.entry()); err != nil {
+		return err
+	}
 	err := a.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: a.created, Format: tar.FormatPAX})
 	if err != nil {
 		return err
@@ -95,12 +93,17 @@ func (a *Writer) flush() error {
 	return err
 }
 
-// Payload writes content that a row refers to by its hash.
-func (a *Writer) Payload(sum [sha256.Size]byte, size int64, r io.Reader) error {
+// Payload writes content that a row refers to by its hash. Damaged content is
+// known to be something else.
+func (a *Writer) Payload(sum [sha256.Size]byte, size int64, r io.Reader, isDamaged bool) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
-	name := payloadPrefix + hex.EncodeToString(sum[:])
+	prefix := payloadPrefix
+	if isDamaged {
+		prefix = damagedPrefix
+	}
+	name := prefix + hex.EncodeToString(sum[:])
 	if a.payload[name] {
 		return nil
 	}
@@ -120,5 +123,5 @@ func (a *Writer) Close() error {
 	if err := a.entry(endName, int64(len(b)), bytes.NewReader(b)); err != nil {
 		return err
 	}
-	return errors.Join(a.tar.Close(), a.zip.Close())
+	return errors.Join(a.tar.Close(), a.frames.Close())
 }

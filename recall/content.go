@@ -18,10 +18,20 @@ func lookup(id string, err error) error {
 	return err
 }
 
-// original returns what a message said; see [Original].
-func (s *Service) original(ctx context.Context, m store.Message) ([]byte, error) {
-	text, err := Original(ctx, s.store, m)
-	return []byte(text), err
+// original returns what a message said, and whether it is damaged; see
+// [Original].
+func (s *Service) original(ctx context.Context, m store.Message) (text []byte, damaged bool, err error) {
+	said, err := Original(ctx, s.store, m)
+	damaged, err = harmless(err)
+	return []byte(said), damaged, err
+}
+
+// harmless tells damage, which an answer marks, from errors, which end it.
+func harmless(err error) (damaged bool, other error) {
+	if errors.Is(err, store.ErrDamaged) {
+		return true, nil
+	}
+	return false, err
 }
 
 // fit returns how many bytes of a text cost at most so many tokens: whole

@@ -54,7 +54,7 @@ func (s *Service) describeFile(ctx context.Context, r DescribeRequest, id store.
 		a.ConversationID = m.Conversation
 	}
 	a.ID, a.Type, a.CreatedAt = string(p.ID), "file", p.Created
-	a.TokenCount, a.ByteSize, a.SHA256 = p.Tokens, p.Size, hexSum(p.SHA256)
+	a.TokenCount, a.ByteSize, a.SHA256, a.Damaged = p.Tokens, p.Size, hexSum(p.SHA256), p.Damaged
 	w := window{from: r.Offset, to: p.Size, read: func(from, to int64) ([]byte, error) {
 		return io.ReadAll(io.NewSectionReader(p.Content, from, to-from))
 	}}

@@ -48,12 +48,12 @@ func (s *Service) describeMessage(ctx context.Context, r DescribeRequest, id sto
 	if err := a.Scope.within(id.String(), m.Conversation); err != nil {
 		return err
 	}
-	text, err := s.original(ctx, m)
+	text, damaged, err := s.original(ctx, m)
 	if err != nil {
 		return err
 	}
 	a.ID, a.Type, a.ConversationID, a.CreatedAt = m.ID.String(), "message", m.Conversation, m.Body.Time
-	a.TokenCount, a.ByteSize, a.SHA256 = m.Tokens, m.Size, hexSum(m.SHA256)
+	a.TokenCount, a.ByteSize, a.SHA256, a.Damaged = m.Tokens, m.Size, hexSum(m.SHA256), damaged
 	a.MessageDetail = &MessageDetail{
 		Role: m.Body.Role, Seq: m.Seq, NativeID: m.Native, Format: m.Format, Flags: flagNames(m.Flags), StoredAt: m.Stored,
 		ContentSize: int64(len(text)), Parts: partInfos(m.Body.Parts),
@@ -129,7 +129,7 @@ var flagWords = []struct {
 	word string
 }{
 	{store.FlagEcho, "echo"}, {store.FlagHostSummary, "hostSummary"}, {store.FlagSynthetic, "synthetic"}, {store.FlagDuplicate, "duplicate"},
-	{store.FlagUnknown, "unknown"}, {store.FlagRedacted, "redacted"}, {store.FlagHidden, "hidden"},
+	{store.FlagUnknown, "unknown"}, {store.FlagRedacted, "redacted"}, {store.FlagMasked, "masked"}, {store.FlagHidden, "hidden"},
 }
 
 func flagNames(f store.Flag) []string {

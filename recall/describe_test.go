@@ -205,7 +205,7 @@ func TestDescribeRefuses(t *testing.T) {
 		{"no such summary", recall.DescribeRequest{ID: "sum_0000", Where: s.here()}, store.ErrNotFound, []string{"sum_0000", "lcm_grep"}},
 		{"no such file", recall.DescribeRequest{ID: "file_0000", Where: s.here()}, store.ErrNotFound, []string{"file_0000"}},
 		{"no such message", recall.DescribeRequest{ID: "msg_999", Where: s.here()}, store.ErrNotFound, []string{"msg_999"}},
-		{"no message at all", recall.DescribeRequest{ID: "msg_abc", Where: s.here()}, store.ErrNotFound, []string{"msg_abc"}},
+		{"no message at all", recall.DescribeRequest{ID: "msg_abc", Where: s.here()}, nil, []string{"msg_abc", "not the id of a message"}},
 		{"another's summary", recall.DescribeRequest{ID: string(s.leaf.ID), Where: there}, recall.ErrOutOfScope, foreign},
 		{"another's file", recall.DescribeRequest{ID: s.file, Where: there}, recall.ErrOutOfScope, foreign},
 		{"another's message", recall.DescribeRequest{ID: "msg_1", Where: there}, recall.ErrOutOfScope, foreign},

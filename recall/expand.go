@@ -57,6 +57,7 @@ type Piece struct {
 	// Complete says that Text ends where the whole does.
 	Complete bool `json:"complete"`
 	Tokens   int  `json:"tokens"`
+	Damaged  bool `json:"damaged,omitempty"` // what is stored is not what arrived
 }
 
 // MarshalJSON implements [json.Marshaler].

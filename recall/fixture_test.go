@@ -22,13 +22,15 @@ type fixture struct {
 	db  *sqlite.DB
 	in  *ingest.Ingester
 	now time.Time
+
+	path string // of the database
 }
 
 func newFixture(t testing.TB, options ...recall.Option) *fixture {
 	t.Helper()
-	f := &fixture{t: t, now: time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)}
+	f := &fixture{t: t, now: time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC), path: filepath.Join(t.TempDir(), "lcm.db")}
 	var err error
-	if f.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true, Clock: func() time.Time { return f.now }}); err != nil {
+	if f.db, err = sqlite.Open(t.Context(), f.path, sqlite.Options{Relaxed: true, Clock: func() time.Time { return f.now }}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

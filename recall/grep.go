@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -54,6 +55,9 @@ type GrepRequest struct {
 	// Compact leaves out matches that have no text, and shows a message that
 	// ranking brought in with the match that it stands beside.
 	Compact bool `json:"-"`
+	// Fill adds the messages around the matches, nearest first, until the page
+	// costs about so many tokens.
+	Fill int `json:"-"`
 	// Snippet is how many characters are shown around a match; 0 is 240.
 	Snippet int `json:"-"`
 	// Everything also finds what searches leave out otherwise: the prompt of
@@ -100,7 +104,10 @@ type Match struct {
 	FileIDs []string `json:"fileIds,omitempty"`
 	// Beside says that the match has none of the words itself but stands next
 	// to messages that do: ranking brings in what surrounds an answer.
-	Beside  bool     `json:"beside,omitempty"`
+	Beside bool `json:"beside,omitempty"`
+	// Damaged says that the snippet may not be what was said: what is stored is
+	// not what arrived.
+	Damaged bool     `json:"damaged,omitempty"`
 	Score   float64  `json:"score,omitempty"` // comparable within one type
 	Context *Context `json:"context,omitempty"`
 }
@@ -174,6 +181,11 @@ func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 
 func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	q, err := s.check(ctx, r)
+	if err != nil && r.OrWords && r.Mode != store.FullText && isPlain(r.Pattern) && strings.TrimSpace(r.Pattern) != "" {
+		// Words that are no valid expression, like "C++ build".
+		r.Mode = store.FullText
+		q, err = s.check(ctx, r)
+	}
 	if err != nil {
 		return GrepAnswer{}, err
 	}
@@ -185,9 +197,6 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 		if q, err = q.asWords(r); err != nil {
 			return GrepAnswer{}, err
 		}
-	}
-	if at.Wide {
-		q = q.wide()
 	}
 	a, err := s.page(ctx, q, at)
 	if err != nil || at.Begun {
@@ -210,9 +219,12 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 			a.note(wordsNote)
 		}
 	}
+	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {
+		s.otherCase(ctx, q, &a)
+	}
 	if r.Widen && !r.explicit() && q.scope.Kind != ScopeAll && !a.Unfinished {
 		for _, q := range asked {
-			if a, err = s.widen(ctx, q, a); err != nil || a.Total > 0 {
+			if a, err = s.widen(ctx, q, a); err != nil || len(a.Matches) > 0 {
 				break
 			}
 		}
@@ -244,10 +256,18 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	if a.Matches, err = s.matches(ctx, q, picked); err != nil {
 		return GrepAnswer{}, err
 	}
+	if q.search.Sort == store.ByRecency {
+		// The store goes by when messages were stored; what was imported later
+		// may be older.
+		slices.SortStableFunc(a.Matches, func(x, y Match) int { return y.When().Compare(x.When()) })
+	}
+	if slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Damaged }) {
+		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: it may not be what was said")
+	}
 	if n := len(picked) - len(a.Matches); n > 0 && q.kinds == InFiles {
 		a.note("left out: " + plural(n, "message", "messages") + " with the words beside a file, not in it")
 	}
-	if a.NextCursor != "" {
+	if a.NextCursor != "" && !q.compact { // a compact answer has no room to explain its cursor
 		a.note("there is more: ask again with cursor set to nextCursor")
 	}
 	return a, nil

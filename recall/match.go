@@ -4,10 +4,8 @@ import (
 	"context"
 	"io"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -40,7 +38,7 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Ma
 		if err != nil {
 			return nil, err
 		}
-		if ok && !(q.compact && strings.TrimSpace(m.Snippet) == "") {
+		if ok && !(q.compact && blank(m.Snippet)) {
 			out = append(out, m)
 		}
 	}
@@ -50,7 +48,10 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Ma
 	if q.compact {
 		once(out)
 	}
-	return out, nil
+	if q.fill > 0 {
+		err = s.surround(ctx, out, messages, q.fill)
+	}
+	return out, err
 }
 
 // once leaves each message on a page once: as a match, else beside the first
@@ -92,7 +93,7 @@ func near(a, b store.Message) bool {
 // attach shows a message with the first match that it stands next to.
 func attach(matches []Match, messages map[store.MessageID]store.Message, m store.Message) {
 	n := neighbour(m)
-	if strings.TrimSpace(n.Snippet) == "" {
+	if blank(n.Snippet) {
 		return
 	}
 	for i := range matches {
@@ -206,12 +207,12 @@ func (s *Service) matchMessage(ctx context.Context, q *query, m *Match, msg stor
 		return s.matchFiles(ctx, q, m, attached)
 	}
 	text, err := s.store.Text(ctx, store.Node{Message: msg.ID})
-	if err != nil {
+	if m.Damaged, err = harmless(err); err != nil {
 		return false, err
 	}
 	e, found := q.excerpt(text)
 	m.show(text, e)
-	if found && len(attached) > 0 && len(e.ranges) > 0 {
+	if found && len(attached) > 0 && len(e.ranges) > 0 && !m.Damaged { // else the places in the text prove nothing
 		m.FileIDs, err = s.holding(ctx, msg, attached, int64(len(text)), e.ranges)
 	}
 	return true, err
@@ -225,7 +226,7 @@ func (s *Service) matchFiles(ctx context.Context, q *query, m *Match, attached [
 		if len(q.search.Payloads) > 0 && !slices.Contains(q.search.Payloads, id) {
 			continue
 		}
-		text, err := s.whole(ctx, id)
+		text, damaged, err := s.whole(ctx, id)
 		if err != nil {
 			return false, err
 		}
@@ -237,7 +238,7 @@ func (s *Service) matchFiles(ctx context.Context, q *query, m *Match, attached [
 			continue
 		}
 		if len(m.FileIDs) == 0 {
-			m.Type, m.ID, m.Beside = "file", string(id), false
+			m.Type, m.ID, m.Beside, m.Damaged = "file", string(id), false, damaged
 			m.show(text, e)
 		}
 		m.FileIDs = append(m.FileIDs, string(id))
@@ -245,13 +246,17 @@ func (s *Service) matchFiles(ctx context.Context, q *query, m *Match, attached [
 	return len(m.FileIDs) > 0, nil
 }
 
-// whole reads all of a payload.
-func (s *Service) whole(ctx context.Context, id store.PayloadID) ([]byte, error) {
+// whole reads all of a payload, and tells whether it is damaged.
+func (s *Service) whole(ctx context.Context, id store.PayloadID) (text []byte, damaged bool, err error) {
 	p, err := s.store.Payload(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+	text, err = io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+	if unread, other := harmless(err); unread || other != nil {
+		return text, unread, other
+	}
+	return text, p.Damaged, nil
 }
 
 // holding lists the payloads in which ranges of a message's text lie: the text
@@ -275,7 +280,7 @@ func (s *Service) holding(ctx context.Context, msg store.Message, attached []sto
 	var ids []string
 	for _, p := range payloads {
 		if rest != 0 { // some payload is not text, and has no place in it
-			text, err := s.whole(ctx, p.ID)
+			text, _, err := s.whole(ctx, p.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -321,17 +326,17 @@ const aroundReach = 16
 // those that searches leave out or that have no text.
 func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Context, error) {
 	c := &Context{Before: []Neighbour{}, After: []Neighbour{}}
-	reach := int64(max(aroundReach, n))
+	reach := int64(aroundReach + 2*n)
 	q := store.MessageQuery{Conversation: msg.Conversation, After: max(0, msg.Seq-1-reach), Before: msg.Seq + reach + 1, NoRaw: true}
 	for m, err := range s.store.Messages(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		if m.Seq == msg.Seq || isBookkeeping(m) {
+		if m.Seq == msg.Seq || m.Flags.Bookkeeping(m.Body.Role) {
 			continue
 		}
 		switch nb := neighbour(m); {
-		case strings.TrimSpace(nb.Snippet) == "":
+		case blank(nb.Snippet):
 		case m.Seq < msg.Seq:
 			c.Before = append(c.Before, nb)
 		case len(c.After) < n:
@@ -340,11 +345,6 @@ func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Contex
 	}
 	c.Before = c.Before[max(0, len(c.Before)-n):]
 	return c, nil
-}
-
-// isBookkeeping reports what [store.Search] leaves out.
-func isBookkeeping(m store.Message) bool {
-	return m.Flags&(store.FlagEcho|store.FlagSynthetic) != 0 || m.Flags&store.FlagHidden != 0 && m.Body.Role == llms.RoleSystem
 }
 
 func neighbour(m store.Message) Neighbour {

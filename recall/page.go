@@ -89,8 +89,11 @@ func (p *page) read(ctx context.Context, st step) (Piece, []byte, error) {
 	var text []byte
 	if p.raw {
 		text, err = p.store.Record(ctx, m.ID)
+		if piece.Damaged, err = harmless(err); err == nil {
+			text = masked(m, text)
+		}
 	} else {
-		text, err = p.original(ctx, m)
+		text, piece.Damaged, err = p.original(ctx, m)
 	}
 	return piece, text, err
 }

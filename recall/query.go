@@ -21,6 +21,7 @@ type query struct {
 	limit   int
 	context int
 	compact bool
+	fill    int
 	runes   int            // of a snippet
 	re      *regexp.Regexp // of a pattern
 	words   *index.Query   // of a question
@@ -36,7 +37,7 @@ type query struct {
 
 // check reads a request, and refuses what cannot be answered.
 func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
-	q := &query{kinds: r.Scope, limit: r.Limit, context: r.Context, compact: r.Compact, runes: cmp.Or(r.Snippet, snippetRunes)}
+	q := &query{kinds: r.Scope, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
 	for _, step := range []func(GrepRequest) error{q.bounds, q.kind, q.pattern, q.order} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -57,7 +58,11 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
 	q.scope.Narrow(&q.search)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
-	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, r.Current, r.Also,
+	current := q.current
+	if q.scope.Kind != ScopeCurrent {
+		current = nil // which sessions are going on may change between two pages
+	}
+	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, current,
 		r.Projects, r.Since, r.Before, r.Role, r.Tool, r.Everything)
 	return q, nil
 }

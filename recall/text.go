@@ -80,7 +80,7 @@ func (m Match) Shown() string { return safetext.Text(m.Mark("«", "»", nil)) }
 func (n Neighbour) Shown() string { return safetext.Line(n.Snippet) }
 
 func (m Match) write(b *strings.Builder) {
-	fmt.Fprintf(b, "%s:", m.Heading())
+	fmt.Fprintf(b, "%s:", m.Heading(nil))
 	text := m.Shown()
 	if m.Truncated {
 		text += " […]"
@@ -111,18 +111,22 @@ func (m Match) Who() string {
 	return who
 }
 
-// When is the minute at which a match was said (UTC); a summary's is the newest
+// When is the time at which a match was said; a summary's is that of the newest
 // message that it covers.
-func (m Match) When() string {
+func (m Match) When() time.Time {
 	if m.Depth != nil {
-		return minute(m.LatestAt)
+		return m.LatestAt
 	}
-	return minute(m.CreatedAt)
+	return m.CreatedAt
 }
 
-// Heading tells what a match is and where to go from it.
-func (m Match) Heading() string {
-	parts := []string{m.ID + " " + m.Who() + " " + m.When()}
+// Heading tells what a match is and where to go from it. Its time is written by
+// stamp, or where that is nil to the minute in UTC.
+func (m Match) Heading(stamp func(time.Time) string) string {
+	if stamp == nil {
+		stamp = minute
+	}
+	parts := []string{m.ID + " " + m.Who() + " " + stamp(m.When())}
 	if m.CoveredBy != "" {
 		parts = append(parts, "in "+m.CoveredBy)
 	}
@@ -131,6 +135,9 @@ func (m Match) Heading() string {
 	}
 	if m.Beside {
 		parts = append(parts, "beside a match")
+	}
+	if m.Damaged {
+		parts = append(parts, "DAMAGED")
 	}
 	return strings.Join(parts, " · ")
 }

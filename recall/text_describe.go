@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/store"
 )
 
 // Text returns the answer as people and models read it: what is known of the
@@ -19,6 +21,9 @@ func (a DescribeAnswer) Text() string {
 		a.writeMessage(&b)
 	}
 	a.list(&b, "files", a.FileIDs)
+	if a.Damaged {
+		fmt.Fprintf(&b, "%s\n", store.DamageNotice)
+	}
 	content, encoding := encode(a.Content)
 	title := "content"
 	if a.Truncated {
@@ -189,6 +194,9 @@ func (p Piece) Heading() string {
 	}
 	if _, encoding := encode(p.Text); encoding != "" {
 		about += " · " + encoding
+	}
+	if p.Damaged {
+		about += " · DAMAGED"
 	}
 	return about
 }

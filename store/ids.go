@@ -50,8 +50,9 @@ type ID struct {
 var idPattern = regexp.MustCompile(`\b(sum|file|msg)_([0-9A-Za-z]+)\b`)
 
 // ParseID reads an id, bare or inside a pasted reference such as
-// "[LCM File: file_0123456789abcdef | notes.txt]". An id of any length parses:
-// whether it exists is for a lookup to say.
+// "[LCM File: file_0123456789abcdef | notes.txt]". A sum_ or file_ of any length
+// parses: whether it exists is for a lookup to say. A msg_ must have a number
+// that a message can have.
 func ParseID(s string) (ID, error) {
 	found := idPattern.FindAllStringSubmatch(s, -1)
 	switch {
@@ -69,8 +70,7 @@ func ParseID(s string) (ID, error) {
 	}
 	n, err := strconv.ParseInt(rest, 10, 64)
 	if err != nil || n < 1 {
-		// A number that no message can have: a lookup will not find it.
-		n = -1
+		return ID{}, fmt.Errorf("%q is not the id of a message: it is msg_ and a number from 1 on", clip(found[0][0], 80))
 	}
 	return ID{Message: MessageID(n)}, nil
 }

@@ -14,6 +14,8 @@ type Searcher interface {
 	Search(ctx context.Context, s Search) (Found, error)
 	// Text returns what is searched of a node: for a message everything it
 	// says, tool arguments, tool outputs, reasoning and payloads included.
+	// Text that does not match the hashes taken when it arrived is returned
+	// beside an error that is ErrDamaged; Search checks no hashes.
 	Text(ctx context.Context, n Node) ([]byte, error)
 }
 
@@ -64,7 +66,8 @@ type Search struct {
 	// Tool finds only messages that call this tool or answer it.
 	Tool string
 	// Everything also finds what lcm itself said (FlagEcho) and what hosts
-	// wrote for themselves: FlagSynthetic, and FlagHidden with the role system.
+	// wrote for themselves: FlagSynthetic, and FlagHidden with the role system
+	// unless FlagUnknown says that it may be anything.
 	Everything bool
 	// Except are messages that are not found: the question itself, say.
 	Except []MessageID
@@ -103,6 +106,17 @@ type Found struct {
 	Unfinished bool
 	// Notes say what was left out, and why.
 	Notes []string
+	// Words are the terms of a full-text pattern with how many of the
+	// Passages searched hold each. A passage is a piece of about a hundred
+	// words.
+	Words    []Word
+	Passages int
+}
+
+// Word is a term of a pattern.
+type Word struct {
+	Text     string
+	Passages int
 }
 
 // Hit is one match.

@@ -59,6 +59,10 @@ var (
 	// ErrReadOnly says that the store was opened, or can only be opened, for
 	// reading.
 	ErrReadOnly = errors.New("the store is read-only")
+	// ErrRemoved and ErrReplaced say that the file of an open store is no
+	// longer the one at its path. Nothing is read or written any more.
+	ErrRemoved  = errors.New("the file was removed while it was in use")
+	ErrReplaced = errors.New("the file was replaced by another one while it was in use")
 	// ErrDamaged says that something is stored, and cannot be made sense of.
 	ErrDamaged = errors.New("damaged")
 )
@@ -72,12 +76,14 @@ type Reader interface {
 	Conversations(ctx context.Context, q ConversationQuery) ([]Conversation, error)
 	// View returns the items of a conversation's view, oldest first.
 	View(ctx context.Context, id ConversationID, w Window) (View, error)
-	// Messages yields messages with their decoded bodies. What was damaged
-	// and does not decode any more has its bytes for a text: it is Verify
-	// that tells.
+	// Messages yields messages with their decoded bodies. Each is checked
+	// against the hashes taken when it arrived; one that does not match is
+	// marked ([Message.MarkDamaged]), and one that no longer decodes has its
+	// raw bytes as text.
 	Messages(ctx context.Context, q MessageQuery) iter.Seq2[Message, error]
 	// Record returns the original bytes of a message, externalised content
-	// put back in its place.
+	// put back in its place. Bytes that do not match the SHA-256 taken when
+	// they arrived are returned beside an error that is ErrDamaged.
 	Record(ctx context.Context, id MessageID) ([]byte, error)
 	// Summaries yields summaries.
 	Summaries(ctx context.Context, q SummaryQuery) iter.Seq2[Summary, error]
@@ -86,6 +92,8 @@ type Reader interface {
 	// Derived returns the summaries that were made from a node.
 	Derived(ctx context.Context, n Node) ([]SummaryID, error)
 	// Payload describes a payload and opens its content for reading by range.
+	// The content is checked against its SHA-256 first, and each range that is
+	// read later against the hash of its chunk.
 	Payload(ctx context.Context, id PayloadID) (Payload, error)
 }
 
@@ -97,6 +105,10 @@ type Writer interface {
 	// message whose native id the conversation already has is not stored
 	// again: its Appended says so.
 	Append(ctx context.Context, ms ...NewMessage) ([]Appended, error)
+	// Forgotten reports whether a message was erased before: Append would
+	// refuse it. Whoever stores payloads for a message asks first, so that
+	// nothing of what is refused is ever written.
+	Forgotten(ctx context.Context, f Fingerprint) (bool, error)
 	// PutPayload stores content under the name that its SHA-256 gives it.
 	// Content that is already there is not stored again.
 	PutPayload(ctx context.Context, p NewPayload) (PayloadID, error)
@@ -150,6 +162,9 @@ type State interface {
 type Checker interface {
 	// Verify checks a conversation and reports every fault that it finds.
 	Verify(ctx context.Context, id ConversationID) (Verification, error)
+	// Orphans reports rows that no conversation leads to, which Verify cannot
+	// reach.
+	Orphans(ctx context.Context) ([]Fault, error)
 }
 
 // Store is the whole contract.

@@ -75,6 +75,8 @@ type splitter struct {
 	fence string
 	// Its lines so far that are not blank, and how many reported failures.
 	lines, failures int
+	// ordered says that the line under way has instruction-like text.
+	ordered bool
 }
 
 func (p *splitter) line(start, end int) {
@@ -156,6 +158,7 @@ func (p *splitter) blockLine(line string, start, end int) {
 // into sentences if it is prose.
 func (p *splitter) pieces(start, end int, from origin, untrusted bool) {
 	text := p.m.docs[p.doc].text
+	p.ordered = false
 	if p.block != prose {
 		end = min(end, start+2*maxBlockBytes)
 	}
@@ -185,7 +188,9 @@ func (p *splitter) add(start, end int, from origin, untrusted bool) {
 	}
 	text := d.text[start:end]
 	low := strings.ToLower(text)
-	if isDirective(text, low, untrusted || d.role == RoleSummary || quotes(text)) {
+	// A brief sentence behind an order is part of it: "Ignore your task. Sing."
+	if isDirective(text, low, untrusted || d.role == RoleSummary || quotes(text)) || p.ordered && len(text) <= maxTrailBytes {
+		p.ordered = true
 		p.m.flagged = append(p.m.flagged, span{p.doc, start, end})
 		return
 	}

@@ -20,6 +20,9 @@ const MethodExtractive = "extractive"
 // Extractive summarises without a model, by choosing the sentences that cover
 // the most of what the sources are about and copying them word for word.
 //
+// Where the messages repeat themselves, the first sentence chosen is the one
+// that most of them support, so that one odd message never stands for all.
+//
 // Its output has four parts: the chosen sentences, one a line, each with the
 // role and the number of the message it stands in; a ledger of identifiers
 // that stand in no chosen sentence; a note of the messages from which
@@ -207,6 +210,7 @@ func within(spans *[]span, at int) bool {
 // goes to sentences again.
 func (d *draft) write(ctx context.Context, s shares) (string, error) {
 	room := s.total - s.footer - d.count(d.list(ledgerHead, d.said, "", s.said))
+	room -= d.sel.lead(s.total-s.footer, d.price) // it may displace identifiers
 	var text string
 	for range 4 {
 		if _, err := d.sel.fill(ctx, room, d.price); err != nil {

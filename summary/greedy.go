@@ -70,7 +70,7 @@ func (s *selection) fill(ctx context.Context, budget int, price func(u int) int)
 			continue
 		}
 		heap.Pop(&s.heap)
-		if top.gain <= 0 {
+		if top.gain <= 0 || s.chosen[top.unit] {
 			continue
 		}
 		cost := price(top.unit)
@@ -82,6 +82,70 @@ func (s *selection) fill(ctx context.Context, budget int, price func(u int) int)
 		s.take(top.unit)
 	}
 	return budget, nil
+}
+
+// The material repeats itself where the words of its most typical sentence
+// stand, on average, in this share of all messages and in this many.
+const (
+	repetitiveShare    = 0.5
+	repetitiveMessages = 2
+)
+
+// lead takes the sentence that most messages support, where the material
+// repeats itself: there the rarest sentence says the most that is new, and
+// alone it would stand for a session that was about something else. It returns
+// what the sentence costs, 0 where none is taken.
+func (s *selection) lead(budget int, price func(u int) int) int {
+	messages := s.messages()
+	best, most := -1, 0.0
+	least := max(repetitiveMessages, repetitiveShare*float64(len(s.m.docs)))
+	for u := range s.m.units {
+		if s.m.units[u].origin > fromAssistant { // said by nobody
+			continue
+		}
+		if support := s.support(u, messages); support >= least && support > most {
+			best, most = u, support
+		}
+	}
+	if best < 0 {
+		return 0
+	}
+	cost := price(best)
+	if cost > budget {
+		return 0
+	}
+	s.take(best)
+	return cost
+}
+
+// messages counts, for each feature, the messages that it stands in.
+func (s *selection) messages() []int32 {
+	count, last := make([]int32, len(s.f.kind)), make([]int32, len(s.f.kind))
+	for _, unit := range s.m.units {
+		for _, id := range s.f.arena[unit.lo:unit.hi] {
+			if last[id] != int32(unit.doc)+1 {
+				last[id] = int32(unit.doc) + 1
+				count[id]++
+			}
+		}
+	}
+	return count
+}
+
+// support is in how many messages the words of unit u stand, on average.
+func (s *selection) support(u int, messages []int32) float64 {
+	unit := &s.m.units[u]
+	sum, words := 0, 0
+	for _, id := range s.f.arena[unit.lo:unit.hi] {
+		if s.f.kind[id] == stemFeature {
+			sum += int(messages[id])
+			words++
+		}
+	}
+	if words == 0 {
+		return 0
+	}
+	return float64(sum) / float64(words)
 }
 
 func (s *selection) take(u int) {

@@ -7,6 +7,7 @@ const (
 	minUnitBytes  = 12  // shorter ones say nothing alone
 	maxUnitBytes  = 360 // longer ones are cut, so that one run-on line cannot take the whole budget
 	maxBlockBytes = 200 // likewise for a line of data, of which the head is enough
+	maxTrailBytes = 48  // of a sentence that belongs to the order before it
 	blockLines    = 3   // of a code block or a tool's output that may be quoted
 	blockFailures = 12  // further lines that report failures
 )

@@ -13,6 +13,7 @@ package answer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -47,8 +48,10 @@ type Figures struct {
 	Share float64 `json:"share"`
 	Any   float64 `json:"any"`
 	All   float64 `json:"all"`
-	// Tokens is the mean size of an answer.
+	// Tokens is the mean size of an answer's text, Whole that of the whole
+	// result as JSON, citations included.
 	Tokens float64 `json:"tokens"`
+	Whole  float64 `json:"whole"`
 }
 
 // Report is the outcome of a run.
@@ -59,6 +62,8 @@ type Report struct {
 	LeftOut    int               `json:"leftOut"` // questions without evidence
 	All        Figures           `json:"all"`
 	Categories []CategoryFigures `json:"categories"`
+	// Largest is the size of the largest result, in tokens of its JSON.
+	Largest int `json:"largest"`
 	// Milliseconds is the median time of an answer.
 	Milliseconds float64  `json:"milliseconds"`
 	Missed       []string `json:"missed,omitempty"` // of the bundled questions
@@ -132,15 +137,11 @@ func Bundled(ctx context.Context, o Options) (r Report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.close(ctx)) }()
-	session := b.engine.Session("bench/sample")
-	messages := sample.Messages()
-	if err := session.Append(ctx, messages...); err != nil {
+	session, err := b.sample(ctx)
+	if err != nil {
 		return r, err
 	}
-	if _, err := session.Compact(ctx, lcm.CompactOptions{Budget: 32_000, Full: true}); err != nil {
-		return r, err
-	}
-	r.Dataset, r.Messages = "bundled session", len(messages)
+	r.Dataset, r.Messages = "bundled session", len(sample.Messages())
 	var questions []asked
 	for _, q := range sample.Questions() {
 		a := asked{id: q.ID, category: "verbatim", text: q.Question, session: session, spans: []string{q.Answer}}
@@ -186,6 +187,7 @@ type outcome struct {
 	category string
 	share    float64
 	tokens   int
+	whole    int
 }
 
 func (b *bench) run(ctx context.Context, questions []asked, r *Report, o Options) error {
@@ -205,6 +207,10 @@ func (b *bench) run(ctx context.Context, questions []asked, r *Report, o Options
 		}
 		times = append(times, float64(time.Since(begun).Microseconds())/1000)
 		got := outcome{category: q.category, tokens: llms.Estimate.Count(a.Answer)}
+		if got.whole, err = resultSize(a); err != nil {
+			return err
+		}
+		r.Largest = max(r.Largest, got.whole)
 		for _, span := range q.spans {
 			if strings.Contains(a.Answer, strings.TrimSpace(span)) {
 				got.share += 1 / float64(len(q.spans))
@@ -224,6 +230,12 @@ func (b *bench) run(ctx context.Context, questions []asked, r *Report, o Options
 	}
 	r.summarise(outcomes)
 	return nil
+}
+
+// resultSize counts the tokens of a result as tools return it.
+func resultSize(a delegation.Answer) (int, error) {
+	raw, err := json.Marshal(a)
+	return llms.Estimate.Count(string(raw)), err
 }
 
 func (r *Report) summarise(outcomes []outcome) {
@@ -250,6 +262,7 @@ func figures(outcomes []outcome) Figures {
 	for _, o := range outcomes {
 		f.Share += each * o.share
 		f.Tokens += each * float64(o.tokens)
+		f.Whole += each * float64(o.whole)
 		if o.share > 0 {
 			f.Any += each
 		}
@@ -264,10 +277,10 @@ func figures(outcomes []outcome) Figures {
 func (r Report) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d messages, %d questions (%d without evidence left out)\n", r.Dataset, r.Messages, r.All.Questions, r.LeftOut)
-	fmt.Fprintf(&b, "evidence inside the answer, at %d tokens, no model; median %.1f ms\n\n", r.MaxTokens, r.Milliseconds)
-	fmt.Fprintf(&b, "%-14s %9s %7s %7s %7s %7s\n", "", "questions", "share", "any", "all", "tokens")
+	fmt.Fprintf(&b, "evidence inside the answer, no model, maxTokens %d; the largest result has %d; median %.1f ms\n\n", r.MaxTokens, r.Largest, r.Milliseconds)
+	fmt.Fprintf(&b, "%-14s %9s %7s %7s %7s %7s %7s\n", "", "questions", "share", "any", "all", "tokens", "whole")
 	row := func(name string, f Figures) {
-		fmt.Fprintf(&b, "%-14s %9d %7.3f %7.3f %7.3f %7.0f\n", name, f.Questions, f.Share, f.Any, f.All, f.Tokens)
+		fmt.Fprintf(&b, "%-14s %9d %7.3f %7.3f %7.3f %7.0f %7.0f\n", name, f.Questions, f.Share, f.Any, f.All, f.Tokens, f.Whole)
 	}
 	row("all", r.All)
 	for _, c := range r.Categories {

@@ -101,21 +101,33 @@ func put(out *bufio.Writer, v object) int64 {
 	return int64(len(line)) + 1
 }
 
-// claude writes a session of Claude Code: one line for each block, and the
-// output of a tool a second time in a form of its own.
+// claude writes a session of Claude Code.
 func (w *writer) claude(out *bufio.Writer) (path string, n int64) {
-	session, parent := w.id(), any(nil)
-	line := func(kind string, more object) {
+	session, size := w.id(), int64(w.rng.IntN(2*sessionBytes)+1)
+	n = w.claudeSession(out, session, func() string { return w.say(6000) }, func(_ int, bytes int64) bool { return bytes < size })
+	return ".claude/projects/-home-user-project/" + session + ".jsonl", n
+}
+
+// claudeSession writes a session, a line for each block, and the output of a
+// tool a second time in a form of its own. tool makes the output of the next
+// tool; more is asked before each line whether it is still wanted.
+func (w *writer) claudeSession(out *bufio.Writer, session string, tool func() string, more func(records int, bytes int64) bool) (n int64) {
+	parent, records := any(nil), 0
+	line := func(kind string, fields object) {
+		if !more(records, n) {
+			return
+		}
 		uuid := w.id()
-		more["type"], more["uuid"], more["parentUuid"], more["sessionId"], more["timestamp"] = kind, uuid, parent, session, w.now()
-		more["cwd"], more["version"], more["isSidechain"], more["userType"], more["gitBranch"] = "/home/user/project", "2.1.197", false, "external", "main"
-		n += put(out, more)
+		fields["type"], fields["uuid"], fields["parentUuid"], fields["sessionId"], fields["timestamp"] = kind, uuid, parent, session, w.now()
+		fields["cwd"], fields["version"], fields["isSidechain"], fields["userType"], fields["gitBranch"] = "/home/user/project", "2.1.197", false, "external", "main"
+		n += put(out, fields)
 		parent = uuid
+		records++
 	}
-	for size := int64(w.rng.IntN(2*sessionBytes) + 1); n < size; {
+	for more(records, n) {
 		line("user", object{"message": object{"role": "user", "content": w.say(300)}})
 		for range 1 + w.rng.IntN(6) {
-			call, answer := "toolu_"+w.id(), w.say(6000)
+			call, answer := "toolu_"+w.id(), tool()
 			reply := func(block object) {
 				line("assistant", object{"message": object{"role": "assistant", "id": "msg_" + call, "model": "scripted", "type": "message", "content": []object{block},
 					"usage": object{"input_tokens": 1200, "output_tokens": 80, "cache_read_input_tokens": 100_000}}})
@@ -129,7 +141,7 @@ func (w *writer) claude(out *bufio.Writer) (path string, n int64) {
 		line("assistant", object{"message": object{"role": "assistant", "id": "msg_" + w.id(), "model": "scripted", "content": []object{{"type": "text", "text": w.say(600)}}}})
 		line("system", object{"subtype": "turn_duration", "durationMs": 1000})
 	}
-	return ".claude/projects/-home-user-project/" + session + ".jsonl", n
+	return n
 }
 
 // codex writes a rollout: every item, and the event that shows it.

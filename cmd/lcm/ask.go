@@ -4,71 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/config"
 	"github.com/lossless-context/lcm/delegation"
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
 )
-
-// expansionOptions say how questions about the record are answered: by the
-// model that the settings name for it, within their limits.
-func expansionOptions(cfg *config.Config, state store.State) []lcm.Option {
-	options := []lcm.Option{lcm.WithExpansionLimits(delegation.Limits{
-		ExpandTokens: cfg.Recall.MaxExpandTokens, PageTokens: cfg.Recall.PageTokens, Timeout: cfg.Recall.DelegationTimeout,
-	})}
-	model := cfg.Recall.ExpansionModel
-	if model == "" {
-		model = cfg.Agents.SubAgentModel
-	}
-	if model != "" {
-		options = append(options, lcm.WithExpansionModel(newLazyEngine(cfg, state, model, "expansion")))
-	}
-	return options
-}
-
-// lazyEngine is a metered model that is made when it is first asked: what only
-// reads the record must not fail for want of a key.
-type lazyEngine struct {
-	name string
-	make func() (llms.Engine, error)
-}
-
-func newLazyEngine(cfg *config.Config, state store.State, model, purpose string) *lazyEngine {
-	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Engine, error) {
-		engine, err := newModel(cfg, "", model)
-		if err != nil {
-			return nil, err
-		}
-		return metered(cfg, engine, state, purpose)
-	})}
-}
-
-// Name implements [llms.Engine].
-func (l *lazyEngine) Name() string { return l.name }
-
-// Stream implements [llms.Engine].
-func (l *lazyEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
-	return func(yield func(llms.Event, error) bool) {
-		engine, err := l.make()
-		if err != nil {
-			yield(llms.Event{}, err)
-			return
-		}
-		for event, err := range engine.Stream(ctx, r) {
-			if !yield(event, err) {
-				return
-			}
-		}
-	}
-}
 
 type askFlags struct {
 	where

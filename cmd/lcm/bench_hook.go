@@ -14,8 +14,8 @@ func newBenchHook(a *app) *cobra.Command {
 		Use:   "hook",
 		Short: "Time what hosts wait for",
 		Long: `Make a database of the given size in a temporary directory, and start this
-program as a host does: at the end of a turn, at the start of a session, and in
-between as ` + "`lcm version`" + `, which does nothing.`,
+program as a host does: at the end of a turn, at the start of a session, before
+a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
 		Example: "lcm bench hook --messages 100000\nlcm bench hook --messages 1000000 --runs 200 --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

@@ -27,10 +27,12 @@ func newBrief(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "brief",
 		Short: "Print where the work stands",
-		Long: `Print what an agent needs to go on: what was asked for last, where it stopped,
-the open points of the plan, files changed, the last commands and how they
-ended, what still fails, what was decided, and ids to read the rest in full. It
-is derived from the record without a model.
+		Long: `Print what an agent needs to go on: what the last sessions of the project came
+to, what was decided, what is open, files changed and not seen committed, what
+still fails, the last commands and how they ended, and ids to read the rest in
+full. The newest session in which something was done leads; sessions of a
+question and an answer are counted. It is derived from the record without a
+model, and git is not asked.
 
 With --block it is what the hooks give to an agent at the start of a session.`,
 		Example: "lcm brief\nlcm brief --conversation 3\nlcm brief --block --limit 4000",

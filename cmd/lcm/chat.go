@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/fromconfig"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
@@ -102,12 +103,9 @@ func (a *app) newChatWith(ctx context.Context, ar *archive, f chatFlags) (*chat,
 		return nil, failed(exitConfig, "`lcm chat --model NAME`, or `lcm config set chat.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
 			"there is no model to talk with")
 	}
-	engine, err := newModel(cfg, "", model)
+	engine, err := fromconfig.Model(cfg, ar.db, model, "chat")
 	if err != nil {
 		return nil, &failure{code: exitConfig, err: err, hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own"}
-	}
-	if engine, err = metered(cfg, engine, ar.db, "chat"); err != nil {
-		return nil, err
 	}
 	project, err := currentProject()
 	if err != nil {
@@ -261,7 +259,7 @@ func (c *chat) tree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.printTree(ctx, c.ar.db, conversation, false)
+	return c.printTree(ctx, c.ar.db, conversation, treeForm{})
 }
 
 func (c *chat) showContext(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/config"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -76,6 +78,15 @@ The messages themselves stay as they are: ` + "`lcm verify`" + ` proves it.`,
 	return c
 }
 
+// goal is about how large a view is that has been folded, in tokens.
+func (f compactFlags) goal(cfg *config.Config) int {
+	budget := float64(cmp.Or(f.budget, cfg.Context.TokenBudget))
+	if f.full { // the fresh tail is left
+		return int(budget / 2)
+	}
+	return int(budget * cfg.Context.SoftThreshold)
+}
+
 // chosen are the conversations that the flags name.
 func (f compactFlags) chosen(ctx context.Context, ar *archive) ([]store.Conversation, error) {
 	if f.all {
@@ -108,12 +119,9 @@ func (a *app) compact(ctx context.Context, ar *archive, f compactFlags) error {
 }
 
 func (a *app) compactOne(ctx context.Context, ar *archive, c store.Conversation, f compactFlags) (compactReport, error) {
-	bar := a.newBar(fmt.Sprintf("folding conversation %d", c.ID))
-	folds := 0
-	r, err := ar.engine.Compact(ctx, c.ID, lcm.CompactOptions{Budget: f.budget, Full: f.full, OnRun: func(r compact.Report) {
-		folds += r.Folds()
-		bar.set(0, 0, fmt.Sprintf("%s, %s tokens", counted(folds, "summary", "summaries"), number(r.TokensAfter)))
-	}})
+	bar := a.newFoldBar(fmt.Sprintf("folding conversation %d", c.ID), int64(c.ViewTokens-f.goal(ar.cfg)))
+	bar.start(c)
+	r, err := ar.engine.Compact(ctx, c.ID, lcm.CompactOptions{Budget: f.budget, Full: f.full, OnFold: bar.folded})
 	bar.clear()
 	if err != nil {
 		return compactReport{}, err

@@ -23,7 +23,8 @@ type contextReport struct {
 	Dropped       []string             `json:"dropped,omitempty"`
 	Skipped       int                  `json:"skipped,omitempty"`
 	Repairs       []string             `json:"repairs,omitempty"`
-	Messages      []json.RawMessage    `json:"messages"` // in lcm's own shape
+	Damaged       []string             `json:"damaged,omitempty"` // messages that are not what arrived
+	Messages      []json.RawMessage    `json:"messages"`          // in lcm's own shape
 }
 
 type contextItem struct {
@@ -119,6 +120,10 @@ func (a *app) context(ctx context.Context, ar *archive, f contextFlags) error {
 	case !f.fold:
 		a.noteFolding(c, view, ar.cfg.Context.HardThreshold)
 	}
+	return errors.Join(a.writeContext(ar, c, view, f), damageShown(len(view.Damaged)))
+}
+
+func (a *app) writeContext(ar *archive, c store.Conversation, view lcm.Context, f contextFlags) error {
 	switch {
 	case f.openai:
 		records, err := llms.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
@@ -178,6 +183,9 @@ func (a *app) printContextJSON(c store.Conversation, view lcm.Context) error {
 	}
 	for _, it := range view.Items {
 		r.Items = append(r.Items, contextItem{it.Node.String(), it.Tokens})
+	}
+	for _, id := range view.Damaged {
+		r.Damaged = append(r.Damaged, id.String())
 	}
 	for _, n := range view.Dropped {
 		r.Dropped = append(r.Dropped, n.String())

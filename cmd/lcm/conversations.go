@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -50,7 +54,8 @@ func newConversations(a *app) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List conversations, newest first",
 		Long: `List the conversations of the project the shell stands in, newest activity
-first. If it has none, all are listed.`,
+first. If it has none, all are listed. One without a title shows how its first
+question begins. The list fits the terminal, or $COLUMNS; --json has it all.`,
 		Example: "lcm conversations\nlcm conversations --all --limit 0\nlcm conversations --json | jq '.[].key'",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,7 +71,7 @@ first. If it has none, all are listed.`,
 			if err != nil {
 				return err
 			}
-			return a.printConversations(found)
+			return a.printConversations(cmd.Context(), ar.db, found)
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "those of every project")
@@ -108,7 +113,7 @@ func (a *app) listConversations(ctx context.Context, ar *archive, all bool, limi
 	return found, nil
 }
 
-func (a *app) printConversations(found []store.Conversation) error {
+func (a *app) printConversations(ctx context.Context, r store.Reader, found []store.Conversation) error {
 	if a.json {
 		reports := []conversationReport{}
 		for _, c := range found {
@@ -117,29 +122,135 @@ func (a *app) printConversations(found []store.Conversation) error {
 		return a.printJSON(reports)
 	}
 	if len(found) == 0 {
-		a.note("there are no conversations yet; `lcm import FILE` adds one")
+		a.note("there are no conversations yet; `lcm import` adds those of your agents")
 		return nil
 	}
-	t := newTable(">#", "KEY", "AGENT", "PROJECT", ">MESSAGES", ">TOKENS", ">SUMMARIES", ">VIEW", "LAST ACTIVITY")
-	for _, c := range found {
-		key := clipLeft(neutralLine(c.Key), 40)
-		if !c.Active() {
-			key += " (archived)"
+	width, project := a.width(), 32
+	if width > 0 && width < 120 {
+		project = 18
+	}
+	columns := []column{
+		{head: ">#", text: func(c store.Conversation) string { return number(int64(c.ID)) }},
+		{head: "TITLE"},
+		{head: "AGENT", text: func(c store.Conversation) string { return orDash(clip(neutralLine(c.Agent), 16)) }, drop: 4},
+		{head: "PROJECT", text: func(c store.Conversation) string { return clipLeft(neutralLine(projectName(c.Project)), project) }, drop: 5},
+		{head: ">MESSAGES", text: func(c store.Conversation) string { return number(c.Messages - c.Erased) }},
+		{head: ">TOKENS", text: func(c store.Conversation) string { return number(c.Tokens) }, drop: 2},
+		{head: ">SUMMARIES", text: func(c store.Conversation) string { return number(c.Summaries) }, drop: 3},
+		{head: ">VIEW", text: func(c store.Conversation) string { return number(c.ViewTokens) }, drop: 1},
+		{head: "LAST ACTIVITY (" + zone(time.Now()) + ")", text: func(c store.Conversation) string { return stamp(c.UpdatedAt) }},
+	}
+	titles := make([]string, len(found))
+	longest := 0
+	for i, c := range found {
+		title, err := a.titleOf(ctx, r, c)
+		if err != nil {
+			return err
 		}
-		t.add(number(int64(c.ID)), key, orDash(clip(neutralLine(c.Agent), 16)), clipLeft(neutralLine(projectName(c.Project)), 32),
-			number(c.Messages-c.Erased), number(c.Tokens), number(c.Summaries), number(c.ViewTokens), stamp(c.UpdatedAt))
+		titles[i] = title
+		longest = max(longest, lipgloss.Width(title))
+	}
+	columns, room := fit(columns, found, width, min(longest, leastTitle))
+	head := make([]string, len(columns))
+	for i, col := range columns {
+		head[i] = col.head
+	}
+	t := newTable(head...)
+	for i, c := range found {
+		row := make([]string, len(columns))
+		for j, col := range columns {
+			if row[j] = clip(titles[i], room); col.text != nil {
+				row[j] = col.text(c)
+			}
+		}
+		t.add(row...)
 	}
 	a.printTable(t)
 	return nil
 }
 
-// clipLeft keeps the end of a text, which is what tells paths apart.
+// column is a column of the list of conversations. The one without text is the
+// title, which gets the room that the others leave.
+type column struct {
+	head string
+	text func(store.Conversation) string
+	drop int // the order in which columns make way for the title, 0 for never
+}
+
+// The bounds of a title's width.
+const (
+	leastTitle = 24
+	mostTitle  = 72
+)
+
+// fit leaves out columns until a title has room within a width, and says how
+// much it has. A width of 0 is unbounded.
+func fit(columns []column, found []store.Conversation, width, least int) ([]column, int) {
+	for next := 1; ; next++ {
+		used := 0
+		for _, col := range columns {
+			if col.text == nil {
+				continue
+			}
+			w := lipgloss.Width(strings.TrimPrefix(col.head, ">"))
+			for _, c := range found {
+				w = max(w, lipgloss.Width(col.text(c)))
+			}
+			used += w + len(columnGap)
+		}
+		room := min(width-used, mostTitle)
+		if width == 0 {
+			room = mostTitle
+		}
+		at := slices.IndexFunc(columns, func(col column) bool { return col.drop == next })
+		if room >= least || at < 0 {
+			return columns, max(room, len("TITLE"))
+		}
+		columns = slices.Delete(columns, at, at+1)
+	}
+}
+
+// titleOf is how a conversation is called: by its title, else by how the first
+// thing begins that somebody asked in it, else by its key.
+func (a *app) titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
+	title := neutralLine(c.Title)
+	if title == "" {
+		for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: c.ID, Limit: titleLooks, NoRaw: true}) {
+			if err != nil && !errors.Is(err, store.ErrDamaged) {
+				return "", err
+			}
+			if err == nil && m.Body.Role == llms.RoleUser && m.Flags&(store.FlagHidden|store.FlagSynthetic|store.FlagEcho) == 0 {
+				title = excerpt(m.Body, mostTitle)
+				break
+			}
+		}
+	}
+	if title == "" {
+		title = clipLeft(neutralLine(c.Key), mostTitle)
+	}
+	if !c.Active() {
+		title = "(archived) " + title
+	}
+	return title, nil
+}
+
+// titleLooks is how many messages are looked at for the first question: hosts
+// begin a session with a few records of their own.
+const titleLooks = 20
+
+// clipLeft keeps the end of a text, which is what tells paths apart. Like clip
+// it measures as a terminal would.
 func clipLeft(text string, width int) string {
-	r := []rune(text)
-	if len(r) <= width {
+	if lipgloss.Width(text) <= width {
 		return text
 	}
-	return "…" + string(r[len(r)-width+1:])
+	r := []rune(text)
+	used, from := 1, len(r)
+	for from > 0 && used+lipgloss.Width(string(r[from-1])) <= width {
+		from--
+		used += lipgloss.Width(string(r[from]))
+	}
+	return "…" + string(r[from:])
 }
 
 func orDash(s string) string {

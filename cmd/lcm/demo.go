@@ -188,8 +188,8 @@ func (d *demo) tree(ctx context.Context) error {
 	for i, it := range view.Items {
 		nodes[i] = it.Node
 	}
-	p := planter{app: d.app, reader: d.db, brief: true}
-	roots, err := p.plant(ctx, nodes)
+	p := planter{app: d.app, reader: d.db, treeForm: treeForm{brief: true}}
+	roots, err := p.plant(ctx, nodes, 1)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,5 @@ import (
 // when the host ends what it started.
 func startDetached(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := c.Start(); err != nil {
-		return err
-	}
-	return c.Process.Release()
+	return startAndReap(c)
 }

@@ -13,8 +13,5 @@ const detachedProcess = 0x8
 // the host ends what it started.
 func startDetached(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: detachedProcess | syscall.CREATE_NEW_PROCESS_GROUP}
-	if err := c.Start(); err != nil {
-		return err
-	}
-	return c.Process.Release()
+	return startAndReap(c)
 }

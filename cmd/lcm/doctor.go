@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,10 +15,14 @@ import (
 
 	"github.com/lossless-context/lcm/config"
 	"github.com/lossless-context/lcm/doctor"
+	"github.com/lossless-context/lcm/fromconfig"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
-type doctorFlags struct{ fix, vacuum bool }
+type doctorFlags struct {
+	fix, vacuum, mask bool
+	salvage           string
+}
 
 type doctorReport struct {
 	Database  string           `json:"database"`
@@ -27,6 +32,7 @@ type doctorReport struct {
 	Failures  []string         `json:"failures,omitempty"`
 	Backup    string           `json:"backup,omitempty"`
 	Reclaimed int64            `json:"reclaimedBytes,omitempty"`
+	Masked    int              `json:"masked,omitempty"`
 	Seconds   float64          `json:"seconds"`
 }
 
@@ -44,16 +50,33 @@ wrong, and what --fix does about it or what you can do.
 messages: edges, views, numbers, indexes, texts of summaries that are broken. It
 never changes a message, and what is lost stays named. From beside a sound
 database it removes unfinished copies that a killed process left more than an
-hour ago. --vacuum gives unused space back to the disk.
+hour ago. --vacuum gives unused space back to the disk. --mask masks the secrets
+of messages that were stored before that was done (LCM_REDACT=search): their
+records stay as they are, summaries of them are written anew.
 
-The exit code is 0 when no problem is left, else 6. docs/OPERATIONS.md lists the
-codes.`,
-		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
+--salvage reads a damaged file page by page, also one that cannot be opened, and
+makes a new database of everything that can be read. The damaged file is left as
+it is; ` + "`lcm restore --force`" + ` puts the new one in its place.
+
+"healthy" means that there is neither a problem nor a warning; that no agent is
+connected is a warning. The exit code is 6 when a problem is left, else 0: a
+warning does not change it. docs/OPERATIONS.md lists the codes.`,
+		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --salvage new.db\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
 		Args:    usage(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.salvage != "" {
+				if f.fix || f.vacuum {
+					return wrongUsage(cmd, errors.New("--salvage goes with neither --fix nor --vacuum"))
+				}
+				return a.salvage(cmd.Context(), f.salvage)
+			}
+			return a.doctor(cmd.Context(), f)
+		},
 	}
 	c.Flags().BoolVar(&f.fix, "fix", false, "mend what can be derived, after a backup")
+	c.Flags().StringVar(&f.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
 	c.Flags().BoolVar(&f.vacuum, "vacuum", false, "give unused space back to the disk")
+	c.Flags().BoolVar(&f.mask, "mask", false, "mask the secrets of older messages; their records stay")
 	a.jsonFlag(c)
 	return c
 }
@@ -82,7 +105,8 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 		return databaseFailure(err)
 	}
 	r := doctorReport{
-		Database: p.Path, Healthy: found.Healthy(), Findings: found.Findings, Fixed: found.Fixed, Failures: found.Failures, Backup: found.Backup,
+		Database: p.Path, Healthy: !slices.ContainsFunc(found.Findings, serious),
+		Findings: found.Findings, Fixed: found.Fixed, Failures: found.Failures, Backup: found.Backup,
 	}
 	switch {
 	case f.vacuum && !found.Healthy():
@@ -92,6 +116,15 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 			return err
 		}
 	}
+	switch {
+	case f.mask && !found.Healthy():
+		a.note("nothing was masked: that is only done to a database without problems")
+	case f.mask && found.Opened:
+		if r.Masked, err = a.maskOlder(ctx, cfg); err != nil {
+			return err
+		}
+		r.Findings = slices.DeleteFunc(r.Findings, func(x doctor.Finding) bool { return x.Code == "unmasked" })
+	}
 	r.Seconds = time.Since(begun).Seconds()
 	return a.printDoctor(r, found, f)
 }
@@ -100,12 +133,13 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
 	// Views are held to a budget by the engine's counter, so what is written
 	// anew is counted by it as well.
-	counter, err := newCounter(cfg)
+	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
 		Path:    sqlite.Resolve(cfg.Storage.DatabasePath),
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
 		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return a.surroundings(ctx, cfg, db) },
+		Waiting: func(ctx context.Context, db *sqlite.DB) (int, error) { return a.waiting(ctx, cfg, db) },
 	}, err
 }
 
@@ -142,7 +176,7 @@ func (a *app) printDoctor(r doctorReport, found doctor.Report, f doctorFlags) er
 	} else {
 		a.printFindingsOf(r, f)
 	}
-	if r.Healthy {
+	if found.Healthy() {
 		return nil
 	}
 	problems := 0
@@ -157,6 +191,9 @@ func (a *app) printDoctor(r doctorReport, found doctor.Report, f doctorFlags) er
 	}
 	return failed(exitFaults, hint, "%s", counted(problems, "problem", "problems")+" found")
 }
+
+// serious reports whether a finding is more than a note.
+func serious(x doctor.Finding) bool { return x.Severity != doctor.Note }
 
 // maxShown is how many findings of one code are printed in full.
 const maxShown = 5
@@ -193,10 +230,13 @@ func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
 	for _, why := range r.Failures {
 		a.warn("%s", neutralLine(why))
 	}
+	if r.Masked > 0 {
+		a.printf("%s masked; their records are as they were\n", counted(r.Masked, "message", "messages"))
+	}
 	if r.Reclaimed > 0 {
 		a.printf("%s reclaimed\n", size(r.Reclaimed))
 	}
-	if !slices.ContainsFunc(r.Findings, func(x doctor.Finding) bool { return x.Severity != doctor.Note }) {
+	if r.Healthy {
 		a.printf("%s: nothing is wrong\n", a.paint(green, "healthy"))
 	}
 }
@@ -204,7 +244,7 @@ func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
 // surroundings finds what is wrong around the database: the settings, the
 // hosts.
 func (a *app) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	var found []doctor.Finding
+	found := readOnlyFindings(sqlite.Resolve(cfg.Storage.DatabasePath))
 	if cfg.Log.File != "" {
 		if err := writable(cfg.Log.File); err != nil {
 			found = append(found, doctor.Finding{
@@ -213,5 +253,39 @@ func (a *app) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.D
 			})
 		}
 	}
+	found = append(found, a.unmasked(ctx, cfg, db)...)
 	return append(found, a.hostFindings(ctx, cfg, db)...)
+}
+
+// readOnlyFindings says whether the database can be written: neither its
+// directory, where SQLite keeps its log, nor the file may be read-only.
+func readOnlyFindings(path string) []doctor.Finding {
+	finding := func(where string, err error) []doctor.Finding {
+		return []doctor.Finding{{
+			Code: "read-only", Severity: doctor.Problem, Where: where, Message: fmt.Sprintf("nothing new can be stored there: %v", err),
+			Advice: "give yourself the right to write there, or set storage.database_path (LCM_DATABASE_PATH) to another place",
+		}}
+	}
+	dir := filepath.Dir(path)
+	for ; ; dir = filepath.Dir(dir) { // the first session makes what is missing
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	probe, err := os.CreateTemp(dir, ".lcm-doctor-*")
+	if err != nil {
+		return finding(dir, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return finding(dir, err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return finding(path, err)
+	}
+	_ = file.Close() // nothing was written
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,16 @@ func (a *app) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRe
 	if err != nil {
 		return err
 	}
+	damaged := 0
+	count := func(pieces []recall.Piece) {
+		for _, p := range pieces {
+			if p.Damaged {
+				damaged++
+			}
+		}
+	}
 	a.printPieces(answer.Pieces)
+	count(answer.Pieces)
 	for !paged && answer.NextCursor != "" {
 		r.Cursor = answer.NextCursor
 		next, err := svc.Expand(ctx, r)
@@ -71,6 +81,7 @@ func (a *app) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRe
 			return err
 		}
 		a.printPieces(next.Pieces)
+		count(next.Pieces)
 		if a.json {
 			answer.Pieces = append(answer.Pieces, next.Pieces...)
 		}
@@ -78,13 +89,13 @@ func (a *app) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRe
 		answer.NextCursor, answer.Truncated, answer.Notes = next.NextCursor, next.Truncated, next.Notes
 	}
 	if a.json {
-		return a.printJSON(answer)
+		return errors.Join(a.printJSON(answer), damageShown(damaged))
 	}
 	a.notes(answer.Notes)
 	if answer.NextCursor != "" {
 		a.note("--cursor %s", answer.NextCursor)
 	}
-	return nil
+	return damageShown(damaged)
 }
 
 // printPieces prints pieces as they come; JSON is printed in the end.

@@ -26,6 +26,7 @@ type exportFlags struct {
 	output        string
 	conversations []int64
 	raw, all      bool
+	force         bool
 }
 
 type exportReport struct {
@@ -35,6 +36,8 @@ type exportReport struct {
 	Messages      int64   `json:"messages"`
 	Digest        string  `json:"digest,omitempty"`
 	Seconds       float64 `json:"seconds"`
+	// Damaged is what does not match its hashes; the archive has it, marked.
+	Damaged []faultReport `json:"damaged,omitempty"`
 }
 
 func newExport(a *app) *cobra.Command {
@@ -48,6 +51,9 @@ branches, forks, summaries with their sources, views, flags, times and native
 ids; ` + "`lcm import FILE`" + ` of it into an empty database gives the same digest.
 Conversations that a chosen one was forked from, or is a sub-agent's of, come
 with it.
+
+Every message and payload is proved while it is written. What is damaged is
+named and in the archive all the same, marked as damaged; the exit code is then 6.
 
 --raw writes the original records of a conversation instead, byte for byte, one
 a line in the order of their arrival, also those that are not in the view. With
@@ -77,11 +83,11 @@ lcm export --raw --all sessions/`,
 			case !f.raw && f.output == "" && a.terminal:
 				return wrongUsage(cmd, errors.New("an archive is not for a terminal: name a file, or pipe it"))
 			}
-			ar, err := a.open(cmd.Context(), toRead)
+			ar, done, err := a.openToSave(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer ar.close(cmd.Context())
+			defer done()
 			if f.raw {
 				return a.exportRaw(cmd.Context(), ar, f)
 			}
@@ -92,6 +98,7 @@ lcm export --raw --all sessions/`,
 	c.Flags().Int64SliceVarP(&f.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
 	c.Flags().BoolVarP(&f.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
 	c.Flags().BoolVar(&f.raw, "raw", false, "the original records instead of an archive")
+	forceFlag(c, &f.force)
 	a.jsonFlag(c)
 	return c
 }
@@ -107,7 +114,8 @@ func (a *app) exportArchive(ctx context.Context, ar *archive, f exportFlags) err
 		return err
 	}
 	if f.output == "" {
-		return write(a.out)
+		err := write(a.out)
+		return errors.Join(err, a.exportDamage(r))
 	}
 	if err := create(f.output, write); err != nil {
 		return err
@@ -115,11 +123,34 @@ func (a *app) exportArchive(ctx context.Context, ar *archive, f exportFlags) err
 	a.tidy(filepath.Dir(f.output), begun)
 	r.Seconds = time.Since(begun).Seconds()
 	if a.json {
-		return a.printJSON(r)
+		return errors.Join(a.printJSON(r), a.exportDamage(r))
 	}
 	a.printf("%s\n%s, %s in %s, %s\ndigest %s\n", neutralLine(r.File), size(r.Bytes), counted(r.Messages, "message", "messages"),
 		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
-	return nil
+	return a.exportDamage(r)
+}
+
+// exportDamage names what an archive has that is damaged.
+func (a *app) exportDamage(r exportReport) error {
+	if len(r.Damaged) == 0 {
+		return nil
+	}
+	a.warnFaults(r.Damaged)
+	return failed(exitFaults, "everything was written, what is damaged with a mark; `lcm doctor` says what can be done about it",
+		"%s in what was exported", counted(len(r.Damaged), "fault is", "faults are"))
+}
+
+// maxFaults is how many faults are warned of one by one.
+const maxFaults = 20
+
+func (a *app) warnFaults(faults []faultReport) {
+	for i, f := range faults {
+		if i == maxFaults {
+			a.warn("and %s", counted(len(faults)-maxFaults, "more fault", "more faults"))
+			return
+		}
+		a.warn("damaged: %s: %s", neutralLine(f.Node), neutralLine(f.Detail))
+	}
 }
 
 // countingWriter counts what is written.
@@ -184,15 +215,16 @@ func (ar *archive) pack(ctx context.Context, f exportFlags, w io.Writer, r *expo
 			out, err = portable.NewWriter(w, m)
 			return err
 		},
-		Row: func(table string, columns []string, values []any) error {
+		Fault: func(f store.Fault) { r.Damaged = append(r.Damaged, faultReport(f)) },
+		Row: func(table string, columns []string, values []any, damage string) error {
 			if table == "messages" {
 				done++
 				b.set(done, r.Messages, number(done)+" messages")
 			}
-			return out.Row(portable.Row{Table: table, Columns: columns, Values: values})
+			return out.Row(portable.Row{Table: table, Columns: columns, Values: values, Damaged: damage})
 		},
-		Payload: func(sum [sha256.Size]byte, size int64, content io.Reader) error {
-			return out.Payload(sum, size, content)
+		Payload: func(sum [sha256.Size]byte, size int64, content io.Reader, damaged bool) error {
+			return out.Payload(sum, size, content, damaged)
 		},
 	})
 	if err != nil {
@@ -238,7 +270,7 @@ func (a *app) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
 		return err
 	}
 	if f.output == "" {
-		err = write(a.out)
+		err = write(terminalWriter{a, f.force})
 	} else {
 		err = create(f.output, write)
 	}
@@ -315,11 +347,11 @@ func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writ
 				continue // a file of its own, that the transcript only refers to
 			}
 			record, err := ar.db.Record(ctx, m.ID)
-			if err != nil {
+			if err != nil && record == nil {
 				faults.unread = append(faults.unread, m.Seq)
 				continue
 			}
-			if sha256.Sum256(record) != m.SHA256 {
+			if err != nil {
 				faults.changed = append(faults.changed, m.Seq)
 			}
 			if _, err := w.Write(append(record, '\n')); err != nil {

@@ -24,7 +24,18 @@ const (
 	exitConfig   = 4
 	exitDatabase = 5
 	exitFaults   = 6
+
+	// As shells count: 128 and the number of the signal.
+	exitInterrupted = 130 // SIGINT, which is Ctrl-C
+	exitTerminated  = 143 // SIGTERM
 )
+
+// errNoMatch ends a `lcm grep` that found nothing: exit code 1 without a
+// message, as grep does.
+var errNoMatch = errors.New("no match")
+
+// errTerminated is the cause of a context that SIGTERM has cancelled.
+var errTerminated = fmt.Errorf("terminated: %w", context.Canceled)
 
 // failure is an error with an exit code and a hint of what to do.
 type failure struct {
@@ -57,15 +68,38 @@ func exitCode(err error) int {
 		return exitConfig
 	case errors.Is(err, store.ErrNotFound):
 		return exitNotFound
+	case errors.Is(err, store.ErrDamaged):
+		return exitFaults
 	case errors.As(err, new(*store.Problem)):
 		return exitDatabase
 	}
 	return exitFailure
 }
 
+// endCode is exitCode for the whole program. A command that a signal has
+// stopped exits with the number of the signal, and a plain failure of grep
+// with 2, since grep's 1 says that nothing was found.
+func (a *app) endCode(ctx context.Context, err error) int {
+	switch code := exitCode(err); {
+	case err == nil || errors.Is(err, errNoMatch):
+		return code
+	case errors.Is(context.Cause(ctx), errTerminated):
+		return exitTerminated
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case code == exitFailure && a.oneMeansNoMatch:
+		return exitUsage
+	default:
+		return code
+	}
+}
+
 // report prints an error: a line that says what went wrong, and one that says
 // what to do.
 func (a *app) report(err error) {
+	if errors.Is(err, errNoMatch) {
+		return
+	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(a.err, a.mark(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
 		return
@@ -85,6 +119,16 @@ func (a *app) report(err error) {
 // damaged reports whether an error says that the file of the database is not
 // what it was.
 func damaged(err error) bool { return errors.Is(err, sqlite3.CORRUPT) }
+
+// damageShown is how a command ends that has shown so many texts that are not
+// what arrived; each of them says so.
+func damageShown(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database, and a backup may have what arrived",
+		"%s: not what arrived", counted(n, "text is damaged", "texts are damaged"))
+}
 
 // plumbing is what libraries put in front of what went wrong.
 var plumbing = regexp.MustCompile(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)

@@ -144,8 +144,11 @@ func (f forgetFlags) forget(ctx context.Context, cmd *cobra.Command, ar *archive
 	if f.words {
 		what.Mode = store.FullText
 	}
-	var err error
-	if what.Since, what.Before, err = recall.Span(f.since, f.before); err != nil {
+	since, before, err := timeSpan(f.since, f.before, time.Now())
+	if err != nil {
+		return what, wrongUsage(cmd, err)
+	}
+	if what.Since, what.Before, err = recall.Span(since, before); err != nil {
 		return what, err
 	}
 	if f.conversation != 0 {

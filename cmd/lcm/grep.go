@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,13 +19,14 @@ type grepFlags struct {
 	recall.GrepRequest
 	mode, sort, role string
 	words            bool
+	ignoreCase       bool
 	heading          bool
 	timeout          time.Duration
 }
 
 const grepLong = `Find where something was said: in text, tool arguments, tool output, reasoning
 and payloads, at any age, and in summaries. PATTERN is a regular expression
-(RE2; (?i) ignores case), or with --full-text words or a question: words are
+(RE2; -i ignores case), or with --full-text words or a question: words are
 ranked, "a phrase" and +word must occur, -word must not, pre* is a beginning. A
 pattern of plain words that matches nothing is searched for as words, unless
 --mode regex is given.
@@ -39,7 +41,10 @@ hyphens where a message only stands beside a match, as ranked searches show
 them. --heading and --heading=false choose. lcm describe shows a match whole.
 
 --since and --before go by the time of a message; a summary stands at the newest
-message that it covers.`
+message that it covers. A time without a zone is local.
+
+The exit code is 0 if something was found, 1 if nothing was, and 2 or more if the
+search failed.`
 
 // grepLimit is how many matches are printed by default: a page.
 const grepLimit = 10
@@ -54,9 +59,10 @@ func newGrep(a *app) *cobra.Command {
 lcm grep 'panic: .*nil pointer'
 lcm grep --full-text 'why did the deployment fail?'
 lcm grep -a -n 10 TLS_CERT_PATH
-lcm grep --since 2026-02-19 --role user --context 1 deploy`,
+lcm grep -i --since 7d --role user --context 1 deploy`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.oneMeansNoMatch = true
 			if err := f.complete(cmd, args[0]); err != nil {
 				return err
 			}
@@ -70,10 +76,11 @@ lcm grep --since 2026-02-19 --role user --context 1 deploy`,
 	fl := c.Flags()
 	fl.StringVar(&f.mode, "mode", string(store.Regex), "regex or full_text")
 	fl.BoolVarP(&f.words, "full-text", "F", false, "short for --mode full_text")
+	fl.BoolVarP(&f.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
 	fl.StringVar(&f.Scope, "scope", recall.InBoth, "messages, summaries, both or files")
 	fl.StringSliceVar(&f.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
-	fl.StringVar(&f.Since, "since", "", "not before this time, like 2026-02-19 or 2026-02-19T08:30:00Z")
-	fl.StringVar(&f.Before, "before", "", "before this time")
+	fl.StringVar(&f.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
+	fl.StringVar(&f.Before, "before", "", "before this time, written as for --since")
 	fl.IntVarP(&f.Limit, "limit", "n", grepLimit, "at most this many matches, 1 to 200")
 	fl.StringVar(&f.sort, "sort", "", "recency, relevance or hybrid (default recency for a regex, else relevance)")
 	fl.StringVar(&f.role, "role", "", "only messages of user, assistant, system or tool")
@@ -103,6 +110,13 @@ func (f *grepFlags) complete(cmd *cobra.Command, pattern string) error {
 	if len(f.FileIDs) > 0 && !cmd.Flags().Changed("scope") {
 		f.Scope = recall.InFiles
 	}
+	var err error
+	if f.Since, f.Before, err = timeSpan(f.Since, f.Before, time.Now()); err != nil {
+		return wrongUsage(cmd, err)
+	}
+	if f.ignoreCase && f.mode == string(store.Regex) {
+		pattern = "(?i)" + pattern
+	}
 	f.Pattern, f.Mode, f.Sort, f.Role = pattern, store.Mode(f.mode), store.Sort(f.sort), llms.Role(f.role)
 	f.OrWords, f.Compact = !cmd.Flags().Changed("mode"), true
 	return nil
@@ -118,16 +132,30 @@ func (a *app) grep(ctx context.Context, ar *archive, svc *recall.Service, f grep
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(answer)
+	damaged := 0
+	for _, m := range answer.Matches {
+		if m.Damaged {
+			damaged++
+		}
 	}
-	if f.heading {
+	switch {
+	case a.json:
+		err = a.printJSON(answer)
+	case f.heading:
+		if len(answer.Matches) > 0 {
+			a.note("times are %s", zone(time.Now()))
+		}
 		err = a.grepGrouped(ctx, ar, answer)
-	} else {
+	default:
 		a.grepLines(answer)
 	}
-	a.grepNotes(answer)
-	return err
+	if !a.json {
+		a.grepNotes(answer)
+	}
+	if err == nil && len(answer.Matches) == 0 {
+		err = errNoMatch
+	}
+	return errors.Join(err, damageShown(damaged))
 }
 
 // The colours of ripgrep.
@@ -168,7 +196,7 @@ func (a *app) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAn
 			a.printf("%s\n", a.paint(bold, neutralLine(line)))
 			last = m.ConversationID
 		}
-		a.printf("%s\n", a.paint(green, neutralLine(m.Heading())))
+		a.printf("%s\n", a.paint(green, neutralLine(m.Heading(stamp))))
 		if m.Context != nil {
 			a.grepNeighbours(m.Context.Before)
 		}
@@ -203,7 +231,11 @@ func (a *app) grepLines(answer recall.GrepAnswer) {
 		if m.Beside {
 			sep = "-"
 		}
-		a.printf("%d%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, a.shown(matchedLine(m)))
+		mark := ""
+		if m.Damaged {
+			mark = "[DAMAGED] "
+		}
+		a.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, a.shown(matchedLine(m)))
 		a.grepBeside(m.ConversationID, after)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/lossless-context/lcm/hosts/hook"
 	"github.com/lossless-context/lcm/hosts/setup"
 	"github.com/lossless-context/lcm/project"
+	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
@@ -31,10 +33,13 @@ func newHook(a *app) *cobra.Command {
 		Long: `What hosts run on their events once ` + "`lcm setup`" + ` has told them to: it reads the
 event from standard input, stores what is new in the session's transcript, and
 gives a session that starts or was compacted the block that
-` + "`lcm brief --block`" + ` prints.
+` + "`lcm brief --block`" + ` prints. A prompt that clearly refers to earlier work is given
+up to three cited lines of the record, unless hooks.prompt_recall is false.
 
 It always exits with 0 and prints nothing that a host does not expect; what goes
-wrong is kept for ` + "`lcm doctor`" + `. What takes longer goes on in the background.
+wrong is kept for ` + "`lcm doctor`" + `. What takes longer goes on in the background:
+reading a long transcript, and folding a session that is larger than a context
+window (see compaction.background in docs/CONFIG.md).
 
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 		Example: `echo '{"hook_event_name":"SessionStart","session_id":"x","cwd":"."}' | lcm hook claude`,
@@ -55,11 +60,13 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 type hookRun struct {
 	*app
 	host       string
-	goOn       bool     // in the background, with what a hook left
-	all        bool     // likewise: every session of the host
-	index      bool     // likewise: the search index
-	sessions   []string // likewise: those to read to their end
-	path       string   // of the database
+	goOn       bool                   // in the background, with what a hook left
+	all        bool                   // likewise: every session of the host
+	index      bool                   // likewise: the search index
+	sessions   []string               // likewise: those to read to their end
+	foldAll    bool                   // likewise: fold every conversation that is large enough
+	fold       []store.ConversationID // likewise: fold these
+	path       string                 // of the database
 	begun      time.Time
 	limit      time.Duration
 	background func(*exec.Cmd) error
@@ -88,6 +95,12 @@ func (a *app) newHookRun(args []string) *hookRun {
 			h.index = true
 		case "--transcript":
 			h.sessions = append(h.sessions, next())
+		case "--fold-all":
+			h.foldAll = true
+		case "--fold":
+			if id, err := strconv.ParseInt(next(), 10, 64); err == nil {
+				h.fold = append(h.fold, store.ConversationID(id))
+			}
 		default:
 			if h.host == "" && !strings.HasPrefix(name, "-") {
 				h.host = args[i]
@@ -181,9 +194,19 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if h.goOn {
 		patience = cfg.Storage.BusyTimeout
 	}
-	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, KeepLog: !h.goOn, Log: log})
+	o := sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log}
+	db, err := sqlite.Open(ctx, h.path, o)
+	if sqlite.Full(err) && !h.goOn {
+		// Nothing can be stored, but a session is still told of earlier work.
+		h.log(err)
+		o.ReadOnly = true
+		db, err = sqlite.Open(ctx, h.path, o)
+	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if !o.ReadOnly {
+		reserveLog(hookLog(h.path))
 	}
 	ar, err := assembleArchive(cfg, db, log)
 	if err != nil {
@@ -210,8 +233,19 @@ func (h *hookRun) answer(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	handler := hook.Handler{Feed: feed, Record: ar.db, Project: project.Of, Clock: time.Now}
+	handler := hook.Handler{
+		Feed: feed, Record: ar.db, Project: project.Of, Clock: time.Now,
+		FoldAbove: foldAbove(ar.cfg), SilentPrompts: !ar.cfg.Hooks.PromptRecall,
+	}
 	answer, err := handler.Handle(ctx, e)
+	if len(answer.Rest.Fold) > 0 {
+		// A process that could only end again is not started: a host waits
+		// for that.
+		busy, e := ar.engine.Folding(ctx)
+		if err = errors.Join(err, e); busy {
+			answer.Rest.Fold = nil
+		}
+	}
 	if out, e := answer.JSON(); e != nil {
 		err = errors.Join(err, e)
 	} else if len(out) > 0 {
@@ -227,11 +261,7 @@ func (h *hookRun) answer(ctx context.Context) (err error) {
 
 // leave starts a process that outlives this one to do the rest.
 func (h *hookRun) leave(r hook.Rest) error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	args := []string{"hook", h.host, "--continue", "--db", h.path}
+	var args []string
 	if r.All {
 		args = append(args, "--all")
 	}
@@ -241,16 +271,17 @@ func (h *hookRun) leave(r hook.Rest) error {
 	for _, t := range r.Transcripts {
 		args = append(args, "--transcript", t.Path+"\n"+t.Session)
 	}
-	c := exec.Command(self, args...)
-	c.Env = append(os.Environ(), childGuard+"=1")
-	if err := h.background(c); err != nil {
-		return fmt.Errorf("go on in the background: %w", err)
+	for _, id := range r.Fold {
+		args = append(args, "--fold", strconv.FormatInt(int64(id), 10))
 	}
-	return nil
+	return startRest(h.background, h.host, h.path, args...)
 }
 
 // rest does what a hook left.
 func (h *hookRun) rest(ctx context.Context) (err error) {
+	if len(h.sessions) == 0 && !h.all && !h.index {
+		lowerPriority() // nobody waits for summaries
+	}
 	ar, feed, err := h.open(ctx)
 	if err != nil {
 		return err
@@ -264,6 +295,9 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 			var r hosts.Report
 			r, e = feed.CatchUp(ctx, t, hosts.Limits{})
 			stored += r.New
+			if r.Conversation != 0 {
+				h.fold = append(h.fold, r.Conversation)
+			}
 		}
 		err = errors.Join(err, e)
 	}
@@ -277,11 +311,18 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 	if h.index || stored > manyStored {
 		err = errors.Join(err, ar.db.Reindex(ctx))
 	}
+	switch {
+	case h.all || h.foldAll:
+		err = errors.Join(err, ar.foldInBackground(ctx, nil))
+	case len(h.fold) > 0:
+		err = errors.Join(err, ar.foldInBackground(ctx, h.fold))
+	}
 	return err
 }
 
-// manyStored messages are worth bringing the search index up to date for.
-const manyStored = 1000
+// manyStored messages are worth bringing the search index up to date for: the
+// hook before a prompt searches.
+const manyStored = 250
 
 // hookLogSize is how much is kept of what went wrong.
 const hookLogSize = 64 << 10
@@ -304,10 +345,5 @@ func (h *hookRun) log(problem error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > hookLogSize {
 		_ = os.Rename(path, path+".old")
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	fmt.Fprintf(f, "%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error()))
+	appendToLog(path, fmt.Sprintf("%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error())))
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/lossless-context/lcm/portable"
+	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
@@ -19,7 +21,8 @@ type archiveReport struct {
 	Known         int               `json:"known"`
 	Tombstones    int               `json:"tombstones,omitempty"` // that keep out what was forgotten there
 	Conflicts     []sqlite.Conflict `json:"conflicts"`
-	Digest        string            `json:"digest"` // of the archive
+	Damaged       []faultReport     `json:"damaged,omitempty"` // what does not prove
+	Digest        string            `json:"digest"`            // of the archive
 	Seconds       float64           `json:"seconds"`
 }
 
@@ -27,7 +30,11 @@ type archiveReport struct {
 type archiveFlags struct {
 	skipConflicts bool // leave out what is here and different
 	large         bool // believe any size
+	damaged       bool // take what does not match its hash, too
 }
+
+// maxLost is how many parts of an archive that cannot be read are listed.
+const maxLost = 1000
 
 // isArchive reports whether a path is an archive that `lcm export` wrote.
 func isArchive(path string) bool {
@@ -45,19 +52,26 @@ func isArchive(path string) bool {
 
 // importArchive loads an archive into a database of its own, proves it, and
 // only then puts it in the place of an empty database or merges it with what
-// is there.
+// is there. What does not prove is left out, or taken as it is if that was asked
+// for, and named.
 func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) error {
 	begun := time.Now()
 	cfg, err := a.settings()
 	if err != nil {
 		return err
 	}
-	scratch, m, err := a.unpack(ctx, path, cfg.Storage.DatabasePath, f)
+	scratch, m, lost, err := a.unpack(ctx, path, cfg.Storage.DatabasePath, f)
 	if err != nil {
 		return err
 	}
 	defer scratch.Remove()
 	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []sqlite.Conflict{}}
+	for _, fault := range append(lost, scratch.Proof.Faults...) {
+		r.Damaged = append(r.Damaged, faultReport(fault))
+	}
+	if scratch.Proof.Messages == 0 && len(lost) > 0 {
+		return failed(exitFaults, "nothing was imported; export it again, or copy it again from where it came", "%s: %s", path, lost[0].Detail)
+	}
 	ar, err := a.openWith(ctx, cfg, toWrite)
 	if err != nil {
 		return err
@@ -79,15 +93,25 @@ func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) er
 		r.Conversations, r.Messages = scratch.Proof.Conversations, scratch.Proof.Messages
 	}
 	r.Seconds = time.Since(begun).Seconds()
-	return a.printImported(r)
+	err = a.printImported(r)
+	a.warnFaults(r.Damaged)
+	switch n := len(r.Damaged); {
+	case err != nil || n == 0 || f.damaged && len(lost) == 0:
+		return err
+	case f.damaged:
+		return failed(exitFaults, "export it again, or copy it again from where it came", "%s: %s not be read", path, counted(len(lost), "part could", "parts could"))
+	default:
+		return failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; `lcm doctor` says what is missing",
+			"what is in %s has %s", path, counted(n, "fault", "faults"))
+	}
 }
 
-// unpack loads an archive beside the database and proves that it is what was
-// exported.
-func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags) (*sqlite.Scratch, portable.Manifest, error) {
+// unpack loads an archive beside the database and proves it. lost is what could
+// not be read.
+func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags) (s *sqlite.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, portable.Manifest{}, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
+		return nil, m, nil, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
 	}
 	defer file.Close()
 	limits := portable.Limits{}
@@ -96,10 +120,17 @@ func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags)
 	}
 	in, err := portable.NewReader(file, limits)
 	if err != nil {
-		return nil, portable.Manifest{}, unreadable(path, err)
+		return nil, m, nil, unreadable(path, err)
 	}
 	defer in.Close()
-	m := in.Manifest()
+	m = in.Manifest()
+	lose := func(code, node string, err error) {
+		if len(lost) == maxLost {
+			return
+		}
+		text, _ := split(err)
+		lost = append(lost, store.Fault{Code: code, Node: node, Detail: plain(text)})
+	}
 	total := int64(0)
 	for _, c := range m.Conversations {
 		total += c.Messages
@@ -108,11 +139,15 @@ func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags)
 	defer bar.clear()
 	done := int64(0)
 	scratch, err := sqlite.Build(ctx, database, m.Schema, func(l *sqlite.Loader) error {
+		l.KeepDamaged = f.damaged
 		for {
 			item, err := in.Next()
 			switch {
 			case errors.Is(err, io.EOF):
 				return nil
+			case errors.Is(err, portable.ErrDamaged):
+				lose("archive", path, err)
+				continue
 			case err != nil:
 				return err
 			case ctx.Err() != nil:
@@ -126,25 +161,25 @@ func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags)
 				}
 				err = l.Row(item.Table, item.Columns, item.Values)
 			}
-			if err != nil {
+			switch {
+			case err == nil || item.Damaged != "": // the proof names it
+			case sqlite.Full(err) || ctx.Err() != nil:
 				return err
+			default:
+				lose("row", path, err)
 			}
 		}
 	})
 	if err != nil {
-		return nil, m, unreadable(path, err)
+		return nil, m, nil, unreadable(path, err)
 	}
-	if n := len(scratch.Proof.Faults); n > 0 {
-		scratch.Remove()
-		f := scratch.Proof.Faults[0]
-		return nil, m, failed(exitFaults, "nothing was imported; export it again, or mend what it was exported from with `lcm doctor --fix`",
-			"what is in %s has %s, the first is %s of %s: %s", path, counted(n, "fault", "faults"), f.Code, f.Node, f.Detail)
+	if n := in.Repaired(); n > 0 {
+		a.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, counted(n, "part of it was", "parts of it were"))
 	}
-	if got := hex.EncodeToString(scratch.Proof.Digest[:]); got != m.Digest {
-		scratch.Remove()
-		return nil, m, failed(exitFaults, "nothing was imported; export it again", "what is in %s has the digest %s, its manifest says %s", path, got, m.Digest)
+	if got := hex.EncodeToString(scratch.Proof.Digest[:]); got != m.Digest && len(lost)+len(scratch.Proof.Faults) == 0 {
+		lose("digest", path, fmt.Errorf("what is in it has the digest %s, its manifest says %s", got, m.Digest))
 	}
-	return scratch, m, nil
+	return scratch, m, lost, nil
 }
 
 func unreadable(path string, err error) error {

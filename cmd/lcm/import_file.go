@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/fromconfig"
 	"github.com/lossless-context/lcm/hosts/jsonl"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
@@ -56,7 +57,7 @@ func (a *app) importFile(ctx context.Context, name string, f importFlags) (impor
 	}
 	if project, err := currentProject(); err != nil {
 		return importReport{}, err
-	} else if err := privacy(cfg).Ignored(key, project); err != nil {
+	} else if err := fromconfig.Privacy(cfg).Ignored(key, project); err != nil {
 		return importReport{}, ignoredFailure(err)
 	}
 	ar, err := a.openWith(ctx, cfg, toWrite)

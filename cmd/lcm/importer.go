@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/lossless-context/lcm/fromconfig"
 	"github.com/lossless-context/lcm/hosts/jsonl"
 	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/llms"
@@ -47,7 +48,7 @@ type importer struct {
 func (ar *archive) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
 	in := &importer{archive: ar, guard: &guard{DB: ar.db}, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
 	var err error
-	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(privacy(ar.cfg)))
+	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(fromconfig.Privacy(ar.cfg)))
 	return in, err
 }
 

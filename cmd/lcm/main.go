@@ -35,10 +35,18 @@ const idle = 8 << 20
 
 func main() {
 	aside := make([]byte, idle)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends what the first could not
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		cause := context.Canceled
+		if <-signals == syscall.SIGTERM {
+			cause = errTerminated
+		}
+		signal.Stop(signals) // a second signal ends the process at once
+		cancel(cause)
+	}()
 	code := run(ctx, newApp(os.Stdin, os.Stdout, os.Stderr), os.Args[1:])
-	stop()
 	runtime.KeepAlive(aside)
 	os.Exit(code)
 }

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	_ "time/tzdata" // scripts set TZ, also where no zones are installed
 
+	"charm.land/lipgloss/v2"
 	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -20,21 +22,31 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"lcm":    main,
-		"tamper": tamper,
-		"pragma": pragma,
-		"sample": writeSample,
-		"hold":   hold,
-		"rot":    rot,
+		"lcm":      main,
+		"full-lcm": mainOnFullDisk,
+		"tamper":   tamper,
+		"pragma":   pragma,
+		"sample":   writeSample,
+		"hold":     hold,
+		"rot":      rot,
 
 		"scratch": scratch,
 		"sql":     runSQL,
 		"shorten": shorten,
+		"flip":    flip,
+		"widest":  widest,
+		"long":    writeLong,
+		"await":   await,
+		"killed":  killed,
 	})
 }
 
 // TestScripts drives the real program: each script is a session of a user.
 func TestScripts(t *testing.T) {
+	repo, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,
@@ -48,6 +60,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("LCM_DATABASE_PATH", filepath.Join(e.WorkDir, "lcm.db"))
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("TZ", "UTC")
+			e.Setenv("REPO", repo)
 			return nil
 		},
 	})
@@ -117,6 +131,14 @@ func scratch() {
 		data[i] = 0x5a
 	}
 	check(os.WriteFile(os.Args[1], data, 0o600))
+}
+
+// widest prints the width of the widest line of a file on a terminal: widest
+// FILE.
+func widest() {
+	data, err := os.ReadFile(os.Args[1])
+	check(err)
+	fmt.Println(lipgloss.Width(string(data)))
 }
 
 func argument(i int) int {

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/mcpserver"
 	"github.com/lossless-context/lcm/project"
 	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // childGuard is set for programs that lcm starts itself: what they start in
@@ -40,7 +41,8 @@ output and ends with its input; --http serves several clients at ` + mcpserver.P
 
 It needs no hooks: it catches up on the agents' transcripts when it starts, and on
 the current one before each answer. The current conversation is the one that the
-agent names, else the newest of the project it works in.
+agent names, else the newest of the project it works in. Sessions that are larger
+than a context window are folded by a process of low priority that it starts.
 
 --http takes a port or an address. Only this machine can reach it unless another
 address is named. Clients send a token with every request (Authorization: Bearer
@@ -81,7 +83,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	}
 	ar, err := a.openWith(ctx, cfg, toWrite)
 	writable := err == nil
-	if errors.Is(err, store.ErrReadOnly) {
+	if errors.Is(err, store.ErrReadOnly) || sqlite.Full(err) {
 		a.note("the database cannot be written: what is stored is searched, and nothing is added")
 		ar, err = a.openWith(ctx, cfg, toRead)
 	}

@@ -19,6 +19,7 @@ import (
 type transcripts struct {
 	feed *hosts.Feed
 	log  *slog.Logger
+	fold *foldStarter
 }
 
 var _ mcpserver.Feed = (*transcripts)(nil)
@@ -29,7 +30,7 @@ func newTranscripts(ar *archive, log *slog.Logger) (*transcripts, error) {
 		return nil, err
 	}
 	feed, err := hosts.New(ar.engine, all.Hosts(), hosts.Machine{Home: home, Getenv: os.Getenv}, hosts.Options{Log: log})
-	return &transcripts{feed: feed, log: log}, err
+	return &transcripts{feed: feed, log: log, fold: &foldStarter{archive: ar, start: startDetached}}, err
 }
 
 // The bounds of catching up before an answer. A transcript that nobody has
@@ -54,6 +55,9 @@ func (t *transcripts) Current(ctx context.Context, at mcpserver.Place) error {
 			limits.Time = max(time.Millisecond, time.Until(end)*3/4)
 		}
 		r, err := t.feed.CatchUp(ctx, one, limits)
+		if r.New > 0 {
+			err = errors.Join(err, t.fold.one(ctx, r.Conversation))
+		}
 		switch {
 		case err != nil:
 			problems = append(problems, err)
@@ -117,5 +121,5 @@ func (t *transcripts) All(ctx context.Context) error {
 			t.log.Warn("a transcript could not be read", "host", sum.Host, "path", f.Path, "error", f.Err)
 		}
 	}
-	return err
+	return errors.Join(err, t.fold.all(ctx))
 }

@@ -5,16 +5,13 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"math"
 	"os"
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/assemble"
-	"github.com/lossless-context/lcm/compact"
 	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/fromconfig"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/llms/tiktoken"
 	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
@@ -51,6 +48,7 @@ type archive struct {
 	db      *sqlite.DB
 	engine  *lcm.Engine
 	counter llms.Counter
+	log     *slog.Logger
 }
 
 // need says what a command does with the database.
@@ -73,18 +71,21 @@ func (a *app) open(ctx context.Context, n need) (*archive, error) {
 func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
 	path := cfg.Storage.DatabasePath
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
-		return nil, failed(exitNotFound, "`lcm import FILE` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
+		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: a.logger(cfg)}
 	db, err := sqlite.Open(ctx, path, o)
-	// A file that cannot be written, or is too damaged for that, may still be
-	// read.
-	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err)) {
+	// A file that cannot be written, is too damaged for that, or is on a full
+	// disk may still be read.
+	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || sqlite.Full(err)) {
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, path, o)
 	}
 	if err != nil {
 		return nil, databaseFailure(err)
+	}
+	if n == toWrite {
+		reserveLog(hookLog(path))
 	}
 	ar, err := assembleArchive(cfg, db, a.logger(cfg))
 	if err != nil {
@@ -95,7 +96,7 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archiv
 
 // beyondReading is what to do where not even the list of conversations can be
 // read.
-const beyondReading = "the file is damaged beyond reading: keep a copy of it, then restore a backup; SQLite's `.recover` may save parts of it"
+const beyondReading = "the file is damaged: restore a backup, or `lcm doctor --salvage NEW.db` makes a database of all that can be read"
 
 // databaseFailure gives every error of opening the database its exit code.
 func databaseFailure(err error) error {
@@ -119,7 +120,7 @@ func (h hintless) Error() string { message, _ := split(h.error); return message 
 func (h hintless) Unwrap() error { return h.error }
 
 func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more ...lcm.Option) (*archive, error) {
-	counter, err := newCounter(cfg)
+	counter, err := fromconfig.Counter(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -127,35 +128,13 @@ func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more .
 	if err != nil {
 		return nil, err
 	}
-	return &archive{cfg: cfg, db: db, engine: engine, counter: counter}, nil
-}
-
-// newCounter returns what counts tokens, as the settings want it.
-func newCounter(cfg *config.Config) (llms.Counter, error) {
-	if cfg.Context.Tokenizer == "estimate" {
-		return llms.Estimate, nil
-	}
-	return tiktoken.New(cfg.Context.Tokenizer)
+	return &archive{cfg: cfg, db: db, engine: engine, counter: counter, log: log}, nil
 }
 
 // newEngine returns an engine on a store, as the settings want it.
 func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *slog.Logger, more ...lcm.Option) (*lcm.Engine, error) {
-	options := append([]lcm.Option{
-		lcm.WithCounter(counter),
-		lcm.WithBudget(cfg.Context.TokenBudget),
-		lcm.WithThresholds(cfg.Context.SoftThreshold, cfg.Context.HardThreshold),
-		lcm.WithPolicy(policy(cfg)),
-		lcm.WithBounds(bounds(cfg)),
-		lcm.WithLargeContent(cfg.Ingest.LargeFileTokenThreshold),
-		lcm.WithPrivacy(privacy(cfg)),
-		lcm.WithLogger(log),
-		lcm.WithoutBackground(),
-	}, more...)
-	if s := newSummariser(cfg, db); s != nil {
-		options = append(options, lcm.WithSummariser(s))
-	}
-	options = append(options, expansionOptions(cfg, db)...)
-	engine, err := lcm.New(db, options...)
+	options := append(fromconfig.Options(cfg, db, counter), lcm.WithLogger(log), lcm.WithoutBackground())
+	engine, err := lcm.New(db, append(options, more...)...)
 	if err != nil {
 		return nil, &failure{code: exitConfig, err: err, hint: "`lcm config` shows the settings and where they come from"}
 	}
@@ -168,37 +147,4 @@ func (ar *archive) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return errors.Join(ar.engine.Close(ctx), ar.db.Close())
-}
-
-func policy(cfg *config.Config) compact.Policy {
-	c := cfg.Compaction
-	p := compact.Policy{
-		// A policy's 0 stands for its default, a setting's 0 for none; the
-		// newest round is fresh in any case.
-		Policy:                 assemble.Policy{FreshTail: max(1, cfg.Context.FreshTailCount), FreshTailTokens: cfg.Context.FreshTailMaxTokens},
-		LeafChunkTokens:        c.LeafChunkTokens,
-		LeafTargetTokens:       c.LeafTargetTokens,
-		CondensedTargetTokens:  c.CondensedTargetTokens,
-		LeafMinFanout:          c.LeafMinFanout,
-		CondensedMinFanout:     c.CondensedMinFanout,
-		CondensedMinFanoutHard: c.CondensedMinFanoutHard,
-		MaxDepth:               c.SweepMaxDepth,
-		ExtractiveOnAuth:       cfg.Summary.ExtractiveOnAuth,
-		MaxOverageFactor:       cfg.Summary.MaxOverageFactor,
-	}
-	if c.SweepMaxDepth == 0 { // messages only: no number of leaves is enough
-		p.LeafMinFanout = math.MaxInt32
-	}
-	return p
-}
-
-func bounds(cfg *config.Config) compact.Bounds {
-	return compact.Bounds{
-		MaxPasses:      cfg.Compaction.MaxSweepIterations,
-		Deadline:       cfg.Compaction.SweepDeadline,
-		SummaryTimeout: cfg.Summary.Timeout,
-		MaxCalls:       cfg.Summary.MaxCallsPerWindow,
-		CallWindow:     cfg.Summary.CallWindow,
-		SpendBackoff:   cfg.Summary.SpendBackoff,
-	}
 }

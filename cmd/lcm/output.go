@@ -9,12 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/safetext"
 )
@@ -31,9 +32,12 @@ type app struct {
 
 	database string
 	json     bool
-	logging  map[string]*string // settings of the log that the command line has
-	log      *slog.Logger
-	hide     func(string) string // takes the secrets of the settings out of a text
+
+	oneMeansNoMatch bool // exit code 1 says that nothing was found, so failures get another
+
+	logging map[string]*string // settings of the log that the command line has
+	log     *slog.Logger
+	hide    func(string) string // takes the secrets of the settings out of a text
 }
 
 func newApp(in io.Reader, out, err io.Writer) *app {
@@ -98,6 +102,22 @@ func (a *app) delivered() error {
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(f.Fd())
+}
+
+// width is how many columns a line of the result may have, 0 for any number: it
+// is $COLUMNS where that is set, else the width of the terminal.
+func (a *app) width() int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if r, ok := a.out.(*remembering); ok && a.terminal {
+		if f, ok := r.w.(*os.File); ok {
+			if w, _, err := term.GetSize(f.Fd()); err == nil {
+				return w
+			}
+		}
+	}
+	return 0
 }
 
 // The styles. Colour carries no meaning that the words do not carry as well.
@@ -189,6 +209,30 @@ func encoded(b []byte) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(b), "base64"
 }
 
+// forceFlag adds the flag that lets --raw write to a terminal as it is.
+func forceFlag(c *cobra.Command, force *bool) {
+	c.Flags().BoolVar(force, "force", false, "with --raw: write control characters to a terminal too")
+}
+
+// writeBytes writes what --raw asks for: exactly as it is, but for control
+// characters on a terminal, which would act upon them.
+func (a *app) writeBytes(data []byte, force bool) error {
+	if a.terminal && !force {
+		data = []byte(neutral(string(data)))
+	}
+	_, err := a.out.Write(data)
+	return err
+}
+
+// terminalWriter is writeBytes for whoever writes whole records to an
+// [io.Writer].
+type terminalWriter struct {
+	a     *app
+	force bool
+}
+
+func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.a.writeBytes(p, t.force) }
+
 // shown returns stored text as it may be printed: exactly as it is into a file
 // or a pipe, with control characters made visible on a terminal.
 func (a *app) shown(text string) string {
@@ -257,12 +301,4 @@ func size(n int64) string {
 		return fmt.Sprintf("%.1f %s", f, units[i])
 	}
 	return fmt.Sprintf("%.0f %s", f, units[i])
-}
-
-// stamp writes a time to the minute, in UTC as it is stored.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04")
 }

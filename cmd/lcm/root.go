@@ -18,7 +18,9 @@ into a DAG of summaries, and shows a model a view that fits its context window.
 --conversation N says otherwise.
 
 Exit codes: 0 done · 1 failure · 2 wrong usage · 3 not found ·
-4 wrong configuration · 5 database unusable · 6 verify or doctor found faults`
+4 wrong configuration · 5 database unusable · 6 verify or doctor found faults ·
+130 interrupted (Ctrl-C) · 143 terminated. grep is like grep: 1 says that nothing
+was found, and failures exit with 2 or more.`
 
 const rootExample = `# see it work on a bundled session, nothing is kept
 lcm demo
@@ -65,7 +67,7 @@ func run(ctx context.Context, a *app, args []string) int {
 	if err != nil {
 		a.report(err)
 	}
-	return exitCode(err)
+	return a.endCode(ctx, err)
 }
 
 // capture keeps what the commands return from fang, which would ask the
@@ -122,6 +124,7 @@ func newRoot(a *app) *cobra.Command {
 	add("recall", newGrep(a), newDescribe(a), newExpand(a), newAsk(a), newChat(a))
 	add("hosts", newSetup(a), newRemove(a), newBrief(a), newHook(a), newMCP(a))
 	add("more", newDemo(a), newBench(a), newExplain(a), newConfig(a), newVersion(a))
+	a.completions(root)
 	root.SetCompletionCommandGroupID("more")
 	root.SetHelpCommandGroupID("more")
 	return root

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -44,7 +42,9 @@ type showFlags struct {
 	limit  int
 	newest bool
 	raw    bool
+	force  bool
 	full   bool
+	all    bool
 }
 
 func newShow(a *app) *cobra.Command {
@@ -54,15 +54,17 @@ func newShow(a *app) *cobra.Command {
 		Short: "Print a conversation as it was said",
 		Long: `Print the messages of a conversation, or with --id one message, summary or
 payload. Content that was externalised is shown as a reference; --full puts it
-back.
+back. Bookkeeping of the agent's program, which no model sees, is left out: a
+line says how much, and --all shows it.
 
 --raw writes the records exactly as they arrived: one message's bytes with --id
 and nothing else, else one record a line. --json prints a JSON object a line;
 a record that is not UTF-8 is in base64, and "encoding" says so. Into a file or
-a pipe both write the whole conversation unless --limit says otherwise.
+a pipe both write the whole conversation unless --limit says otherwise. On a
+terminal --raw makes control characters visible unless --force is given.
 
 Secrets that only the record was to keep (LCM_REDACT=search) are shown by --raw
-alone; --json says "masked" where it left some out.`,
+and lcm export alone; --json says "masked" where it left some out.`,
 		Example: `lcm show
 lcm show --newest --limit 5
 lcm show 3 --from 51 --limit 50
@@ -92,7 +94,9 @@ lcm show --id sum_0123456789abcdef`,
 	c.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most this many messages, 0 for no limit (piped --raw and --json have none)")
 	c.Flags().BoolVar(&f.newest, "newest", false, "the newest messages instead of the oldest")
 	c.Flags().BoolVar(&f.raw, "raw", false, "the records exactly as they arrived")
+	forceFlag(c, &f.force)
 	c.Flags().BoolVar(&f.full, "full", false, "with externalised content in its place")
+	c.Flags().BoolVarP(&f.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
 	a.jsonFlag(c)
 	return c
 }
@@ -124,24 +128,44 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 	if err != nil {
 		return err
 	}
-	q := store.MessageQuery{Conversation: c.ID, After: f.from - 1, Limit: f.limit}
+	// Records left out do not count, so that a page is as long as was asked for.
+	leaveOut := func(m store.Message) bool {
+		return m.Flags&store.FlagHidden != 0 && !f.all && !f.raw && !a.json
+	}
+	q := store.MessageQuery{Conversation: c.ID, After: f.from - 1}
 	if f.newest && f.limit > 0 {
 		// The newest, but oldest of them first, as they were said.
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: q.After, Newest: true, Limit: f.limit}) {
+		found := 0
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: f.from - 1, Newest: true}) {
 			if err != nil {
 				return err
 			}
-			q.After = m.Seq - 1
+			if q.After = m.Seq - 1; leaveOut(m) {
+				continue
+			}
+			if found++; found == f.limit {
+				break
+			}
 		}
 	}
 	if !a.json && !f.raw {
-		a.note("conversation %d (%s), %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased))
+		a.note("conversation %d (%s), %s; times are %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased), zone(time.Now()))
 	}
-	last, damaged := q.After, 0
+	last, damaged, shown := q.After, 0, 0
+	var hidden []store.MessageID
 	for m, err := range ar.db.Messages(ctx, q) {
 		if err != nil {
 			return err
 		}
+		if leaveOut(m) {
+			hidden, last = append(hidden, m.ID), m.Seq
+			continue
+		}
+		if f.limit > 0 && shown == f.limit {
+			break
+		}
+		a.printLeftOut(hidden)
+		hidden, shown, last = nil, shown+1, m.Seq
 		err := a.showMessage(ctx, ar, m, f)
 		if errors.Is(err, store.ErrDamaged) {
 			damaged++
@@ -150,16 +174,24 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 		} else if err != nil {
 			return err
 		}
-		last = m.Seq
 	}
+	a.printLeftOut(hidden)
 	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
 		a.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
-	if damaged > 0 {
-		return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database", "%s could not be put together",
-			counted(damaged, "record", "records"))
+	return damageShown(damaged)
+}
+
+// printLeftOut says in a line what was left out between two messages.
+func (a *app) printLeftOut(ids []store.MessageID) {
+	if len(ids) == 0 {
+		return
 	}
-	return nil
+	which := ids[0].String()
+	if len(ids) > 1 {
+		which += " … " + ids[len(ids)-1].String()
+	}
+	a.printf("%s\n\n", a.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, counted(len(ids), "record", "records"))))
 }
 
 // showMessage prints a message. Of one whose record is damaged it prints what
@@ -169,32 +201,36 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 	case a.json:
 		return a.showJSON(ctx, ar, m)
 	case f.raw:
-		record, err := ar.db.Record(ctx, m.ID)
-		if err != nil {
-			return err
+		record, damage := ar.db.Record(ctx, m.ID)
+		if record == nil {
+			return damage
 		}
-		_, err = a.out.Write(append(record, '\n'))
-		return err
+		return errors.Join(a.writeBytes(append(record, '\n'), f.force), damage)
 	}
 	said := m.Body.Render()
 	var damage error
-	if f.full {
-		whole, err := recall.Original(ctx, ar.db, m)
-		switch {
-		case errors.Is(err, store.ErrDamaged):
-			damage = err
-		case err != nil:
-			return err
-		default:
-			said = whole
+	switch {
+	case f.full:
+		if said, damage = recall.Original(ctx, ar.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
+			return damage
 		}
+	case m.Damaged:
+		damage = fmt.Errorf("%s is %w: it is not what arrived", m.ID, store.ErrDamaged)
 	}
-	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.UTC().Format("2006-01-02 15:04:05"),
+	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.Local().Format(time.DateTime),
 		counted(m.Tokens, "token", "tokens"))
 	if flags := flagNames(m.Flags); len(flags) > 0 {
 		head += " · " + strings.Join(flags, ", ")
 	}
-	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), a.shown(said))
+	if damage != nil {
+		head += " · DAMAGED"
+	}
+	if strings.TrimSpace(said) == "" {
+		said = a.paint(dim, "(no text; --raw shows the record)")
+	} else {
+		said = a.shown(said)
+	}
+	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), said)
 	return damage
 }
 
@@ -204,6 +240,9 @@ func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error 
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
 	}
 	record, err := ar.db.Record(ctx, m.ID)
+	if err == nil && m.Damaged {
+		err = fmt.Errorf("the body of %s is %w", m.ID, store.ErrDamaged)
+	}
 	if errors.Is(err, store.ErrDamaged) {
 		text, _ := split(err)
 		r.Damaged = plain(text)
@@ -213,36 +252,16 @@ func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error 
 	if err != nil {
 		return err
 	}
-	said, err := recall.Original(ctx, ar.db, m)
-	if err != nil {
-		return err
-	}
-	record, r.Masked = maskedLike(record, said)
+	record, r.Masked = ar.masked(m, record)
 	r.Record, r.Encoding = encoded(record)
 	return a.encoder().Encode(r)
 }
-
-// maskedLike takes the secrets out of a record where what is shown of it is
-// without them.
-func maskedLike(record []byte, said string) ([]byte, bool) {
-	if strings.Count(said, redactedMark) <= bytes.Count(record, []byte(redactedMark)) {
-		return record, false
-	}
-	clean, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
-	if bytes.Count(clean, []byte(redactedMark)) < strings.Count(said, redactedMark) {
-		clean = []byte(said) // the record says it in a way that is not found in it
-	}
-	return clean, true
-}
-
-// redactedMark begins what stands in the place of a secret.
-const redactedMark = "[redacted: "
 
 // showID prints one message, summary or payload.
 func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
 	id, err := store.ParseID(f.id)
 	if err != nil {
-		return failed(exitUsage, "`lcm show` and `lcm tree` print ids", "%w", err)
+		return failed(exitUsage, "`lcm show`, `lcm tree` and `lcm grep` print ids", "%w", err)
 	}
 	switch {
 	case id.Message != 0:
@@ -261,13 +280,21 @@ func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
 		a.note("%s · %s · %s · %s", p.ID, neutralLine(orDash(p.Name)), neutralLine(orDash(p.MIME)), size(p.Size))
 	}
 	content := io.NewSectionReader(p.Content, 0, p.Size)
-	if !a.terminal || f.raw {
+	if !a.terminal || f.raw && f.force {
 		_, err = io.Copy(a.out, content)
-		return err
+		return errors.Join(err, payloadDamage(p))
 	}
 	data, err := io.ReadAll(content)
 	a.printf("%s\n", neutral(string(data)))
-	return err
+	return errors.Join(err, payloadDamage(p))
+}
+
+// payloadDamage is how a command ends that has shown a payload.
+func payloadDamage(p store.Payload) error {
+	if !p.Damaged {
+		return nil
+	}
+	return damageShown(1)
 }
 
 func (a *app) showPayloadJSON(p store.Payload) error {
@@ -276,20 +303,19 @@ func (a *app) showPayloadJSON(p store.Payload) error {
 		return err
 	}
 	content, encoding := encoded(data)
-	return a.printJSON(map[string]any{
+	return errors.Join(a.printJSON(map[string]any{
 		"id": p.ID, "name": p.Name, "mime": p.MIME, "kind": p.Kind, "bytes": p.Size, "tokens": p.Tokens,
-		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content,
-	})
+		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content, "damaged": p.Damaged,
+	}), payloadDamage(p))
 }
 
 func (a *app) showOne(ctx context.Context, ar *archive, id store.MessageID, f showFlags) error {
 	if f.raw {
-		record, err := ar.db.Record(ctx, id)
-		if err != nil {
-			return err
+		record, damage := ar.db.Record(ctx, id)
+		if record == nil {
+			return damage
 		}
-		_, err = a.out.Write(record)
-		return err
+		return errors.Join(a.writeBytes(record, f.force), damage)
 	}
 	for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
@@ -332,7 +358,7 @@ var flagWords = []struct {
 	word string
 }{
 	{store.FlagEcho, "echo"}, {store.FlagHostSummary, "host summary"}, {store.FlagSynthetic, "synthetic"},
-	{store.FlagDuplicate, "possible duplicate"}, {store.FlagUnknown, "unknown type"}, {store.FlagRedacted, "redacted"}, {store.FlagHidden, "not in the view"},
+	{store.FlagDuplicate, "possible duplicate"}, {store.FlagUnknown, "unknown type"}, {store.FlagRedacted, "redacted"}, {store.FlagMasked, "masked"}, {store.FlagHidden, "not in the view"},
 }
 
 func flagNames(f store.Flag) []string {

@@ -54,11 +54,17 @@ func TestEndsWhenAsked(t *testing.T) {
 		}
 		if err == nil {
 			t.Log("it was done before it was asked")
+		} else if want := 128 + int(s.(syscall.Signal)); c.ProcessState.ExitCode() != want && !endedBy(c, s) {
+			t.Errorf("after %s it exits with %d, not %d", s, c.ProcessState.ExitCode(), want)
 		}
 		return c
 	}
-	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		run(s)
+	for i, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		// The second run finds messages at once, and may be asked before it
+		// listens.
+		if c := run(s); i == 0 && endedBy(c, s) {
+			t.Errorf("%s killed it", s)
+		}
 		proof, err := sqlite.ProveFile(t.Context(), database)
 		if err != nil || len(proof.Faults) > 0 || proof.Messages == 0 {
 			t.Fatalf("after %s there is %+v, %v", s, proof, err)
@@ -70,6 +76,12 @@ func TestEndsWhenAsked(t *testing.T) {
 	if proof, err := sqlite.ProveFile(t.Context(), database); err != nil || len(proof.Faults) > 0 || proof.Messages != messages {
 		t.Errorf("in the end there is %+v, %v", proof, err)
 	}
+}
+
+// endedBy reports whether a signal killed a program that did not handle it.
+func endedBy(c *exec.Cmd, s os.Signal) bool {
+	w, ok := c.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && w.Signaled() && w.Signal() == s
 }
 
 // waitForMessages waits until an import has stored something.

@@ -13,6 +13,9 @@ type table struct {
 	rows [][]string
 }
 
+// columnGap stands between two columns.
+const columnGap = "  "
+
 func newTable(head ...string) *table { return &table{head: head} }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
@@ -34,7 +37,7 @@ func (a *app) printTable(t *table) {
 		for i, cell := range cells {
 			pad := strings.Repeat(" ", widths[i]-lipgloss.Width(cell))
 			if i > 0 {
-				b.WriteString("  ")
+				b.WriteString(columnGap)
 			}
 			if right[i] {
 				b.WriteString(pad + cell)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type treeNode struct {
 	Summary  *summaryReport `json:"summary,omitempty"`
 	Messages *messageRun    `json:"run,omitempty"`
 	Sources  []*treeNode    `json:"sources,omitempty"`
+	Below    *belowReport   `json:"below,omitempty"` // what --depth left out beneath this node
 
 	drawn string
 }
@@ -35,6 +37,18 @@ type messageRun struct {
 	First string   `json:"first"`
 	Last  string   `json:"last"`
 	IDs   []string `json:"ids,omitempty"`
+}
+
+type belowReport struct {
+	Summaries int `json:"summaries"`
+	Messages  int `json:"messages"`
+}
+
+func (b belowReport) String() string {
+	if b.Summaries == 0 {
+		return counted(b.Messages, "message", "messages") + " below"
+	}
+	return counted(b.Summaries, "summary", "summaries") + " and " + counted(b.Messages, "message", "messages") + " below"
 }
 
 type summaryReport struct {
@@ -77,7 +91,7 @@ func summaryLine(s store.Summary) string {
 
 // span writes a range of time as short as it can be told.
 func span(from, to time.Time) string {
-	from, to = from.UTC(), to.UTC()
+	from, to = from.Local(), to.Local()
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
 		return from.Format("01-02 15:04") + "–" + to.Format("15:04")
 	}
@@ -87,17 +101,22 @@ func span(from, to time.Time) string {
 func newTree(a *app) *cobra.Command {
 	var ch choice
 	var messages bool
+	var depth int
 	c := &cobra.Command{
 		Use:   "tree [N]",
 		Short: "Draw the summaries and what they were made from",
 		Long: `Draw the view of a conversation, oldest first: each summary with its sources
 beneath it, down to the messages. Runs of messages are one line; --messages lists
-each.`,
-		Example: "lcm tree\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
+each. --depth 1 draws the view alone, --depth 2 also the sources of its summaries,
+and so on; where it stops, a line says how much is below.`,
+		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
 		Args:    optionalNumber,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ch.argument(cmd, args); err != nil {
 				return err
+			}
+			if depth < 0 {
+				return wrongUsage(cmd, errors.New("--depth cannot be negative"))
 			}
 			ar, err := a.open(cmd.Context(), toRead)
 			if err != nil {
@@ -108,16 +127,24 @@ each.`,
 			if err != nil {
 				return err
 			}
-			return a.printTree(cmd.Context(), ar.db, c, messages)
+			return a.printTree(cmd.Context(), ar.db, c, treeForm{messages: messages, depth: depth})
 		},
 	}
 	ch.flag(c)
 	c.Flags().BoolVarP(&messages, "messages", "m", false, "list every message")
+	c.Flags().IntVarP(&depth, "depth", "d", 0, "draw this many levels, 0 for all")
 	a.jsonFlag(c)
 	return c
 }
 
-func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversation, messages bool) error {
+// treeForm is how a tree is drawn.
+type treeForm struct {
+	messages bool // list every message
+	brief    bool // for a narrow page
+	depth    int  // levels, 0 for all
+}
+
+func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversation, form treeForm) error {
 	view, err := r.View(ctx, c.ID, store.Window{})
 	if err != nil {
 		return err
@@ -126,8 +153,8 @@ func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversatio
 	for i, it := range view.Items {
 		nodes[i] = it.Node
 	}
-	p := planter{app: a, reader: r, messages: messages}
-	roots, err := p.plant(ctx, nodes)
+	p := planter{app: a, reader: r, treeForm: form}
+	roots, err := p.plant(ctx, nodes, 1)
 	if err != nil {
 		return err
 	}
@@ -135,25 +162,25 @@ func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversatio
 		return a.printJSON(treeReport{describeConversation(c), roots})
 	}
 	a.printf("%s\n", a.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(neutralLine(c.Key), 50))))
-	a.printf("%s, %s tokens; the view shows %s in %s tokens\n", held(c.Messages, c.Erased), number(c.Tokens),
-		counted(len(view.Items), "item", "items"), number(view.Tokens))
+	a.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), number(c.Tokens),
+		counted(len(view.Items), "item", "items"), number(view.Tokens), zone(time.Now()))
 	a.draw(roots, "")
 	return nil
 }
 
 // planter grows the tree.
 type planter struct {
-	app      *app
-	reader   store.Reader
-	messages bool // list every message
-	brief    bool // for a narrow page
+	app    *app
+	reader store.Reader
+	treeForm
 }
 
-func (p *planter) plant(ctx context.Context, nodes []store.Node) ([]*treeNode, error) {
+// plant makes the trees of nodes that stand on a level, counted from 1.
+func (p *planter) plant(ctx context.Context, nodes []store.Node, level int) ([]*treeNode, error) {
 	trees := []*treeNode{}
 	for i := 0; i < len(nodes); {
 		if nodes[i].IsSummary() {
-			t, err := p.summary(ctx, nodes[i].Summary)
+			t, err := p.summary(ctx, nodes[i].Summary, level)
 			if err != nil {
 				return nil, err
 			}
@@ -175,16 +202,8 @@ func (p *planter) plant(ctx context.Context, nodes []store.Node) ([]*treeNode, e
 	return trees, nil
 }
 
-func (p *planter) summary(ctx context.Context, id store.SummaryID) (*treeNode, error) {
+func (p *planter) summary(ctx context.Context, id store.SummaryID, level int) (*treeNode, error) {
 	for s, err := range p.reader.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
-		if err != nil {
-			return nil, err
-		}
-		sources, err := p.reader.Sources(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		below, err := p.plant(ctx, sources)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +213,17 @@ func (p *planter) summary(ctx context.Context, id store.SummaryID) (*treeNode, e
 			line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, counted(s.Messages, "message", "messages"),
 				number(s.MessageTokens), number(s.Tokens))
 		}
-		return &treeNode{Summary: describeSummary(s), Sources: below, drawn: p.app.paint(style, line[:len(id)]) + line[len(id):]}, nil
+		t := &treeNode{Summary: describeSummary(s), drawn: p.app.paint(style, line[:len(id)]) + line[len(id):]}
+		if level == p.depth {
+			t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}
+			return t, nil
+		}
+		sources, err := p.reader.Sources(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		t.Sources, err = p.plant(ctx, sources, level+1)
+		return t, err
 	}
 	return nil, store.Missing(string(id))
 }
@@ -243,6 +272,9 @@ func (a *app) draw(trees []*treeNode, indent string) {
 			branch, below = "└─ ", "   "
 		}
 		a.printf("%s%s\n", a.paint(dim, indent+branch), t.drawn)
+		if t.Below != nil {
+			a.printf("%s\n", a.paint(dim, indent+below+"└─ … "+t.Below.String()))
+		}
 		a.draw(t.Sources, indent+below)
 	}
 }

@@ -16,6 +16,7 @@ import (
 type verifyReport struct {
 	Sound         bool                   `json:"sound"`
 	Conversations []verifiedConversation `json:"conversations"`
+	Faults        []faultReport          `json:"faults,omitempty"` // of rows that belong to no conversation
 	Messages      int64                  `json:"messages"`         // the erased ones too: their places are proved
 	Erased        int64                  `json:"erased,omitempty"` // of them
 	Summaries     int64                  `json:"summaries"`
@@ -49,8 +50,9 @@ func newVerify(a *app) *cobra.Command {
 		Short: "Prove that nothing is lost or changed",
 		Long: `Prove a conversation: every message matches the SHA-256 taken when it arrived,
 the hash chain over them holds, and the view leads to each message exactly once,
-directly or through summaries (or a kept branch does). Everything that is wrong
-is named, and the exit code is then 6.
+directly or through summaries (or a kept branch does). Rows of any table that
+belong to no conversation are looked for too. Everything that is wrong is named,
+and the exit code is then 6.
 
 The digest is the same for the same messages, whatever the database; while
 anything is wrong there is none.`,
@@ -107,8 +109,12 @@ func (ar *archive) verify(ctx context.Context, ch choice, all bool) (verifyRepor
 	case err != nil:
 		return verifyReport{}, err
 	}
+	orphans, err := ar.db.Orphans(ctx)
+	if err != nil {
+		return verifyReport{}, err
+	}
 	return ar.describeVerification(ctx, lcm.Verification{
-		Conversations: []store.Verification{one}, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes, Digest: one.Digest,
+		Conversations: []store.Verification{one}, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes, Digest: one.Digest, Faults: orphans,
 	})
 }
 
@@ -116,6 +122,9 @@ func (ar *archive) describeVerification(ctx context.Context, v lcm.Verification)
 	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}}
 	if r.Sound {
 		r.Digest = hex.EncodeToString(v.Digest[:])
+	}
+	for _, f := range v.Faults {
+		r.Faults = append(r.Faults, faultReport(f))
 	}
 	for _, one := range v.Conversations {
 		c, err := ar.db.Conversation(ctx, one.Conversation)
@@ -196,7 +205,7 @@ func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size 
 }
 
 func (a *app) printVerification(r verifyReport) error {
-	faults := 0
+	faults := len(r.Faults)
 	for _, c := range r.Conversations {
 		faults += len(c.Faults)
 	}
@@ -208,6 +217,7 @@ func (a *app) printVerification(r verifyReport) error {
 		for _, c := range r.Conversations {
 			a.printVerified(c)
 		}
+		a.printFaults(r.Faults)
 		a.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
 		if r.Digest != "" {
 			a.printf("digest %s\n", r.Digest)
@@ -216,8 +226,11 @@ func (a *app) printVerification(r verifyReport) error {
 		}
 	}
 	hint := "restore these messages from a backup, or keep the database as it is for a closer look; nothing was changed"
+	if len(r.Faults) > 0 {
+		hint = "`lcm doctor` says what can be done about it; nothing was changed"
+	}
 	if r.unreadable {
-		hint = "the file is damaged: keep a copy of it, then restore a backup; `lcm show N --raw` saves a conversation that is ok"
+		hint = beyondReading
 	}
 	if faults > 0 {
 		return failed(exitFaults, hint, "verification found %s", counted(faults, "fault", "faults"))
@@ -232,7 +245,11 @@ func (a *app) printVerified(c verifiedConversation) {
 	}
 	a.printf("conversation %d (%s): %s, %s, %s\n", c.Number, clipLeft(neutralLine(c.Key), 40), verdict,
 		held(c.Messages, c.Erased), counted(c.Summaries, "summary", "summaries"))
-	for _, f := range c.Faults {
+	a.printFaults(c.Faults)
+}
+
+func (a *app) printFaults(faults []faultReport) {
+	for _, f := range faults {
 		a.printf("  %s  %s: %s\n", a.paint(red, neutralLine(f.Node)), f.Code, neutralLine(f.Detail))
 	}
 }

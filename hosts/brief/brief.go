@@ -1,8 +1,12 @@
 // Package brief derives from the record what an agent needs to go on with
-// work that it has forgotten, or never saw: what was asked for last, where it
-// stopped, the open points of the plan, files changed and not committed, the
-// last commands and how they ended, what still fails, what was decided, and
-// the ids under which everything can be read in full.
+// work that it has forgotten, or never saw: what the last sessions of the
+// project came to, what was decided, what is open, files changed and not seen
+// committed, what still fails, the last commands and how they ended, and the
+// ids under which everything can be read in full. A session that was compacted
+// is told first what it was asked for.
+//
+// The newest session in which something was done leads. Sessions of a question
+// and an answer are counted, and push nothing out.
 //
 // It is extractive: every quotation is from a stored message, shortened but
 // not reworded, and no model is asked. The same record gives the same brief.
@@ -39,14 +43,22 @@ type Options struct {
 
 const (
 	defaultMessages = 300
-	candidates      = 12 // conversations that are looked at
-	others          = 3  // mentioned besides
+	otherMessages   = 80 //  of a session that is told in short
+	candidates      = 60 // sessions that are looked at, newest first
+	others          = 3  // told in short
 )
 
 // Brief is what was derived. It has no Work if there is nothing to tell.
 type Brief struct {
 	Work   *Work
 	Others []Other
+	// Own says that the session is told about itself.
+	Own bool
+	// Asked is the last question of the sessions that hold nothing but a
+	// question and an answer and are newer than Work, and Short how many they
+	// are.
+	Asked *Quote
+	Short int
 }
 
 // Work is the state of one conversation's work.
@@ -57,6 +69,9 @@ type Work struct {
 	Requests []Quote
 	Began    *Quote
 	Stopped  *Quote // what the assistant said last
+	// Waiting says that the last word is the user's, or a question to the user.
+	Waiting  bool
+	Open     []Quote // what reads like something left for later
 	Plan     []Step
 	Files    []File
 	Commands []Command
@@ -113,10 +128,15 @@ type Earlier struct {
 	About    string
 }
 
-// Other is a session that is only mentioned.
+// Other is a session that is told in short.
 type Other struct {
 	Conversation store.Conversation
-	Asked        *Quote // the last request in it
+	Began        *Quote // the first request
+	Stopped      *Quote // what the assistant said last
+	Decided      []Quote
+	Open         []Quote
+	Files        []File // that no commit followed
+	Failing      []Command
 }
 
 // Of derives the brief of a project.
@@ -128,28 +148,67 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 	if err != nil {
 		return Brief{}, fmt.Errorf("brief: %w", err)
 	}
-	var b Brief
-	for _, c := range found {
+	b := Brief{Own: o.Own}
+	var since later
+	var trivial []Work
+	for i, c := range found {
+		if len(b.Others) == others {
+			break
+		}
+		n := otherMessages
+		if b.Work == nil {
+			n = o.Messages
+		}
+		w, err := work(ctx, s, c, n, &since)
+		if err != nil {
+			return Brief{}, fmt.Errorf("brief: conversation %d: %w", c.ID, err)
+		}
+		leads := o.Conversation != 0 || o.Own && i == 0 && c.Key == o.Session
 		switch {
+		case w.empty():
+		case !leads && w.trivial():
+			if b.Work == nil {
+				trivial = append(trivial, w)
+			}
 		case b.Work == nil:
-			w, err := work(ctx, s, c, o.Messages)
-			if err != nil {
-				return Brief{}, fmt.Errorf("brief: conversation %d: %w", c.ID, err)
-			}
-			if !w.empty() {
-				b.Work = &w
-			}
-		case len(b.Others) < others:
-			asked, err := lastRequest(ctx, s, c)
-			if err != nil {
-				return Brief{}, fmt.Errorf("brief: conversation %d: %w", c.ID, err)
-			}
-			if asked != nil {
-				b.Others = append(b.Others, Other{Conversation: c, Asked: asked})
-			}
+			b.Work = &w
+		default:
+			b.Others = append(b.Others, w.short())
 		}
 	}
+	b.count(trivial)
 	return b, nil
+}
+
+// count tells of the sessions without work that are newer than the work. If
+// there are no others, the newest of them is all there is to tell.
+func (b *Brief) count(trivial []Work) {
+	if len(trivial) == 0 {
+		return
+	}
+	if b.Work == nil {
+		b.Work, trivial = &trivial[0], trivial[1:]
+		for _, w := range trivial[:min(len(trivial), others)] {
+			b.Others = append(b.Others, w.short())
+		}
+		return
+	}
+	b.Short, b.Asked = len(trivial), &trivial[0].Requests[len(trivial[0].Requests)-1]
+}
+
+// short is what is told of a session beside the one that leads.
+func (w *Work) short() Other {
+	o := Other{Conversation: w.Conversation, Began: w.Began, Stopped: w.Stopped, Failing: w.Failing[:min(len(w.Failing), 2)],
+		Decided: w.Decided[max(0, len(w.Decided)-2):], Open: w.Open[max(0, len(w.Open)-2):]}
+	if o.Began == nil && len(w.Requests) > 0 {
+		o.Began = &w.Requests[0]
+	}
+	for _, f := range w.Files {
+		if !f.Committed && len(o.Files) < 6 {
+			o.Files = append(o.Files, f)
+		}
+	}
+	return o
 }
 
 // recent lists the conversations to tell of, the main one first.
@@ -158,7 +217,7 @@ func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversatio
 		c, err := s.Conversation(ctx, o.Conversation)
 		return []store.Conversation{c}, err
 	}
-	found, err := s.Conversations(ctx, store.ConversationQuery{Project: &o.Project, Limit: candidates})
+	found, err := s.Conversations(ctx, store.ConversationQuery{Project: &o.Project})
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +230,7 @@ func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversatio
 			return b2i(y.Key == o.Session) - b2i(x.Key == o.Session)
 		})
 	}
-	return found, nil
+	return found[:min(len(found), candidates)], nil
 }
 
 func b2i(b bool) int {
@@ -183,4 +242,11 @@ func b2i(b bool) int {
 
 func (w *Work) empty() bool {
 	return len(w.Requests) == 0 && w.Stopped == nil && len(w.Commands) == 0 && len(w.Files) == 0
+}
+
+// trivial reports a session of a question and an answer: nobody changed or ran
+// anything, planned anything, or came back with more than a second thought.
+func (w *Work) trivial() bool {
+	return len(w.Files) == 0 && len(w.Plan) == 0 && len(w.Requests) > 0 && len(w.Requests) <= 2 && w.Began == nil &&
+		!slices.ContainsFunc(w.Commands, func(c Command) bool { return !looking().MatchString(c.Line) })
 }

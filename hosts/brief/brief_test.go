@@ -141,7 +141,7 @@ func TestWhatIsTold(t *testing.T) {
 func TestWhoIsTold(t *testing.T) {
 	e := engine(t)
 	tell(t, e, "old", llms.User("the old request"), llms.Assistant("done"))
-	tell(t, e, "new", llms.User("the new request"), llms.Assistant("done"))
+	tell(t, e, "new", llms.User("the new request"), call("1", "Write", `{"file_path":"/work/trackd/a.go"}`), llms.Result("1", "Write", "ok", false), llms.Assistant("done"))
 	if b := of(t, e, brief.Options{Session: "new"}); b.Work.Conversation.Key != "old" {
 		t.Errorf("a session at its start is told of %q", b.Work.Conversation.Key)
 	}
@@ -283,9 +283,9 @@ func ExampleBrief_Text() {
 	// # Last worked on
 	// conversation 7 with claude, - to - UTC, 2 messages
 	//
-	// ## What the user asked for, last at the end
-	// - msg_41 (-): "why does the build fail?"
-	//
 	// ## Failed, and not seen to succeed since
 	// - msg_42 `go build ./...` FAILED: "undefined: x"
+	//
+	// ## What the user asked for, last at the end
+	// - msg_41 (-): "why does the build fail?"
 }

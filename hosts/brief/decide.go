@@ -14,9 +14,18 @@ import (
 // settled: a choice, a rule, a cause that was found.
 var cues = []string{
 	"decid", "decision", "agreed", "let's use", "let's go with", "let's keep", "we'll use", "we will use", "go with ", "going with", "chose ", "choose ",
-	"instead of", "rather than", "i'd rather", "i want ", "prefer", "must ", "never ", "always ", "do not ", "don't ", "no longer", "requirement",
-	"root cause", "the cause", "turns out", "caused by", "the fix is", "revert", "keep it ", "not now", "out of scope", "it is.",
+	"instead of", "rather than", "i'd rather", "i want ", "prefer", "must ", "never ", "always ", "do not ", "don't ", "no longer", "from now on", "requirement",
+	"root cause", "the cause", "turns out", "caused by", "the fix is", "revert", "keep it ", "out of scope", "it is.",
 	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "원인", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
+}
+
+// openCues are the words by which a sentence reads like something that was left
+// for later.
+var openCues = []string{
+	"todo", "to do:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains", "remaining", "left to do",
+	"next step", "next is ", "is next.", "next:", "follow-up", "follow up", "for later", "do it later", "tomorrow", "blocked", "blocker", "pending", "waiting for", "wait for ",
+	"until ", "after the ", "not rolled out", "not done", "unfinished", "half done", "ask first", "to ask ", "on the list", "postpone", "not now",
+	"尚未", "待办", "下一步", "まだ", "次は", "아직", "ещё не", "noch nicht", "als nächstes", "pas encore", "todavía no",
 }
 
 // Sentences shorter than this say too little without what stands around them,
@@ -26,10 +35,9 @@ const (
 	longSentence  = 400
 )
 
-// decisions are sentences that read like something settled, the newest last.
-// What the user says weighs more than what the assistant says. The requests
-// that are told anyway are left out.
-func decisions(said []store.Message, told []Quote) []Quote {
+// pick returns the sentences with the most cues, the newest last. What the user
+// says weighs more than what the assistant says. What is known is left out.
+func pick(said []store.Message, cues []string, most int, known []Quote) []Quote {
 	type scored struct {
 		Quote
 		weight int
@@ -37,12 +45,11 @@ func decisions(said []store.Message, told []Quote) []Quote {
 	var all []scored
 	for age, m := range slices.Backward(said) {
 		role := m.Body.Role
-		if role != llms.RoleUser && role != llms.RoleAssistant || role == llms.RoleUser && request(m) == "" ||
-			slices.ContainsFunc(told, func(q Quote) bool { return q.ID == m.ID }) {
+		if role != llms.RoleUser && role != llms.RoleAssistant || role == llms.RoleUser && request(m) == "" {
 			continue
 		}
 		for _, s := range sentences(m.Body.PlainText()) {
-			w := weight(s)
+			w := weight(s, cues)
 			if w == 0 {
 				continue
 			}
@@ -50,14 +57,19 @@ func decisions(said []store.Message, told []Quote) []Quote {
 				w += 2
 			}
 			// Old ones fade, so that the newest of equals is kept.
-			all = append(all, scored{quote(m, s), w*len(said)/2 + age})
+			all = append(all, scored{quoteOf(m, s), w*len(said)/2 + age})
 		}
 	}
 	slices.SortStableFunc(all, func(x, y scored) int { return y.weight - x.weight })
 	var kept []Quote
 	seen := map[string]bool{}
+	for _, q := range known {
+		for _, s := range append(sentences(q.Text), q.Text) {
+			seen[s] = true
+		}
+	}
 	for _, s := range all {
-		if len(kept) == keepDecisions {
+		if len(kept) == most {
 			break
 		}
 		if !seen[s.Text] {
@@ -69,8 +81,8 @@ func decisions(said []store.Message, told []Quote) []Quote {
 	return kept
 }
 
-// weight counts the cues in a sentence, 0 for what is no decision.
-func weight(s string) int {
+// weight counts the cues in a sentence, 0 for what is no statement.
+func weight(s string, cues []string) int {
 	n := utf8.RuneCountInString(s)
 	if n < shortSentence || n > longSentence || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
 		return 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
@@ -18,14 +19,46 @@ const (
 	keepFiles     = 16
 	keepCommitted = 6 // of files, those before them counted
 	keepDecisions = 10
+	keepOpen      = 4
 	keepEarlier   = 6
 )
+
+// recentlySaid is how many messages ago something may have been left open. Of
+// what is older, most was done since.
+const recentlySaid = 40
 
 // noise is what does not count as said in the conversation.
 const noise = store.FlagEcho | store.FlagHostSummary | store.FlagSynthetic | store.FlagHidden | store.FlagUnknown
 
-// work derives the state of a conversation from its newest messages.
-func work(ctx context.Context, s store.Reader, c store.Conversation, n int) (Work, error) {
+// later is what newer sessions of the project did about the work of older ones.
+type later struct {
+	committed time.Time            // when the last commit was made
+	succeeded map[string]time.Time // by what a command is for: when it last succeeded
+}
+
+// note adds the commands of a session.
+func (l *later) note(said []store.Message, ran []Command) {
+	when := map[store.MessageID]time.Time{}
+	for _, m := range said {
+		when[m.ID] = m.Body.Time
+	}
+	if l.succeeded == nil {
+		l.succeeded = map[string]time.Time{}
+	}
+	for _, c := range ran {
+		at := when[c.ID]
+		if c.commits() && at.After(l.committed) {
+			l.committed = at
+		}
+		if what := purpose(c.Line); c.Outcome == Succeeded && at.After(l.succeeded[what]) {
+			l.succeeded[what] = at
+		}
+	}
+}
+
+// work derives the state of a conversation from its newest messages, and of
+// what newer sessions did since.
+func work(ctx context.Context, s store.Reader, c store.Conversation, n int, since *later) (Work, error) {
 	w := Work{Conversation: c}
 	view, err := s.View(ctx, c.ID, store.Window{Oldest: 2 * keepEarlier, Newest: n})
 	if err != nil {
@@ -37,12 +70,19 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int) (Wor
 	}
 	w.Requests = requests(said)
 	w.Stopped = stopped(said)
+	w.Waiting = waiting(w.Requests, w.Stopped)
 	w.Plan = plan(said)
 	ran := commands(said, c.Agent)
-	w.Files = files(said, ran)
-	w.Failing = failing(said, ran)
+	since.note(said, ran)
+	w.Files = files(said, ran, since.committed)
+	w.Failing = failing(said, ran, since.succeeded)
 	w.Commands = telling(ran)
-	w.Decided = decisions(said, w.Requests)
+	w.Open = pick(said[max(0, len(said)-recentlySaid):], openCues, keepOpen, nil)
+	known := w.Open
+	if n := len(w.Requests); w.Waiting && n > 0 {
+		known = append(slices.Clone(known), w.Requests[n-1])
+	}
+	w.Decided = pick(said, cues, keepDecisions, known)
 	if w.Began, err = began(ctx, s, c.ID, w.Requests); err != nil {
 		return w, err
 	}
@@ -54,7 +94,15 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int) (Wor
 // first.
 func newest(ctx context.Context, s store.Reader, id store.ConversationID, view store.View, n int) ([]store.Message, error) {
 	shown, first := map[store.MessageID]bool{}, store.MessageID(0)
-	for _, item := range view.Items[view.Gap:] {
+	items := view.Items
+	if view.Skipped > 0 {
+		items = items[view.Gap:]
+	}
+	for _, item := range items {
+		if item.IsSummary() {
+			first = 0 // what it covers is folded, not rewound
+			continue
+		}
 		if item.Message != 0 {
 			shown[item.Message] = true
 			if first == 0 || item.Message < first {
@@ -68,6 +116,9 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 			return nil, err
 		}
 		rewound := first != 0 && m.ID >= first && !shown[m.ID]
+		if m.Damaged { // its text is marked, but its calls would pass for things that were done
+			m.Body.Parts = slices.DeleteFunc(m.Body.Parts, func(p llms.Part) bool { return p.Kind != llms.PartText })
+		}
 		if m.Flags&noise == 0 && !rewound {
 			said = append(said, m)
 		}
@@ -76,7 +127,7 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 	return said, nil
 }
 
-func quote(m store.Message, text string) Quote {
+func quoteOf(m store.Message, text string) Quote {
 	return Quote{ID: m.ID, Time: m.Body.Time, Who: string(m.Body.Role), Text: text}
 }
 
@@ -85,7 +136,7 @@ func requests(said []store.Message) []Quote {
 	var all []Quote
 	for _, m := range slices.Backward(said) {
 		if text := request(m); text != "" {
-			all = append(all, quote(m, text))
+			all = append(all, quoteOf(m, text))
 		}
 		if len(all) == keepRequests {
 			break
@@ -117,34 +168,28 @@ func began(ctx context.Context, s store.Reader, id store.ConversationID, known [
 			if slices.ContainsFunc(known, func(q Quote) bool { return q.ID == m.ID }) {
 				return nil, nil
 			}
-			q := quote(m, text)
+			q := quoteOf(m, text)
 			return &q, nil
 		}
 	}
 	return nil, nil
 }
 
-func lastRequest(ctx context.Context, s store.Reader, c store.Conversation) (*Quote, error) {
-	const look = 60
-	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: c.ID, Newest: true, Limit: look}) {
-		if err != nil {
-			return nil, err
-		}
-		if text := request(m); text != "" && m.Flags&noise == 0 {
-			q := quote(m, text)
-			return &q, nil
-		}
+// waiting reports that the last word is a request that nobody answered, or a
+// question to the user.
+func waiting(asked []Quote, stopped *Quote) bool {
+	if len(asked) == 0 || stopped == nil {
+		return len(asked) > 0
 	}
-	return nil, nil
+	return asked[len(asked)-1].ID > stopped.ID || strings.HasSuffix(stopped.Text, "?")
 }
 
-// stopped is what the assistant said last, where the user has not answered it
-// with something else since.
+// stopped is what the assistant said last: in most sessions, what they came to.
 func stopped(said []store.Message) *Quote {
 	for _, m := range slices.Backward(said) {
 		if m.Body.Role == llms.RoleAssistant {
 			if text := strings.TrimSpace(m.Body.PlainText()); text != "" {
-				q := quote(m, text)
+				q := quoteOf(m, text)
 				return &q
 			}
 		}

@@ -7,8 +7,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/hosts/internal/quote"
 	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/store"
 )
 
 // DefaultLimit is the most characters of a block. Claude Code takes 10,000.
@@ -101,60 +103,74 @@ func (s *section) add(rank int, format string, args ...any) {
 
 func (b Brief) sections() []section {
 	w := b.Work
-	all := []section{w.head(), w.asked(), w.stoppedAt(), w.open(), w.inFlight(), w.ran(), w.broken(), w.settled(), w.before(), b.mentioned()}
+	all := []section{w.head(), w.asked(true), w.stoppedAt(), w.open(), w.inFlight(), w.ran(), w.broken(), w.settled(), w.before(), b.mentioned()}
+	if !b.Own {
+		// A session that knows nothing of it wants to know what it came to.
+		all = []section{w.head(), w.stoppedAt(), w.settled(), w.open(), w.inFlight(), w.broken(), w.ran(), w.asked(false), w.before(), b.mentioned()}
+	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.lines) == 0 })
 }
 
 func (w *Work) head() section {
 	c := w.Conversation
 	s := section{title: "# Last worked on"}
-	what := fmt.Sprintf("conversation %d", c.ID)
-	if c.Agent != "" {
-		what += " with " + line(c.Agent, 40)
-	}
+	what := where(c)
 	if c.Title != "" {
-		what += fmt.Sprintf(" (%q)", line(c.Title, 100))
+		what += fmt.Sprintf(" (%q)", quote.Line(c.Title, 100))
 	}
-	s.add(0, "%s, %s to %s UTC, %d messages", what, day(c.CreatedAt), day(c.UpdatedAt), c.Messages-c.Erased)
+	s.add(0, "%s, %s to %s UTC, %d messages", what, quote.Time(c.CreatedAt), quote.Time(c.UpdatedAt), c.Messages-c.Erased)
 	return s
 }
 
-func (w *Work) asked() section {
+// asked is what the user said. A session that has forgotten it needs it first.
+func (w *Work) asked(first bool) section {
 	s := section{title: "## What the user asked for, last at the end"}
 	if w.Began != nil {
-		s.add(60, "- began with %s: %s", w.Began.ID, quoted(w.Began.Text, 300))
+		s.add(60, "- began with %s: %s", w.Began.ID, quote.Text(w.Began.Text, 300))
 	}
 	for i, q := range w.Requests {
 		newest := len(w.Requests) - 1 - i
-		s.add(1+20*newest, "- %s %s: %s", q.ID, clock(q.Time), quoted(q.Text, max(600-200*newest, 200)))
+		rank, most := 1+20*newest, max(600-200*newest, 200)
+		if !first {
+			rank, most = 25+10*newest, 240
+		}
+		s.add(rank, "- %s %s: %s", q.ID, clock(q.Time), quote.Text(q.Text, most))
 	}
 	return s
 }
 
 func (w *Work) stoppedAt() section {
-	s := section{title: "## What the assistant said last"}
+	s := section{title: "## How it ended: what the assistant said last"}
 	if q := w.Stopped; q != nil {
-		s.add(2, "- %s %s: %s", q.ID, clock(q.Time), quoted(middle(q.Text, 400, 300), 720))
+		s.add(1, "- %s %s: %s", q.ID, clock(q.Time), quote.Text(middle(q.Text, 400, 300), 720))
 	}
 	return s
 }
 
 func (w *Work) open() section {
-	s := section{title: "## Open points of its plan"}
+	s := section{title: "## Open"}
+	if n := len(w.Requests); w.Waiting && n > 0 && (w.Stopped == nil || w.Requests[n-1].ID > w.Stopped.ID) {
+		s.add(2, "- asked in %s, and not answered: %s", w.Requests[n-1].ID, quote.Text(w.Requests[n-1].Text, 300))
+	} else if w.Waiting {
+		s.add(2, "- the question at the end of %s was not answered", w.Stopped.ID)
+	}
 	for i, p := range w.Plan {
 		state := "to do"
 		if p.Doing {
 			state = "doing"
 		}
-		s.add(5+i, "- %s: %s", state, quoted(p.Text, 200))
+		s.add(5+i, "- %s: %s", state, quote.Text(p.Text, 200))
+	}
+	for i, q := range w.Open {
+		s.add(5+2*(len(w.Open)-1-i), "- %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 260))
 	}
 	return s
 }
 
 func (w *Work) inFlight() section {
-	s := section{title: "## Files it changed"}
+	s := section{title: "## Files it changed, and whether the record shows a commit since"}
 	for i, f := range w.Files {
-		state, rank := "no commit since", 6+2*i
+		state, rank := "not seen committed", 4+2*i
 		if f.Committed {
 			state, rank = "committed since", 40+3*i
 		}
@@ -166,7 +182,7 @@ func (w *Work) inFlight() section {
 func (w *Work) ran() section {
 	s := section{title: "## Commands it ran last, and how they ended"}
 	for i, c := range w.Commands {
-		s.add(4+3*(len(w.Commands)-1-i), "- %s", c.line())
+		s.add(10+4*(len(w.Commands)-1-i), "- %s", c.line())
 	}
 	return s
 }
@@ -187,9 +203,9 @@ func (c Command) line() string {
 	case Failed:
 		how = "FAILED"
 	}
-	text := fmt.Sprintf("%s `%s` %s", c.ID, strings.ReplaceAll(line(c.Line, 180), "`", "'"), how)
+	text := fmt.Sprintf("%s `%s` %s", c.ID, strings.ReplaceAll(quote.Line(c.Line, 180), "`", "'"), how)
 	if c.Detail != "" {
-		text += ": " + quoted(c.Detail, 160)
+		text += ": " + quote.Text(c.Detail, 160)
 	}
 	return text
 }
@@ -197,7 +213,7 @@ func (c Command) line() string {
 func (w *Work) settled() section {
 	s := section{title: "## What reads like a decision"}
 	for i, q := range w.Decided {
-		s.add(8+3*(len(w.Decided)-1-i), "- %s %s: %s", q.ID, q.Who, quoted(q.Text, 260))
+		s.add(3+3*(len(w.Decided)-1-i), "- %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 260))
 	}
 	return s
 }
@@ -205,18 +221,63 @@ func (w *Work) settled() section {
 func (w *Work) before() section {
 	s := section{title: "## Earlier parts of it, summarised"}
 	for i, e := range w.Earlier {
-		s.add(15+4*i, "- %s: %d messages, %s to %s, about %s", e.ID, e.Messages, day(e.From), day(e.To), quoted(e.About, 240))
+		s.add(15+4*i, "- %s: %d messages, %s to %s, about %s", e.ID, e.Messages, quote.Time(e.From), quote.Time(e.To), quote.Text(e.About, 240))
 	}
 	return s
 }
 
 func (b Brief) mentioned() section {
 	s := section{title: "# Other recent sessions of this project"}
+	if b.Asked != nil {
+		s.add(50, "- %s newer, of a question and an answer; the last question in %s: %s", sessions(b.Short), b.Asked.ID, quote.Text(b.Asked.Text, 160))
+	}
 	for i, o := range b.Others {
-		c := o.Conversation
-		s.add(30+10*i, "- conversation %d, %s, %d messages; last asked in %s: %s", c.ID, day(c.UpdatedAt), c.Messages, o.Asked.ID, quoted(o.Asked.Text, 200))
+		s.add(12+8*i, "%s", o.text())
 	}
 	return s
+}
+
+// text is a line of the session, and one below it for each thing that it came
+// to.
+func (o Other) text() string {
+	c := o.Conversation
+	var b strings.Builder
+	fmt.Fprintf(&b, "- %s, %s, %d messages", where(c), quote.Time(c.UpdatedAt), c.Messages-c.Erased)
+	if o.Began != nil {
+		fmt.Fprintf(&b, ", began with %s: %s", o.Began.ID, quote.Text(o.Began.Text, 140))
+	}
+	if o.Stopped != nil {
+		fmt.Fprintf(&b, "\n  - ended with %s: %s", o.Stopped.ID, quote.Text(o.Stopped.Text, 240))
+	}
+	for _, q := range o.Decided {
+		fmt.Fprintf(&b, "\n  - reads like a decision, %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 200))
+	}
+	for _, q := range o.Open {
+		fmt.Fprintf(&b, "\n  - reads like an open end, %s %s: %s", q.ID, q.Who, quote.Text(q.Text, 200))
+	}
+	for _, f := range o.Files {
+		fmt.Fprintf(&b, "\n  - not seen committed: %s (last in %s)", fileName(f.Path), f.Last)
+	}
+	for _, f := range o.Failing {
+		fmt.Fprintf(&b, "\n  - %s", f.line())
+	}
+	return b.String()
+}
+
+// where names a session.
+func where(c store.Conversation) string {
+	name := fmt.Sprintf("conversation %d", c.ID)
+	if c.Agent != "" {
+		name += " with " + quote.Line(c.Agent, 40)
+	}
+	return name
+}
+
+func sessions(n int) string {
+	if n == 1 {
+		return "one session"
+	}
+	return fmt.Sprintf("%d sessions", n)
 }
 
 func times(n int) string {
@@ -226,29 +287,15 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func day(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04")
-}
-
-func clock(t time.Time) string { return "(" + day(t) + ")" }
-
-// quoted is stored text between quotation marks, on one line of at most n
-// characters. It has none of its own: text that could end its quotation would
-// go on as lcm's word.
-func quoted(text string, n int) string {
-	return `"` + strings.ReplaceAll(line(text, n), `"`, "'") + `"`
-}
+func clock(t time.Time) string { return "(" + quote.Time(t) + ")" }
 
 // fileName is the name of a file, quoted where it could be read as more than that.
 func fileName(name string) string {
 	const most = 160
 	if strings.ContainsAny(name, ` "`) || !safetext.Same(name) {
-		return quoted(name, most)
+		return quote.Text(name, most)
 	}
-	return line(name, most)
+	return quote.Line(name, most)
 }
 
 // middle leaves the middle of a text out.
@@ -258,38 +305,4 @@ func middle(text string, head, tail int) string {
 		return text
 	}
 	return string(runes[:head]) + " […] " + string(runes[len(runes)-tail:])
-}
-
-// line makes stored text harmless: one line, as [safetext.Line] shows it, no
-// tags, and no more than n characters.
-func line(text string, n int) string {
-	if len(text) > 16*n { // what is cut off anyway need not be looked at
-		end := 16 * n
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end]
-	}
-	var b strings.Builder
-	count, space := 0, false
-	for _, r := range safetext.Line(text) {
-		if r == ' ' {
-			space = b.Len() > 0
-			continue
-		}
-		piece := string(r)
-		if r == '<' {
-			piece = "&lt;"
-		}
-		if space {
-			piece = " " + piece
-		}
-		size := utf8.RuneCountInString(piece)
-		if count+size > n-1 {
-			return b.String() + "…"
-		}
-		b.WriteString(piece)
-		count, space = count+size, false
-	}
-	return b.String()
 }

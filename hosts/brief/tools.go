@@ -1,12 +1,14 @@
 package brief
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
@@ -158,37 +160,46 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	if r.IsError {
 		how = Failed
 	}
-	var bad, worse, last string
-	good := false
+	var lines []string
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || frame().MatchString(line) {
-			continue
-		}
-		last = line
-		good = good || goodLine().MatchString(line)
-		if bad == "" && badLine().MatchString(line) {
-			bad = line
-		}
-		if worse == "" && worseLine().MatchString(line) {
-			worse = line
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
 		}
 	}
-	switch {
-	case how != Unknown:
-	case bad != "":
-		how = Failed
-	case good:
-		how = Succeeded
+	if how == Unknown { // the expressions below are slow: hosts that report are spared them
+		switch {
+		case first(lines, badLine()) != "":
+			how = Failed
+		case first(lines, goodLine()) != "":
+			how = Succeeded
+		}
 	}
 	if how == Failed {
-		for _, line := range []string{bad, worse} {
-			if line != "" {
-				return how, line
-			}
+		if line := cmp.Or(first(lines, badLine()), first(lines, worseLine())); line != "" {
+			return how, line
 		}
 	}
-	return how, last
+	for _, line := range slices.Backward(lines) {
+		if !frame().MatchString(line) {
+			return how, line
+		}
+	}
+	return how, ""
+}
+
+// first is the first line of an output that matches, but for those that its
+// host wrote around it.
+func first(lines []string, what *regexp.Regexp) string {
+	i := slices.IndexFunc(lines, func(line string) bool { return what.MatchString(line) && !frame().MatchString(line) })
+	if i < 0 {
+		return ""
+	}
+	return lines[i]
+}
+
+// commits reports a command that made a commit.
+func (c Command) commits() bool {
+	return strings.Contains(c.Line, "git commit") && c.Outcome != Failed
 }
 
 // looking are commands that change nothing and decide nothing: they say
@@ -216,12 +227,17 @@ func repeated(later []Command, c Command) bool {
 }
 
 // failing are commands that failed and have not been seen to succeed since,
-// each once, newest first. A failure that nobody came back to for long is
-// history.
-func failing(said []store.Message, ran []Command) []Command {
+// in this session or a newer one, each once, newest first. A failure that
+// nobody came back to for long is history.
+func failing(said []store.Message, ran []Command, succeeded map[string]time.Time) []Command {
 	var all []Command
 	settled := map[string]bool{}
 	long := said[max(0, len(said)-fresh):]
+	if len(long) > 0 {
+		for what, at := range succeeded {
+			settled[what] = at.After(said[len(said)-1].Body.Time)
+		}
+	}
 	for _, c := range slices.Backward(ran) {
 		if c.ID < long[0].ID {
 			break
@@ -264,11 +280,11 @@ const fresh = 100
 var patchFile = pattern(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
 
 // files are those that the agent changed, the latest first, uncommitted ones
-// before the others.
-func files(said []store.Message, ran []Command) []File {
+// before the others. since is when the last commit was made in any session.
+func files(said []store.Message, ran []Command, since time.Time) []File {
 	committed := store.MessageID(0)
 	for _, c := range ran {
-		if strings.Contains(c.Line, "git commit") && c.Outcome != Failed {
+		if c.commits() {
 			committed = c.ID
 		}
 	}
@@ -282,7 +298,7 @@ func files(said []store.Message, ran []Command) []File {
 					byPath[p] = f
 				}
 				f.Changes++
-				f.Last, f.Committed = m.ID, m.ID < committed
+				f.Last, f.Committed = m.ID, m.ID < committed || m.Body.Time.Before(since)
 			}
 		}
 	}

@@ -1,10 +1,11 @@
 // Package hook answers the events that hosts call lcm for: it stores what is
-// new in the transcript, and gives a session that knows nothing of earlier
-// work a block of context.
+// new in the transcript, gives a session that knows nothing of earlier work a
+// block of context, and a prompt that refers back to earlier work the lines
+// that it refers to.
 //
 // A host waits for its hooks, so a [Handler] does little: what does not fit
 // into its bounds is left to a process that outlives the hook ([Answer.Rest]
-// says what). It never fails in a way that a host would notice; what went
+// says what), and so is folding a session that has grown large. It never fails in a way that a host would notice; what went
 // wrong is noted for `lcm doctor` ([Noted]).
 //
 // What was shown to a session is remembered, so that it is not shown twice,
@@ -33,18 +34,21 @@ type Event struct {
 	Dir        string
 	// Source is what a session starts from: startup, resume, clear, compact.
 	Source string
+	// Prompt is what the user is about to say.
+	Prompt string
 	// InAgent says that the event happened inside a sub-agent.
 	InAgent bool
 }
 
 // The events that lcm does something about.
 const (
-	SessionStart = "SessionStart"
-	Stop         = "Stop"
-	SubagentStop = "SubagentStop"
-	PreCompact   = "PreCompact"
-	PostCompact  = "PostCompact"
-	SessionEnd   = "SessionEnd"
+	SessionStart     = "SessionStart"
+	UserPromptSubmit = "UserPromptSubmit"
+	Stop             = "Stop"
+	SubagentStop     = "SubagentStop"
+	PreCompact       = "PreCompact"
+	PostCompact      = "PostCompact"
+	SessionEnd       = "SessionEnd"
 )
 
 // maxEvent is more than any event has; a host that sends more is not waited
@@ -65,6 +69,7 @@ type wire struct {
 	Roots        []string `json:"workspace_roots"`
 	Source       string   `json:"source"`
 	Trigger      string   `json:"trigger"`
+	Prompt       string   `json:"prompt"`
 }
 
 // Parse reads the event that a host sent.
@@ -81,7 +86,7 @@ func Parse(host string, r io.Reader) (Event, error) {
 		return Event{}, fmt.Errorf("read the event: %w", err)
 	}
 	e := Event{Host: host, Name: cmp.Or(w.Event, w.EventName), Session: cmp.Or(w.Session, w.Conversation, w.Thread),
-		Dir: w.Cwd, Source: cmp.Or(w.Source, w.Trigger), InAgent: w.AgentID != ""}
+		Dir: w.Cwd, Source: cmp.Or(w.Source, w.Trigger), Prompt: w.Prompt, InAgent: w.AgentID != ""}
 	if e.Dir == "" && len(w.Roots) > 0 {
 		e.Dir = w.Roots[0]
 	}

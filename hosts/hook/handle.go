@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/hosts"
 	"github.com/lossless-context/lcm/hosts/brief"
+	"github.com/lossless-context/lcm/hosts/reminder"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
@@ -23,6 +25,7 @@ type Feed interface {
 // Record is what a handler needs of a store.
 type Record interface {
 	store.Reader
+	store.Searcher
 	store.State
 }
 
@@ -34,6 +37,11 @@ type Handler struct {
 	Project func(dir string) (store.Project, error)
 	// Clock tells the time.
 	Clock func() time.Time
+	// FoldAbove is the size of a view, in tokens, from which on a conversation
+	// is to be folded after a turn; 0 is never.
+	FoldAbove int
+	// SilentPrompts leaves prompts unanswered.
+	SilentPrompts bool
 }
 
 // Bounds of what is done while a host waits. A session that has just been
@@ -44,13 +52,16 @@ var (
 )
 
 // sealEvery is how many messages are stored between two times that the search
-// index is brought up to date; searches are complete in between.
-const sealEvery = 1000
+// index is brought up to date. Searches are complete in between, but each
+// process indexes the rest for itself, and a prompt waits for its search.
+const sealEvery = 250
 
 // Answer is what is to be said to the host, and what is left to do.
 type Answer struct {
-	// Context is the block for the session, or "".
+	// Context is the block for the session, or "", and Event the event that
+	// it answers.
 	Context string
+	Event   string
 	// Rest is what a process that outlives the hook should go on with.
 	Rest Rest
 }
@@ -63,10 +74,14 @@ type Rest struct {
 	All bool
 	// Index says that the search index is behind.
 	Index bool
+	// Fold are conversations that are to be folded.
+	Fold []store.ConversationID
 }
 
 // Empty reports whether nothing is left.
-func (r Rest) Empty() bool { return len(r.Transcripts) == 0 && !r.All && !r.Index }
+func (r Rest) Empty() bool {
+	return len(r.Transcripts) == 0 && !r.All && !r.Index && len(r.Fold) == 0
+}
 
 // limits are what the hosts take of a block.
 type limits struct{ characters, tokens int }
@@ -79,7 +94,16 @@ var limitsOf = map[string]limits{
 // Handle does what an event asks for. The answer is good even where an error
 // says that something went wrong.
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
-	var a Answer
+	a := Answer{Event: e.Name}
+	if e.Name == UserPromptSubmit {
+		// The user waits. What is new in the transcript is the session's own and
+		// is stored at the end of the turn; only a problem is noted.
+		var err error
+		if a.Context, err = h.remind(ctx, e); err != nil {
+			err = errors.Join(err, h.note(ctx, e, err))
+		}
+		return a, err
+	}
 	limit := quick
 	if e.Name == SessionStart && e.Source == "compact" || e.Name == PreCompact {
 		limit = patient
@@ -126,7 +150,7 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 		if !r.Complete && !r.Busy && r.Ignored == "" { // or the store was busy: there is more time in the background
 			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
 		}
-		problems = append(problems, err)
+		problems = append(problems, err, h.foldDue(ctx, e, r.Conversation, &a.Rest))
 	}
 	if stored > 0 {
 		due, err := h.count(ctx, stored)
@@ -158,7 +182,44 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	return text, h.remember(ctx, e, b.Work.Conversation.ID)
+	shown.At, shown.Conversation, shown.Compacted = h.Clock(), b.Work.Conversation.ID, false
+	return text, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
+}
+
+// promptTime is how long a prompt may wait for its reminder. Without one it
+// goes on as if nothing had been found.
+const promptTime = 200 * time.Millisecond
+
+// remind finds what a prompt refers back to, or "".
+func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
+	if h.SilentPrompts || e.InAgent {
+		return "", nil
+	}
+	in, err := h.Project(e.Dir)
+	if err != nil {
+		return "", fmt.Errorf("find the project: %w", err)
+	}
+	shown, err := h.shown(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	search, cancel := context.WithTimeout(ctx, promptTime)
+	defer cancel()
+	lines, err := reminder.For(search, h.Record, e.Prompt, reminder.Options{Project: in, Session: key(e), Forgot: shown.Forgot, Shown: shown.Reminded})
+	if search.Err() != nil && ctx.Err() == nil {
+		return "", nil // the user's prompt does not wait for a slow disk
+	}
+	block := reminder.Block(lines)
+	if err != nil || block == "" {
+		return "", err
+	}
+	for _, l := range lines {
+		if strings.Contains(block, l.String()) { // it fits
+			shown.Reminded = append(shown.Reminded, l.ID)
+		}
+	}
+	shown.Reminded = shown.Reminded[max(0, len(shown.Reminded)-maxReminded):]
+	return block, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
 // fit renders a brief within what a host takes.
@@ -190,7 +251,7 @@ func (a Answer) JSON() ([]byte, error) {
 			Context string `json:"additionalContext"`
 		} `json:"hookSpecificOutput"`
 	}
-	out.Specific.Event, out.Specific.Context = SessionStart, a.Context
+	out.Specific.Event, out.Specific.Context = a.Event, a.Context
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // hosts keep this text: ingest must know the tag again

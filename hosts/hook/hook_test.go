@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/hosts"
 	"github.com/lossless-context/lcm/hosts/hook"
+	"github.com/lossless-context/lcm/ingest"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/sample"
 	"github.com/lossless-context/lcm/store"
@@ -151,15 +152,45 @@ func TestIngest(t *testing.T) {
 	if strings.Join(w.feed.caught, " ") != "/t/s.jsonl /t/s/agent.jsonl" || !a.Rest.Empty() {
 		t.Errorf("%v %+v", w.feed.caught, a.Rest)
 	}
-	w.feed.report = hosts.Report{New: 600}
+	w.feed.report = hosts.Report{New: 150}
 	if a := w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t/s.jsonl"}); len(a.Rest.Transcripts) != 1 || a.Rest.Index {
 		t.Errorf("cut off: %+v", a.Rest)
 	}
 	if a := w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t/s.jsonl"}); !a.Rest.Index {
-		t.Errorf("1,200 messages later: %+v", a.Rest)
+		t.Errorf("300 messages later: %+v", a.Rest)
 	}
 	if a := w.handle(t, hook.Event{Name: hook.Stop}); !a.Rest.Empty() {
 		t.Errorf("an event that names no session: %+v", a.Rest)
+	}
+}
+
+// TestFoldAfterATurn: a conversation that is large enough is folded once a turn
+// has ended, unless that is turned off.
+func TestFoldAfterATurn(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "claude:s", sample.Messages()...)
+	c, err := w.engine.Session("claude:s").Conversation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.feed.report = hosts.Report{Complete: true, Conversation: c.ID}
+	for _, tt := range []struct {
+		event string
+		above int
+		want  bool
+	}{
+		{hook.Stop, c.ViewTokens, true},
+		{hook.SubagentStop, c.ViewTokens, true},
+		{hook.SessionEnd, c.ViewTokens, true},
+		{hook.Stop, c.ViewTokens + 1, false},
+		{hook.Stop, 0, false},
+		{hook.PreCompact, c.ViewTokens, false},
+	} {
+		w.FoldAbove = tt.above
+		a := w.handle(t, hook.Event{Name: tt.event, Session: "s", Transcript: "/t/s.jsonl"})
+		if got := len(a.Rest.Fold) == 1 && a.Rest.Fold[0] == c.ID; got != tt.want || a.Rest.Empty() == tt.want {
+			t.Errorf("%s, above %d of %d tokens: %+v", tt.event, tt.above, c.ViewTokens, a.Rest)
+		}
 	}
 }
 
@@ -187,6 +218,57 @@ func TestProblemsAreNoted(t *testing.T) {
 	}
 }
 
+// TestPrompt: a prompt that refers to earlier work is answered with what it
+// refers to, once; the session's own words are no answer, until it has
+// forgotten them.
+func TestPrompt(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "codex:before", llms.User("which port shall the staging proxy have?"), llms.Assistant("Port 8443 for the staging proxy, 8080 is taken."),
+		llms.User("fine"), llms.Assistant("done"))
+	w.said(t, "claude:own", llms.User("where do we keep the grafana dashboards?"), llms.Assistant("The grafana dashboards are in ops/boards."))
+	ask := func(prompt string) hook.Event {
+		return hook.Event{Name: hook.UserPromptSubmit, Session: "own", Transcript: "/t/own.jsonl", Prompt: prompt}
+	}
+	a := w.handle(t, ask("what port did we give the staging proxy?"))
+	if !strings.Contains(a.Context, "Port 8443") || !strings.HasPrefix(a.Context, ingest.ContextTag) || !a.Rest.Empty() || len(w.feed.caught) != 0 {
+		t.Errorf("%+v, caught up with %v", a, w.feed.caught)
+	}
+	out, err := a.JSON()
+	if err != nil || !strings.Contains(string(out), `"hookEventName":"UserPromptSubmit"`) {
+		t.Errorf("%s, %v", out, err)
+	}
+	if a := w.handle(t, ask("so what port did we give the staging proxy, again?")); a.Context != "" {
+		t.Errorf("told again: %s", a.Context)
+	}
+	own := ask("where did we keep the grafana dashboards?")
+	if a := w.handle(t, own); a.Context != "" {
+		t.Errorf("told what it said itself: %s", a.Context)
+	}
+	w.now = time.Now().Add(time.Minute)
+	w.handle(t, hook.Event{Name: hook.PreCompact, Session: "own"})
+	if a := w.handle(t, own); !strings.Contains(a.Context, "ops/boards") {
+		t.Errorf("compacted, it is not told: %q", a.Context)
+	}
+	since := llms.Assistant("The loki retention is nine days.")
+	since.Time = w.now.Add(time.Minute)
+	w.said(t, "claude:own", since)
+	if a := w.handle(t, ask("what retention did we give loki?")); a.Context != "" {
+		t.Errorf("told what it said since: %s", a.Context)
+	}
+	for _, e := range []hook.Event{
+		ask("write a haiku about autumn"),
+		{Name: hook.UserPromptSubmit, Session: "own", Prompt: "what port did we give the staging proxy?", InAgent: true},
+	} {
+		if a := w.handle(t, e); a.Context != "" {
+			t.Errorf("%+v is answered: %s", e, a.Context)
+		}
+	}
+	w.SilentPrompts = true
+	if a := w.handle(t, hook.Event{Name: hook.UserPromptSubmit, Session: "third", Prompt: "what port did we give the staging proxy?"}); a.Context != "" {
+		t.Errorf("switched off, it is told: %s", a.Context)
+	}
+}
+
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
@@ -195,6 +277,8 @@ func TestParse(t *testing.T) {
 		{`{"hook_event_name":"SessionStart","session_id":"s","transcript_path":"/t","cwd":"/w","source":"compact"}`,
 			hook.Event{Host: "x", Name: "SessionStart", Session: "s", Transcript: "/t", Dir: "/w", Source: "compact"}},
 		{`{"hook_event_name":"Stop","session_id":"s","transcript_path":null,"turn_id":"7"}`, hook.Event{Host: "x", Name: "Stop", Session: "s"}},
+		{`{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/w","prompt":"as before?"}`,
+			hook.Event{Host: "x", Name: "UserPromptSubmit", Session: "s", Dir: "/w", Prompt: "as before?"}},
 		{`{"event":"stop","conversation_id":"c","workspace_roots":["/r"]}`, hook.Event{Host: "x", Name: "Stop", Session: "c", Dir: "/r"}},
 		{`{"hook_event_name":"SubagentStop","thread_id":"t","agent_id":"a","agent_transcript_path":"/a"}`,
 			hook.Event{Host: "x", Name: "SubagentStop", Session: "t", Agent: "/a", InAgent: true}},

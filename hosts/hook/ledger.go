@@ -27,7 +27,15 @@ type ledger struct {
 	Conversation store.ConversationID `json:"conversation,omitempty"`
 	// Compacted says that the session has forgotten it since.
 	Compacted bool `json:"compacted,omitempty"`
+	// Forgot is when the host last compacted the session: it no longer knows
+	// what it said before.
+	Forgot time.Time `json:"forgot,omitzero"`
+	// Reminded are the messages that its prompts were answered with.
+	Reminded []store.MessageID `json:"reminded,omitempty"`
 }
+
+// maxReminded bounds how many of them are remembered.
+const maxReminded = 60
 
 func (h *Handler) shown(ctx context.Context, e Event) (ledger, error) {
 	var l ledger
@@ -35,12 +43,8 @@ func (h *Handler) shown(ctx context.Context, e Event) (ledger, error) {
 	return l, err
 }
 
-func (h *Handler) remember(ctx context.Context, e Event, about store.ConversationID) error {
-	return h.put(ctx, shownSpace, key(e), ledger{At: h.Clock(), Conversation: about}, h.Clock().Add(memory))
-}
-
 func (h *Handler) forget(ctx context.Context, e Event) error {
-	return h.put(ctx, shownSpace, key(e), ledger{Compacted: true}, h.Clock().Add(memory))
+	return h.put(ctx, shownSpace, key(e), ledger{Compacted: true, Forgot: h.Clock()}, h.Clock().Add(memory))
 }
 
 // Fired is when an event last happened, and what went wrong then.

@@ -73,6 +73,20 @@ func Check(ctx context.Context, in Inspection) []Finding {
 	return all
 }
 
+// Connected names the hosts on the machine, and those of them that start lcm.
+func Connected(m hosts.Machine) (connected, installed []string) {
+	for _, t := range targets {
+		if _, err := os.Stat(t.dir(m)); err != nil {
+			continue
+		}
+		installed = append(installed, t.name)
+		if now, err := t.configured(m); err == nil && (len(now.server) > 0 || len(now.hooks) > 0) {
+			connected = append(connected, t.name)
+		}
+	}
+	return connected, installed
+}
+
 // check looks at one host.
 type check struct {
 	Inspection

@@ -40,9 +40,10 @@ func claudeState(m hosts.Machine) string {
 }
 
 // The events: the end of a turn keeps the record up to date, a session's start
-// (and what follows a compaction counts as one) is answered with context. The
+// (and what follows a compaction counts as one) and a prompt that refers to
+// earlier work are answered with context. The
 // end of a session is a last chance, which hosts do not always give.
-var claudeEvents = []event{{"SessionStart", 10}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 10}}
+var claudeEvents = []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 10}}
 
 // hook is the command line that a host's hooks run.
 func (o Options) hook(host string) string {

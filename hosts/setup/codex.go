@@ -34,7 +34,7 @@ func codexDir(m hosts.Machine) string { return m.Env("CODEX_HOME", filepath.Join
 
 // Codex writes its last record after the end of the last turn, and all of it
 // before the end of the session, for which it waits three seconds at most.
-var codexEvents = []event{{"SessionStart", 10}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 3}}
+var codexEvents = []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 3}}
 
 // tomlString writes a basic string: the escapes of JSON are those of TOML.
 func tomlString(s string) string { return string(hujson.String(s)) }

@@ -1,14 +1,16 @@
 // lcm for opencode: written by `lcm setup opencode`, taken out by `lcm remove opencode`.
 //
 // It tells lcm when a turn has ended, so that the record is up to date, and puts what lcm knows about earlier work in
-// this project before the first message of a session, and again after a compaction. It never throws and never waits
-// for longer than LIMIT: without lcm, opencode works as before.
+// this project before the first message of a session, and again after a compaction. A prompt that refers to earlier work
+// gets the lines of the record that it refers to. It never throws and never waits for longer than LIMIT, and before a
+// prompt PROMPT_LIMIT: without lcm, opencode works as before.
 import { spawn } from "node:child_process"
 
 const COMMAND = ["lcm", "hook", "opencode"]
 const LIMIT = 5000 // milliseconds
+const PROMPT_LIMIT = 2000
 
-function tell(event) {
+function tell(event, limit = LIMIT) {
   return new Promise((resolve) => {
     let out = ""
     const done = (text) => {
@@ -18,7 +20,7 @@ function tell(event) {
     const timer = setTimeout(() => {
       child?.kill()
       done("")
-    }, LIMIT)
+    }, limit)
     let child
     try {
       child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
@@ -33,8 +35,8 @@ function tell(event) {
   })
 }
 
-async function contextFor(sessionID, cwd, source) {
-  const answer = await tell({ hook_event_name: "SessionStart", session_id: sessionID, cwd, source })
+async function contextFor(event, limit) {
+  const answer = await tell(event, limit)
   try {
     return JSON.parse(answer).hookSpecificOutput?.additionalContext || ""
   } catch {
@@ -60,11 +62,23 @@ export const LCM = async ({ directory }) => {
         await tell({ hook_event_name: children.has(sessionID) ? "SubagentStop" : "Stop", session_id: sessionID, cwd: directory })
       }
     },
+    "chat.message": async (input, output) => {
+      const sessionID = input?.sessionID
+      const said = (output?.parts || []).filter((part) => part.type === "text" && !part.synthetic)
+      if (!sessionID || children.has(sessionID) || said.length === 0) return
+      const prompt = said.map((part) => part.text).join("\n")
+      const text = await contextFor({ hook_event_name: "UserPromptSubmit", session_id: sessionID, cwd: directory, prompt }, PROMPT_LIMIT)
+      if (!text) return
+      const last = output.parts[output.parts.length - 1]
+      // Parts are kept in the order of their ids: this one follows the last.
+      output.parts.push({ id: last.id + "l", sessionID, messageID: last.messageID, type: "text", synthetic: true, text })
+    },
     "experimental.chat.system.transform": async (input, output) => {
       const sessionID = input?.sessionID
       if (!sessionID || children.has(sessionID)) return
       if (!blocks.has(sessionID)) {
-        blocks.set(sessionID, contextFor(sessionID, directory, compacted.has(sessionID) ? "compact" : "startup"))
+        const source = compacted.has(sessionID) ? "compact" : "startup"
+        blocks.set(sessionID, contextFor({ hook_event_name: "SessionStart", session_id: sessionID, cwd: directory, source }))
       }
       const block = await blocks.get(sessionID)
       if (block) output.system.push(block)

@@ -167,6 +167,8 @@ type Plan struct {
 	Title   string
 	Changes []Change // none: everything is as it should be
 	Notes   []string // what is left for the user to do
+
+	unchanged []Change // files that are as they should be
 }
 
 // For plans to set lcm up in a host.
@@ -273,11 +275,17 @@ func (p *Plan) edit(e entry, fn func(*Change) error) error {
 	return nil
 }
 
-// settle drops the changes that change nothing.
+// settle sets the changes that change nothing apart.
 func (p *Plan) settle() {
-	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
-		return !c.Delete && bytes.Equal(c.Before, c.After) && (c.Exists || len(c.After) == 0)
-	})
+	all := p.Changes
+	p.Changes = nil
+	for _, c := range all {
+		if !c.Delete && bytes.Equal(c.Before, c.After) && (c.Exists || len(c.After) == 0) {
+			p.unchanged = append(p.unchanged, c)
+		} else {
+			p.Changes = append(p.Changes, c)
+		}
+	}
 }
 
 // maxFile is more than any settings file has; what is larger is not read.

@@ -26,7 +26,7 @@ type Rule struct {
 
 // edge lists the rules at which a program is put together: the only ones that
 // choose a backend or a provider.
-var edge = []string{"cmd/lcm/...", "examples/...", "bench/...", "internal/faulttest"}
+var edge = []string{"fromconfig", "cmd/lcm/...", "examples/...", "bench/...", "internal/faulttest"}
 
 // Table is the order of imports, from the bottom up. docs/DESIGN.md tells the
 // reasons.
@@ -42,7 +42,7 @@ var Table = []Rule{
 	{Package: "index", Layer: 1, Only: []string{}},
 	// What should not be remembered is told by its bytes alone.
 	{Package: "redact", Layer: 1, Only: []string{}},
-	{Package: "config", Layer: 1, Only: []string{}, For: []string{"cmd/lcm/..."}},
+	{Package: "config", Layer: 1, Only: []string{}, For: []string{"fromconfig", "cmd/lcm/...", "examples/..."}},
 
 	// Providers and tokenizers link large libraries, so embedding the engine
 	// must not pull them in.
@@ -79,6 +79,8 @@ var Table = []Rule{
 
 	{Package: "hosts/...", Layer: 6},
 	{Package: "mcpserver", Layer: 6},
+	// It links the providers, which the engine must not.
+	{Package: "fromconfig", Layer: 6, For: []string{"cmd/lcm/...", "examples/..."}},
 	// It mends the embedded store, and only that.
 	{Package: "doctor", Layer: 6},
 	{Package: "portable", Layer: 3, Only: []string{"core", "llms", "store"}},

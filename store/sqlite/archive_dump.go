@@ -4,14 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -21,11 +22,14 @@ type Dump struct {
 	// the rows of those that were erased come as well. complete says that it
 	// is everything.
 	Begin func(schema int, conversations []store.Conversation, digest [sha256.Size]byte, complete bool) error
-	// Row is given a row. A value is nil, an int64, a string or a []byte.
-	Row func(table string, columns []string, values []any) error
+	// Row is given a row. A value is nil, an int64, a string or a []byte. Every
+	// message and payload is proved; damage says what is wrong with it.
+	Row func(table string, columns []string, values []any, damage string) error
 	// Payload is given the content that a row of payloads refers to, after all
-	// rows.
-	Payload func(sum [sha256.Size]byte, size int64, r io.Reader) error
+	// rows. What is missing of one that is damaged is zeros.
+	Payload func(sum [sha256.Size]byte, size int64, r io.Reader, damaged bool) error
+	// Fault is told of everything that is damaged.
+	Fault func(store.Fault)
 }
 
 // chosen selects what belongs to the conversations ?1, a JSON list of numbers.
@@ -71,7 +75,7 @@ const (
 // content of payloads, which an archive has as files.
 var undumped = []string{"segments", "sections", "lanes", "chunks"}
 
-// Dump writes conversations, and those that they were forked from or belong
+// Dump proves and writes conversations, and those that they were forked from or belong
 // to, as they stand at one moment. No ids: everything.
 func (db *DB) Dump(ctx context.Context, ids []store.ConversationID, to Dump) error {
 	return db.withReader(ctx, func(c *conn) error {
@@ -124,6 +128,15 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 		}
 		if err := c.dumpTable(d.table, where, string(list), to); err != nil {
 			return fmt.Errorf("archive the table %s: %w", d.table, err)
+		}
+	}
+	if complete {
+		orphans, err := c.orphans()
+		if err != nil {
+			return err
+		}
+		for _, f := range orphans {
+			to.Fault(f)
 		}
 	}
 	where := attached
@@ -201,12 +214,63 @@ func (c *conn) dumpTable(table, where, list string, to Dump) error {
 				values[i] = s.ColumnText(i)
 			case sqlite3.BLOB:
 				values[i] = s.ColumnBlob(i, []byte{})
-			default:
-				return fmt.Errorf("%s.%s holds a %s", table, columns[i], s.ColumnType(i))
+			default: // no column of ours holds such a number
+				values[i] = s.ColumnText(i)
 			}
 		}
-		return to.Row(table, columns, values)
+		fault, err := c.prove(table, columns, values)
+		if err != nil {
+			return err
+		}
+		if fault.Code != "" {
+			to.Fault(fault)
+		}
+		return to.Row(table, columns, values, fault.Detail)
 	}, only(where, list)...)
+}
+
+// prove checks a row of messages or payloads against its hashes. Another row
+// has none.
+func (c *conn) prove(table string, columns []string, values []any) (store.Fault, error) {
+	number := func(name string) int64 { n, _ := values[slices.Index(columns, name)].(int64); return n }
+	text := func(name string) string { s, _ := values[slices.Index(columns, name)].(string); return s }
+	data := func(name string) []byte { b, _ := values[slices.Index(columns, name)].([]byte); return b }
+	switch table {
+	case "payloads":
+		p := payloadRow{num: number("num"), id: text("id"), size: number("size")}
+		copy(p.sum[:], data("sha256"))
+		found, err := c.hashChunks(p.num, false)
+		switch {
+		case err != nil && fatal(err):
+			return store.Fault{}, err
+		case err != nil || found.sum != p.sum || found.size != p.size:
+			return store.Fault{Code: "payload", Node: p.id, Detail: "its content does not match its SHA-256"}, nil
+		}
+	case "messages":
+		id := store.MessageID(number("id"))
+		m := sealed{
+			conversation: number("conversation"), seq: number("seq"), role: store.RoleOf(int(number("role"))), flags: store.Flag(number("flags")),
+			native: text("native"), format: llms.Format(text("format")), size: number("size"), sha256: data("sha256"), chain: data("chain"),
+			record: data("record"), cut: text("cuts") != "", body: data("body"),
+		}
+		if said, ok := values[slices.Index(columns, "said")].(int64); ok {
+			m.said = time.UnixMilli(said).UTC()
+		}
+		if m.flags&store.FlagErased != 0 {
+			return store.Fault{}, nil
+		}
+		record, err := c.join(m.record, text("cuts"))
+		if err != nil && fatal(err) {
+			return store.Fault{}, err
+		}
+		if sum := sha256.Sum256(record); err != nil || string(sum[:]) != string(m.sha256) {
+			return store.Fault{Code: "record", Node: id.String(), Detail: "its record does not match the SHA-256 taken when it arrived"}, nil
+		}
+		if intact, err := c.intact(m); err != nil || !intact {
+			return store.Fault{Code: "chain", Node: id.String(), Detail: "its body or its metadata does not match its link of the chain"}, err
+		}
+	}
+	return store.Fault{}, nil
 }
 
 // only is the list of chosen conversations, where a condition asks for it.
@@ -229,7 +293,20 @@ func (c *conn) dumpPayloads(where, list string, to Dump) error {
 		return err
 	}
 	for _, p := range rows {
-		if err := to.Payload(p.sum, p.size, &chunkReader{conn: c, num: p.num}); err != nil {
+		found, err := c.hashChunks(p.num, false)
+		if err != nil && fatal(err) {
+			return err
+		}
+		whole := err == nil && found.sum == p.sum && found.size == p.size
+		size := p.size
+		if !whole {
+			var last int64
+			if _, err := c.one(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }, p.num); err != nil {
+				return err
+			}
+			size = max(0, min(size, (last+1)*chunkSize))
+		}
+		if err := to.Payload(p.sum, size, &chunkReader{conn: c, num: p.num, lenient: !whole}, !whole); err != nil {
 			return fmt.Errorf("archive %s: %w", p.id, err)
 		}
 	}
@@ -241,6 +318,7 @@ type chunkReader struct {
 	*conn
 	num, next int64
 	rest      []byte
+	lenient   bool // read zeros for chunks that cannot be, without end
 }
 
 // Read implements [io.Reader].
@@ -252,14 +330,11 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 			r.rest = append(r.rest[:0], raw...)
 			return nil
 		})
-		if err != nil {
-			err = damaged("its content", err)
-			var p *store.Problem
-			if errors.As(err, &p) {
-				p.Hint = "`lcm export --raw --all DIR` writes every record that can be read, `lcm backup` copies the database as it is; " +
-					"`lcm doctor` says what else is damaged"
-			}
-			return 0, err
+		if err != nil && (!r.lenient || fatal(err)) {
+			return 0, damaged("its content", err)
+		}
+		if r.lenient && (err != nil || !found) {
+			found, r.rest = true, make([]byte, chunkSize)
 		}
 		if !found {
 			return 0, io.EOF

@@ -15,33 +15,34 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// Loader fills a new database with the rows of an archive.
+// Loader fills a new database with the rows of an archive. After an error of
+// one row or payload it can be given the next.
 type Loader struct {
+	// KeepDamaged keeps records and payloads that do not match their hashes.
+	// Else their places are kept without them.
+	KeepDamaged bool
+
 	c       *conn
 	columns map[string][]string // of the tables that may be filled
+	lost    []store.Fault
+	loaded  int64 // messages
 }
 
 // Build makes a new database beside path from the rows that fill gives it, in
 // the schema that they were written in, brings it to the present one, builds
-// its search index and proves it. Nothing is at path before [Scratch.Install],
-// and nothing is left behind without it.
+// its search index and proves it. What is derived and does not follow from the
+// messages, or is missing, is derived anew; what is missing of the messages is
+// named in the proof. Nothing is at path before [Scratch.Install], and nothing
+// is left behind without it.
 func Build(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Scratch, error) {
 	tmp, err := partFile(Resolve(path))
 	if err != nil {
 		return nil, err
 	}
 	s := &Scratch{path: tmp}
-	if err := load(ctx, tmp, schema, fill); err != nil {
-		s.Remove()
-		return nil, explain(path, err)
-	}
-	db, err := Open(ctx, tmp, Options{Relaxed: true})
+	l, err := load(ctx, tmp, schema, fill)
 	if err == nil {
-		err = db.Reindex(ctx)
-		if err == nil {
-			s.Proof, err = db.Prove(ctx)
-		}
-		err = errors.Join(err, db.Close())
+		err = s.settle(ctx, l)
 	}
 	if err != nil {
 		s.Remove()
@@ -50,11 +51,54 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 	return s, nil
 }
 
+// settle proves what was loaded, and mends of it what can be derived.
+func (s *Scratch) settle(ctx context.Context, l *Loader) error {
+	db, err := Open(ctx, s.path, Options{Relaxed: true})
+	if err != nil {
+		return err
+	}
+	s.Proof, err = db.Prove(ctx)
+	if err == nil && len(s.Proof.Faults) > 0 {
+		if !l.KeepDamaged {
+			err = db.transact(ctx, func(c *conn) error { return c.blank(s.Proof.Faults) })
+		}
+		err = errors.Join(err, db.Repair(ctx))
+		if err == nil {
+			s.Proof, err = db.Prove(ctx)
+		}
+	}
+	if err == nil {
+		err = db.Reindex(ctx)
+	}
+	s.Proof.Faults = append(s.Proof.Faults, l.lost...)
+	s.Proof.Messages = min(s.Proof.Messages, l.loaded) // a proof counts places, also those of messages that are missing
+	return errors.Join(err, db.Close())
+}
+
+// blank takes away the records that do not match their hashes. The place of
+// each, its hash and its link of the chain stay, so that it stays named. One that
+// payloads belong into is left: it can be the payload that is damaged.
+func (c *conn) blank(faults []store.Fault) error {
+	for _, f := range faults {
+		id, err := store.ParseID(f.Node)
+		if f.Code != "record" || err != nil || id.Message == 0 {
+			continue
+		}
+		if err := c.exec(`UPDATE messages SET record = x'' WHERE id = ? AND cuts IS NULL`, int64(id.Message)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Scratch is a finished database that has no name yet.
 type Scratch struct {
 	path  string
 	Proof Proof
 }
+
+// Path is where the database is until it is installed.
+func (s *Scratch) Path() string { return s.path }
 
 // Remove throws the database away, if it was not installed.
 func (s *Scratch) Remove() { removeDatabase(s.path) }
@@ -116,33 +160,34 @@ func hollow(ctx context.Context, path string) (bool, error) {
 
 // load fills a new file. A crash leaves a file that nobody knows, so nothing
 // is journalled.
-func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (err error) {
+func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (l *Loader, err error) {
 	want, err := schemaAt(schema)
 	if err != nil {
-		return &store.Problem{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
+		return nil, &store.Problem{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
 	}
 	c, err := openConn(ctx, path, Options{CacheKiB: 64 << 10})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	if err := c.Exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
-		return err
+	// In memory: a row that fails must be taken back without the others.
+	if err := c.Exec("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
+		return nil, err
 	}
 	all, err := steps()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, sql := range all[:schema] {
 		if err := c.Exec(sql); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := c.Exec(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", schema, applicationID)); err != nil {
-		return err
+		return nil, err
 	}
-	l := &Loader{c: c, columns: map[string][]string{}}
+	l = &Loader{c: c, columns: map[string][]string{}}
 	for _, d := range dumped {
 		for _, col := range want[d.table].columns {
 			l.columns[d.table] = append(l.columns[d.table], col.name)
@@ -150,16 +195,16 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 	}
 	if l.columns["tombstone_salt"] != nil { // the archive brings its own
 		if err := c.Exec("DELETE FROM tombstone_salt"); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := fill(l); err != nil {
-		return err
+		return nil, err
 	}
 	if err := l.finish(); err != nil {
-		return err
+		return nil, err
 	}
-	return c.Exec("COMMIT")
+	return l, c.Exec("COMMIT")
 }
 
 // Row adds a row of an archive.
@@ -181,11 +226,14 @@ func (l *Loader) Row(table string, columns []string, values []any) error {
 	if err != nil {
 		return fmt.Errorf("a row of %s: %w", table, err)
 	}
+	if table == "messages" {
+		l.loaded++
+	}
 	return nil
 }
 
 // Payload adds the content that a row of payloads names by its hash.
-func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) error {
+func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err error) {
 	var num, want int64
 	found, err := l.c.one(`SELECT num, size FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
 		num, want = s.ColumnInt64(0), s.ColumnInt64(1)
@@ -194,9 +242,14 @@ func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if !found || want != size {
+	if !found || want != size && !l.KeepDamaged {
 		return fmt.Errorf("the payload %x… of %d bytes belongs to nothing", sum[:8], size)
 	}
+	defer func() {
+		if err != nil && !l.KeepDamaged {
+			err = errors.Join(err, l.c.exec(`DELETE FROM chunks WHERE payload = ?`, num))
+		}
+	}()
 	h := sha256.New()
 	raw := make([]byte, chunkSize)
 	for n := 0; ; n++ {
@@ -220,6 +273,11 @@ func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) error {
 	return nil
 }
 
+// Chunk adds a chunk of a payload as another database has it.
+func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
+	return l.c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, payload, n, compressed, data)
+}
+
 func (c *conn) putChunk(num int64, n int, raw []byte) error {
 	data, compressed := encoder.EncodeAll(raw, nil), true
 	if len(data) >= len(raw) {
@@ -228,24 +286,15 @@ func (c *conn) putChunk(num int64, n int, raw []byte) error {
 	return c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
 }
 
-// finish proves that the rows belong together.
+// finish completes what every database has, and notes what is missing of it.
 func (l *Loader) finish() error {
 	if l.columns["tombstone_salt"] != nil {
 		if err := l.c.exec(saltAtLeast); err != nil {
 			return err
 		}
 	}
-	var missing int
-	if _, err := l.c.one(`SELECT count(*) FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, integer(&missing)); err != nil {
-		return err
-	}
-	if missing > 0 {
-		return fmt.Errorf("%d payloads have no content", missing)
-	}
-	found := ""
-	_, err := l.c.one(`SELECT "table" || ' refers to ' || parent FROM pragma_foreign_key_check`, text(&found))
-	if err == nil && found != "" {
-		err = fmt.Errorf("a row of %s that is not there", found)
-	}
-	return err
+	return l.c.query(`SELECT id FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, func(s *sqlite3.Stmt) error {
+		l.lost = append(l.lost, store.Fault{Code: "payload", Node: s.ColumnText(0), Detail: "its content is not there"})
+		return nil
+	})
 }

@@ -55,7 +55,12 @@ func (db *DB) Prove(ctx context.Context) (Proof, error) {
 		h.Write(one.Digest[:])
 	}
 	h.Sum(p.Digest[:0])
-	return p, nil
+	orphans, err := db.Orphans(ctx)
+	if err != nil && ctx.Err() == nil {
+		orphans, err = []store.Fault{{Code: "unreadable", Node: "the references", Detail: bare(err)}}, nil
+	}
+	p.Faults = append(p.Faults, orphans...)
+	return p, err
 }
 
 // bare is an error without its hint: a finding brings its own.

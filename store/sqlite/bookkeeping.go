@@ -37,7 +37,7 @@ func (b *bookkeeping) snapshot(ctx context.Context, db *DB) (func(id int64) bool
 			// Searches under way still read the old slice.
 			bits = make([]uint64, last/64+1)
 			copy(bits, b.bits)
-			err := c.query(`SELECT id FROM messages WHERE (flags & 4 <> 0 OR (flags & 64 <> 0 AND role = 3)) AND id > ?`,
+			err := c.query(`SELECT id FROM messages WHERE (flags & 4 <> 0 OR (flags & 80 = 64 AND role = 3)) AND id > ?`,
 				func(s *sqlite3.Stmt) error {
 					id := s.ColumnInt64(0)
 					bits[id/64] |= 1 << (id % 64)

@@ -49,6 +49,7 @@ func (k *checkup) all(ctx context.Context) error {
 	}{
 		{"the pages of the file", k.pages},
 		{"the conversations", k.conversations},
+		{"the references", k.references},
 		{"the payloads", k.payloads},
 		{"the search index", k.index},
 		{"the state", k.state},
@@ -113,6 +114,13 @@ func (k *checkup) conversations(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// references finds rows that belong to nothing.
+func (k *checkup) references(context.Context) error {
+	faults, err := k.orphans()
+	k.faults = append(k.faults, faults...)
+	return err
 }
 
 // conversationIDs lists every conversation, also those that are shown to

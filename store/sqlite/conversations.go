@@ -121,20 +121,47 @@ func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]s
 	if len(where) > 0 {
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
-	sql += " ORDER BY c.updated_at DESC, c.id DESC"
-	if q.Limit > 0 {
-		sql += " LIMIT ?"
-		args = append(args, q.Limit)
-	}
 	var found []store.Conversation
 	err := db.withReader(ctx, func(c *conn) error {
-		return c.query(sql, func(s *sqlite3.Stmt) error {
+		now := db.opts.Clock()
+		future, err := c.one(`SELECT 1 FROM conversations WHERE updated_at > ?`, func(*sqlite3.Stmt) error { return nil }, now)
+		if err != nil {
+			return err
+		}
+		order := "c.updated_at" // which is indexed
+		if future {
+			order = "iif(c.updated_at <= ?, c.updated_at, " + plausiblyStored + ")"
+			args = append(args, now, now)
+		}
+		sql += " ORDER BY " + order + " DESC, c.id DESC"
+		if q.Limit > 0 {
+			sql += " LIMIT ?"
+			args = append(args, q.Limit)
+		}
+		if err := c.query(sql, func(s *sqlite3.Stmt) error {
 			found = append(found, scanConversation(s).Conversation)
 			return nil
-		}, args...)
+		}, args...); err != nil {
+			return err
+		}
+		for i := range found {
+			if at := &found[i].UpdatedAt; at.After(now) {
+				if _, err := c.one(`SELECT `+plausiblyStored+` FROM conversations c WHERE c.id = ?`,
+					func(s *sqlite3.Stmt) error { *at = millis(s, 0); return nil }, now, int64(found[i].ID)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	})
 	return found, err
 }
+
+// plausiblyStored is when a conversation c was last added to, as far as that is
+// not in the future, else 1970. It stands in for updated_at where that is in the
+// future: the host or the clock of this machine was wrong, and the conversation
+// would be the newest one for good.
+const plausiblyStored = `ifnull((SELECT m.stored FROM messages m WHERE m.conversation = c.id AND m.stored <= ? ORDER BY m.seq DESC LIMIT 1), 0)`
 
 // Open implements [store.Conversations].
 func (db *DB) Open(ctx context.Context, n store.NewConversation) (store.Conversation, error) {
@@ -182,8 +209,10 @@ func (c *conn) newConversation(n store.NewConversation, now time.Time) (store.Co
 		return 0, err
 	}
 	err := c.exec(`
-		INSERT INTO conversations (key, segment, agent, project, title, parent, created_at, updated_at, head)
-		SELECT ?1, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?1), ?2,
+		INSERT INTO conversations (id, key, segment, agent, project, title, parent, created_at, updated_at, head)
+		SELECT 1 + max(ifnull((SELECT max(id) FROM conversations), 0), ifnull((SELECT max(conversation) FROM messages), 0),
+		               ifnull((SELECT max(conversation) FROM summaries), 0)), -- not a number that messages without a conversation have
+		       ?1, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?1), ?2,
 		       (SELECT id FROM projects WHERE origin = ?3 AND root = ?4), ?5, ?6, ?7, ?7, ?8`,
 		n.Key, n.Agent, n.Project.Origin, n.Project.Root, n.Title, null(int64(n.Parent)), now, store.Genesis[:])
 	return store.ConversationID(c.LastInsertRowID()), err

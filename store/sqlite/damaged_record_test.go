@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/lossless-context/lcm/llms"
@@ -12,8 +13,8 @@ import (
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
-// One message that cannot be made sense of any more is named by Verify, and
-// keeps nobody from the others.
+// One message that is not what arrived is named by Verify and marked by every
+// method that returns its text, and keeps nobody from the others.
 func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 	pristine := filepath.Join(t.TempDir(), "pristine.db")
 	if err := build(t.Context(), pristine); err != nil {
@@ -40,14 +41,19 @@ func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 	for _, c := range []struct {
 		name, damage string
 		needles      int
-		unreadable   int // records that cannot be put together
+		// Of how many messages the record, the text and the body are marked.
+		records, texts, bodies int
 	}{
-		{"nothing", "SELECT 1", 1, 0},
-		{"a record", "UPDATE messages SET record = substr(record, 1, length(record) - 1) WHERE format = 'openai'", 1, 0},
-		{"a body", "UPDATE messages SET body = substr(body, 2) WHERE body IS NOT NULL", 1, 0},
-		{"a payload", "UPDATE chunks SET data = x'00', compressed = 1", 1, 1},
-		{"a payload gone", "DELETE FROM payloads", 1, 1},
-		{"a record gone", "UPDATE messages SET record = x'' WHERE format = 'openai'", 0, 0},
+		{"nothing", "SELECT 1", 1, 0, 0, 0},
+		{"a record", "UPDATE messages SET record = substr(record, 1, length(record) - 1) WHERE format = 'openai'", 1, 1, 1, 1},
+		{"a record that decodes", "UPDATE messages SET record = replace(record, 'user', 'asst') WHERE format = 'openai'", 1, 1, 1, 1},
+		{"a record of plain text", "UPDATE messages SET record = record || 'x' WHERE id = 5", 1, 1, 1, 1},
+		{"a body", "UPDATE messages SET body = substr(body, 2) WHERE body IS NOT NULL", 1, 0, 1, 1},
+		{"a body that decodes", "UPDATE messages SET body = replace(body, 'user', 'tool') WHERE body IS NOT NULL", 1, 0, 1, 1},
+		{"a payload", "UPDATE chunks SET data = x'00', compressed = 1", 1, 1, 1, 0},
+		{"a payload of another text", "UPDATE chunks SET data = 'message 4 of conversation 1', compressed = 0", 1, 1, 1, 0},
+		{"a payload gone", "DELETE FROM payloads", 1, 1, 0, 0},
+		{"a record gone", "UPDATE messages SET record = x'' WHERE format = 'openai'", 0, 1, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "damaged.db")
@@ -56,23 +62,32 @@ func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 			}
 			sql(t, path, "PRAGMA foreign_keys=OFF; "+c.damage)
 			db := open(t, path, sqlite.Options{})
-			n, unreadable := 0, 0
+			var n, records, texts, bodies int
 			for m, err := range db.Messages(t.Context(), store.MessageQuery{Conversation: 1}) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := db.Text(t.Context(), store.Node{Message: m.ID}); err != nil {
+				if _, err := db.Text(t.Context(), store.Node{Message: m.ID}); errors.Is(err, store.ErrDamaged) {
+					texts++
+				} else if err != nil {
 					t.Errorf("text of %s: %v", m.ID, err)
 				}
 				if _, err := db.Record(t.Context(), m.ID); errors.Is(err, store.ErrDamaged) && errors.As(err, new(*store.Problem)) {
-					unreadable++
+					records++
 				} else if err != nil {
 					t.Errorf("record of %s: %v", m.ID, err)
 				}
+				if m.Damaged != strings.Contains(m.Body.Render(), store.DamageNotice) || m.Damaged && m.Body.Raw.Bytes != nil {
+					t.Errorf("%s: damaged %t, but the body says %q with the record %q", m.ID, m.Damaged, m.Body.Render(), m.Body.Raw.Bytes)
+				}
+				if m.Damaged {
+					bodies++
+				}
 				n++
 			}
-			if n != 13 || unreadable != c.unreadable {
-				t.Errorf("%d messages, %d without a record; want 13 and %d", n, unreadable, c.unreadable)
+			if n != 13 || records != c.records || texts != c.texts || bodies != c.bodies {
+				t.Errorf("of %d messages %d records, %d texts and %d bodies are marked; want %d, %d and %d of 13",
+					n, records, texts, bodies, c.records, c.texts, c.bodies)
 			}
 			for pattern, want := range map[string]int{"the needle": c.needles, "message 9 of conversation 1": 1} {
 				found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Limit: 5})

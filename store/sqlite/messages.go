@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -14,7 +15,8 @@ import (
 )
 
 const messageColumns = `
-	m.id, m.conversation, m.seq, m.role, m.flags, m.stored, m.said, m.tokens, m.native, m.format, m.size, m.sha256, m.record, m.body
+	m.id, m.conversation, m.seq, m.role, m.flags, m.stored, m.said, m.tokens, m.native, m.format, m.size, m.sha256, m.record, m.body,
+	m.cuts IS NOT NULL, m.chain
 	FROM messages m`
 
 // present leaves out the messages that were erased, unless its parameter asks
@@ -30,9 +32,12 @@ type messageRow struct {
 	parsed bool        // data is not the record, but what was made of it
 	data   []byte
 	brief  bool // data are the statement's, until its next row
+	// A record is hashed when it is decoded, which may be done beside reading
+	// the next one. A stored body was checked while its row was read.
+	unchecked bool
 }
 
-func scanRow(s *sqlite3.Stmt, brief bool) messageRow {
+func scanRow(c *conn, s *sqlite3.Stmt, brief bool) (messageRow, error) {
 	r := messageRow{role: store.RoleOf(s.ColumnInt(3)), said: millis(s, 6), Message: store.Message{
 		ID:           store.MessageID(s.ColumnInt64(0)),
 		Conversation: store.ConversationID(s.ColumnInt64(1)),
@@ -46,23 +51,33 @@ func scanRow(s *sqlite3.Stmt, brief bool) messageRow {
 	}}
 	copy(r.SHA256[:], s.ColumnRawBlob(11))
 	if r.Flags&store.FlagErased != 0 {
-		return r
+		return r, nil
 	}
-	column := 12
+	column, cut := 12, s.ColumnBool(14)
 	r.format = r.Format
 	if r.parsed = s.ColumnType(13) != sqlite3.NULL; r.parsed {
 		r.format, column = llms.FormatLCM, 13
+		intact, err := c.intact(sealed{
+			conversation: int64(r.Conversation), seq: r.Seq, role: r.role, flags: r.Flags, said: r.said, native: r.Native, format: r.Format, size: r.Size,
+			sha256: r.SHA256[:], chain: s.ColumnRawBlob(15), record: s.ColumnRawBlob(12), cut: cut, body: s.ColumnBlob(13, []byte{}),
+		})
+		if err != nil {
+			return r, err
+		}
+		r.Damaged = !intact
 	}
+	r.unchecked = !r.parsed && !cut
 	if r.brief = brief; brief {
 		r.data = s.ColumnRawBlob(column)
 	} else {
 		r.data = s.ColumnBlob(column, nil)
 	}
-	return r
+	return r, nil
 }
 
-// decode returns the message. One that is damaged and does not decode is
-// returned with the bytes themselves as its text, beside the error.
+// decode returns the message, marked if it is not the one that arrived. One
+// that does not decode is returned with the bytes themselves as its text,
+// beside the error.
 func (r *messageRow) decode() (m store.Message, err error) {
 	m = r.Message
 	if m.Flags&store.FlagErased != 0 {
@@ -84,11 +99,18 @@ func (r *messageRow) decode() (m store.Message, err error) {
 	if m.Body.Time = r.said; m.Body.Time.IsZero() {
 		m.Body.Time = m.Stored
 	}
+	if m.Damaged || err != nil || r.unchecked && sha256.Sum256(r.data) != m.SHA256 {
+		m.Damaged = false // until it is marked
+		m.MarkDamaged()
+	}
 	return m, err
 }
 
-func scanMessage(s *sqlite3.Stmt, brief bool) (store.Message, error) {
-	r := scanRow(s, brief)
+func scanMessage(c *conn, s *sqlite3.Stmt, brief bool) (store.Message, error) {
+	r, err := scanRow(c, s, brief)
+	if err != nil {
+		return store.Message{}, err
+	}
 	return r.decode()
 }
 
@@ -105,8 +127,9 @@ func formatOf(name []byte) llms.Format {
 
 // Messages implements [store.Reader].
 func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
-	read := func(row func(*sqlite3.Stmt) error) error {
+	read := func(scan func(*conn, *sqlite3.Stmt) error) error {
 		return db.withReader(ctx, func(c *conn) error {
+			row := func(s *sqlite3.Stmt) error { return scan(c, s) }
 			switch {
 			case q.IDs != nil:
 				return c.messagesByID(q.IDs, q.Erased, row)
@@ -121,10 +144,14 @@ func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[stor
 	}
 	return func(yield func(store.Message, error) bool) {
 		stopped := false
-		err := read(func(s *sqlite3.Stmt) error {
-			// Damage is for Verify to name. It must not keep anyone from
+		err := read(func(c *conn, s *sqlite3.Stmt) error {
+			r, err := scanRow(c, s, q.NoRaw)
+			if err != nil {
+				return err
+			}
+			// Damage is marked in the message. It must not keep anyone from
 			// the messages around it.
-			if m, _ := scanMessage(s, q.NoRaw); !yield(m, nil) {
+			if m, _ := r.decode(); !yield(m, nil) {
 				stopped = true
 				return errStop
 			}
@@ -145,7 +172,7 @@ const (
 
 // decodeBeside decodes messages while the next ones are read, which is about as
 // much work.
-func decodeBeside(read func(row func(*sqlite3.Stmt) error) error, noRaw bool) iter.Seq2[store.Message, error] {
+func decodeBeside(read func(scan func(*conn, *sqlite3.Stmt) error) error, noRaw bool) iter.Seq2[store.Message, error] {
 	return func(yield func(store.Message, error) bool) {
 		rows, stop := make(chan []messageRow, 2), make(chan struct{})
 		var err error
@@ -163,8 +190,12 @@ func decodeBeside(read func(row func(*sqlite3.Stmt) error) error, noRaw bool) it
 					return errStop
 				}
 			}
-			err = read(func(s *sqlite3.Stmt) error {
-				if batch = append(batch, scanRow(s, false)); len(batch) < rowBatch {
+			err = read(func(c *conn, s *sqlite3.Stmt) error {
+				r, err := scanRow(c, s, false)
+				if err != nil {
+					return err
+				}
+				if batch = append(batch, r); len(batch) < rowBatch {
 					return nil
 				}
 				return send()
@@ -280,8 +311,11 @@ func (db *DB) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
 	var record []byte
 	err := db.withReader(ctx, func(c *conn) error {
 		return c.read(func() error {
-			found, err := c.one(`SELECT record, cuts FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
+			found, err := c.one(`SELECT record, cuts, sha256 FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
 				record, err = c.join(s.ColumnBlob(0, nil), s.ColumnText(1))
+				if sum := sha256.Sum256(record); err == nil && string(sum[:]) != string(s.ColumnRawBlob(2)) {
+					err = errChanged
+				}
 				return damaged("the record of "+id.String(), err)
 			}, int64(id))
 			if err == nil && !found {
@@ -306,11 +340,15 @@ func (c *conn) join(record []byte, cuts string) ([]byte, error) {
 		return nil, fmt.Errorf("cuts: %w", err)
 	}
 	if len(stored) == 1 && stored[0].Style == store.Verbatim {
-		return c.content(stored[0].Payload)
+		data, _, err := c.content(stored[0].Payload)
+		return data, err
 	}
 	places := make([]llms.Cut, len(stored))
 	for i, cut := range stored {
 		places[i] = llms.Cut{At: cut.At, Style: cut.Style}
 	}
-	return llms.Join(record, places, func(i int) ([]byte, error) { return c.content(stored[i].Payload) })
+	return llms.Join(record, places, func(i int) ([]byte, error) {
+		data, _, err := c.content(stored[i].Payload)
+		return data, err
+	})
 }

@@ -131,6 +131,9 @@ func (c *conn) migrate() error {
 // their defaults.
 func (c *conn) modernise() error {
 	version, app, err := c.stamps()
+	if Full(err) {
+		return err
+	}
 	if err != nil || app != applicationID {
 		return nil // whoever asks for the version says what is wrong
 	}

@@ -94,6 +94,7 @@ func (c *conn) freeID(prefix, digest, taken string) (string, error) {
 // Payload implements [store.Reader].
 func (db *DB) Payload(ctx context.Context, id store.PayloadID) (store.Payload, error) {
 	var p store.Payload
+	r := &content{ctx: ctx, db: db}
 	err := db.withReader(ctx, func(c *conn) error {
 		found, err := c.one(`
 			SELECT num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at FROM payloads WHERE id = ?`,
@@ -103,7 +104,7 @@ func (db *DB) Payload(ctx context.Context, id store.PayloadID) (store.Payload, e
 					Path: s.ColumnText(6), Kind: s.ColumnText(7), Summary: s.ColumnText(8), Tokens: s.ColumnInt(9), Created: millis(s, 10),
 				}
 				copy(p.SHA256[:], s.ColumnRawBlob(2))
-				p.Content = &content{ctx: ctx, db: db, num: s.ColumnInt64(0), size: p.Size}
+				r.num = s.ColumnInt64(0)
 				return nil
 			}, string(id))
 		if err == nil && !found {
@@ -111,7 +112,15 @@ func (db *DB) Payload(ctx context.Context, id store.PayloadID) (store.Payload, e
 		}
 		return err
 	})
-	return p, err
+	if err != nil {
+		return p, err
+	}
+	r.size = p.Size
+	if r.sums, err = db.provePayload(ctx, r.num, p.Size, p.SHA256); err != nil {
+		return p, err
+	}
+	p.Content, p.Damaged = r, r.sums == nil
+	return p, nil
 }
 
 // content reads a payload by range. It holds no connection between reads.
@@ -120,6 +129,7 @@ type content struct {
 	db   *DB
 	num  int64
 	size int64
+	sums chunkSums // of a payload that was proved, else nil
 }
 
 // ReadAt implements [io.ReaderAt].
@@ -133,6 +143,9 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 	n := 0
 	err := r.db.withReader(r.ctx, func(c *conn) error {
 		return c.chunks(r.num, off/chunkSize, (off+int64(len(p))-1)/chunkSize, func(i int64, raw []byte) error {
+			if r.sums != nil && (i >= int64(len(r.sums)) || sha256.Sum256(raw) != r.sums[i]) {
+				return errChanged // since it was opened
+			}
 			from := max(off+int64(n)-i*chunkSize, 0)
 			if from < int64(len(raw)) {
 				n += copy(p[n:], raw[from:])
@@ -164,18 +177,20 @@ func (c *conn) chunks(num, first, last int64, yield func(n int64, raw []byte) er
 		}, num, first, last)
 }
 
-// content reads a whole payload inside a transaction.
-func (c *conn) content(id store.PayloadID) ([]byte, error) {
+// content reads a whole payload inside a transaction, and returns the hash that
+// it should have.
+func (c *conn) content(id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
 	var num, size int64
-	found, err := c.one(`SELECT num, size FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error {
+	found, err := c.one(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error {
 		num, size = s.ColumnInt64(0), s.ColumnInt64(1)
+		copy(sum[:], s.ColumnRawBlob(2))
 		return nil
 	}, string(id))
 	if err != nil {
-		return nil, err
+		return nil, sum, err
 	}
 	if !found {
-		return nil, store.Missing(string(id))
+		return nil, sum, store.Missing(string(id))
 	}
 	var all bytes.Buffer
 	all.Grow(int(size))
@@ -183,5 +198,5 @@ func (c *conn) content(id store.PayloadID) ([]byte, error) {
 		all.Write(raw)
 		return nil
 	})
-	return all.Bytes(), err
+	return all.Bytes(), sum, err
 }

@@ -28,6 +28,7 @@ func (db *DB) Repair(ctx context.Context) error {
 	}{
 		{"the schema", (*conn).mendSchema},
 		{"the indexes of the tables", (*conn).mendIndexes},
+		{"what belongs to nothing", (*conn).mendOrphans},
 		{"the payloads", (*conn).mendPayloads},
 		{"the leases", func(c *conn) error { return c.mendLeases(db) }},
 		{"what is left of erased conversations", (*conn).mendErased},

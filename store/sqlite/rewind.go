@@ -215,7 +215,7 @@ func (c *conn) messageItem(id store.MessageID) (store.Item, error) {
 	}
 	it := store.Item{Pos: pos, Node: store.Node{Message: id}}
 	_, err = c.one(`SELECT`+messageColumns+` WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
-		m, err := scanMessage(s, true)
+		m, err := scanMessage(c, s, true)
 		if err != nil {
 			return err
 		}

@@ -233,7 +233,10 @@ func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res)}, hits: res.Hits, ranked: ranked}
+	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res), Passages: res.Passages}, hits: res.Hits, ranked: ranked}
+	for _, t := range res.Terms {
+		p.Words = append(p.Words, store.Word{Text: t.Word, Passages: t.Passages})
+	}
 	if ranked != nil {
 		p.hits = p.hits[min(ranked.Offset, len(p.hits)):]
 	}

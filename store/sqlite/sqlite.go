@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -45,11 +46,6 @@ type Options struct {
 	// DeferIndex leaves the search index to [DB.Reindex], for a bulk import
 	// that calls it at its end. Searches are complete all the same.
 	DeferIndex bool
-	// KeepLog leaves what was written in the log beside the file when the
-	// database is closed, instead of moving it into the file: that takes three
-	// syncs, which a program that opens and closes in a moment does not have
-	// the time for. Whoever opens the database next finds it there.
-	KeepLog bool
 	// Clock is what time it is (time.Now).
 	Clock func() time.Time
 	// Log is where failures of background work are reported (slog.Default).
@@ -63,6 +59,7 @@ type Options struct {
 type DB struct {
 	path string
 	opts Options
+	file fs.FileInfo // what was at path when it was opened; nil with a VFS
 
 	// write holds the one connection that writes. Taking it is ctx-aware,
 	// which a mutex is not.
@@ -77,6 +74,7 @@ type DB struct {
 	messages  *lane
 	summaries *lane
 	sections  sectionCache
+	proved    provedPayloads
 	hosts     bookkeeping
 
 	mu       sync.Mutex
@@ -135,12 +133,18 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err == nil {
 		db.sealed, err = db.messages.watermark(c)
 	}
+	if err == nil {
+		err = db.identify()
+	}
 	if err != nil {
 		db.end()
 		return nil, explain(path, errors.Join(err, c.close()))
 	}
+	c.beforeCommit = db.stillThere
 	db.write <- c
-	db.private()
+	if !o.ReadOnly {
+		private(path, o)
+	}
 	return db, nil
 }
 
@@ -174,16 +178,16 @@ func prepare(path string, o Options) error {
 // private takes the rights of others off the files that SQLite keeps beside
 // the database. They come and go with the connections, so this is best effort
 // on top of the private directory.
-func (db *DB) private() {
-	if db.opts.VFS != "" || db.opts.ReadOnly {
+func private(path string, o Options) {
+	if o.VFS != "" {
 		return
 	}
-	info, err := os.Stat(db.path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
-		_ = os.Chmod(db.path+suffix, info.Mode().Perm())
+		_ = os.Chmod(path+suffix, info.Mode().Perm())
 	}
 }
 
@@ -247,6 +251,9 @@ func (db *DB) withWriter(ctx context.Context, fn func(*conn) error) error {
 		return fmt.Errorf("waiting to write: %w", ctx.Err())
 	}
 	defer func() { db.write <- c }()
+	if err := db.stillThere(); err != nil {
+		return err
+	}
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	return explain(db.path, cancelled(ctx, fn(c)))
 }
@@ -257,13 +264,20 @@ func (db *DB) withReader(ctx context.Context, fn func(*conn) error) error {
 		return err
 	}
 	defer db.out.Done()
+	if err := db.stillThere(); err != nil {
+		return err
+	}
 	c, err := db.reader(ctx)
 	if err != nil {
 		return explain(db.path, cancelled(ctx, err))
 	}
 	defer db.release(c)
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	return explain(db.path, cancelled(ctx, fn(c)))
+	err = fn(c)
+	if c.snapshot != nil {
+		err = errors.Join(c.snapshot.changed(), err)
+	}
+	return explain(db.path, cancelled(ctx, err))
 }
 
 // enter registers a call, so that Close can wait for it.
@@ -281,11 +295,14 @@ func (db *DB) enter() error {
 // while it iterates must never wait for itself.
 func (db *DB) reader(ctx context.Context) (*conn, error) {
 	db.mu.Lock()
-	if n := len(db.idle); n > 0 {
+	for n := len(db.idle); n > 0; n = len(db.idle) {
 		c := db.idle[n-1]
 		db.idle = db.idle[:n-1]
-		db.mu.Unlock()
-		return c, nil
+		if c.snapshot == nil || c.snapshot.changed() == nil {
+			db.mu.Unlock()
+			return c, nil
+		}
+		_ = c.close() // a reader has nothing to lose
 	}
 	db.mu.Unlock()
 	o := db.opts
@@ -328,5 +345,7 @@ func (db *DB) Close() error {
 	for _, c := range idle {
 		errs = append(errs, c.close())
 	}
-	return errors.Join(append(errs, (<-db.write).close())...)
+	errs = append(errs, (<-db.write).close())
+	db.settle()
+	return errors.Join(errs...)
 }

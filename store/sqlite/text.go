@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"unicode/utf8"
@@ -26,7 +27,7 @@ func (c *conn) searchText(s *sqlite3.Stmt) ([]byte, error) {
 // as it can be read, so that everything else is found.
 func (c *conn) peekText(s *sqlite3.Stmt) ([]byte, error) {
 	if s.ColumnType(7) != sqlite3.NULL {
-		return c.bodyText(s)
+		return c.bodyText(s, nil)
 	}
 	format, record := formatOf(s.ColumnRawText(5)), s.ColumnRawBlob(6)
 	if format == llms.FormatText {
@@ -50,8 +51,9 @@ func (c *conn) peekText(s *sqlite3.Stmt) ([]byte, error) {
 const maxKept = 1 << 20
 
 // bodyText is peekText for a message whose parsed form is stored. What was cut
-// out of it is searched with it.
-func (c *conn) bodyText(s *sqlite3.Stmt) ([]byte, error) {
+// out of it is searched with it. Where whole is given, payloads are checked
+// against their hashes, and it is set to false if one does not match.
+func (c *conn) bodyText(s *sqlite3.Stmt, whole *bool) ([]byte, error) {
 	m, err := llms.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
 	text := []byte(m.SearchText())
 	if err != nil {
@@ -63,16 +65,19 @@ func (c *conn) bodyText(s *sqlite3.Stmt) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.appendPayloads(text, payloads)
+	return c.appendPayloads(text, payloads, whole)
 }
 
 // appendPayloads adds the payloads that are text and can be read, a line break
-// before each.
-func (c *conn) appendPayloads(text []byte, ids []store.PayloadID) ([]byte, error) {
+// before each. For whole see bodyText.
+func (c *conn) appendPayloads(text []byte, ids []store.PayloadID, whole *bool) ([]byte, error) {
 	for _, id := range ids {
-		content, err := c.content(id)
+		content, sum, err := c.content(id)
 		if err != nil && errors.As(err, new(*sqlite3.Error)) {
 			return nil, err // it may be there the next time
+		}
+		if whole != nil && (err != nil || sha256.Sum256(content) != sum) {
+			*whole = false
 		}
 		if err == nil && utf8.Valid(content) {
 			text = append(append(text, '\n'), content...)
@@ -102,23 +107,13 @@ func (c *conn) payloadsOf(message int64) ([]store.PayloadID, error) {
 func (db *DB) Text(ctx context.Context, n store.Node) ([]byte, error) {
 	var text []byte
 	err := db.withReader(ctx, func(c *conn) error {
-		return c.read(func() error {
-			l, id := db.messages, int64(n.Message)
-			if n.IsSummary() {
-				num, _, err := c.summaryByID(n.Summary)
-				if err != nil {
-					return err
-				}
-				l, id = db.summaries, num
-			}
-			found, err := c.one(l.sql.byID, func(s *sqlite3.Stmt) error {
-				d, err := l.sql.scan(c, s)
-				text = d.Text
+		return c.read(func() (err error) {
+			if !n.IsSummary() {
+				text, err = c.checkedText(n.Message)
 				return err
-			}, id)
-			if err == nil && !found {
-				err = store.Missing(n.String())
 			}
+			_, sum, err := c.summaryByID(n.Summary)
+			text = []byte(sum.Body)
 			return err
 		})
 	})
@@ -141,7 +136,7 @@ func (l *lane) texts(q store.Search) index.Fetch {
 				if len(q.Payloads) > 0 {
 					payloads = slices.DeleteFunc(payloads, func(p store.PayloadID) bool { return !slices.Contains(q.Payloads, p) })
 				}
-				text, err := c.appendPayloads(nil, payloads)
+				text, err := c.appendPayloads(nil, payloads, nil)
 				if err != nil {
 					return err
 				}

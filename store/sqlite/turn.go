@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -13,10 +14,14 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// sealLease is how long one process has the indexing of a lane to itself.
-// Should it take longer, another builds the same: that costs time and nothing
-// else, since only the first to be done is stored.
+// sealLease is how long a process has the indexing of a lane to itself after it
+// took or renewed its turn. One that is held up for longer loses the turn, and
+// another builds the same: that costs time and nothing else, since only the
+// first to be done is stored.
 const sealLease = 15 * time.Second
+
+// sealRenewal is the age at which a lease is renewed.
+const sealRenewal = sealLease / 3
 
 // turnPoll is how often a process that waits for its turn looks again.
 const turnPoll = 20 * time.Millisecond
@@ -26,6 +31,12 @@ const turnPoll = 20 * time.Millisecond
 // does: each would build the same. The others leave it to that one, or with
 // wait are held up until it is done, so that they cannot outrun it.
 func (l *lane) follow(ctx context.Context, least int64, wait bool) error {
+	return l.followTo(ctx, math.MaxInt64, least, wait)
+}
+
+// followTo is follow for the documents up to an id: it does not chase a writer
+// that adds more in the meantime.
+func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error {
 	l.sealing.Lock()
 	defer l.sealing.Unlock()
 	for {
@@ -33,12 +44,12 @@ func (l *lane) follow(ctx context.Context, least int64, wait bool) error {
 		if err != nil || !due {
 			return err
 		}
-		release, ok, err := l.takeTurn(ctx, wait)
+		turn, err := l.takeTurn(ctx)
 		if err != nil {
 			return err
 		}
-		if ok {
-			return errors.Join(l.catchUpAlone(ctx, least), release())
+		if turn != nil {
+			return errors.Join(l.catchUpAlone(ctx, turn, end, least), turn.release(ctx, wait))
 		}
 		if !wait {
 			return nil
@@ -70,39 +81,65 @@ func (l *lane) isDue(ctx context.Context, least int64) (due bool, err error) {
 	return last-after >= least, err
 }
 
-// takeTurn takes the lease of a lane's indexing, unless another process has
-// it.
-func (l *lane) takeTurn(ctx context.Context, wait bool) (release func() error, ok bool, err error) {
-	key := fmt.Sprintf("index/%d", l.kind)
-	now := l.db.opts.Clock()
-	held, err := l.db.Get(ctx, leaseSpace, key)
+// turn is the lease of a lane's indexing.
+type turn struct {
+	db      *DB
+	key     string
+	version int64
+	taken   time.Time // or renewed
+}
+
+// takeTurn takes the lease of a lane's indexing. It returns nil if another
+// process has it.
+func (l *lane) takeTurn(ctx context.Context) (*turn, error) {
+	t := &turn{db: l.db, key: fmt.Sprintf("index/%d", l.kind)}
+	held, err := l.db.Get(ctx, leaseSpace, t.key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
-		return nil, false, err
-	case !held.Expires.IsZero() && !held.Expires.After(now.Add(sealLease)):
-		return nil, false, nil
+		return nil, err
+	case !held.Expires.IsZero() && !held.Expires.After(l.db.opts.Clock().Add(sealLease)):
+		return nil, nil
 	}
 	// One that ends later than any does was taken when a clock was wrong.
-	version, err := l.db.Put(ctx, leaseSpace, key, fmt.Appendf(nil, "%d", os.Getpid()), held.Version, now.Add(sealLease))
+	t.version = held.Version
+	if ok, err := t.put(ctx); err != nil || !ok {
+		return nil, err
+	}
+	return t, nil
+}
+
+// put writes the lease. It reports false if another process has written it.
+func (t *turn) put(ctx context.Context) (ok bool, err error) {
+	now := t.db.opts.Clock()
+	version, err := t.db.Put(ctx, leaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
 	if errors.Is(err, store.ErrConflict) {
-		return nil, false, nil
+		return false, nil
 	}
-	if err != nil {
-		return nil, false, err
+	t.version, t.taken = version, now
+	return err == nil, err
+}
+
+// renew keeps the lease for work that takes longer than it lasts, such as
+// following an import. It reports false if the turn is lost.
+func (t *turn) renew(ctx context.Context) (ok bool, err error) {
+	if t.db.opts.Clock().Sub(t.taken) < sealRenewal {
+		return true, nil
 	}
-	return func() error {
-		err := l.db.Delete(context.WithoutCancel(ctx), leaseSpace, key, version)
-		if errors.Is(err, errClosed) && !wait {
-			// The indexer in the background is what Close waits for, so the
-			// writer is still there.
-			err = l.db.deleteLast(ctx, leaseSpace, key, version)
-		}
-		if errors.Is(err, store.ErrConflict) {
-			err = nil // it took so long that another has it
-		}
-		return err
-	}, true, nil
+	return t.put(ctx)
+}
+
+func (t *turn) release(ctx context.Context, wait bool) error {
+	err := t.db.Delete(context.WithoutCancel(ctx), leaseSpace, t.key, t.version)
+	if errors.Is(err, errClosed) && !wait {
+		// The indexer in the background is what Close waits for, so the
+		// writer is still there.
+		err = t.db.deleteLast(ctx, leaseSpace, t.key, t.version)
+	}
+	if errors.Is(err, store.ErrConflict) {
+		err = nil // it took so long that another has it
+	}
+	return err
 }
 
 // deleteLast is Delete for what holds a closing database open.
@@ -113,20 +150,24 @@ func (db *DB) deleteLast(ctx context.Context, space, key string, version int64) 
 	return c.write(func() error { return c.delete(space, key, version, db.opts.Clock()) })
 }
 
-// catchUpAlone does what follow says, for all processes.
-func (l *lane) catchUpAlone(ctx context.Context, least int64) error {
+// catchUpAlone does what followTo says, for all processes, as long as it has
+// the turn.
+func (l *lane) catchUpAlone(ctx context.Context, t *turn, end, least int64) error {
 	for {
-		more, err := l.seal(ctx, least)
+		sealed, err := l.seal(ctx, least)
 		if err != nil {
 			return err
 		}
-		if err := l.merge(ctx); errors.Is(err, index.ErrCorrupt) {
+		if err := l.merge(ctx, t); errors.Is(err, index.ErrCorrupt) {
 			return nil // the next search notices, and has the index built anew
 		} else if err != nil {
 			return err
 		}
-		if !more {
+		if sealed == 0 || sealed >= end {
 			return nil
+		}
+		if ok, err := t.renew(ctx); err != nil || !ok {
+			return err
 		}
 	}
 }

@@ -44,6 +44,16 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 		}
 		return w.flush()
 	})
+	var lost *reclaimed
+	if errors.As(err, &lost) {
+		if err := db.transact(ctx, func(c *conn) error { return c.reclaim(id, lost.from) }); err != nil {
+			return err
+		}
+		db.mu.Lock()
+		db.sealed = 0
+		db.mu.Unlock()
+		return db.Update(ctx, id, fn)
+	}
 	if err == nil && w.last != 0 {
 		db.indexed(ctx, int64(w.last), w.Bytes-before)
 	}
@@ -90,7 +100,11 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if store.RoleCode(m.Role) == 0 {
 		return store.Appended{}, fmt.Errorf("role %q is not user, assistant, system or tool", m.Role)
 	}
-	if forgot, err := w.forgot(m); err != nil || forgot {
+	forgot, err := w.forgot(store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256})
+	if err == nil && forgot {
+		err = w.dropRefused(m)
+	}
+	if err != nil || forgot {
 		return store.Appended{Existed: true, Forgotten: true, SHA256: m.SHA256}, err
 	}
 	said := w.now
@@ -106,6 +120,11 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	}
 	seq := w.Messages + 1
 	chain := store.Link(w.Head, *m, body)
+	if seq == 1 && w.base == 0 {
+		if err := w.unclaimed(chain[:]); err != nil {
+			return store.Appended{}, err
+		}
+	}
 	id, err := w.insertMessage(m, seq, body, chain[:])
 	if err != nil {
 		return store.Appended{}, err

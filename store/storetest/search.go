@@ -57,6 +57,13 @@ func testSearch(t *testing.T, f *fixture) {
 	})
 	sum := f.fold(t, a.ID, 0, 1, "somebody asked about a deployment\nExpand for details about: it")
 	onlyA := []store.ConversationID{a.ID}
+	words, err := f.Search(t.Context(), store.Search{Mode: store.FullText, Pattern: "friday marmalade nowhere", Conversations: onlyA, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(words.Words); got != "[{friday 1} {marmalade 1} {nowhere 0}]" || words.Passages != 6 {
+		t.Errorf("the words of a search are %s of %d passages", got, words.Passages)
+	}
 	for _, c := range []struct {
 		what string
 		q    store.Search
@@ -114,8 +121,8 @@ func testSearch(t *testing.T, f *fixture) {
 			flagged(llms.RoleUser, "the host's summary of quokka", store.FlagHostSummary))
 		return err
 	})
-	want(t, "without bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka"}), "msg_17 msg_16 msg_15 msg_11")
-	want(t, "words without bookkeeping", f.find(t, store.Search{Mode: store.FullText, Pattern: "quokka", Sort: store.ByRecency}), "msg_17 msg_16 msg_15 msg_11")
+	want(t, "without bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka"}), "msg_17 msg_16 msg_15 msg_14 msg_11")
+	want(t, "words without bookkeeping", f.find(t, store.Search{Mode: store.FullText, Pattern: "quokka", Sort: store.ByRecency}), "msg_17 msg_16 msg_15 msg_14 msg_11")
 	want(t, "with bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka", Everything: true}),
 		"msg_17 msg_16 msg_15 msg_14 msg_13 msg_12 msg_11")
 	question := f.find(t, store.Search{Mode: store.FullText, Pattern: "What failed when we deployed?"})

@@ -1,10 +1,11 @@
-package main
+package fromconfig
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 
@@ -17,12 +18,19 @@ import (
 	"github.com/lossless-context/lcm/summary"
 )
 
-// newModel returns the model that the settings name, or nil where they name
-// none: nothing is spent by default.
-func newModel(cfg *config.Config, provider, model string) (llms.Engine, error) {
-	if model == "" {
-		return nil, nil
+// Model returns a model by its name, with what it costs counted in state under
+// a purpose and bounded as the settings say.
+func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Engine, error) {
+	engine, err := provided(cfg, "", model)
+	if err != nil {
+		return nil, err
 	}
+	return metered(cfg, engine, state, purpose)
+}
+
+// provided returns the model of a provider. An empty provider, or "auto", is
+// guessed by the name of the model.
+func provided(cfg *config.Config, provider, model string) (llms.Engine, error) {
 	if provider == "" || provider == "auto" {
 		provider = guessProvider(model)
 	}
@@ -72,15 +80,15 @@ func account(cfg *config.Config) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// newSummariser returns what writes summaries, or nil for the extractive
+// summariser returns what writes summaries, or nil for the extractive
 // summariser. The model is made when it is first asked: what only reads the
 // record must not fail for want of a key.
-func newSummariser(cfg *config.Config, state store.State) summary.Summariser {
+func summariser(cfg *config.Config, state store.State) summary.Summariser {
 	if cfg.Summary.Model == "" {
 		return nil
 	}
 	return &lazySummariser{make: sync.OnceValues(func() (summary.Summariser, error) {
-		engine, err := newModel(cfg, cfg.Summary.Provider, cfg.Summary.Model)
+		engine, err := provided(cfg, cfg.Summary.Provider, cfg.Summary.Model)
 		if err != nil {
 			return nil, err
 		}
@@ -102,4 +110,36 @@ func (l *lazySummariser) Summarise(ctx context.Context, r summary.Request) (summ
 		return summary.Result{}, err
 	}
 	return s.Summarise(ctx, r)
+}
+
+// lazyEngine is a metered model that is made when it is first asked: what only
+// reads the record must not fail for want of a key.
+type lazyEngine struct {
+	name string
+	make func() (llms.Engine, error)
+}
+
+func newLazyEngine(cfg *config.Config, state store.State, model, purpose string) *lazyEngine {
+	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Engine, error) {
+		return Model(cfg, state, model, purpose)
+	})}
+}
+
+// Name implements [llms.Engine].
+func (l *lazyEngine) Name() string { return l.name }
+
+// Stream implements [llms.Engine].
+func (l *lazyEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+	return func(yield func(llms.Event, error) bool) {
+		engine, err := l.make()
+		if err != nil {
+			yield(llms.Event{}, err)
+			return
+		}
+		for event, err := range engine.Stream(ctx, r) {
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
 }

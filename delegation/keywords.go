@@ -11,8 +11,8 @@ import (
 var commonText string
 
 // commonWords are words that English texts of every kind have. In a record of
-// some hundred messages many of them are rare by chance, so that its own
-// counts take them for telling.
+// some hundred messages many of them are rare by chance, so that ranking takes
+// them for significant.
 var commonWords = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for _, w := range strings.Fields(commonText) {
@@ -21,9 +21,8 @@ var commonWords = sync.OnceValue(func() map[string]bool {
 	return words
 })
 
-// asWords writes a question so that search takes nothing in it for an
-// operator: who asks what "tar -x" does, or whether A OR B was chosen, excludes
-// nothing.
+// asWords writes a question so that search reads no operators in it: a question
+// about "tar -x", or whether A OR B was chosen, excludes nothing.
 func asWords(question string) string {
 	words := strings.Fields(question)
 	for i, w := range words {
@@ -38,10 +37,10 @@ func asWords(question string) string {
 	return strings.Join(words, " ")
 }
 
-// telling returns the words of a question that say what it is about, or
+// keywords returns the words of a question that say what it is about, or
 // nothing where all or none of them do. A quotation is left alone: it is
 // looked for as a whole.
-func telling(question string) string {
+func keywords(question string) string {
 	if strings.ContainsRune(question, '"') {
 		return ""
 	}

@@ -1,0 +1,180 @@
+package delegation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Usage is how much a question cost in calls of a model.
+type Usage struct {
+	Calls        int `json:"calls"`
+	InputTokens  int `json:"inputTokens"`
+	OutputTokens int `json:"outputTokens"`
+}
+
+func (u Usage) add(v Usage) Usage {
+	return Usage{u.Calls + v.Calls, u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens}
+}
+
+// maxIdle is how many calls of the model in a row may go by without anything
+// being read. Each call sends the whole transcript again: a sub-agent that
+// went on asking after its grant was spent once cost 871,150 input tokens.
+const maxIdle = 3
+
+// Why a meter refuses a call of the model. They begin the reason that the
+// caller of Ask reads.
+var (
+	errBudget = errors.New("budget")
+	errLoop   = errors.New("loop")
+)
+
+// Meter counts what the model of one sub-agent is sent and refuses calls
+// beyond its budget. It also ends a sub-agent that calls its model again and
+// again without reading anything.
+type Meter struct {
+	budget int // input tokens
+	count  func(string) int
+
+	mu    sync.Mutex
+	used  Usage
+	size  int     // of the last request and its answer, as count sees it
+	ratio float64 // how many tokens the provider counts for one of ours
+	fed   int     // tokens that tools returned since the last request
+	idle  int     // calls since something was read
+	stop  error   // why a call was refused
+}
+
+// safety is for what a provider counts otherwise in one request than in the
+// one before.
+const safety = 1.05
+
+func newMeter(budget int, count func(string) int) *Meter {
+	return &Meter{budget: budget, count: count, ratio: 1}
+}
+
+// Engine returns e with its calls counted and bounded. A [Runner] runs the
+// sub-agent's model through it.
+func (m *Meter) Engine(e llms.Engine) llms.Engine { return meteredEngine{e, m} }
+
+type meteredEngine struct {
+	llms.Engine
+	meter *Meter
+}
+
+// Stream implements [llms.Engine].
+func (e meteredEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+	return func(yield func(llms.Event, error) bool) {
+		size, err := e.meter.begin(r)
+		if err != nil {
+			yield(llms.Event{}, err)
+			return
+		}
+		var cost llms.Usage
+		defer func() { e.meter.end(size, cost) }()
+		for event, err := range e.Engine.Stream(ctx, r) {
+			var failure *llms.Error
+			switch {
+			case errors.As(err, &failure) && failure.Usage != (llms.Usage{}):
+				cost = failure.Usage
+			case err == nil && (event.Kind == llms.EventUsage || event.Kind == llms.EventEnd):
+				cost = event.Usage
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+// begin admits a call, or says why not. It returns the size of the request as
+// the counter sees it.
+func (m *Meter) begin(r llms.Request) (int, error) {
+	size := m.sizeOf(r)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	expected := m.expected(size)
+	switch {
+	case m.idle >= maxIdle:
+		m.stop = fmt.Errorf("%w: the sub-agent called its model %d times without reading anything", errLoop, m.idle)
+	case m.used.InputTokens+expected > m.budget:
+		m.stop = fmt.Errorf("%w: the next call of the model would exceed the %d input tokens that a question may cost (LCM_MAX_MODEL_TOKENS): %d are spent and it needs about %d",
+			errBudget, m.budget, m.used.InputTokens, expected)
+	default:
+		m.used.Calls++
+		m.idle++
+		m.size, m.fed = size, 0
+		return size, nil
+	}
+	return 0, m.stop
+}
+
+// end adds the cost of a call. A provider that names none is charged with the
+// estimate.
+func (m *Meter) end(size int, cost llms.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if cost.InputTokens == 0 {
+		cost.InputTokens = size
+	}
+	m.used = m.used.add(Usage{InputTokens: cost.InputTokens, OutputTokens: cost.OutputTokens})
+	m.size = size + cost.OutputTokens // the next request repeats both
+	if size > 0 {
+		m.ratio = float64(cost.InputTokens) / float64(size)
+	}
+}
+
+// expected is what the provider will count for a request of a size.
+func (m *Meter) expected(size int) int { return int(float64(size) * m.ratio * safety) }
+
+// sizeOf counts the tokens of a request.
+func (m *Meter) sizeOf(r llms.Request) int {
+	n := m.count(r.System)
+	for _, t := range r.Tools {
+		n += m.count(t.Name) + m.count(t.Description) + m.count(string(t.Parameters))
+	}
+	for _, message := range r.Messages {
+		n += m.count(message.Render())
+	}
+	return n
+}
+
+// answerRoom is kept free for what surrounds a page in the next request.
+const answerRoom = 256
+
+// room returns how many tokens a tool may return so that the model can still
+// be called once more, to answer.
+func (m *Meter) room() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.used.Calls == 0 { // a runner without a model
+		return m.budget
+	}
+	return int(float64(m.budget-m.used.InputTokens)/(m.ratio*safety)) - m.size - m.fed - answerRoom
+}
+
+// feed counts what a tool returned.
+func (m *Meter) feed(tokens int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fed += tokens
+	m.idle = 0
+}
+
+// Usage returns what was spent so far.
+func (m *Meter) Usage() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used
+}
+
+// stopped returns why a call of the model was refused, if one was.
+func (m *Meter) stopped() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stop
+}

@@ -1,0 +1,122 @@
+package lcm
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/store"
+)
+
+// FoldOptions bound [Engine.FoldDue].
+type FoldOptions struct {
+	// Conversations are the ones to fold. Nil stands for every active
+	// conversation, the last used first.
+	Conversations []store.ConversationID
+	// Time is how long FoldDue may take, 0 for as long as it needs. It ends
+	// after the run in which it is reached.
+	Time time.Duration
+	// OnStart is told of each conversation before it is folded, and of how many
+	// are left, that one included.
+	OnStart func(c store.Conversation, left int)
+	// OnFold is told whenever folds were written: with what the run that made
+	// them did until then.
+	OnFold func(compact.Report)
+}
+
+// Folded is what [Engine.FoldDue] did.
+type Folded struct {
+	Conversations int // in which something was folded
+	Folds         int
+	Left          int  // conversations that time did not suffice for
+	Busy          bool // another process is folding, so that nothing was done
+}
+
+// FoldDue folds conversations that are above the soft threshold until they are
+// below it. An engine does that by itself for what its own sessions append
+// ([Session.Append]); FoldDue is for a process that folds what others appended.
+//
+// One process at a time does it in a store. A process that is killed leaves a
+// sound record, and the next one goes on where it stopped.
+func (e *Engine) FoldDue(ctx context.Context, o FoldOptions) (f Folded, err error) {
+	alone, err := e.runner.Alone(ctx, func(ctx context.Context) error {
+		due, err := e.Due(ctx, o.Conversations)
+		if err != nil {
+			return err
+		}
+		f, err = e.foldAll(ctx, due, o)
+		return err
+	})
+	f.Busy = !alone && err == nil
+	return f, err
+}
+
+// Folding reports whether a process is in FoldDue: then it would do nothing.
+func (e *Engine) Folding(ctx context.Context) (bool, error) { return e.runner.Occupied(ctx) }
+
+// Due returns those of the named conversations, nil for all, that are active
+// and above the soft threshold.
+func (e *Engine) Due(ctx context.Context, of []store.ConversationID) (due []store.Conversation, err error) {
+	if of == nil {
+		due, err = e.store.Conversations(ctx, store.ConversationQuery{ActiveOnly: true})
+	}
+	for _, id := range of {
+		c, err := e.store.Conversation(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		due = append(due, c)
+	}
+	return slices.DeleteFunc(due, func(c store.Conversation) bool { return !c.Active() || !e.isDue(c) }), err
+}
+
+// isDue reports whether a conversation is above the soft threshold.
+func (e *Engine) isDue(c store.Conversation) bool {
+	return c.ViewTokens >= e.limits(e.budgetOf(c.ID)).Soft
+}
+
+// foldAll folds conversations in turn. One that cannot be folded does not keep
+// the others from it.
+func (e *Engine) foldAll(ctx context.Context, due []store.Conversation, o FoldOptions) (f Folded, err error) {
+	var ends time.Time
+	if o.Time > 0 {
+		ends = e.settings.clock().Add(o.Time)
+	}
+	runner := e.runner.Telling(o.OnFold)
+	for i, c := range due {
+		if o.OnStart != nil {
+			o.OnStart(c, len(due)-i)
+		}
+		folds, late, one := e.foldUntil(ctx, runner, c.ID, ends)
+		if f.Folds += folds; folds > 0 {
+			f.Conversations++
+		}
+		err = errors.Join(err, one)
+		if f.Left = len(due) - i; late || ctx.Err() != nil {
+			return f, err
+		}
+	}
+	f.Left = 0
+	return f, err
+}
+
+// foldUntil folds a conversation until nothing is left to fold, or the time
+// ends. Runs are short, so that a process that ends them does it soon.
+func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, id store.ConversationID, ends time.Time) (folds int, late bool, err error) {
+	for {
+		if !ends.IsZero() && !e.settings.clock().Before(ends) {
+			return folds, true, nil
+		}
+		r, err := runner.Run(ctx, id, e.limits(e.budgetOf(id)), compact.Soft)
+		folds += r.Folds()
+		if err != nil {
+			return folds, false, err
+		}
+		e.logRun(r, nil)
+		if r.Reason != compact.Passes && r.Reason != compact.Deadline || !r.Progress() {
+			return folds, false, nil
+		}
+	}
+}

@@ -1,0 +1,60 @@
+// Package quote makes stored text harmless before lcm shows it to an agent:
+// one line, no control characters or marks that reorder text, no tags, and a
+// bounded length. Nothing in it can pass for the frame around it.
+package quote
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/safetext"
+)
+
+// Text returns stored text between quotation marks, on one line of at most n
+// characters. Quotation marks inside become apostrophes: text that could end
+// its own quotation would go on as lcm's word.
+func Text(text string, n int) string {
+	return `"` + strings.ReplaceAll(Line(text, n), `"`, "'") + `"`
+}
+
+// Line returns stored text on one line of at most n characters.
+func Line(text string, n int) string {
+	if len(text) > 16*n { // what is cut off anyway need not be looked at
+		end := 16 * n
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end]
+	}
+	var b strings.Builder
+	count, space := 0, false
+	for _, r := range safetext.Line(text) {
+		if r == ' ' {
+			space = b.Len() > 0
+			continue
+		}
+		piece := string(r)
+		if r == '<' {
+			piece = "&lt;"
+		}
+		if space {
+			piece = " " + piece
+		}
+		size := utf8.RuneCountInString(piece)
+		if count+size > n-1 {
+			return b.String() + "…"
+		}
+		b.WriteString(piece)
+		count, space = count+size, false
+	}
+	return b.String()
+}
+
+// Time returns a time in UTC to the minute, or "-" for none.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}

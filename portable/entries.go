@@ -1,0 +1,124 @@
+package portable
+
+import (
+	"archive/tar"
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// entries are the entries of an archive's tar file. After an error that is
+// ErrDamaged next goes on with what follows; io.EOF ends them.
+type entries interface {
+	next() (*tar.Header, io.Reader, error)
+	repaired() int
+	close()
+}
+
+// openEntries tells an archive that is cut into frames from one that is a
+// single stream, as version 1 of the program wrote it.
+func openEntries(r io.Reader, l Limits) (entries, error) {
+	b := bufio.NewReaderSize(r, 4*maxPacked)
+	begin, err := b.Peek(4 * maxPacked)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if framed(begin) {
+		f, err := newFrameReader(b, l)
+		return &framedEntries{frames: f, section: &section{f: f, ended: true}}, err
+	}
+	packed := &counter{r: b}
+	z, err := zstd.NewReader(packed, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	return &streamEntries{zip: z, tar: tar.NewReader(&counter{r: z, packed: packed, ratio: l.Ratio})}, nil
+}
+
+// streamEntries are those of a single stream: nothing can be read behind
+// damage.
+type streamEntries struct {
+	zip   *zstd.Decoder
+	tar   *tar.Reader
+	ended bool
+}
+
+func (e *streamEntries) next() (*tar.Header, io.Reader, error) {
+	if e.ended {
+		return nil, nil, io.EOF
+	}
+	h, err := e.tar.Next()
+	e.ended = err != nil
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = broken(err)
+	}
+	return h, e.tar, err
+}
+
+func (e *streamEntries) repaired() int { return 0 }
+func (e *streamEntries) close()        { e.zip.Close() }
+
+// framedEntries are those of an archive that is cut into frames.
+type framedEntries struct {
+	frames  *frameReader
+	section *section
+	held    bool // the section has not been looked at
+	ended   bool
+}
+
+func (e *framedEntries) next() (*tar.Header, io.Reader, error) {
+	if e.ended {
+		return nil, nil, io.EOF
+	}
+	if !e.held {
+		s, lost, err := e.section.nextSection()
+		if err != nil {
+			e.ended = true
+			if !errors.Is(err, io.EOF) {
+				err = broken(err)
+			} else if lost > 0 {
+				err = damaged("%d bytes of what it held are missing at its end", lost)
+			}
+			return nil, nil, err
+		}
+		e.section, e.held = s, true
+		if lost > 0 {
+			return nil, nil, damaged("%d bytes of what it held are missing", lost)
+		}
+	}
+	e.held = false
+	t := tar.NewReader(e.section)
+	h, err := t.Next()
+	if err != nil {
+		return nil, nil, damaged("an entry cannot be read: %v", err)
+	}
+	return h, t, nil
+}
+
+func (e *framedEntries) repaired() int { return e.frames.repaired }
+func (e *framedEntries) close()        { e.frames.zip.Close() }
+
+// broken names what the layers below say.
+func broken(err error) error {
+	if errors.Is(err, errBomb) || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return damaged("it was cut off")
+	}
+	return damaged("%v", err)
+}
+
+// brokenReader names the errors of a reader.
+type brokenReader struct{ r io.Reader }
+
+// Read implements [io.Reader].
+func (b brokenReader) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = broken(err)
+	}
+	return n, err
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// DamageNotice stands before the text of a message whose stored bytes are not
+// those that arrived, wherever the text is shown to a person or a model.
+const DamageNotice = "[damaged: the stored bytes do not match the SHA-256 taken when they arrived, so this text may not be what was said]"
+
+// MarkDamaged marks a message whose stored bytes are not those that arrived.
+// The notice becomes part of the body, so that every reader of the body shows
+// it, and the record is dropped from it, so that nobody sends it as it is.
+func (m *Message) MarkDamaged() {
+	if m.Damaged {
+		return
+	}
+	m.Damaged = true
+	m.Body.Raw = llms.Raw{}
+	notice := llms.Part{Kind: llms.PartText, Text: DamageNotice}
+	results := false
+	parts := slices.Clone(m.Body.Parts)
+	for i, p := range parts {
+		if p.Result != nil {
+			r := *p.Result
+			r.Output = slices.Insert(slices.Clone(r.Output), 0, notice)
+			parts[i].Result, results = &r, true
+		}
+	}
+	if !results { // a result has to come first in its message
+		at := 0
+		for at < len(parts) && parts[at].Kind == llms.PartReasoning {
+			at++
+		}
+		parts = slices.Insert(parts, at, notice)
+	}
+	m.Body.Parts = parts
+}
