@@ -220,12 +220,20 @@ func alone(path string) (release func(), err error) {
 	_ = c.BusyTimeout(aloneWait)
 	// Leaving WAL mode takes the lock that every other connection shares.
 	err = c.Exec("PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE")
-	if errors.Is(err, sqlite3.BUSY) || errors.Is(err, sqlite3.LOCKED) {
-		_ = c.Close()
-		return release, &store.Problem{Err: fmt.Errorf("another process has %s open", path),
-			Hint: "end the agents and servers that use it (`lcm mcp`, running sessions), then repeat the command; nothing was changed"}
+	if err == nil || unreadable(err) {
+		return func() { _ = c.Close() }, nil
 	}
-	return func() { _ = c.Close() }, nil
+	_ = c.Close()
+	if !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, sqlite3.LOCKED) {
+		return release, fmt.Errorf("make sure that nobody has %s open: %w", path, err)
+	}
+	return release, &store.Problem{Err: fmt.Errorf("another process has %s open", path),
+		Hint: "end the agents and servers that use it (`lcm mcp`, running sessions), then repeat the command; nothing was changed"}
+}
+
+// unreadable reports errors of a file that nobody can use as a database.
+func unreadable(err error) bool {
+	return errors.Is(err, sqlite3.NOTADB) || errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.READONLY) || errors.Is(err, sqlite3.CANTOPEN)
 }
 
 // setAside gives a database another name, which it returns. Where the file
