@@ -164,7 +164,7 @@ var table = []Setting{
 		Doc:   "The most tokens that one answer of `lcm mcp` has; the rest follows by cursor. Claude Code warns from 10,000 on and refuses 25,000.",
 		field: func(c *Config) any { return &c.MCP.MaxResultTokens }},
 	{Key: "mcp.token", Env: "LCM_MCP_TOKEN", Kind: String, Secret: true,
-		Doc:   "The bearer token that clients of `lcm mcp --http` have to send. It is required where other machines can reach the server.",
+		Doc:   "The bearer token that clients of `lcm mcp --http` have to send. Where it is empty, one is made the first time and kept in the file `mcp-token` beside the database.",
 		field: func(c *Config) any { return &c.MCP.Token }},
 
 	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -180,6 +181,11 @@ func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 
 func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	q, err := s.check(ctx, r)
+	if err != nil && r.OrWords && r.Mode != store.FullText && isPlain(r.Pattern) && strings.TrimSpace(r.Pattern) != "" {
+		// Words that are no valid expression, like "C++ build".
+		r.Mode = store.FullText
+		q, err = s.check(ctx, r)
+	}
 	if err != nil {
 		return GrepAnswer{}, err
 	}
@@ -191,9 +197,6 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 		if q, err = q.asWords(r); err != nil {
 			return GrepAnswer{}, err
 		}
-	}
-	if at.Wide {
-		q = q.wide()
 	}
 	a, err := s.page(ctx, q, at)
 	if err != nil || at.Begun {
@@ -216,9 +219,12 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 			a.note(wordsNote)
 		}
 	}
+	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {
+		s.otherCase(ctx, q, &a)
+	}
 	if r.Widen && !r.explicit() && q.scope.Kind != ScopeAll && !a.Unfinished {
 		for _, q := range asked {
-			if a, err = s.widen(ctx, q, a); err != nil || a.Total > 0 {
+			if a, err = s.widen(ctx, q, a); err != nil || len(a.Matches) > 0 {
 				break
 			}
 		}

@@ -59,6 +59,10 @@ var (
 	// ErrReadOnly says that the store was opened, or can only be opened, for
 	// reading.
 	ErrReadOnly = errors.New("the store is read-only")
+	// ErrRemoved and ErrReplaced say that the file of an open store is no
+	// longer the one at its path. Nothing is read or written any more.
+	ErrRemoved  = errors.New("the file was removed while it was in use")
+	ErrReplaced = errors.New("the file was replaced by another one while it was in use")
 	// ErrDamaged says that something is stored, and cannot be made sense of.
 	ErrDamaged = errors.New("damaged")
 )

@@ -139,6 +139,7 @@ func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
 		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return a.surroundings(ctx, cfg, db) },
+		Waiting: func(ctx context.Context, db *sqlite.DB) (int, error) { return a.waiting(ctx, cfg, db) },
 	}, err
 }
 

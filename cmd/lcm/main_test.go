@@ -21,13 +21,20 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "lcm" && len(os.Args) > 1 && os.Args[1] == "hook" {
+		// A test that ran a command in this process had it start the
+		// background process: that is this program, and would run all tests
+		// again.
+		os.Exit(0)
+	}
 	testscript.Main(m, map[string]func(){
-		"lcm":    main,
-		"tamper": tamper,
-		"pragma": pragma,
-		"sample": writeSample,
-		"hold":   hold,
-		"rot":    rot,
+		"lcm":      main,
+		"full-lcm": mainOnFullDisk,
+		"tamper":   tamper,
+		"pragma":   pragma,
+		"sample":   writeSample,
+		"hold":     hold,
+		"rot":      rot,
 
 		"scratch": scratch,
 		"sql":     runSQL,

@@ -127,7 +127,8 @@ const saltAtLeast = `INSERT INTO tombstone_salt SELECT randomblob(32) WHERE NOT 
 
 // bury writes the tombstones: for every message under the key of its session
 // and under those of the forks that had inherited it. Of a conversation that
-// goes whole the time until which it was said stands for most of them.
+// goes whole, the time until which it was said also refuses messages that have
+// not arrived yet.
 func (e *erasing) bury() error {
 	if err := e.exec(`INSERT INTO erasures (cause, created_at, messages, bytes) VALUES (?, ?, 0, 0)`, e.order.Cause, e.now); err != nil {
 		return err
@@ -154,13 +155,10 @@ func (e *erasing) bury() error {
 	}
 	counts := map[string]int64{}
 	err = e.query(lineage+`
-		SELECT m.id, m.conversation, c.key, c.id FROM temp.erasing e JOIN messages m ON m.id = e.id
+		SELECT m.id, c.key FROM temp.erasing e JOIN messages m ON m.id = e.id
 		JOIN lineage l ON l.origin = m.conversation JOIN conversations c ON c.id = l.id`, func(s *sqlite3.Stmt) error {
-		n, key := all[s.ColumnInt64(0)], s.ColumnText(2)
+		n, key := all[s.ColumnInt64(0)], s.ColumnText(1)
 		counts[key]++
-		if from, in := s.ColumnInt64(1), s.ColumnInt64(3); from == in && e.whole[from] && !n.Said.IsZero() {
-			return nil
-		}
 		return e.exec(bury, u.name(u.salts[0], key, n), e.out.Tombstone)
 	})
 	if err != nil {
@@ -226,7 +224,7 @@ func (e *erasing) closeForks() error {
 		return err
 	}
 	for _, key := range keys {
-		r, err := e.refusal(key)
+		r, err := e.refusal(key, e.now)
 		if err == nil && !r.through.IsZero() {
 			err = e.refuseThrough(key, r.through)
 		}
@@ -247,7 +245,9 @@ func (e *erasing) refuseThrough(key string, through time.Time) error {
 
 // closeSession notes until when nothing of a session is taken any more. Where
 // the session goes on in another conversation, that is the last that was said
-// in the one that goes, else now: what has not arrived yet is of it too.
+// in the one that goes, else now: what has not arrived yet is of it too. It is
+// never after now: a message with a date in the future must not close its
+// session until then.
 func (e *erasing) closeSession(id int64) error {
 	r, err := e.conversation(store.ConversationID(id))
 	if err != nil {
@@ -261,7 +261,7 @@ func (e *erasing) closeSession(id int64) error {
 	if _, err := e.one(`SELECT max(said) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error { through = millis(s, 0); return nil }, id); err != nil {
 		return err
 	}
-	if !goesOn && through.Before(e.now) {
+	if !goesOn || through.After(e.now) {
 		through = e.now
 	}
 	return e.refuseThrough(r.Key, through)
@@ -272,27 +272,36 @@ type refusal struct {
 	undertaker
 	keys    []string // of the session, and of those it was forked from
 	through time.Time
+	ahead   bool // a time was left out, because it is in the future
 	any     bool // something was erased, from whatever session
 }
+
+// clockAhead selects rows of forgotten f whose time is after ?2: the clock was
+// ahead when the session was forgotten, and the time would refuse what is said
+// from now on. Every message that was erased has its tombstone all the same;
+// where one does not, an older version erased it, and the time is kept.
+const clockAhead = `(f.through > ?2 AND (SELECT ifnull(sum(n), 0) FROM tombstones t WHERE t.erasure = f.erasure) >= f.messages)`
 
 // refusal looks up what a session has forgotten. A fork of a session that has
 // forgotten something has not heard of it either, as far as it was said up to
 // where the fork begins.
-func (c *conn) refusal(key string) (r refusal, err error) {
+func (c *conn) refusal(key string, now time.Time) (r refusal, err error) {
 	err = c.query(`
 		WITH RECURSIVE origins (id, key, until) AS (
 			SELECT id, key, NULL FROM conversations WHERE key = ?1 AND erased_at IS NULL
 			UNION SELECT c.id, c.key, min(ifnull(o.until, m.said), m.said) FROM origins o JOIN conversations f ON f.id = o.id
 				JOIN conversations c ON c.id = f.forked_from LEFT JOIN messages m ON m.id = f.forked_at
 		)
-		SELECT key, max(through) FROM forgotten WHERE key = ?1 GROUP BY key
-		UNION ALL SELECT g.key, max(min(g.through, o.until)) FROM origins o JOIN forgotten g ON g.key = o.key AND g.key <> ?1 GROUP BY g.key`, func(s *sqlite3.Stmt) error {
+		SELECT key, max(iif(`+clockAhead+`, NULL, through)), max(`+clockAhead+`) FROM forgotten f WHERE key = ?1 GROUP BY key
+		UNION ALL SELECT f.key, max(min(iif(`+clockAhead+`, NULL, f.through), o.until)), max(`+clockAhead+`)
+			FROM origins o JOIN forgotten f ON f.key = o.key AND f.key <> ?1 GROUP BY f.key`, func(s *sqlite3.Stmt) error {
 		r.keys = append(r.keys, s.ColumnText(0))
 		if through := millis(s, 1); through.After(r.through) {
 			r.through = through
 		}
+		r.ahead = r.ahead || s.ColumnBool(2)
 		return nil
-	}, key)
+	}, key, now)
 	if err == nil {
 		r.any, err = c.one(`SELECT 1 FROM tombstones LIMIT 1`, func(*sqlite3.Stmt) error { return nil })
 	}
@@ -346,9 +355,16 @@ func (w *writer) Forgotten(_ context.Context, f store.Fingerprint) (bool, error)
 
 func (w *writer) forgot(f store.Fingerprint) (bool, error) {
 	if w.refusal == nil {
-		r, err := w.conn.refusal(w.Key)
+		r, err := w.conn.refusal(w.Key, w.now)
 		if err != nil {
 			return false, err
+		}
+		if r.ahead { // for good: the time comes, and messages from before it may still arrive then
+			for _, key := range r.keys {
+				if err := w.exec(`UPDATE forgotten AS f SET through = NULL WHERE f.key = ?1 AND `+clockAhead, key, w.now); err != nil {
+					return false, err
+				}
+			}
 		}
 		w.refusal = &r
 	}
@@ -356,12 +372,31 @@ func (w *writer) forgot(f store.Fingerprint) (bool, error) {
 	return refused, err
 }
 
+// dropRefused removes the payloads that a caller stored for a message before it
+// was refused.
+func (w *writer) dropRefused(m *store.NewMessage) error {
+	for _, p := range m.Payloads {
+		var num int64
+		found, err := w.one(`SELECT num FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error { num = s.ColumnInt64(0); return nil }, string(p))
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		if _, _, err := w.dropUnused(num); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Forgotten implements [store.Eraser].
 func (db *DB) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
 	var out []bool
 	err := db.withReader(ctx, func(c *conn) error {
 		return c.read(func() error {
-			r, err := c.refusal(key)
+			r, err := c.refusal(key, db.opts.Clock())
 			if err != nil || r.keys == nil && !r.any {
 				return err
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-func openAt(t *testing.T, path string, o Options) *DB {
+func openStore(t *testing.T, path string, o Options) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), path, o)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestTurnIsRenewed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := Options{Clock: func() time.Time { return now }}
-	a, b := openAt(t, path, o), openAt(t, path, o)
+	a, b := openStore(t, path, o), openStore(t, path, o)
 	mine, err := a.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
 		t.Fatalf("the turn was not taken: %v", err)
@@ -84,7 +84,7 @@ func TestTurnIsRenewed(t *testing.T) {
 // Indexing renews the turn as it goes, and stops when the turn is lost.
 func TestIndexingRenewsItsTurn(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	db := openAt(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true, Clock: func() time.Time { return now }})
+	db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true, Clock: func() time.Time { return now }})
 	say(t, db, 3*index.SealDocs, 10)
 	mine, err := db.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
@@ -107,7 +107,7 @@ func TestIndexingRenewsItsTurn(t *testing.T) {
 // A merge whose parts another process has merged ends without an error: the
 // other process does the work.
 func TestMergeYields(t *testing.T) {
-	db := openAt(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true})
+	db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true})
 	l := db.messages
 	for range 12 {
 		say(t, db, index.SealDocs, 10)
@@ -138,7 +138,7 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	importer, searcher := openAt(t, path, Options{DeferIndex: true, Clock: clock}), openAt(t, path, Options{Clock: clock})
+	importer, searcher := openStore(t, path, Options{DeferIndex: true, Clock: clock}), openStore(t, path, Options{Clock: clock})
 	say(t, importer, 100, heavy/50)
 	if due, err := searcher.IndexDue(t.Context()); err != nil || !due {
 		t.Errorf("nothing is due before the turn is taken: %v", err)
@@ -161,7 +161,7 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 // The search used to wait for ever for the connection that Close had taken.
 func TestCloseDuringASearchThatIndexes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
-	say(t, openAt(t, path, Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
+	say(t, openStore(t, path, Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
 	var db *DB
 	var once sync.Once
 	closed := make(chan error, 1)
@@ -183,7 +183,7 @@ func TestCloseDuringASearchThatIndexes(t *testing.T) {
 		}
 		return time.Now()
 	}
-	db = openAt(t, path, Options{Clock: clock})
+	db = openStore(t, path, Options{Clock: clock})
 	searched := make(chan error, 1)
 	go func() {
 		_, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "message 7 of", Limit: 5})
@@ -200,7 +200,7 @@ func TestCloseDuringASearchThatIndexes(t *testing.T) {
 		}
 	}
 	// The lease was given back.
-	if next, err := openAt(t, path, Options{}).messages.takeTurn(t.Context()); err != nil || next == nil {
+	if next, err := openStore(t, path, Options{}).messages.takeTurn(t.Context()); err != nil || next == nil {
 		t.Errorf("the turn was not released: %v", err)
 	}
 }
