@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	_ "time/tzdata" // scripts set TZ, also where no zones are installed
 
@@ -21,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != "lcm" && len(os.Args) > 1 && os.Args[1] == "hook" {
+	if strings.HasSuffix(os.Args[0], ".test") && len(os.Args) > 1 && os.Args[1] == "hook" {
 		// A test that ran a command in this process had it start the
 		// background process: that is this program, and would run all tests
 		// again.
