@@ -44,7 +44,7 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 		return a, nil
 	}
 	e := &extract{Delegation: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}}
-	e.frame = Answer{Method: MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes}
+	e.frame = Answer{Method: MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used}
 	e.literal = literalOf(r.Query)
 	for _, words := range []string{r.Query, r.Prompt} {
 		if q, err := index.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
