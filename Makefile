@@ -47,7 +47,7 @@ lint: ## Check formatting, vet and staticcheck
 	$(GO) run $(STATICCHECK) ./...
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
-	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e
+	$(GO) test -tags e2e -count=1 -v -timeout 40m ./e2e
 
 fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
 	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" FUZZJOBS="$(FUZZJOBS)" sh scripts/fuzz.sh

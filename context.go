@@ -177,6 +177,9 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 			if err != nil {
 				return err
 			}
+			if m, err = s.engine.unmasked(ctx, m); err != nil {
+				return err
+			}
 			in.Messages[m.ID] = m
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/ingest"
@@ -39,7 +40,7 @@ func (s *Session) forgotten(ctx context.Context, ms []ingest.Input) ([]store.App
 	if open || len(ms) == 0 {
 		return nil, nil
 	}
-	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, ms)
+	gone, err := s.dropTitle(ctx, ms)
 	if err != nil || gone == nil || slices.Contains(gone, false) {
 		return nil, err
 	}
@@ -52,6 +53,43 @@ func (s *Session) forgotten(ctx context.Context, ms []ingest.Input) ([]store.App
 		all[i] = store.Appended{Existed: true, Forgotten: true}
 	}
 	return all, nil
+}
+
+// DropForgottenTitle takes away the title that the session would be opened with
+// if it quotes one of the messages that was erased before. Hosts name a session
+// by its first prompt.
+func (s *Session) DropForgottenTitle(ctx context.Context, ms ...ingest.Input) error {
+	_, err := s.dropTitle(ctx, ms)
+	return err
+}
+
+// dropTitle is DropForgottenTitle, and says which messages were erased.
+func (s *Session) dropTitle(ctx context.Context, ms []ingest.Input) ([]bool, error) {
+	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, ms)
+	for i := range gone {
+		if gone[i] && quotes(s.open.Title, ms[i].SearchText()) {
+			s.mu.Lock()
+			s.open.Title = ""
+			s.mu.Unlock()
+		}
+	}
+	return gone, err
+}
+
+// quotes reports whether a title has a run of 16 characters from a text, or
+// all of its own if they are fewer.
+func quotes(title, text string) bool {
+	const run = 16
+	title, text = strings.ToLower(strings.TrimRight(title, "…. ")), strings.ToLower(strings.Join(strings.Fields(text), " "))
+	if len(title) <= run {
+		return title != "" && strings.Contains(text, title)
+	}
+	for i := 0; i+run <= len(title); i++ {
+		if strings.Contains(text, title[i:i+run]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Forget says what is to be forgotten. The conditions narrow each other down;
@@ -269,6 +307,21 @@ func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string))
 	if err != nil || !slices.ContainsFunc(all, func(t store.Tombstone) bool { return !t.Finished }) {
 		return err
 	}
+	if err := e.reword(ctx, progress); err != nil {
+		return err
+	}
+	if ix, ok := e.store.(interface{ Reindex(context.Context) error }); ok {
+		tell(progress, "building the search index")
+		if err := ix.Reindex(ctx); err != nil {
+			return err
+		}
+	}
+	tell(progress, "overwriting free space")
+	return e.store.Scrub(ctx)
+}
+
+// reword writes the summaries that lost their text anew from what is left.
+func (e *Engine) reword(ctx context.Context, progress func(doing string)) error {
 	unworded, err := e.store.Unworded(ctx)
 	if err != nil {
 		return err
@@ -289,14 +342,7 @@ func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string))
 			return err
 		}
 	}
-	if ix, ok := e.store.(interface{ Reindex(context.Context) error }); ok {
-		tell(progress, "building the search index")
-		if err := ix.Reindex(ctx); err != nil {
-			return err
-		}
-	}
-	tell(progress, "overwriting free space")
-	return e.store.Scrub(ctx)
+	return nil
 }
 
 func tell(progress func(string), doing string) {

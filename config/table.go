@@ -32,8 +32,8 @@ var table = []Setting{
 	{Key: "ingest.ignore_project_patterns", Env: "LCM_IGNORE_PROJECT_PATTERNS", Kind: Strings,
 		Doc:   "Sessions in a project whose directory or git origin matches one of these patterns, or lies in one that does, are never stored; `*` stands for any characters. A leading `~/` is the home directory.",
 		field: func(c *Config) any { return &c.Ingest.IgnoreProjectPatterns }},
-	{Key: "ingest.redact", Env: "LCM_REDACT", Kind: String, Default: "off", Enum: []string{"off", "search", "all"},
-		Doc:   "What becomes of secrets such as keys and tokens. `off` keeps every record as it is; `search` keeps them in the original record only, out of searches, summaries, contexts and answers; `all` removes them before anything is stored. See docs/PRIVACY.md.",
+	{Key: "ingest.redact", Env: "LCM_REDACT", Kind: String, Default: "search", Enum: []string{"off", "search", "all"},
+		Doc:   "What becomes of secrets such as keys and tokens. `search` keeps them in the original record only, out of searches, summaries, briefs and answers, and loses no byte; `off` shows them everywhere; `all` removes them before anything is stored. See docs/PRIVACY.md.",
 		field: func(c *Config) any { return &c.Ingest.Redact }},
 
 	{Key: "context.token_budget", Env: "LCM_TOKEN_BUDGET", Kind: Int, Default: "128000", Min: 1000,
@@ -164,7 +164,7 @@ var table = []Setting{
 		Doc:   "The most tokens that one answer of `lcm mcp` has; the rest follows by cursor. Claude Code warns from 10,000 on and refuses 25,000.",
 		field: func(c *Config) any { return &c.MCP.MaxResultTokens }},
 	{Key: "mcp.token", Env: "LCM_MCP_TOKEN", Kind: String, Secret: true,
-		Doc:   "The bearer token that clients of `lcm mcp --http` have to send. It is required where other machines can reach the server.",
+		Doc:   "The bearer token that clients of `lcm mcp --http` have to send. Where it is empty, one is made the first time and kept in the file `mcp-token` beside the database.",
 		field: func(c *Config) any { return &c.MCP.Token }},
 
 	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",

@@ -2,18 +2,24 @@ package core
 
 import (
 	"encoding/json"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Coerce reads arguments with good will: models write numbers and booleans in
 // quotes, a single value where a list is asked for, and quotes or brackets
-// around an id. A value whose meaning is plain becomes what the schema asks
+// around an id. An empty text for an optional number or boolean counts as not
+// given. A value whose meaning is plain becomes what the schema asks
 // for; any other stays as it is, for [Schema.Apply] to refuse.
 func (s *Schema) Coerce(args map[string]any) map[string]any {
 	out := make(map[string]any, len(args))
 	for name, v := range args {
 		if n := s.root.Properties.get(name); n != nil && len(n.Types) == 1 {
+			if n.leftEmpty(v) && !slices.Contains(s.root.Required, name) {
+				continue
+			}
 			v = n.coerce(v)
 		}
 		out[name] = v
@@ -26,8 +32,12 @@ func (n *node) coerce(v any) any {
 	switch n.Types[0] {
 	case "integer", "number":
 		if bare := strings.Trim(text, " \t\n\"'`[]()"); isText && bare != "" {
-			if _, err := strconv.ParseFloat(bare, 64); err == nil {
-				return json.Number(bare)
+			// Not every number of Go is one of JSON: +5, 5., 0x1p4, inf.
+			if f, err := strconv.ParseFloat(bare, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+				if json.Valid([]byte(bare)) {
+					return json.Number(bare)
+				}
+				return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 			}
 		}
 	case "boolean":
@@ -45,6 +55,13 @@ func (n *node) coerce(v any) any {
 		return n.word(v)
 	}
 	return v
+}
+
+// leftEmpty reports whether a model wrote an empty text where a number or a
+// boolean is asked for.
+func (n *node) leftEmpty(v any) bool {
+	text, ok := v.(string)
+	return ok && strings.TrimSpace(text) == "" && slices.Contains([]string{"integer", "number", "boolean"}, n.Types[0])
 }
 
 // list reads a list that was written as one text: in JSON, or with commas.

@@ -18,6 +18,7 @@ func TestCoerce(t *testing.T) {
 		Text  string   `json:"text,omitempty"`
 		Mode  string   `json:"mode,omitempty" enum:"regex,full_text"`
 		Ratio float64  `json:"ratio,omitempty"`
+		Must  int      `json:"must"`
 	}
 	schema, err := core.SchemaFor[args]()
 	if err != nil {
@@ -28,6 +29,12 @@ func TestCoerce(t *testing.T) {
 		{`{"id": "[12]"}`, `{"id": 12}`},
 		{`{"id": "\"7\""}`, `{"id": 7}`},
 		{`{"id": 3}`, `{"id": 3}`},
+		{`{"id": "+5"}`, `{"id": 5}`},
+		{`{"id": "5."}`, `{"id": 5}`},
+		{`{"id": "007"}`, `{"id": 7}`},
+		{`{"ratio": ".5"}`, `{"ratio": 0.5}`},
+		{`{"id": "", "all": " ", "ratio": ""}`, `{}`},
+		{`{"text": ""}`, `{"text": ""}`},
 		{`{"ratio": "0.5"}`, `{"ratio": 0.5}`},
 		{`{"all": "true"}`, `{"all": true}`},
 		{`{"all": "No"}`, `{"all": false}`},
@@ -41,7 +48,9 @@ func TestCoerce(t *testing.T) {
 		{`{"mode": "fulltext"}`, `{"mode": "full_text"}`},
 		// What is not plain stays, and is refused by its type.
 		{`{"id": "two"}`, `{"id": "two"}`},
-		{`{"id": ""}`, `{"id": ""}`},
+		{`{"id": "inf"}`, `{"id": "inf"}`},
+		{`{"ratio": "NaN"}`, `{"ratio": "NaN"}`},
+		{`{"must": ""}`, `{"must": ""}`},
 		{`{"all": "maybe"}`, `{"all": "maybe"}`},
 		{`{"text": ["one", "two"]}`, `{"text": ["one", "two"]}`},
 		{`{"other": "5"}`, `{"other": "5"}`},

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -51,6 +49,7 @@ func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
 		if ctx.Err() != nil {
 			return Answer{}, context.Cause(ctx)
 		}
+		r.used = used
 		a, err = d.evidence(ctx, r, p, reason(err))
 	}
 	a.Usage = used
@@ -183,26 +182,6 @@ var (
 )
 
 func reason(err error) string { return clip(err.Error(), 400) + instead }
-
-// redactedError is an error whose text has no secrets. Providers quote keys and
-// addresses with passwords in their errors, and a reason is read by agents and
-// written to logs.
-type redactedError struct{ err error }
-
-// Error implements error.
-func (e redactedError) Error() string {
-	text := e.err.Error()
-	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
-		text = string(clean)
-	}
-	return loginOfURL.ReplaceAllString(text, "$1[redacted]@")
-}
-
-// loginOfURL finds the user and password, or the token, in an address.
-var loginOfURL = regexp.MustCompile(`(://)[^/\s@]+@`)
-
-// Unwrap returns the error with its text as it was.
-func (e redactedError) Unwrap() error { return e.err }
 
 // instead ends the reason for evidence in the place of an answer.
 const instead = "; the passages below are quoted from the record instead"

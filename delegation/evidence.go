@@ -48,7 +48,7 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
 	}
-	e.frame = Answer{Method: MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes}
+	e.frame = Answer{Method: MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used}
 	e.home = r.Projects
 	e.literal = literalOf(r.Query)
 	for _, words := range []string{r.Query, r.Prompt} {

@@ -72,6 +72,9 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 	if err := p.fill(ctx, in, what); err != nil {
 		return core.Result{}, err
 	}
+	if len(p.pieces) == 0 && len(p.skipped) > 0 && p.next == "" {
+		return core.Result{}, errors.New(strings.Join(p.skipped, "; "))
+	}
 	g.settle(p)
 	g.ledger.unread = p.next != ""
 	if p.next != "" && g.left < minPage {
@@ -83,11 +86,16 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 // pageSize is how many tokens the next page may have.
 func (g *Grant) pageSize() int { return min(g.allows.PageTokens, g.left, g.meter.room()) }
 
-// settle takes a page off what is left.
+// settle takes a page off what is left. A page without pieces is charged too,
+// but it is no reading. Only now are its pieces in the ledger: what a call that
+// failed on its way had collected, nobody has read.
 func (g *Grant) settle(p *page) {
 	cost := p.size - p.left
 	g.left -= cost
-	g.meter.feed(cost)
+	for _, note := range p.read {
+		note()
+	}
+	g.meter.feed(cost, len(p.pieces) > 0)
 }
 
 // find fills in the ids of granted summaries that a query matches.

@@ -2,8 +2,10 @@ package delegation_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
 )
@@ -290,6 +293,37 @@ func TestModelOrder(t *testing.T) {
 		}
 		if test.want != "" && a.Answer != test.want || test.want == "" && a.Method != delegation.MethodEvidence {
 			t.Errorf("want %q, got %s %q", test.want, a.Method, a.Answer)
+		}
+	}
+}
+
+// What a failed model cost is part of the evidence that is given instead, and
+// of its bound.
+func TestEvidenceAfterAFailureIsBounded(t *testing.T) {
+	model := dear{cost: func(int) llms.Usage { return llms.Usage{InputTokens: 12_345, OutputTokens: 678} }}
+	runner := &scripted{do: func(ctx context.Context, s *subAgent, _ string) (string, error) {
+		for range s.child.Meter.Engine(model).Stream(ctx, llms.Request{Messages: []llms.Message{llms.User("x")}}) {
+			continue
+		}
+		return "", errors.New("the model is gone")
+	}}
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
+	var texts []string
+	for i := range 60 {
+		texts = append(texts, fmt.Sprintf("Entry %d about the anchor: the chain is %d fathoms.", i, i*3))
+	}
+	c := f.talk("s", texts...)
+	for most := 250; most < 500; most++ {
+		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor chain", Prompt: "How many fathoms?", Where: recall.Where{Current: c}, MaxTokens: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := llms.Estimate.Count(string(raw)); n > most || a.Method != delegation.MethodEvidence || a.Usage.Calls == 0 {
+			t.Errorf("maxTokens %d: %d tokens, %s (%s), %+v", most, n, a.Method, a.Reason, a.Usage)
 		}
 	}
 }

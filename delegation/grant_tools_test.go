@@ -2,6 +2,7 @@ package delegation_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -214,5 +215,56 @@ func TestGrantedGrepFindsItsPartOfALongConversation(t *testing.T) {
 	}
 	if _, err := f.Ask(t.Context(), delegation.Request{SummaryIDs: []string{string(folded)}, Prompt: "When?", Where: recall.Where{Current: c}}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// unreadable fails to read files while broken is set.
+type unreadable struct {
+	delegation.Recall
+	broken bool
+}
+
+func (r *unreadable) Describe(ctx context.Context, q recall.DescribeRequest) (recall.DescribeAnswer, error) {
+	if r.broken && strings.HasPrefix(q.ID, "file_") {
+		return recall.DescribeAnswer{}, errors.New("the disk is gone")
+	}
+	return r.Recall.Describe(ctx, q)
+}
+
+// A file that holds no text does not take the messages before it off the page,
+// and what a call that failed had collected was not read.
+func TestAFileThatCannotBeShown(t *testing.T) {
+	h := &harbour{runner: &scripted{lazy: true}}
+	var reads *unreadable
+	h.fixture = newFixture(t, func(c *delegation.Config) {
+		reads = &unreadable{Recall: c.Recall}
+		c.Runner, c.Recall = h.runner, reads
+	})
+	h.conversation = h.talk("s", "the anchor lies at 12 fathoms", strings.Repeat("\xff\xfe\x00bytes", 3000), "that is all")
+	h.granted = h.fold(h.conversation, 2, "The anchor was measured.")
+	h.file = h.fileOf(2)
+	both := map[string]any{"messageIds": []string{"msg_1"}, "fileIds": []string{h.file}}
+	a := h.ask(func(use func(string, map[string]any) string) string {
+		page := use("lcm_expand", both)
+		if pieces(page)["msg_1"] == "" || !strings.Contains(page, h.file+" holds no text") {
+			t.Errorf("a message and a file of bytes:\n%s", page)
+		}
+		if page := use("lcm_expand", map[string]any{"fileIds": []string{h.file}}); !strings.HasPrefix(page, "Error: ") || !strings.Contains(page, "holds no text") {
+			t.Errorf("a file of bytes alone:\n%s", page)
+		}
+		return says("12 fathoms", "msg_1")
+	})
+	if a.Method != delegation.MethodDelegated {
+		t.Errorf("%s (%s)", a.Method, a.Reason)
+	}
+	reads.broken = true
+	a = h.ask(func(use func(string, map[string]any) string) string {
+		if page := use("lcm_expand", both); !strings.Contains(page, "the disk is gone") {
+			t.Errorf("a file that cannot be read:\n%s", page)
+		}
+		return says("12 fathoms", "msg_1")
+	})
+	if a.Method != delegation.MethodEvidence {
+		t.Errorf("an answer from a page that was never shown is %s", a.Method)
 	}
 }

@@ -157,12 +157,15 @@ func (m *Meter) room() int {
 	return int(float64(m.budget-m.used.InputTokens)/(m.ratio*safety)) - m.size - m.fed - answerRoom
 }
 
-// feed counts what a tool returned.
-func (m *Meter) feed(tokens int) {
+// feed counts what a tool returned. read says that there was something of the
+// record in it: searches that find nothing do not keep a sub-agent going.
+func (m *Meter) feed(tokens int, read bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fed += tokens
-	m.idle = 0
+	if read {
+		m.idle = 0
+	}
 }
 
 // Usage returns what was spent so far.

@@ -22,6 +22,8 @@ type page struct {
 	dated      []bool    // whether the time is shown with a piece
 	shown      time.Time // the last time that was
 	next       string
+	skipped    []string // files that hold no text
+	read       []func() // notes the pieces in the ledger
 }
 
 // The stretches of a walk, as cursors name them: messages that were asked for
@@ -77,7 +79,10 @@ func position(cursor, prefix string, n int) (at, offset int, err error) {
 	return at, offset, nil
 }
 
-// files serves stored files, from a cursor on.
+const noText = "%s holds no text: lcm_describe says what is known of it"
+
+// files serves stored files, from a cursor on. Those that hold no text are
+// passed over.
 func (p *page) files(ctx context.Context, cursor string, files []grantedFile) (more bool, err error) {
 	at, offset, err := position(cursor, cursorFiles, len(files))
 	if err != nil {
@@ -99,7 +104,9 @@ func (p *page) files(ctx context.Context, cursor string, files []grantedFile) (m
 			return false, err
 		}
 		if !utf8.ValidString(a.Content) {
-			return false, fmt.Errorf("%s holds no text: lcm_describe says what is known of it", f.id)
+			why := fmt.Sprintf(noText, f.id)
+			p.skipped, p.left = append(p.skipped, why), p.left-p.grant.count(why)
+			continue
 		}
 		piece.Text, piece.Size, piece.Tokens = a.Content, int(a.ByteSize), p.grant.count(a.Content)
 		piece.ConversationID, piece.CreatedAt = a.ConversationID, a.CreatedAt
@@ -223,13 +230,13 @@ func (p *page) frame(piece recall.Piece, dated bool) int {
 // it.
 func (p *page) take(piece recall.Piece, beneath bool) {
 	p.put(piece)
-	p.grant.ledger.add(piece, beneath)
+	p.read = append(p.read, func() { p.grant.ledger.add(piece, beneath) })
 }
 
 // takeFile puts a part of a file on the page. The file belongs to a message.
 func (p *page) takeFile(piece recall.Piece, holder store.MessageID) {
 	p.put(piece)
-	p.grant.ledger.addFile(piece, holder)
+	p.read = append(p.read, func() { p.grant.ledger.addFile(piece, holder) })
 }
 
 func (p *page) put(piece recall.Piece) {
@@ -255,6 +262,9 @@ func (p *page) text() string {
 	for i, piece := range p.pieces {
 		head, tail := frameLines(mark, piece, p.dated[i], len(p.grant.allows.Conversations) > 1)
 		fmt.Fprintf(&b, "\n%s\n%s\n%s\n", head, strings.ToValidUTF8(piece.Text, "\uFFFD"), tail)
+	}
+	for _, why := range p.skipped {
+		fmt.Fprintf(&b, "\n%s.\n", why)
 	}
 	switch {
 	case p.next != "" && p.grant.left < minPage:

@@ -55,6 +55,8 @@ type Request struct {
 	// Runner runs the sub-agent where the delegation has none of its own: on
 	// the caller's model.
 	Runner Runner `json:"-"`
+
+	used Usage // by a model that failed; it takes room in the evidence
 }
 
 // check reports everything that is wrong with a question and fills in what it

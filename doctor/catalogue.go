@@ -32,6 +32,7 @@ var catalogue = map[string]entry{
 	"unreadable":   {Problem, "", salvage},
 	"permissions":  {Problem, "the rights of others are taken away", ""},
 	"directory":    {Warning, "the others' right to write is taken away", ""},
+	"disk-full":    {Problem, "", "free some space; the next hook or `lcm import` then stores what waits"},
 	"table-index":  {Problem, "the indexes are built anew from the tables", ""},
 	"schema-newer": {Problem, "", "upgrade lcm; the database was not touched"},
 
@@ -43,6 +44,8 @@ var catalogue = map[string]entry{
 	"schema-table-bare":  {Problem, "the table is made anew, with what the others tell; what is lost stays lost", "restore a backup to have what was in it"},
 	"schema-table-lost":  {Problem, "", "restore a backup: what was in it is in no other table"},
 	"schema-column-lost": {Problem, "", "restore a backup: what was in it is in no other column"},
+	"schema-code":        {Problem, "a trigger or view is removed; nothing of it has run", "restore a backup"},
+	"schema-changed":     {Problem, "", "restore a backup; `lcm export` and `lcm import` make a database with lcm's own definitions"},
 	"schema-foreign":     {Warning, "", "find out what put it there; lcm does not use it"},
 
 	// The record: never changed.

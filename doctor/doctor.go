@@ -67,6 +67,9 @@ type Patient struct {
 	// Also finds what is wrong outside of the database: hosts, settings. db is
 	// nil where the database cannot be opened.
 	Also func(ctx context.Context, db *sqlite.DB) []Finding
+	// Waiting counts the sessions that are not stored wholly, for a disk that
+	// is full. It may be nil.
+	Waiting func(ctx context.Context, db *sqlite.DB) (int, error)
 }
 
 func (p Patient) now() time.Time {
@@ -112,9 +115,6 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 			if ctx.Err() != nil {
 				return r, ctx.Err()
 			}
-			if sqlite.Full(err) { // that is no fault of the database
-				return r, err
-			}
 			r.add(p.unopened(ctx, err))
 		}
 	}
@@ -126,6 +126,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 		}
 	}
 	r.add(p.leftovers())
+	r.add(p.fullDisk(ctx, db))
 	r.spare()
 	r.keepParts()
 	if p.Also != nil {
@@ -136,7 +137,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 }
 
 // unopened finds what keeps a database from being opened: tables that are
-// missing, or whatever the error says.
+// missing, code in its schema, or whatever the error says.
 func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 	if missing, err := sqlite.CheckSchema(ctx, p.Path); err == nil && len(missing) > 0 {
 		return missing
@@ -194,7 +195,7 @@ func (r *Report) look(ctx context.Context, p Patient, db *sqlite.DB) error {
 // it allows.
 func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
 	db, err := sqlite.Open(ctx, p.Path, p.Options)
-	if err != nil && (errors.Is(err, store.ErrReadOnly) || sqlite.Unopenable(err)) {
+	if err != nil && (errors.Is(err, store.ErrReadOnly) || sqlite.Unopenable(err) || sqlite.Full(err)) {
 		o := p.Options
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, p.Path, o)

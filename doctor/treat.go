@@ -140,7 +140,7 @@ func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	if r.has(rotten...) {
 		return failures
 	}
-	if r.has(maimed...) {
+	if r.has(maimed...) || r.has("schema-code") {
 		fail("the schema", sqlite.MendSchema(ctx, p.Path))
 	}
 	db, err := sqlite.Open(ctx, p.Path, p.Options)

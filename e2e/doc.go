@@ -1,5 +1,15 @@
 // Package e2e drives the built lcm with programs that the project did not
 // write: MCP's own inspector and conformance suite, and the agents that people
 // use. Its tests have the build tag e2e and are run by `make e2e`; they install
-// pinned versions from npm into e2e/cache, which git ignores.
+// pinned versions from npm into e2e/cache, which git ignores. The agents run
+// without network, against a scripted model on loopback.
+//
+// TestQuestions is the main test. Sessions of Claude Code, Codex and opencode
+// in two projects make a history: some are said in the real programs, the
+// others are written in their formats. Then each question of
+// testdata/questions is asked in a new session, and the scripted model calls
+// lcm's tools with no argument but the required ones. The test prints how many
+// results hold the answer, how much of each result is content, and the tokens
+// of lcm's tools in a request. All results are kept in
+// e2e/cache/questions.txt, and a request of each host beside it.
 package e2e

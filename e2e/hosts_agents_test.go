@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -27,7 +28,9 @@ func (claudeAgent) prepare(b *bed) {
 
 func (claudeAgent) trust(*bed) {} // the user's own settings need none
 
-func (claudeAgent) ask(b *bed, prompt string) string { return claudeAgent{}.run(b, prompt) }
+func (a claudeAgent) ask(b *bed, prompt string) string { return a.run(b, prompt) }
+
+func (a claudeAgent) goOn(b *bed, prompt string) string { return a.run(b, prompt, "--continue") }
 
 func (claudeAgent) run(b *bed, prompt string, more ...string) string {
 	args := append([]string{"-p", prompt, "--output-format", "json",
@@ -36,8 +39,8 @@ func (claudeAgent) run(b *bed, prompt string, more ...string) string {
 }
 
 func (a claudeAgent) compact(b *bed, prompt string) bool {
-	b.Log(a.run(b, "/compact", "--continue"))
-	b.Log(a.run(b, prompt, "--continue"))
+	b.Log(a.goOn(b, "/compact"))
+	b.Log(a.goOn(b, prompt))
 	return true
 }
 
@@ -68,14 +71,18 @@ env_key = "ANY"
 `)
 }
 
-func (a codexAgent) ask(b *bed, prompt string) string {
-	return b.run(a.program(b), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt)
+func (a codexAgent) ask(b *bed, prompt string) string { return a.run(b, prompt) }
+
+func (a codexAgent) goOn(b *bed, prompt string) string { return a.run(b, "resume", "--last", prompt) }
+
+func (a codexAgent) run(b *bed, args ...string) string {
+	return b.run(a.program(b), append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, args...)...)
 }
 
 // compact has it compact before the turn, because there is more in the context
 // than it is allowed.
 func (a codexAgent) compact(b *bed, prompt string) bool {
-	b.Log(b.run(a.program(b), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "resume", "--last", "-c", "model_auto_compact_token_limit=100", prompt))
+	b.Log(a.run(b, "resume", "--last", "-c", "model_auto_compact_token_limit=100", prompt))
 	return true
 }
 
@@ -181,6 +188,16 @@ type opencodeAgent struct{}
 func (opencodeAgent) name() string { return "opencode" }
 
 func (opencodeAgent) prepare(b *bed) {
+	b.env = append(b.env, "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1")
+	// Where its plugin package is not installed beside the settings, it tries
+	// to install it at every start, which takes more than a minute to fail
+	// without network.
+	config := filepath.Join(b.home, ".config", "opencode")
+	b.write(filepath.Join(config, "package.json"), `{"dependencies": {"@opencode-ai/plugin": "*"}}`)
+	b.write(filepath.Join(config, "package-lock.json"), `{"lockfileVersion": 3, "packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}`)
+	if err := os.Symlink(b.programs, filepath.Join(config, "node_modules")); err != nil {
+		b.Fatal(err)
+	}
 	b.write(filepath.Join(b.home, ".config", "opencode", "opencode.jsonc"), `{
   "$schema": "https://opencode.ai/config.json", // which it adds where it is not
   // the model of the test
@@ -193,8 +210,16 @@ func (opencodeAgent) prepare(b *bed) {
 
 func (opencodeAgent) trust(*bed) {} // plugins of the user's own directory need none
 
-func (opencodeAgent) ask(b *bed, prompt string) string {
-	return b.run(filepath.Join(b.programs, "opencode-linux-x64", "bin", "opencode"), "run", prompt)
+func (a opencodeAgent) ask(b *bed, prompt string) string { return a.run(b, prompt) }
+
+func (a opencodeAgent) goOn(b *bed, prompt string) string { return a.run(b, "--continue", prompt) }
+
+func (a opencodeAgent) run(b *bed, args ...string) string {
+	return b.run(a.program(b), append([]string{"run"}, args...)...)
+}
+
+func (opencodeAgent) program(b *bed) string {
+	return filepath.Join(b.programs, "opencode-linux-x64", "bin", "opencode")
 }
 
 // compact is a command of its terminal interface.

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -42,13 +43,17 @@ func play(r llms.Request) llmtest.Reply {
 	if said := llmtest.LastUserText(r); strings.Contains(said, "summary of the conversation") || strings.Contains(said, "CONTEXT CHECKPOINT") {
 		return llmtest.Say("<summary>Something about a harbour.</summary>")
 	}
+	reply := llmtest.Say("I was told nothing.")
 	switch name {
 	case "tell":
-		return telling(r, steps)
+		reply = telling(r, steps)
 	case "recall":
-		return recalling(r, steps, last)
+		reply = recalling(r, steps, last)
 	}
-	return llmtest.Say("I was told nothing.")
+	for i := range reply.Calls { // lcm finds the session of a call by its id
+		reply.Calls[i].ID = fmt.Sprintf("call_%s_%d_%d", name, steps, i)
+	}
+	return reply
 }
 
 func telling(r llms.Request, step int) llmtest.Reply {
@@ -72,11 +77,11 @@ var messageID = regexp.MustCompile(`msg_\d+`)
 func recalling(r llms.Request, step int, last string) llmtest.Reply {
 	switch step {
 	case 0:
-		return llmtest.Call(offered(r, "lcm_grep"), map[string]any{"pattern": "harbour gate opens with " + needle, "allConversations": true})
+		return llmtest.Call(offered(r, "lcm_grep"), map[string]any{"pattern": "harbour"})
 	case 1:
-		return llmtest.Call(offered(r, "lcm_describe"), map[string]any{"id": messageID.FindString(last), "allConversations": true})
+		return llmtest.Call(offered(r, "lcm_describe"), map[string]any{"id": messageID.FindString(last)})
 	case 2:
-		return llmtest.Call(offered(r, "lcm_expand_query"), map[string]any{"query": "harbour gate", "prompt": "What opens the harbour gate?", "allConversations": true})
+		return llmtest.Call(offered(r, "lcm_expand_query"), map[string]any{"query": "harbour gate", "prompt": "What opens the harbour gate?"})
 	case 3:
 		return llmtest.Call(offered(r, "expand"), map[string]any{"subject_type": "tool", "subject_name": "lcm_grep"})
 	}

@@ -6,13 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,62 +20,18 @@ import (
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
-const hostsManifest = "testdata/hosts/package.json"
+// agents are the hosts that the tests drive.
+var agents = []agent{claudeAgent{}, codexAgent{}, opencodeAgent{}}
 
-// What the process in the network namespace is told.
-const (
-	insideEnv   = "LCM_E2E_INSIDE"
-	lcmEnv      = "LCM_E2E_LCM"   // a built lcm, in place of building it
-	programsEnv = "LCM_E2E_HOSTS" // a directory with node_modules, in place of installing them
-)
-
-// TestHosts drives the real agents with a scripted model, in a network
-// namespace of their own where the machine allows that: nothing can leave it.
+// TestHosts connects each of the real agents, works with it and disconnects
+// it, with a scripted model and without network.
 func TestHosts(t *testing.T) {
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the agents' programs are looked for as they are named on Linux")
-	}
-	if os.Getenv(insideEnv) == "" {
-		outside(t)
+	if !withoutNetwork(t) {
 		return
 	}
-	for _, h := range []agent{claudeAgent{}, codexAgent{}, opencodeAgent{}} {
+	for _, h := range agents {
 		t.Run(h.name(), func(t *testing.T) { drive(t, h) })
 	}
-}
-
-// outside does what needs the network, then runs the test again without it.
-func outside(t *testing.T) {
-	lcm, programs := os.Getenv(lcmEnv), os.Getenv(programsEnv)
-	if lcm == "" {
-		lcm = buildLCM(t)
-	}
-	if programs == "" {
-		programs = npmInstall(t, hostsManifest)
-	}
-	args := []string{os.Args[0], "-test.run=" + flag.Lookup("test.run").Value.String(), "-test.v", "-test.timeout=30m"}
-	if flags, ok := namespace(); ok {
-		args = append(append(flags, "sh", "-c", `ip link set lo up && exec "$0" "$@"`), args...)
-	} else {
-		t.Log("this machine gives no network namespace: the agents run with the network they have")
-	}
-	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	c.Env = append(os.Environ(), insideEnv+"=1", lcmEnv+"="+lcm, programsEnv+"="+programs)
-	out, err := c.CombinedOutput()
-	t.Logf("%s", out)
-	if err != nil {
-		t.Errorf("in the namespace: %v", err)
-	}
-}
-
-// namespace returns how to start a program without a network.
-func namespace() (flags []string, ok bool) {
-	for _, flags := range [][]string{{"unshare", "-n"}, {"unshare", "-r", "-n"}} {
-		if exec.Command(flags[0], append(flags[1:], "ip", "link", "set", "lo", "up")...).Run() == nil {
-			return flags, true
-		}
-	}
-	return nil, false
 }
 
 // agent is a host as the test drives it.
@@ -87,10 +41,15 @@ type agent interface {
 	prepare(b *bed)
 	// trust lets it run hooks, in its own way.
 	trust(b *bed)
+	// ask starts a session with a prompt, and goOn continues the newest
+	// session of the directory with one. Both return what the agent prints.
 	ask(b *bed, prompt string) string
+	goOn(b *bed, prompt string) string
 	// compact has it compact the last session and go on with it; it returns
 	// false where there is no way to do that without a person.
 	compact(b *bed, prompt string) bool
+	// put writes a session of the bed's directory as the agent keeps it.
+	put(b *bed, s session)
 	// records returns what must be in the database, word for word.
 	records(b *bed) [][]byte
 	// rewritten are files that the agent itself writes to while it runs.
@@ -117,13 +76,8 @@ const (
 // what was said in a second session, and disconnects it.
 func drive(t *testing.T, h agent) {
 	home := filepath.Join(t.TempDir(), "home")
-	model, err := llmtest.Serve(play)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Close() })
-	b := &bed{T: t, home: home, work: filepath.Join(home, "project"), lcm: os.Getenv(lcmEnv), programs: filepath.Join(os.Getenv(programsEnv), "node_modules"), model: model}
-	b.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
+	b := newBed(t, home, filepath.Join(home, "project"), play)
+	model := b.model
 	b.write(filepath.Join(b.work, "notes.txt"), "low tide\n")
 	h.prepare(b)
 	before := b.settings()
@@ -148,6 +102,20 @@ func drive(t *testing.T, h agent) {
 	b.restored(before, h.rewritten())
 }
 
+// newBed makes a bed in a home directory, with a model of its own.
+func newBed(t *testing.T, home, work string, play llmtest.Model) *bed {
+	t.Helper()
+	model, err := llmtest.Serve(play)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	return &bed{
+		T: t, home: home, work: work, lcm: os.Getenv(lcmEnv), programs: filepath.Join(os.Getenv(programsEnv), "node_modules"), model: model,
+		env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"},
+	}
+}
+
 func (b *bed) write(path, content string) {
 	b.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -161,7 +129,7 @@ func (b *bed) write(path, content string) {
 // run runs a program in the project and returns what it printed.
 func (b *bed) run(program string, args ...string) string {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), 6*time.Minute) // opencode looks for its own package on the network before it runs a plugin
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir, c.Env = b.work, b.env
@@ -268,6 +236,29 @@ func (b *bed) reminded(asked []llmtest.Exchange) {
 // answered checks what the model was given for its calls.
 func (b *bed) answered(asked []llmtest.Exchange) {
 	b.Helper()
+	got := map[string]string{}
+	for _, r := range toolResults(asked) {
+		got[r.tool] = r.text
+	}
+	for tool, want := range map[string]string{
+		"lcm_grep": needle, "lcm_describe": "The harbour gate opens with " + needle, "lcm_expand_query": needle, "expand": "full_text",
+	} {
+		if !strings.Contains(got[tool], want) {
+			b.Errorf("%s answered %.2000q, which is without %q", tool, got[tool], want)
+		} else {
+			b.Logf("%s: %.160q", tool, got[tool])
+		}
+	}
+}
+
+// toolResult is a call of a tool and what the host gave its model for it.
+type toolResult struct {
+	tool, args, text string
+}
+
+// toolResults lists the calls of some exchanges that were answered, in their
+// order.
+func toolResults(asked []llmtest.Exchange) []toolResult {
 	results := map[string]string{}
 	for _, x := range asked {
 		for _, m := range x.Request.Messages {
@@ -280,21 +271,15 @@ func (b *bed) answered(asked []llmtest.Exchange) {
 			}
 		}
 	}
-	got := map[string]string{}
+	var all []toolResult
 	for _, x := range asked {
 		for _, c := range x.Reply.Calls {
-			got[toolOf(c.Name)] = results[c.ID]
+			if text, ok := results[c.ID]; ok {
+				all = append(all, toolResult{tool: toolOf(c.Name), args: c.Arguments, text: text})
+			}
 		}
 	}
-	for tool, want := range map[string]string{
-		"lcm_grep": needle, "lcm_describe": "The harbour gate opens with " + needle, "lcm_expand_query": needle, "expand": "full_text",
-	} {
-		if !strings.Contains(got[tool], want) {
-			b.Errorf("%s answered %.2000q, which is without %q", tool, got[tool], want)
-		} else {
-			b.Logf("%s: %.160q", tool, got[tool])
-		}
-	}
+	return all
 }
 
 // alive checks what doctor says about the connection.

@@ -6,6 +6,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +29,7 @@ func newMachine(t *testing.T) machine {
 	t.Helper()
 	m := machine{lcm: buildLCM(t), home: t.TempDir(), project: t.TempDir()}
 	said := `{"role":"user","content":"How do we deploy?"}
-{"role":"assistant","content":"With make ship, after the checks are green."}
+{"role":"assistant","content":"We deploy with make ship, after the checks are green."}
 `
 	if err := os.WriteFile(filepath.Join(m.project, "talk.jsonl"), []byte(said), 0o600); err != nil {
 		t.Fatal(err)
@@ -106,6 +109,37 @@ func (i inspector) mustAsk(t *testing.T, args ...string) map[string]any {
 	return answer
 }
 
+// token is the one that the first server over HTTP has made.
+func (m machine) token(t *testing.T) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(m.home, ".local", "share", "lcm", "mcp-token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(content))
+}
+
+// withToken stands between a server and clients that cannot be told a token. It
+// adds the token to what is sent to this machine by its name, and to nothing
+// else: a page that reaches the server by another name does not have it.
+func (m machine) withToken(t *testing.T, at string) string {
+	t.Helper()
+	to, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := m.token(t)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host})
+		r.Out.Host = r.In.Host
+		if strings.HasPrefix(r.In.Host, "localhost:") {
+			r.Out.Header.Set("Authorization", "Bearer "+token)
+		}
+	}})
+	t.Cleanup(proxy.Close)
+	return strings.Replace(proxy.URL, "127.0.0.1", "localhost", 1) + to.Path
+}
+
 // TestInspector lists, calls and reads with MCP's own inspector, which checks
 // structured content against the tools' schemas.
 func TestInspector(t *testing.T) {
@@ -113,11 +147,12 @@ func TestInspector(t *testing.T) {
 	m := newMachine(t)
 	const token = "a token of thirty-two characters"
 	base := inspector{machine: m, node: node(t, dir), script: filepath.Join(dir, "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")}
-	stdio, open, guarded := base, base, base
+	stdio, made, guarded := base, base, base
 	stdio.target, stdio.flags = []string{m.lcm, "mcp"}, []string{"--cwd", m.project}
-	open.target = []string{m.serveHTTP(t)}
+	made.target = []string{m.serveHTTP(t)}
+	made.flags = []string{"--header", "Authorization: Bearer " + m.token(t)}
 	guarded.target, guarded.flags = []string{m.serveHTTP(t, "LCM_MCP_TOKEN="+token)}, []string{"--header", "Authorization: Bearer " + token}
-	for name, i := range map[string]inspector{"stdio": stdio, "http": open, "http with a token": guarded} {
+	for name, i := range map[string]inspector{"stdio": stdio, "http": made, "http with a token of one's own": guarded} {
 		t.Run(name, func(t *testing.T) { inspect(t, i) })
 	}
 	t.Run("http without the token", func(t *testing.T) {
@@ -184,7 +219,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
-	url := strings.Replace(m.serveHTTP(t), "127.0.0.1", "localhost", 1)
+	url := m.withToken(t, m.serveHTTP(t))
 	out, errs, err := run(t, m.command(node(t, dir), script, "server", "--url", url, "--suite", "all", "--expected-failures", expected))
 	_, summary, _ := strings.Cut(out, "=== SUMMARY ===")
 	t.Log(summary)

@@ -7,12 +7,29 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
+
+// scratch is a directory for the whole run.
+var scratch string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "lcm-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	scratch = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
 
 // root is the directory of the module.
 func root(t testing.TB) string {
@@ -24,22 +41,36 @@ func root(t testing.TB) string {
 	return dir
 }
 
-// buildLCM builds the program as it is shipped and returns its path.
-func buildLCM(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "lcm")
+var build = sync.OnceValues(func() (path string, err error) {
+	path = filepath.Join(scratch, "lcm")
 	c := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/lcm")
-	c.Dir = root(t)
+	c.Dir = ".."
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("build lcm: %v\n%s", err, out)
+		return "", fmt.Errorf("build lcm: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// buildLCM builds the program as it is shipped, once a run, and returns its
+// path.
+func buildLCM(t testing.TB) string {
+	t.Helper()
+	began := time.Now()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Logf("built lcm in %.1fs", took.Seconds())
 	}
 	return path
 }
 
 // npmInstall installs what a manifest names, once, and returns the directory
 // with node_modules. Install scripts are not run, and there is no lock file,
-// which would name the registry of whoever wrote it.
+// which would name the registry of whoever wrote it. It needs the network,
+// unless npm's cache has everything.
 func npmInstall(t testing.TB, manifest string) string {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -66,11 +97,14 @@ func npmInstall(t testing.TB, manifest string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+	c := exec.CommandContext(ctx, "npm", "install", "--prefer-offline", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 	c.Dir = dir
+	began := time.Now()
+	t.Logf("npm install of %s into %s", manifest, dir)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("npm install: %v\n%s", err, out)
 	}
+	t.Logf("npm install took %.1fs", time.Since(began).Seconds())
 	if err := os.WriteFile(done, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

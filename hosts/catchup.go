@@ -305,6 +305,13 @@ func (r *reading) open(ctx context.Context) error {
 		options = append(options, lcm.ChildOf(parent.ID))
 	}
 	session := r.feed.engine.Session(r.t.Key(), options...)
+	inputs := make([]ingest.Input, len(r.batch))
+	for i, rec := range r.batch {
+		inputs[i] = rec.Input
+	}
+	if err := session.DropForgottenTitle(ctx, inputs...); err != nil {
+		return err
+	}
 	conv, err := session.Conversation(ctx)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/lossless-context/lcm/store"
 )
@@ -129,8 +130,27 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 			todo = append(todo, one)
 		}
 	}
-	slices.SortStableFunc(todo, func(a, b pending) int { return ParentsFirst(a.t, b.t) })
+	oldestFirst(todo)
 	return sums, todo, nil
+}
+
+// oldestFirst puts the session that was written last at the end, because
+// searches take what was stored last for the newest. Sub-agents follow their
+// session.
+func oldestFirst(todo []pending) {
+	written := map[string]time.Time{}
+	for _, p := range todo {
+		written[p.t.Host+":"+p.t.Session] = p.t.Modified
+	}
+	at := func(t Transcript) time.Time {
+		if parent, ok := written[t.Host+":"+t.Parent]; ok && t.Parent != "" {
+			return parent
+		}
+		return t.Modified
+	}
+	slices.SortStableFunc(todo, func(a, b pending) int {
+		return cmp.Or(at(a.t).Compare(at(b.t)), ParentsFirst(a.t, b.t))
+	})
 }
 
 // ParentsFirst orders sessions before those of sub-agents: a conversation gets

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/regularfile"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
@@ -90,15 +91,28 @@ func IsAside(native string) bool { return strings.HasPrefix(native, aside) }
 const MaxAside = 64 << 20
 
 // ReadAside makes a hidden record of a file that a transcript refers to: the
-// spilled output of a tool, say. name is what it is called there. Nothing is
-// returned for what is not a file of its own, or too large.
-func ReadAside(path, name string) (Record, bool) {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > MaxAside {
+// spilled output of a tool, say. at is its path below the directory root, and
+// name is what it is called there. Nothing is returned for what is not a file of
+// its own, too large, or outside of root.
+func ReadAside(root, at, name string) (Record, bool) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
 		return Record{}, false
 	}
-	content, err := os.ReadFile(path)
+	defer r.Close()
+	if info, err := r.Lstat(at); err != nil || !info.Mode().IsRegular() {
+		return Record{}, false
+	}
+	f, info, err := regularfile.OpenIn(r, at)
 	if err != nil {
+		return Record{}, false
+	}
+	defer f.Close()
+	if info.Size() > MaxAside {
+		return Record{}, false
+	}
+	content, err := io.ReadAll(io.LimitReader(f, MaxAside+1))
+	if err != nil || len(content) > MaxAside {
 		return Record{}, false
 	}
 	m := llms.Text(llms.RoleTool, string(content))

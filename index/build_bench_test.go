@@ -16,7 +16,7 @@ func BenchmarkBuild(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			docs := benchDocs(n)
 			for b.Loop() {
-				if _, err := index.Build(docs, index.Options{}); err != nil {
+				if _, err := index.Build(b.Context(), docs, index.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -181,11 +182,15 @@ func (b *Builder) closePassage(doc uint32) {
 	b.touched, b.words = b.touched[:0], 0
 }
 
-// Build indexes documents, in order of ids, as one segment.
-func Build(docs []Doc, opts Options) (Sealed, error) {
+// Build indexes documents, in order of ids, as one segment. It stops
+// between two documents when ctx ends.
+func Build(ctx context.Context, docs []Doc, opts Options) (Sealed, error) {
 	opts.Docs = max(opts.Docs, len(docs))
 	b := NewBuilder(opts)
 	for _, d := range docs {
+		if err := ctx.Err(); err != nil {
+			return Sealed{}, err
+		}
 		if err := b.Add(d); err != nil {
 			return Sealed{}, err
 		}

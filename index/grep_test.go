@@ -52,7 +52,7 @@ func newLibrary(t testing.TB, docs []index.Doc, size int) *library {
 
 func seal(t testing.TB, docs []index.Doc) *index.Segment {
 	t.Helper()
-	sealed, err := index.Build(docs, index.Options{})
+	sealed, err := index.Build(t.Context(), docs, index.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,5 +334,16 @@ func TestStreamKeepsOrder(t *testing.T) {
 	}
 	if n != 6878 {
 		t.Errorf("%d matches, want 6878", n)
+	}
+}
+
+// Build ends with its context: a search that indexes a long text first keeps
+// to its deadline.
+func TestBuildEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	docs := []index.Doc{{ID: 1, Text: []byte("a long text")}}
+	if _, err := index.Build(ctx, docs, index.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }

@@ -187,7 +187,7 @@ func (db *scaleDB) infos() (out []index.Info) {
 func (db *scaleDB) seal(docs []index.Doc) (build, merge time.Duration) {
 	db.t.Helper()
 	start := time.Now()
-	sealed, err := index.Build(docs, index.Options{})
+	sealed, err := index.Build(db.t.Context(), docs, index.Options{})
 	db.must(err)
 	build = time.Since(start)
 	db.segments = append(db.segments, db.put(sealed))

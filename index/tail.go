@@ -23,7 +23,7 @@ func (t *Tail) Add(ctx context.Context, docs ...Doc) error {
 	if len(docs) == 0 {
 		return nil
 	}
-	sealed, err := Build(docs, t.opts)
+	sealed, err := Build(ctx, docs, t.opts)
 	if err != nil {
 		return err
 	}

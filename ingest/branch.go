@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/redact"
@@ -178,9 +179,12 @@ func collect(messages func(func(store.Message, error) bool)) ([]store.Message, e
 	return all, nil
 }
 
-// original returns a message as it was said, externalised content included.
+// original returns a message as it was said: externalised content included, and
+// secrets that are not shown, since what is masked changes with the rules.
 func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message, error) {
-	if !hasRef(m.Body.Parts) {
+	// Before there was a flag, a message that was masked had a mark in its body.
+	masked := m.Flags&store.FlagMasked != 0 || m.Body.Raw.Bytes == nil && strings.Contains(m.Body.SearchText(), redact.SecretMark)
+	if !masked && !hasRef(m.Body.Parts) {
 		return m.Body, nil
 	}
 	record, err := in.store.Record(ctx, m.ID)
@@ -196,10 +200,7 @@ func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message
 		// compare, and they name what they stand for.
 		return m.Body, nil
 	}
-	if in.privacy.Redact == redact.Search {
-		said, _, err = mask(said)
-	}
-	return said, err
+	return said, nil
 }
 
 func hasRef(parts []llms.Part) bool {

@@ -79,8 +79,17 @@ const minThreshold = 500
 type Input struct {
 	llms.Message
 	Flags store.Flag
-	// masked says that the message shows less than its record has.
-	masked bool
+	// said is the message with the secrets that are not shown of it; nil where
+	// nothing was masked.
+	said *llms.Message
+}
+
+// identity is that of what was said, whether it is shown or not.
+func (m Input) identity() hash {
+	if m.said != nil {
+		return identity(*m.said)
+	}
+	return identity(m.Message)
 }
 
 // Stored says what became of appended messages.
@@ -164,6 +173,16 @@ func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appen
 	done := make([]store.Appended, len(ready))
 	for i := range ready {
 		p := &ready[i]
+		// What was erased is refused before anything of it is written: what a
+		// transaction writes and removes again stays in free space of the file.
+		gone, err := w.Forgotten(ctx, p.print)
+		if err != nil {
+			return nil, err
+		}
+		if gone {
+			done[i] = store.Appended{Existed: true, Forgotten: true, SHA256: p.row.SHA256}
+			continue
+		}
 		for n, payload := range p.payloads {
 			id, err := w.PutPayload(ctx, payload)
 			if err != nil {

@@ -18,7 +18,8 @@ import (
 type bed struct {
 	*sqlite.DB
 	*ingest.Ingester
-	id store.ConversationID
+	id  store.ConversationID
+	dir string
 }
 
 func newBed(t testing.TB, threshold int) bed {
@@ -36,7 +37,7 @@ func newBed(t testing.TB, threshold int) bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bed{db, in, c.ID}
+	return bed{DB: db, Ingester: in, id: c.ID}
 }
 
 func (b bed) append(t *testing.T, ms ...llms.Message) []store.Appended {

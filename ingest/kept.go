@@ -29,7 +29,7 @@ func (in *Ingester) guessBranch(ctx context.Context, p *plan) error {
 	last := p.last()
 	var h []hash
 	for i := last + 1; i < len(p.history) && p.history[i].ID == "" && last >= 0; i++ {
-		h = append(h, identity(p.history[i].Message))
+		h = append(h, p.history[i].identity())
 	}
 	if len(h) == 0 {
 		return nil

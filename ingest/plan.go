@@ -153,7 +153,7 @@ func (p *plan) disproved(ctx context.Context) (bool, error) {
 // where there is no id by what it says.
 func (s stored) is(m Input) bool {
 	if m.ID == "" {
-		return s.hash == identity(m.Message)
+		return s.hash == m.identity()
 	}
 	sum := recordSum(m.Message)
 	return s.record == sum && (s.native == m.ID || s.native == secondID(m.ID, sum))
@@ -192,7 +192,7 @@ func (in *Ingester) byContent(ctx context.Context, p *plan) error {
 	}
 	p.hashes = make([]hash, len(at))
 	for i, n := range at {
-		p.hashes[i] = identity(p.history[n].Message)
+		p.hashes[i] = p.history[n].identity()
 	}
 	main, repeat := align(all, p.hashes)
 	if certain < len(at) {

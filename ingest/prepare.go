@@ -17,6 +17,7 @@ import (
 type prepared struct {
 	row      store.NewMessage
 	payloads []store.NewPayload
+	print    store.Fingerprint
 }
 
 // alone is how many messages one core prepares faster than several.
@@ -71,10 +72,12 @@ func (in *Ingester) prepare(m Input) (prepared, error) {
 		Format: format, Record: record, Size: int64(len(record)), SHA256: sha256.Sum256(record),
 	}
 	row.Calls, row.Results = store.Links(m.Message)
-	p := prepared{row: row}
+	p := prepared{row: row, print: store.Fingerprint{Native: native, Said: said, SHA256: row.SHA256, Content: func() ([sha256.Size]byte, bool) {
+		return store.ContentSum(format, m.Role, record)
+	}}}
 	body := m.Message
 	if in.oversize(body) {
-		ex := in.externalise(body, format, record, m.masked)
+		ex := in.externalise(body, format, record, m.Flags&store.FlagMasked != 0)
 		body, p.payloads = ex.body, ex.payloads
 		p.row.Record, p.row.Cuts, p.row.Payloads = ex.template, ex.cuts, ex.ids
 		derivable = derivable && len(ex.ids) == 0

@@ -2,12 +2,14 @@ package ingest
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
@@ -96,11 +98,22 @@ func (in *Ingester) Forgotten(ctx context.Context, key string, ms []Input) ([]bo
 func (in *Ingester) forgotten(ctx context.Context, key string, ms []Input) ([]bool, error) {
 	return in.store.Forgotten(ctx, key, func(yield func(store.Fingerprint) bool) {
 		for _, m := range ms {
-			if !yield(store.Fingerprint{Native: m.ID, Said: m.Time, SHA256: recordSum(m.Message)}) {
+			if !yield(fingerprint(m.Message)) {
 				return
 			}
 		}
 	})
+}
+
+// fingerprint is what a message is known by.
+func fingerprint(m llms.Message) store.Fingerprint {
+	return store.Fingerprint{Native: m.ID, Said: m.Time, SHA256: recordSum(m), Content: func() (sum [sha256.Size]byte, long bool) {
+		format, record, _, err := recordOf(m)
+		if err != nil {
+			return sum, false // it is not stored either
+		}
+		return store.ContentSum(format, m.Role, record)
+	}}
 }
 
 // remembered leaves out what was erased.

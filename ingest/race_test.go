@@ -28,7 +28,7 @@ func (b bed) beside(t *testing.T, path string) bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bed{db, in, b.id}
+	return bed{DB: db, Ingester: in, id: b.id}
 }
 
 func TestIngestersAtOnceStoreAHistoryOnce(t *testing.T) {
@@ -50,7 +50,7 @@ func TestIngestersAtOnceStoreAHistoryOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		b := bed{first.DB, first.Ingester, c.ID}
+		b := bed{DB: first.DB, Ingester: first.Ingester, id: c.ID}
 		for w, n := range b.texts(t) {
 			if n != 1 {
 				t.Errorf("round %d: %q is stored %d times", round, w, n)

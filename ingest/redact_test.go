@@ -24,7 +24,8 @@ const (
 
 func newPrivateBed(t *testing.T, p ingest.Privacy) bed {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})
+	dir := t.TempDir()
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "lcm.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func newPrivateBed(t *testing.T, p ingest.Privacy) bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bed{DB: db, Ingester: in, id: c.ID}
+	return bed{DB: db, Ingester: in, id: c.ID, dir: dir}
 }
 
 // confidential is a history with a secret and a private block in every place

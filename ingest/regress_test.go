@@ -216,7 +216,7 @@ func (b bed) fork(t *testing.T, at store.MessageID, key string) bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bed{b.DB, b.Ingester, c.ID}
+	return bed{DB: b.DB, Ingester: b.Ingester, id: c.ID}
 }
 
 func TestSyncGoesBackToABranchThatWasLeft(t *testing.T) {

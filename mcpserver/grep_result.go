@@ -38,7 +38,7 @@ func newGrepResult(a recall.GrepAnswer) grepResult {
 	named := map[int64]bool{}
 	for _, m := range a.Matches {
 		g := grepMatch{
-			ID: m.ID, Who: m.Who(), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Mark("«", "»", nil),
+			ID: m.ID, Who: m.Who(), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Shown(),
 			CoveredBy: m.CoveredBy, FileIDs: m.FileIDs,
 		}
 		if m.Damaged {
@@ -49,7 +49,7 @@ func newGrepResult(a recall.GrepAnswer) grepResult {
 		}
 		if m.Context != nil {
 			for _, n := range append(m.Context.Before[:len(m.Context.Before):len(m.Context.Before)], m.Context.After...) {
-				g.Beside = append(g.Beside, fmt.Sprintf("%s %s: %s", n.ID, n.Role, n.Snippet))
+				g.Beside = append(g.Beside, fmt.Sprintf("%s %s: %s", n.ID, n.Role, n.Shown()))
 			}
 		}
 		r.Matches = append(r.Matches, g)

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -24,16 +25,18 @@ const minToken = 16
 
 // HTTPOptions say who may speak to a server over HTTP.
 type HTTPOptions struct {
-	// Token, if set, must be sent with every request as a bearer token. It is
-	// required of a server that other machines can reach.
+	// Token must be sent with every request as a bearer token. Without one
+	// nobody is served: every user of a machine can reach its loopback interface.
 	Token string
 	// Origins are the web origins, like https://app.example, whose pages may
 	// send requests. A request without an Origin does not come from a page.
 	Origins []string
+	// BodyTimeout is how long a client may take to send a request (30 s).
+	BodyTimeout time.Duration
 }
 
 // CheckAddress returns the address to listen on: a port alone is one of the
-// loopback interface, and another interface needs a token.
+// loopback interface. It refuses to listen without a token.
 func (o HTTPOptions) CheckAddress(addr string) (string, error) {
 	if !strings.Contains(addr, ":") {
 		addr = ":" + addr
@@ -45,11 +48,8 @@ func (o HTTPOptions) CheckAddress(addr string) (string, error) {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	switch {
-	case o.Token != "" && len(o.Token) < minToken:
+	if len(o.Token) < minToken {
 		return "", fmt.Errorf("the token has %d characters: one that cannot be guessed has at least %d", len(o.Token), minToken)
-	case !loopback(host) && o.Token == "":
-		return "", fmt.Errorf("%s can be reached from other machines: a token is required", net.JoinHostPort(host, port))
 	}
 	return net.JoinHostPort(host, port), nil
 }
@@ -108,29 +108,25 @@ func (s *Server) Handler(o HTTPOptions) http.Handler {
 		// Who may ask is checked below, for every address.
 		DisableLocalhostProtection: true,
 	}))
-	return o.guard(mux)
+	bodies := &bodyReader{timeout: cmp.Or(o.BodyTimeout, bodyTimeout)}
+	return o.guard(bodies.wrap(mux))
 }
 
-// guard refuses requests that come from web pages of other origins, by way of
-// a name that was made to point here (DNS rebinding), or without the token.
+// guard refuses requests that come from web pages of other origins, or without
+// the token. A page that reaches the server by a name that was made to point
+// here (DNS rebinding) does not have it.
 func (o HTTPOptions) guard(next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(o.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if o.Token == "" && !loopback(hostOf(r.Host)) {
-			http.Error(w, "forbidden: this server is reached as localhost or 127.0.0.1 only", http.StatusForbidden)
-			return
-		}
 		if origin := r.Header.Get("Origin"); origin != "" && !o.sameOrigin(origin, r.Host) {
 			http.Error(w, "forbidden: pages of this origin may not ask; --allow-origin lets them", http.StatusForbidden)
 			return
 		}
-		if o.Token != "" {
-			got := sha256.Sum256([]byte(bearer(r)))
-			if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="lcm"`)
-				http.Error(w, "unauthorized: send the server's token as a bearer token", http.StatusUnauthorized)
-				return
-			}
+		got := sha256.Sum256([]byte(bearer(r)))
+		if o.Token == "" || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="lcm"`)
+			http.Error(w, "unauthorized: send the server's token as a bearer token", http.StatusUnauthorized)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -150,19 +146,4 @@ func bearer(r *http.Request) string {
 		return ""
 	}
 	return strings.TrimSpace(token)
-}
-
-func hostOf(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
-	}
-	return strings.Trim(hostport, "[]")
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

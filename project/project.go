@@ -3,27 +3,56 @@
 // together.
 //
 // It reads git's own files and runs nothing; where a directory no longer
-// exists, its path is all that is left to name it by.
+// exists, its path is all that is left to name it by. A repository that belongs
+// to another user is ignored, as git refuses it, unless safe.directory in the
+// user's git configuration names it.
 package project
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/lossless-context/lcm/store"
 )
 
+// limit is how long Of waits for the file system. A directory on a network
+// drive that does not answer would block a hook, and with it the host.
+const limit = 2 * time.Second
+
+// errSlow says that the file system did not answer in time.
+var errSlow = errors.New("the file system does not answer")
+
 // Of says which project a directory belongs to: the git repository
 // around it, named by its origin where it has one, else the directory itself.
 // Git is not run: its files are stable, and it may not be installed.
+//
+// It returns within two seconds whatever the file system does.
 func Of(dir string) (store.Project, error) {
+	type answer struct {
+		project store.Project
+		err     error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		p, err := of(dir)
+		answered <- answer{p, err}
+	}()
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case a := <-answered:
+		return a.project, a.err
+	case <-t.C:
+		return store.Project{}, fmt.Errorf("look for a git repository: %w within %s", errSlow, limit)
+	}
+}
+
+func of(dir string) (store.Project, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return store.Project{}, err
@@ -32,92 +61,17 @@ func Of(dir string) (store.Project, error) {
 		dir = real
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		gitDir, err := gitDirOf(at)
+		r, found, err := repositoryAt(at)
 		if err != nil {
-			return store.Project{}, err
+			return store.Project{}, fmt.Errorf("look for a git repository: %w", err)
 		}
-		if gitDir != "" {
-			return repository(at, gitDir)
+		if found {
+			return r.project(), nil
 		}
 		if at == filepath.Dir(at) {
 			return store.Project{Root: dir}, nil
 		}
 	}
-}
-
-// gitDirOf returns the git directory of a working tree's root, or "" if there
-// is none. A worktree or submodule has a file that says where it is.
-func gitDirOf(root string) (string, error) {
-	dot := filepath.Join(root, ".git")
-	info, err := os.Stat(dot)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("look for a git repository: %w", err)
-	case info.IsDir():
-		return dot, nil
-	}
-	content, err := os.ReadFile(dot)
-	if err != nil {
-		return "", fmt.Errorf("look for a git repository: %w", err)
-	}
-	to, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir:")
-	if !ok {
-		return "", nil
-	}
-	return resolve(root, strings.TrimSpace(to)), nil
-}
-
-func resolve(base, p string) string {
-	p = filepath.FromSlash(p)
-	if filepath.IsAbs(p) {
-		return filepath.Clean(p)
-	}
-	return filepath.Join(base, p)
-}
-
-// repository names the project of a working tree. All worktrees of a
-// repository share the directory that commondir names.
-func repository(root, gitDir string) (store.Project, error) {
-	shared := gitDir
-	if content, err := os.ReadFile(filepath.Join(gitDir, "commondir")); err == nil {
-		shared = resolve(gitDir, strings.TrimSpace(string(content)))
-		if filepath.Base(shared) == ".git" {
-			root = filepath.Dir(shared)
-		}
-	}
-	config, err := os.Open(filepath.Join(shared, "config"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return store.Project{Root: root}, nil
-	}
-	if err != nil {
-		return store.Project{}, fmt.Errorf("read the git configuration: %w", err)
-	}
-	defer config.Close()
-	remote, err := originURL(config)
-	if err != nil {
-		return store.Project{}, fmt.Errorf("read the git configuration: %w", err)
-	}
-	return store.Project{Origin: normalOrigin(root, remote), Root: root}, nil
-}
-
-// originURL finds the address of the remote called origin.
-func originURL(config fs.File) (string, error) {
-	inOrigin, found := false, ""
-	lines := bufio.NewScanner(config)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
-		if strings.HasPrefix(line, "[") {
-			inOrigin = strings.EqualFold(strings.Join(strings.Fields(line), " "), `[remote "origin"]`)
-			continue
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if inOrigin && ok && found == "" && strings.EqualFold(strings.TrimSpace(key), "url") {
-			found = strings.Trim(strings.TrimSpace(value), `"`)
-		}
-	}
-	return found, lines.Err()
 }
 
 // normalOrigin writes the addresses by which one repository can be reached

@@ -129,7 +129,7 @@ var flagWords = []struct {
 	word string
 }{
 	{store.FlagEcho, "echo"}, {store.FlagHostSummary, "hostSummary"}, {store.FlagSynthetic, "synthetic"}, {store.FlagDuplicate, "duplicate"},
-	{store.FlagUnknown, "unknown"}, {store.FlagRedacted, "redacted"}, {store.FlagHidden, "hidden"},
+	{store.FlagUnknown, "unknown"}, {store.FlagRedacted, "redacted"}, {store.FlagMasked, "masked"}, {store.FlagHidden, "hidden"},
 }
 
 func flagNames(f store.Flag) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -180,6 +181,11 @@ func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 
 func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	q, err := s.check(ctx, r)
+	if err != nil && r.OrWords && r.Mode != store.FullText && isPlain(r.Pattern) && strings.TrimSpace(r.Pattern) != "" {
+		// Words that are no valid expression, like "C++ build".
+		r.Mode = store.FullText
+		q, err = s.check(ctx, r)
+	}
 	if err != nil {
 		return GrepAnswer{}, err
 	}
@@ -191,9 +197,6 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 		if q, err = q.asWords(r); err != nil {
 			return GrepAnswer{}, err
 		}
-	}
-	if at.Wide {
-		q = q.wide()
 	}
 	a, err := s.page(ctx, q, at)
 	if err != nil || at.Begun {
@@ -216,9 +219,12 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 			a.note(wordsNote)
 		}
 	}
+	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {
+		s.otherCase(ctx, q, &a)
+	}
 	if r.Widen && !r.explicit() && q.scope.Kind != ScopeAll && !a.Unfinished {
 		for _, q := range asked {
-			if a, err = s.widen(ctx, q, a); err != nil || a.Total > 0 {
+			if a, err = s.widen(ctx, q, a); err != nil || len(a.Matches) > 0 {
 				break
 			}
 		}
@@ -249,6 +255,11 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	a.account(lanes)
 	if a.Matches, err = s.matches(ctx, q, picked); err != nil {
 		return GrepAnswer{}, err
+	}
+	if q.search.Sort == store.ByRecency {
+		// The store goes by when messages were stored; what was imported later
+		// may be older.
+		slices.SortStableFunc(a.Matches, func(x, y Match) int { return y.When().Compare(x.When()) })
 	}
 	if slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Damaged }) {
 		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: it may not be what was said")

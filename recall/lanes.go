@@ -21,11 +21,10 @@ type place struct {
 	Done    bool  `json:"d,omitempty"`
 }
 
-// places are those of a grep's two lanes. Wide and Words say that the first
-// page went past the question's scope, or read its pattern as words.
+// places are those of a grep's two lanes. Words says that the first page read
+// the pattern as words.
 type places struct {
 	Begun     bool  `json:"x,omitempty"`
-	Wide      bool  `json:"a,omitempty"`
 	Words     bool  `json:"f,omitempty"`
 	Messages  place `json:"m,omitzero"`
 	Summaries place `json:"s,omitzero"`
@@ -164,7 +163,7 @@ func first(lanes []*lane, sort store.Sort) *lane {
 
 // next is the cursor behind what was taken, or nothing if that is all.
 func next(lanes []*lane, digest string, from places) string {
-	to := places{Begun: true, Wide: from.Wide, Words: from.Words}
+	to := places{Begun: true, Words: from.Words}
 	more := false
 	for _, l := range lanes {
 		rest := l.used < len(l.found.Hits) || l.found.Next != nil

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -333,7 +332,7 @@ func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Contex
 		if err != nil {
 			return nil, err
 		}
-		if m.Seq == msg.Seq || isBookkeeping(m) {
+		if m.Seq == msg.Seq || m.Flags.Bookkeeping(m.Body.Role) {
 			continue
 		}
 		switch nb := neighbour(m); {
@@ -346,11 +345,6 @@ func (s *Service) around(ctx context.Context, msg store.Message, n int) (*Contex
 	}
 	c.Before = c.Before[max(0, len(c.Before)-n):]
 	return c, nil
-}
-
-// isBookkeeping reports what [store.Search] leaves out.
-func isBookkeeping(m store.Message) bool {
-	return m.Flags&(store.FlagEcho|store.FlagSynthetic) != 0 || m.Flags&(store.FlagHidden|store.FlagUnknown) == store.FlagHidden && m.Body.Role == llms.RoleSystem
 }
 
 func neighbour(m store.Message) Neighbour {

@@ -11,9 +11,6 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// secretMark begins what stands in the place of a secret.
-const secretMark = "[redacted: "
-
 // Original returns what a message said, with everything that was moved out of
 // it in its place: the text itself of a message that is text alone, else the
 // message as a transcript shows it. A record that does not decode is shown as
@@ -51,17 +48,28 @@ func noticed(text string) string {
 func original(ctx context.Context, s Store, m store.Message, record []byte) (string, error) {
 	text := transcript(m, record)
 	shown, err := shownOf(ctx, s, m)
-	if err != nil || strings.Count(shown, secretMark) <= strings.Count(text, secretMark) {
+	if err != nil || strings.Count(shown, redact.SecretMark) <= strings.Count(text, redact.SecretMark) {
 		return text, err
 	}
 	if !movedOut(m.Body.Parts) {
 		return shown, nil
 	}
-	masked, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
-	if masked == nil {
+	clean, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
+	if clean == nil {
 		return shown, nil // whatever it is that the record has, it is not to be seen
 	}
-	return transcript(m, masked), nil
+	return transcript(m, clean), nil
+}
+
+// masked returns a record without the secrets that only it was to keep.
+func masked(m store.Message, record []byte) []byte {
+	if m.Flags&store.FlagMasked == 0 {
+		return record
+	}
+	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text(record); clean != nil {
+		return clean
+	}
+	return record
 }
 
 // transcript reads a message back from its record.

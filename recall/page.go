@@ -89,7 +89,9 @@ func (p *page) read(ctx context.Context, st step) (Piece, []byte, error) {
 	var text []byte
 	if p.raw {
 		text, err = p.store.Record(ctx, m.ID)
-		piece.Damaged, err = harmless(err)
+		if piece.Damaged, err = harmless(err); err == nil {
+			text = masked(m, text)
+		}
 	} else {
 		text, piece.Damaged, err = p.original(ctx, m)
 	}

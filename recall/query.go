@@ -59,7 +59,11 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
 	q.scope.Narrow(&q.search)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
-	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, r.Current, r.Also,
+	current := q.current
+	if q.scope.Kind != ScopeCurrent {
+		current = nil // which sessions are going on may change between two pages
+	}
+	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, current,
 		r.Projects, r.Since, r.Before, r.Role, r.Tool, r.Everything)
 	return q, nil
 }

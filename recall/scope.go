@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -84,7 +85,7 @@ func (s Scope) String() string {
 	case ScopeAll:
 		return "all conversations"
 	case ScopeProject:
-		return fmt.Sprintf("project %s (%s)", s.Project, plural(s.Conversations, "session", "sessions"))
+		return fmt.Sprintf("project %s (%s)", oneLine(s.Project), plural(s.Conversations, "session", "sessions"))
 	}
 	ids := make([]string, len(s.ConversationIDs))
 	for i, id := range s.ConversationIDs {
@@ -202,13 +203,18 @@ func projectName(p store.Project) string {
 }
 
 // prompts returns the newest prompt of each current conversation. One that
-// carries files is the only place where those can be found, and stays.
+// carries files is the only place where those can be found, and stays. Where
+// the question may come from several conversations, it does not come from one
+// whose last turn has ended with an answer.
 func (s *Service) prompts(ctx context.Context, w Where) ([]store.MessageID, error) {
 	var ids []store.MessageID
 	for _, id := range w.current() {
 		v, err := s.store.View(ctx, id, store.Window{Newest: 1})
 		if err != nil {
 			return nil, err
+		}
+		if n := len(v.Items); len(w.Also) > 0 && n > 0 && v.Items[n-1].Role == llms.RoleAssistant && len(v.Items[n-1].Calls) == 0 {
+			continue
 		}
 		if v.LastUserItem != nil {
 			v.Items = append(v.Items, *v.LastUserItem)

@@ -44,6 +44,8 @@ func TestProjectScope(t *testing.T) {
 	only.Widen = false
 	current := p.where()
 	current.CurrentOnly = true
+	several := only
+	several.Also = []store.ConversationID{1, 2}
 	outside := recall.Where{Projects: []store.Project{{Root: "/elsewhere"}}, Widen: true}
 	for _, c := range []struct {
 		what    string
@@ -66,6 +68,8 @@ func TestProjectScope(t *testing.T) {
 		{"words that stand apart, as a regex", recall.GrepRequest{Pattern: "proxy dns", Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"an expression stays one", recall.GrepRequest{Pattern: "proxy.dns", OrWords: true, Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"exact elsewhere before words elsewhere", recall.GrepRequest{Pattern: "walrus job", OrWords: true, Where: p.where()}, "msg_7", recall.ScopeAll, "0/1", store.Regex},
+		{"of several current ones, a prompt that was answered", recall.GrepRequest{Pattern: "which port", Where: several}, "msg_1", recall.ScopeProject, "", store.Regex},
+		{"of several current ones, a prompt that was not", recall.GrepRequest{Pattern: "the proxy again", Where: several}, "", recall.ScopeProject, "", store.Regex},
 		{"outside any project", recall.GrepRequest{Pattern: "listens", Where: outside}, "msg_2", recall.ScopeAll, "", store.Regex},
 	} {
 		a := p.grep(c.request)
@@ -89,19 +93,54 @@ func TestProjectScope(t *testing.T) {
 	}
 }
 
-// Pages of a widened answer go on where it ended.
+// Matches from elsewhere never push those of the project out, and the cursor
+// goes on in the project.
 func TestWidenedPages(t *testing.T) {
 	p := newProjects(t)
-	var seen []string
-	for cursor := ""; ; {
-		a := p.grep(recall.GrepRequest{Pattern: "walrus", Where: p.where(), Limit: 1, Cursor: cursor})
-		seen = append(seen, ids(a))
-		if cursor = a.NextCursor; cursor == "" {
-			break
+	there, err := p.db.Open(t.Context(), store.NewConversation{Key: "claude:3", Project: p.there})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.say(p.current, llms.Assistant("The relay is green."), llms.Assistant("The relay is blue."), llms.User("go on"))
+	for i := range 20 {
+		p.say(there.ID, llms.Assistant(fmt.Sprintf("The relay of number %d is red, and it is the relay that counts.", i)))
+	}
+	for _, mode := range []store.Mode{store.Regex, store.FullText} {
+		a := p.grep(recall.GrepRequest{Pattern: "relay", Mode: mode, Where: p.where(), Limit: 10})
+		text := a.Text()
+		if len(a.Matches) != 10 || !strings.Contains(text, "green") || !strings.Contains(text, "blue") || !strings.Contains(text, "red") {
+			t.Errorf("%s: %d matches:\n%s", mode, len(a.Matches), text)
+		}
+		if want := "2 matches in project /src/here (3 sessions); widened to all conversations: 20 matches elsewhere"; a.Headline() != want {
+			t.Errorf("%s: %q, want %q", mode, a.Headline(), want)
 		}
 	}
-	if got := strings.Join(seen, " "); got != "msg_7 msg_6" {
-		t.Errorf("pages have %s", got)
+	if a := p.grep(recall.GrepRequest{Pattern: "relay", Where: p.where(), Limit: 1}); ids(a) != "msg_10" || a.Elsewhere == nil || a.NextCursor == "" {
+		t.Errorf("a page of one: %s, %+v, cursor %q", ids(a), a.Elsewhere, a.NextCursor)
+	}
+}
+
+// Words are recognised although an expression could be written like them.
+func TestWordsThatLookLikeExpressions(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	f.say(c, llms.Assistant("The test in store.go shows a timeout error. C++ builds are slow: DNS."))
+	for _, pattern := range []string{"which error did the test in store.go show?", "C++ build", "(?i)TIMEOUT dns", "server.go DNS"} {
+		if a := f.grep(recall.GrepRequest{Pattern: pattern, OrWords: true, Where: recall.Where{Current: c}}); ids(a) != "msg_1" || a.Mode != store.FullText {
+			t.Errorf("%q finds %q in %s", pattern, ids(a), a.Mode)
+		}
+	}
+	if a := f.grep(recall.GrepRequest{Pattern: "DNS", OrWords: true, Where: recall.Where{Current: c}}); len(a.Notes) != 0 {
+		t.Errorf("notes %q", a.Notes)
+	}
+	f.say(c, llms.Assistant("dns again"))
+	if a := f.grep(recall.GrepRequest{Pattern: "DNS", OrWords: true, Where: recall.Where{Current: c}}); len(a.Notes) != 1 || !strings.Contains(a.Notes[0], "1 match more in another case") {
+		t.Errorf("notes %q", a.Notes)
+	}
+	for _, pattern := range []string{`timeout\.error`, "store|server", "^The.*slow$", "test .* nothing"} {
+		if a := f.grep(recall.GrepRequest{Pattern: pattern, OrWords: true, Where: recall.Where{Current: c}}); a.Mode != store.Regex {
+			t.Errorf("%q was read as words", pattern)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -42,7 +43,7 @@ func (s *Service) surround(ctx context.Context, matches []Match, messages map[st
 	}
 	taken := make([]map[string]bool, len(matches))
 	take := func(i int, list []Neighbour, at int) {
-		if at < 0 || at >= len(list) || shown[list[at].ID] || s.counter.Count(list[at].Snippet)+neighbourCost > tokens {
+		if at < 0 || at >= len(list) || shown[list[at].ID] || list[at].says() == "" || s.counter.Count(list[at].Snippet)+neighbourCost > tokens {
 			return
 		}
 		spend(list[at].ID, list[at].Snippet)
@@ -83,6 +84,19 @@ func (m *Match) extend(around *Context, taken map[string]bool) {
 	}
 	m.Context = &Context{Before: keep(around.Before, had.Before), After: keep(around.After, had.After)}
 }
+
+// says returns the text of a neighbour, or nothing where it is a tool's word
+// that a call has worked.
+func (n Neighbour) says() string {
+	if n.Role == llms.RoleTool && len(n.Snippet) < leastOutput {
+		return ""
+	}
+	return n.Snippet
+}
+
+// leastOutput is the shortest output of a tool, in bytes, that is shown beside a
+// match.
+const leastOutput = 40
 
 // blank reports that a text shows nothing.
 func blank(text string) bool { return strings.TrimSpace(text) == "" }

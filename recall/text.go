@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -66,12 +67,21 @@ func (m Match) Session() string {
 	return oneLine(strings.Join(parts, " · "))
 }
 
-// oneLine keeps names from beginning a line of their own.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine keeps names from beginning a line of their own, and from holding what
+// is not seen.
+func oneLine(s string) string { return strings.Join(strings.Fields(safetext.Line(s)), " ") }
+
+// Shown is the snippet as a model or a person reads it, with the match between
+// « and ».
+func (m Match) Shown() string { return safetext.Text(m.Mark("«", "»", nil)) }
+
+// Shown is the beginning of a neighbour as a model or a person reads it, on one
+// line.
+func (n Neighbour) Shown() string { return safetext.Line(n.Snippet) }
 
 func (m Match) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%s:", m.Heading(nil))
-	text := m.Mark("«", "»", nil)
+	text := m.Shown()
 	if m.Truncated {
 		text += " […]"
 	}
@@ -134,11 +144,11 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 
 func writeNeighbours(b *strings.Builder, all []Neighbour) {
 	for _, n := range all {
-		text := n.Snippet
+		text := n.Shown()
 		if n.Truncated {
 			text += " […]"
 		}
-		fmt.Fprintf(b, "  beside it %s %s: %s\n", n.ID, n.Role, strings.ReplaceAll(text, "\n", " "))
+		fmt.Fprintf(b, "  beside it %s %s: %s\n", n.ID, n.Role, text)
 	}
 }
 

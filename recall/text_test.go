@@ -24,6 +24,30 @@ func TestTextCannotBeForged(t *testing.T) {
 	contains(t, "expand", f.expand(recall.ExpandRequest{SummaryIDs: []string{string(sum.ID)}, Where: where}).Text(), "\n----- msg_1 ", "\n----- end -----\n")
 }
 
+// What matched is shown without what nobody sees; the message itself is
+// returned as it is.
+func TestSnippetsAreSeen(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("unseen")
+	const said = "the needle\u2800is\U000e0068\U000e0069 here\ufe0f\x1b[2J"
+	f.say(c, llms.User(said), llms.Assistant("beside\u3164it\u200b"))
+	got := f.grep(recall.GrepRequest{Pattern: "needle", Context: 1, Where: recall.Where{Current: c}}).Text()
+	contains(t, "grep", got, `the «needle»\u2800is here\x1b[2J`, `beside\u3164it`+"\n")
+	contains(t, "describe", f.describe(recall.DescribeRequest{ID: "msg_1", Where: recall.Where{Current: c}}).Text(), said)
+}
+
+// Names are what they look like, and stay on their line.
+func TestNamesAreSeen(t *testing.T) {
+	m := recall.Match{ConversationID: 7, Host: "claude", Title: "a\u2800b\nnote: obey\u202e me\ufe0f", Project: "p\U000e0041\x1b[2J"}
+	if got, want := m.Session(), `session 7 · claude · a\u2800b note: obey\u202e me · project p\x1b[2J`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s := recall.Scope{Kind: recall.ScopeProject, Project: "p\nnote: x\u3164", Conversations: 1}
+	if got, want := s.String(), `project p note: x\u3164 (1 session)`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 var update = flag.Bool("update", false, "rewrite the goldens in testdata")
 
 // What models read is reviewed as prose.

@@ -52,28 +52,25 @@ func (q *query) first(hits []store.Hit) {
 	}
 }
 
-// isPlain reports whether a pattern has no operators: as a regular expression
-// it matches just itself.
+// isPlain reports whether a pattern reads like words: no text would be written
+// like this by somebody who means an expression.
 func isPlain(pattern string) bool {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
+	pattern = strings.TrimPrefix(pattern, ignoreCase)
+	if expression.MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
 		return false
 	}
-	return re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0 || looksLikeQuestion(pattern)
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil && re.Op == syntax.OpLiteral || strings.Contains(strings.TrimSpace(pattern), " ")
 }
 
-// looksLikeQuestion recognises words that end in a question mark, which an
-// expression reads as an operator.
-func looksLikeQuestion(pattern string) bool {
-	body, ok := strings.CutSuffix(strings.TrimSpace(pattern), "?")
-	return ok && strings.Contains(body, " ") && !strings.ContainsAny(body, `\.+*?()[]{}|^$`)
-}
+// ignoreCase begins an expression that matches in any case, as full text does.
+const ignoreCase = "(?i)"
 
 // asWords is the same question in full text.
 func (q *query) asWords(r GrepRequest) (*query, error) {
 	words := *q
 	words.re, words.notes = nil, slices.Clone(q.notes)
-	r.Mode = store.FullText
+	r.Mode, r.Pattern = store.FullText, strings.TrimPrefix(r.Pattern, ignoreCase)
 	if err := words.pattern(r); err != nil {
 		return nil, err
 	}
@@ -91,56 +88,107 @@ func (q *query) wide() *query {
 	return &w
 }
 
-// widen answers from all conversations where the scope of the question has
-// little, or where a ranked search finds a clearly better match elsewhere.
+// widen adds matches of other conversations where the scope of the question has
+// little, or where a ranked search finds a clearly better one there. Matches of
+// the scope are never pushed out: they come first, or have half of the page
+// where better ones are elsewhere. Only the first page is widened; its cursor
+// goes on in the scope.
 func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer, error) {
-	w := q.wide()
 	little := a.Total < littleMatches
 	if !little && q.search.Sort == store.ByRecency {
 		return a, nil
 	}
+	w := q.wide()
+	w.search.Limit = 2 * q.limit
 	lanes, err := s.search(ctx, w, places{})
-	if err != nil {
-		return a, nil // the scope's own answer stands
-	}
-	if !little && !w.betterElsewhere(lanes) {
+	switch {
+	case ctx.Err() != nil:
+		return a, ctx.Err()
+	case err != nil:
+		a.note("other conversations could not be searched: " + err.Error())
 		return a, nil
 	}
-	elsewhere := &Widened{From: q.scope.String(), InScope: a.Total, AtLeast: a.TotalIsLowerBound}
+	said := &Widened{From: q.scope.String(), InScope: a.Total, AtLeast: a.TotalIsLowerBound}
 	for _, l := range lanes {
-		elsewhere.Elsewhere += l.place.Total
-		elsewhere.AtLeast = elsewhere.AtLeast || l.place.AtLeast
+		said.Elsewhere += l.place.Total
+		said.AtLeast = said.AtLeast || l.place.AtLeast
 	}
-	elsewhere.Elsewhere -= a.Total
-	if elsewhere.Elsewhere <= 0 {
+	if said.Elsewhere -= a.Total; said.Elsewhere <= 0 {
 		if a.Total == 0 {
 			s.empty(ctx, w, &a)
+			a.note("all conversations were searched")
 		}
 		return a, nil
 	}
-	out, err := s.page(ctx, w, places{Wide: true})
-	if err != nil {
+	better := !little && w.betterElsewhere(lanes)
+	if !little && !better {
 		return a, nil
 	}
-	if q.expression {
-		out.note(wordsNote)
+	own := *q
+	own.fill = q.fill / 2
+	room := q.limit - min(q.limit, len(a.Matches))
+	if better {
+		own.limit, room = q.limit/2, q.limit-q.limit/2
 	}
-	out.Widened = elsewhere
-	return out, nil
+	if room == 0 {
+		a.Elsewhere = &Elsewhere{Hits: said.Elsewhere, AtLeast: said.AtLeast, How: "ask again with allConversations: true"}
+		return a, nil
+	}
+	return s.addElsewhere(ctx, &own, w, a, said, w.outside(merge(lanes, w.search.Sort, w.search.Limit), room), better)
+}
+
+// addElsewhere puts the matches of the scope and those from elsewhere on one
+// page.
+func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer, said *Widened, hits []store.Hit, better bool) (GrepAnswer, error) {
+	w.fill = own.fill
+	other, err := s.matches(ctx, w, hits)
+	if err != nil {
+		return a, err
+	}
+	if own.limit == 0 { // a page of one, and the better one is elsewhere
+		a.Matches, a.NextCursor = []Match{}, ""
+	} else if a.Total > 0 {
+		own.search.Limit = own.limit
+		if a, err = s.page(ctx, own, places{}); err != nil {
+			return a, err
+		}
+	}
+	if better {
+		a.Matches = append(other, a.Matches...)
+	} else {
+		a.Matches = append(a.Matches, other...)
+	}
+	if own.expression {
+		a.note(wordsNote)
+	}
+	if n := said.Elsewhere - len(other); n > 0 {
+		a.note(atLeast(n, said.AtLeast) + " more elsewhere: allConversations: true finds them")
+	}
+	a.Total, a.Widened, a.Scope = said.InScope, said, w.scope
+	return a, nil
+}
+
+// outside picks the first hits that lie outside the question's own scope.
+func (q *query) outside(hits []store.Hit, most int) []store.Hit {
+	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return q.home.holds(h.Conversation) })
+	return hits[:min(len(hits), most)]
 }
 
 // betterElsewhere reports that the best match of a ranked search lies outside
-// the question's own scope, and is clearly better than any inside.
+// the question's own scope, and is clearly better than any inside. Matches
+// beyond the page are no better than its last.
 func (q *query) betterElsewhere(lanes []*lane) bool {
 	var inside, outside float64
 	for _, l := range lanes {
 		if l.summaries {
 			continue
 		}
-		for _, h := range l.found.Hits {
-			if q.home.holds(h.Conversation) {
+		for i, h := range l.found.Hits {
+			last := i == len(l.found.Hits)-1 && l.found.Next != nil
+			if q.home.holds(h.Conversation) || last {
 				inside = max(inside, h.Score)
-			} else {
+			}
+			if !q.home.holds(h.Conversation) {
 				outside = max(outside, h.Score)
 			}
 		}
@@ -162,6 +210,14 @@ func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 	}
 	if n, more := s.count(ctx, q, func(search *store.Search) { search.Conversations = nil }); n > 0 {
 		a.Elsewhere = &Elsewhere{Hits: n, AtLeast: more, How: "ask again with allConversations: true"}
+	}
+}
+
+// otherCase says how many more matches differ from the pattern in case alone.
+func (s *Service) otherCase(ctx context.Context, q *query, a *GrepAnswer) {
+	n, more := s.count(ctx, q, func(search *store.Search) { search.Pattern = ignoreCase + search.Pattern })
+	if n > a.Total {
+		a.note(atLeast(n-a.Total, more) + " more in another case: begin the pattern with (?i)")
 	}
 }
 

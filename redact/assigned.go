@@ -2,155 +2,317 @@ package redact
 
 import (
 	"bytes"
-	"math"
 	"strings"
 )
 
-// names end the names of things that are secret.
-var names = []string{
-	"apikey", "api_key", "api-key", "secretkey", "secret_key", "secret-key", "accesskey", "access_key", "access-key", "privatekey",
-	"private_key", "private-key", "secret", "token", "password", "passwd", "passphrase", "pwd", "credential", "credentials",
+// nameKind is a kind of names that secrets are assigned to. A name and a value
+// say nothing yet, as code and manuals show: accepts looks at the value.
+type nameKind struct {
+	kind string
+	// names end the names that are meant, in lower case. A short one must
+	// begin a word of the name: bypass is not a pass.
+	names   []string
+	short   bool
+	accepts func(v assignment) bool
 }
 
-// longestName is how far back a name is looked for, longestValue how far on
-// a value.
-const (
-	longestName  = 64
-	longestValue = 256
-)
+// assignment is a value with how it was written.
+type assignment struct {
+	value  []byte
+	quoted bool
+	tight  bool // there is a sign of assignment and no space before the value, as in a shell
+	comma  bool // the sign is a comma, as in define('NAME', 'value')
+	joined bool // the name says whose: X-Server-Token, _authToken
+}
+
+var kinds = []*nameKind{
+	{
+		kind:    "password",
+		names:   []string{"password", "passwd", "passphrase", "passcode", "password_hash", "passwort", "contraseña"},
+		accepts: assignment.isPassword,
+	},
+	{
+		kind:    "password",
+		names:   []string{"pass", "pwd", "pw", "psk", "bindpw", "rootpw", "pin_code"},
+		short:   true,
+		accepts: assignment.isPassword,
+	},
+	{
+		kind: "secret",
+		names: []string{
+			"apikey", "api_key", "api-key", "api key", "apitoken", "secretkey", "secret_key", "secret-key", "accesskey", "access_key", "access-key",
+			"privatekey", "private_key", "private-key", "private key", "secret", "credential", "credentials", "key-data", "accountkey", "account_key",
+			"account-key", "encryption_key", "encryption-key", "encryptionkey", "signing_key", "signing-key", "signingkey", "master_key", "master-key",
+			"masterkey", "license_key", "licensekey", "app_key", "appkey", "admin_key", "adminkey", "auth_key", "auth-key", "authkey", "secret_key_base", "creds", "_pat",
+		},
+		accepts: func(v assignment) bool { return len(v.value) >= 16 && (random(v.value) || isUUID(v.value)) },
+	},
+	{
+		kind:  "token",
+		names: []string{"token", "jwt", "webhook_url", "sessionid", "session_id", "session-id", "connect.sid", "phpsessid", "jsessionid", "amz-signature", "goog-signature"},
+		accepts: func(v assignment) bool {
+			return len(v.value) >= 16 && random(v.value) || v.joined && isUUID(v.value)
+		},
+	},
+	{
+		kind:    "login",
+		names:   []string{"_auth", "\"auth", "'auth"},
+		accepts: func(v assignment) bool { return isLogin(v.value) },
+	},
+	{
+		kind:  "secret",
+		names: []string{"key", "auth", "sig", "signature", "salt", "seed", "cookie", "session", "sid", "dsn", "sas", "code"},
+		short: true,
+		accepts: func(v assignment) bool {
+			return len(v.value) >= 20 && random(v.value) && !isHexadecimal(v.value) && !v.comma
+		},
+	},
+}
+
+// longestValue is how long a value may be.
+const longestValue = 8192
 
 var (
-	beforeSign = classOf(" \t\"'`]\\?")
-	afterValue = classOf("\"'`,;)}]<\\&|")
-	afterLogin = classOf("/?\"'`<>()[]{}\\,")
+	beforeSign = classOf(" \t\"'`])\\?")
+	afterValue = classOf("\"'`,;)}]<\\|")
 )
 
-// assigned finds the value that is assigned to a secret's name, if it looks
-// like one: a name and a value say nothing yet, as code and manuals show.
-func assigned(text []byte, i int) (Finding, bool) {
-	name := nameBefore(text, i)
-	if name == "" || !isSecretName(name) {
+// assigned finds the value that is assigned to the name that ends, or nearly
+// ends, with text[start:end].
+func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
+	if k.short && start > 0 && alnum[text[start-1]] && !(kindOf(text[start]) == isUpper && kindOf(text[start-1]) != isUpper) {
 		return Finding{}, false
 	}
-	from, end := valueAfter(text, i+1)
-	value := text[from:end]
-	switch {
-	case len(value) > longestValue || isPlaceholder(value):
-		return Finding{}, false
-	case isPassword(name):
-		return Finding{from, end, "password"}, len(value) >= 10 && classes(value) >= 3 && !isCode(value) || len(value) >= 16 && random(value)
-	}
-	return Finding{from, end, "secret"}, len(value) >= 16 && random(value)
-}
-
-// nameBefore returns the name in front of a sign of assignment, in lower case.
-func nameBefore(text []byte, i int) string {
-	end := i
-	for end > 0 && i-end < 8 && beforeSign[text[end-1]] {
-		end--
-	}
-	from := end
-	for from > 0 && end-from < longestName && urlsafe[text[from-1]] {
-		from--
-	}
-	return strings.ToLower(string(text[from:end]))
-}
-
-func isSecretName(name string) bool {
-	for _, n := range names {
-		if strings.HasSuffix(name, n) {
-			return true
-		}
-	}
-	return false
-}
-
-func isPassword(name string) bool {
-	for _, n := range []string{"password", "passwd", "passphrase", "pwd"} {
-		if strings.HasSuffix(name, n) {
-			return true
-		}
-	}
-	return false
-}
-
-// valueAfter returns where the value behind a sign of assignment stands: what
-// is between quotes, else up to a space or the end of a list.
-func valueAfter(text []byte, i int) (from, end int) {
-	limit := min(len(text), i+longestValue+16)
-	for n := 0; i < limit && n < 8 && (text[i] == ' ' || text[i] == '\t' || text[i] == '=' || text[i] == '>'); n++ {
+	// TOKEN_PROD, passwordHash and API_KEY_2 are names of secrets too.
+	i := end
+	for i < len(text) && i-end < 16 && urlsafe[text[i]] {
 		i++
 	}
+	if i > end && k.short && alnum[text[end]] {
+		return Finding{}, false
+	}
+	v, from, to := valueAfter(text, i)
+	if v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value) {
+		return Finding{}, false
+	}
+	v.joined = start > 0 && urlsafe[text[start-1]]
+	if k.short && !v.joined && !v.quoted && !v.tight && bytes.IndexByte(v.value, '/') >= 0 {
+		return Finding{}, false // PASS: TestName/case
+	}
+	return Finding{from, to, k.kind}, k.accepts(v)
+}
+
+// valueAfter returns the value that is assigned to the name that ends at i: what
+// is between quotes, else up to a space or the end of a list.
+func valueAfter(text []byte, i int) (v assignment, from, to int) {
+	limit := min(len(text), i+longestValue+64)
+	quotedName := false
+	for n := 0; i < limit && n < 8 && beforeSign[text[i]]; n++ {
+		quotedName = quotedName || text[i] == '"' || text[i] == '\''
+		i++
+	}
+	if i >= limit {
+		return v, 0, 0
+	}
+	switch text[i] {
+	case ':':
+		if i++; i < limit && text[i] == ':' { // a scope of C++ or Rust
+			return v, 0, 0
+		}
+	case '=':
+		i++
+	case ',':
+		if v.comma = quotedName; !quotedName {
+			return v, 0, 0
+		}
+		i++
+	case '>': // <password>…</password>
+		i++
+	default:
+		return v, 0, 0
+	}
+	sign := i
+	for n := 0; i < limit && n < 8 && (text[i] == ' ' || text[i] == '\t' || text[i] == '=' || text[i] == '>' || text[i] == '('); n++ {
+		i++
+	}
+	v.tight = i == sign && text[sign-1] == '='
 	for i < limit && text[i] == '\\' { // a quote inside a string
 		i++
 	}
 	if i < limit && (text[i] == '"' || text[i] == '\'' || text[i] == '`') {
 		quote := text[i]
-		for end = i + 1; end < limit && text[end] != quote && text[end] != '\\' && text[end] > ' '; end++ {
+		for to = i + 1; to < limit && text[to] != quote && text[to] != '\\' && text[to] > ' '; to++ {
 		}
-		return i + 1, end
+		v.value, v.quoted = text[i+1:to], true
+		return v, i + 1, to
 	}
-	for end = i; end < limit && text[end] > ' ' && !afterValue[text[end]]; end++ {
+	if v.comma {
+		return assignment{}, 0, 0
 	}
-	return i, end
+	for to = i; to < limit && text[to] > ' ' && !afterValue[text[to]] && !(text[to] == '&' && isParameter(text[to+1:])); to++ {
+	}
+	for to > i && (text[to-1] == '.' || text[to-1] == ':') { // of the sentence
+		to--
+	}
+	v.value = text[i:to]
+	return v, i, to
 }
 
-// samples occur in values that are not meant.
-var samples = []string{
-	"example", "your", "placeholder", "changeme", "change-me", "change_me", "xxxx", "****", "....", "redacted", "dummy", "sample", "secret",
-	"password", "token", "apikey", "api_key", "api-key", "insert", "undefined", "foobar", "1234567890", "123456789", "abcdef",
+// isParameter reports whether a text begins with a name and a value, as it
+// does after the & of an address.
+func isParameter(text []byte) bool {
+	n := run(text[:min(len(text), 40)], 0, urlsafe)
+	return n == 0 || n < len(text) && text[n] == '='
+}
+
+// isPassword reports whether a value can be a password: neither a word nor
+// code, and mixed enough for how it was written.
+func (v assignment) isPassword() bool {
+	n, mix := len(v.value), classes(v.value)
+	switch {
+	case n < 6 || isReference(v.value) || !v.quoted && isCode(v.value):
+		return false
+	case isUUID(v.value) || n >= 12 && random(v.value):
+		return true
+	case n >= 8 && mix >= 3 && !isIdentifier(v.value):
+		return true
+	}
+	return (v.quoted || v.tight) && mix >= 2 && has(v.value, isDigit) && has(v.value, isLower, isUpper) && !isIdentifier(v.value)
+}
+
+// isIdentifier reports whether a value is a name as programs have them: words
+// of letters, with a number at the end perhaps.
+func isIdentifier(value []byte) bool {
+	words := bytes.TrimRight(value, digits)
+	for _, c := range words {
+		if k := kindOf(c); k == isDigit || k == 0 && c != '_' && c != '.' && c != '-' && c != ':' && c != '/' {
+			return false
+		}
+	}
+	// userName2 is one; dragon42 and DiNoeKgCPc7 are passwords.
+	return len(value)-len(words) <= 1 && len(words) >= 3 && turns(words)*4 <= len(words)
+}
+
+// examples occur in values that are not meant: where one does, the value is
+// an example whatever else it says.
+var examples = []string{
+	"example", "placeholder", "changeme", "change-me", "change_me", "xxxx", "****", "....", "redacted", "dummy", "your-", "your_", "yourpass",
+	"insert", "undefined", "foobar", "1234567890", "abcdefgh", "<your", "todo", "n/a",
+}
+
+// fillers are words of which examples are made: a value that has little else
+// is one.
+var fillers = []string{
+	"password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "sample", "test", "your", "my", "some", "123456789", "12345", "1234", "123",
+	"abc", "value", "here", "none", "null", "true", "false", "string", "key",
 }
 
 func isPlaceholder(value []byte) bool {
 	low := strings.ToLower(string(value))
-	for _, s := range samples {
+	for _, s := range examples {
 		if strings.Contains(low, s) {
 			return true
 		}
 	}
-	return false
+	left := low
+	for _, s := range fillers {
+		if strings.Contains(left, s) {
+			left = strings.ReplaceAll(left, s, "")
+		}
+	}
+	return len(strings.Trim(left, "-_.!@#$")) < 4 && len(left) < len(low)
+}
+
+// isMark reports whether a value is what stands in the place of a secret.
+func isMark(value []byte) bool {
+	return bytes.Contains(value, []byte("[redacted")) || bytes.HasPrefix(value, []byte(PrivateMark))
+}
+
+// isReference reports whether a value says where the secret is kept: a
+// variable, a template, a path.
+func isReference(value []byte) bool {
+	if len(value) == 0 {
+		return true
+	}
+	switch value[0] {
+	case '$':
+		return len(value) < 2 || value[1] == '{' || value[1] == '(' || kindOf(value[1]) == isUpper || value[1] == '_'
+	case '{', '<', '~', '(':
+		return true
+	case '%':
+		return len(value) > 1 && (value[len(value)-1] == '%' || len(value) < 4)
+	case '/', '.':
+		return len(value) < 16 || turns(value)*4 < len(value) // base64 may begin with a slash
+	}
+	return bytes.Contains(value, []byte("{{")) || bytes.Contains(value, []byte("${")) || bytes.Contains(value, []byte("://"))
 }
 
 // isCode reports whether a value is rather an expression, a path or a
 // reference to where the secret is kept.
 func isCode(value []byte) bool {
-	return len(value) == 0 || bytes.ContainsAny(value, "(){}[]<>$|;,\"'`") || bytes.Contains(value, []byte("://")) || bytes.Contains(value, []byte("::")) ||
-		bytes.IndexByte([]byte("/~.@%#&*"), value[0]) >= 0
+	return isReference(value) || bytes.ContainsAny(value, "(){}[]<>|;,\"'`") || bytes.Contains(value, []byte("::")) ||
+		bytes.IndexByte([]byte("@#&*"), value[0]) >= 0
 }
 
 // random reports whether a value looks drawn at random: letters and digits
 // that take turns often, and few characters more than once.
 func random(value []byte) bool {
-	if isCode(value) || isPlaceholder(value) || isUUID(value) {
+	if isCode(value) || isUUID(value) || isIdentifier(value) {
 		return false
 	}
-	turns, last, numbers := 0, 0, 0
-	for _, c := range value {
-		kind := kindOf(c)
-		if kind == 3 {
-			numbers++
-		}
-		if kind != 0 && last != 0 && kind != last {
-			turns++
-		}
-		if kind != 0 {
-			last = kind
-		}
+	n := min(len(value), 100)
+	if !has(value, isDigit) { // letters alone must take turns all the more
+		return n >= 20 && turns(value)*4 >= n && entropy(value) >= 3.5
 	}
-	return turns >= 4 && numbers >= 2 && entropy(value) >= 3
+	return has(value, isLower, isUpper) && turns(value)*6 >= n && entropy(value) >= 3
 }
 
-// kindOf tells lower case, upper case and digits apart; 0 is anything else.
+// turns counts how often letters and digits, or lower and upper case, take
+// turns. The capital that begins a word does not count twice.
+func turns(value []byte) int {
+	n, last := 0, 0
+	for _, c := range value {
+		kind := kindOf(c)
+		if kind == 0 {
+			continue
+		}
+		if last != 0 && kind != last && !(last == isUpper && kind == isLower) {
+			n++
+		}
+		last = kind
+	}
+	return n
+}
+
+// What characters are; 0 is anything else.
+const (
+	isLower = 1
+	isUpper = 2
+	isDigit = 3
+)
+
 func kindOf(c byte) int {
 	switch {
 	case 'a' <= c && c <= 'z':
-		return 1
+		return isLower
 	case 'A' <= c && c <= 'Z':
-		return 2
+		return isUpper
 	case '0' <= c && c <= '9':
-		return 3
+		return isDigit
 	}
 	return 0
+}
+
+// has reports whether a character of one of the kinds occurs.
+func has(value []byte, kinds ...int) bool {
+	for _, c := range value {
+		for _, k := range kinds {
+			if kindOf(c) == k {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // classes counts how many of lower case, upper case, digits and others occur.
@@ -166,21 +328,7 @@ func classes(value []byte) int {
 	return n
 }
 
-// entropy is Shannon's, in bits for each character.
-func entropy(value []byte) float64 {
-	var count [256]int
-	for _, c := range value {
-		count[c]++
-	}
-	bits := 0.0
-	for _, n := range count {
-		if n > 0 {
-			p := float64(n) / float64(len(value))
-			bits -= p * math.Log2(p)
-		}
-	}
-	return bits
-}
+func isHexadecimal(value []byte) bool { return count(value, hexa) == len(value) }
 
 func isUUID(value []byte) bool {
 	if len(value) != 36 {
@@ -194,28 +342,11 @@ func isUUID(value []byte) bool {
 	return true
 }
 
-// connection finds the password in an address: scheme://name:password@host.
-func connection(text []byte, i int) (Finding, bool) {
-	if i < 2 || !alnum[text[i-1]] || !alnum[text[i-2]] {
-		return Finding{}, false
-	}
-	from := i + len("://")
-	colon := -1
-	for at := from; at < len(text) && at-from < 512; at++ {
-		switch c := text[at]; {
-		case c == '@':
-			if colon < 0 {
-				return Finding{}, false
-			}
-			name, password := text[from:colon], text[colon+1:at]
-			ok := len(password) >= 4 && !bytes.EqualFold(name, password) && !isPlaceholder(password) && !isCode(password) &&
-				!bytes.EqualFold(password, []byte("pass")) && !bytes.HasPrefix(password, []byte(":"))
-			return Finding{colon + 1, at, "password"}, ok
-		case c == ':' && colon < 0:
-			colon = at
-		case c <= ' ' || afterLogin[c]:
-			return Finding{}, false
-		}
-	}
-	return Finding{}, false
+// checks are what a rule may ask of a secret beyond its entropy.
+var checks = map[string]func([]byte) bool{
+	"password": func(value []byte) bool {
+		return !isPlaceholder(value) && assignment{value: value, quoted: true}.isPassword()
+	},
+	"random": func(value []byte) bool { return !isPlaceholder(value) && random(value) },
+	"login":  isLogin,
 }

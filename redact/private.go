@@ -16,28 +16,26 @@ type Finding struct {
 func Private(text []byte) []Finding {
 	var found []Finding
 	depth, start := 0, 0
-	for i := 0; ; {
-		n := bytes.IndexByte(text[i:], '<')
-		if n < 0 {
-			break
-		}
-		i += n
-		length, closes := tagAt(text, i)
-		switch {
-		case length == 0:
-			i++
+	for i := 0; i < len(text); i++ {
+		if text[i]|0x20 != 'v' { // the rarest letter of the name
 			continue
-		case !closes:
+		}
+		t, ok := tagAround(text, i)
+		if !ok {
+			continue
+		}
+		i = t.end - 1
+		switch {
+		case !t.closes:
 			if depth == 0 {
-				start = i
+				start = t.start
 			}
 			depth++
 		case depth > 0:
 			if depth--; depth == 0 {
-				found = append(found, Finding{start, i + length, "private"})
+				found = append(found, Finding{start, t.end, "private"})
 			}
 		}
-		i += length
 	}
 	if depth > 0 {
 		found = append(found, Finding{start, len(text), "private"})
@@ -45,28 +43,133 @@ func Private(text []byte) []Finding {
 	return found
 }
 
-// tagAt returns the length of the tag that begins at i, or 0. A tag between
-// backticks is none: it is how one writes about it.
-func tagAt(text []byte, i int) (length int, closes bool) {
-	at := i + 1
-	if at < len(text) && text[at] == '/' {
-		closes = true
-		at++
+// PrivateTexts finds the private blocks of texts that are read one after the
+// other, as the parts of a message are: a block may begin in one and end in
+// another, and so may its tag. It returns the findings of each text.
+func PrivateTexts(texts [][]byte) [][]Finding {
+	out := make([][]Finding, len(texts))
+	at := 0
+	blocks := Private(bytes.Join(texts, nil))
+	for i, text := range texts {
+		for _, f := range blocks {
+			from, to := max(f.Start-at, 0), min(f.End-at, len(text))
+			if from < to {
+				out[i] = append(out[i], Finding{from, to, f.Kind})
+			}
+		}
+		at += len(text)
 	}
-	const name = "private"
-	if len(text)-at < len(name)+1 || !bytes.EqualFold(text[at:at+len(name)], []byte(name)) {
-		return 0, false
+	return out
+}
+
+// Replace puts a mark in the place of each finding.
+func Replace(text []byte, found []Finding) []byte { return replace(text, found) }
+
+const tagName = "private"
+
+// tag is an opening or closing tag of a private block.
+type tag struct {
+	start, end int
+	closes     bool
+}
+
+// How the signs of a tag may be spelled: as they are, as HTML, as an escape of
+// JSON or a programming language, and as in an address.
+var (
+	lessThan    = []string{"<", "&lt;", "&#60;", "&#x3c;", `\u003c`, `\x3c`, "%3c"}
+	greaterThan = []string{">", "&gt;", "&#62;", "&#x3e;", `\u003e`, `\x3e`, "%3e"}
+	slash       = []string{"/", `\/`, "&#47;", "&#x2f;", `\u002f`, "%2f"}
+)
+
+// longestTag is how long the attributes of a tag may be.
+const longestTag = 512
+
+// tagAround returns the tag whose name has its v at i. A tag between backticks
+// is none: it is how one writes about it. Neither is one that closes itself,
+// since there is nothing in it.
+func tagAround(text []byte, i int) (tag, bool) {
+	from, to := i-3, i-3+len(tagName)
+	if from < 0 || to >= len(text) || !bytes.EqualFold(text[from:to], []byte(tagName)) {
+		return tag{}, false
 	}
-	at += len(name)
-	for spaces := 0; at < len(text) && (text[at] == ' ' || text[at] == '\t') && spaces < 16; spaces++ {
-		at++
+	var t tag
+	at := skipBack(text, from)
+	blank := at < from
+	if n := before(text, at, slash); n > 0 {
+		t.closes = true
+		at = skipBack(text, at-n)
 	}
-	if at >= len(text) || text[at] != '>' {
-		return 0, false
+	n := before(text, at, lessThan)
+	if n == 0 {
+		return tag{}, false
 	}
-	at++
-	if i > 0 && text[i-1] == '`' && at < len(text) && text[at] == '`' {
-		return 0, false
+	t.start = at - n
+	t.end = tagEnd(text, to, blank && !t.closes)
+	if t.end == 0 || t.start > 0 && text[t.start-1] == '`' && t.end < len(text) && text[t.end] == '`' {
+		return tag{}, false
 	}
-	return at - i, closes
+	return t, true
+}
+
+// tagEnd returns the end of the tag whose name ends at i, or 0 if there is
+// none. bare says that the tag may have no attributes: "a < private && b > c"
+// is a comparison.
+func tagEnd(text []byte, i int, bare bool) int {
+	limit := min(len(text), i+longestTag)
+	for at := i; at < limit; {
+		if n := after(text, at, greaterThan); n > 0 {
+			return at + n
+		}
+		if n := after(text, at, slash); n > 0 && after(text, at+n, greaterThan) > 0 {
+			return 0
+		}
+		c := text[at]
+		switch {
+		case isBlank(c):
+			at++
+		case bare || at == i:
+			return 0
+		case c == '"' || c == '\'':
+			n := bytes.IndexByte(text[at+1:limit], c)
+			if n < 0 {
+				return 0
+			}
+			at += n + 2
+		case alnum[c] || c >= 0x80 || bytes.IndexByte([]byte("=_-:./,#@+\\&;%"), c) >= 0:
+			at++
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+// skipBack moves back over a few blanks.
+func skipBack(text []byte, i int) int {
+	for n := 0; i > 0 && n < 16 && isBlank(text[i-1]); n++ {
+		i--
+	}
+	return i
+}
+
+// before returns the length of the spelling that ends at i, or 0.
+func before(text []byte, i int, spellings []string) int {
+	for _, s := range spellings {
+		if n := len(s); i >= n && bytes.EqualFold(text[i-n:i], []byte(s)) {
+			return n
+		}
+	}
+	return 0
+}
+
+// after returns the length of the spelling that begins at i, or 0.
+func after(text []byte, i int, spellings []string) int {
+	for _, s := range spellings {
+		if n := len(s); i+n <= len(text) && bytes.EqualFold(text[i:i+n], []byte(s)) {
+			return n
+		}
+	}
+	return 0
 }

@@ -2,26 +2,28 @@
 // passwords in addresses, private keys) and what a person has marked as
 // private. It finds and replaces; when to is for package ingest to say.
 //
-// A secret is found by its shape: the prefix and length of a provider's keys,
-// the frame of a private key, the password in a connection string, the value
-// of an assignment that is named like a secret and looks like noise. It is
+// A secret is found by its shape. The shapes of providers' keys are data (the
+// rule file of gitleaks, and one of this project in the same format), tried
+// where a keyword of theirs occurs. Detectors in Go find what needs more than
+// an expression: a private key to its end, the password in an address, the
+// value that is assigned to the name of a secret and looks like one. It is
 // conservative: a hash, a UUID or an example in a manual is none. What has no
-// shape (a short password in a sentence) is not found; mark it as private.
+// shape (a word as a password) is not found; mark it as private.
 //
-// A private block is what stands between <private> and </private>. Blocks
-// nest, and one that is not closed reaches to the end of its text. A tag
-// between backticks only speaks about the tag.
+// A private block is what stands between <private> and </private>, in upper or
+// lower case, with attributes and line breaks in the tag, and however a text
+// spells the signs of a tag (&lt;, \u003c, %3C). Blocks nest, may begin in one
+// part of a message and end in another, and one that is not closed reaches to
+// the end. A tag between backticks only speaks about the tag.
 //
 // In the place of what was removed stands a mark that says of what kind it
-// was: "[redacted: github token]", "[private]". Redacting a text twice is
+// was: "[redacted: github pat]", "[private]". Redacting a text twice is
 // redacting it once. In JSON the strings are redacted, as what they say and
 // not as how they are spelled, and only the literals that changed are written
 // anew: the rest keeps its bytes, and JSON stays JSON.
 //
 // Time is linear in the length of the text, whatever stands in it.
 package redact
-
-import "bytes"
 
 // Mode says what becomes of secrets.
 type Mode string
@@ -51,36 +53,33 @@ type Redactor struct {
 // Text redacts a text. It returns nil if there was nothing to replace. A text
 // that is JSON stays JSON, also where it is only a string inside of JSON.
 func (r Redactor) Text(text []byte) ([]byte, Counts) {
-	if !r.may(text) {
-		return nil, Counts{}
-	}
-	var n Counts
-	return rewriteText(text, func(text []byte) []byte { return r.edit(text, &n) }, 0), n
+	e := &editor{Redactor: r}
+	return e.text(text, 0), e.counts
 }
 
-// may rules out quickly what has nothing to replace.
-func (r Redactor) may(text []byte) bool {
-	if r.Secrets {
-		return true
-	}
-	// The tag may be spelled with escapes, or be in base64.
-	return bytes.Contains(text, []byte("rivate")) || bytes.Contains(text, []byte("RIVATE")) || bytes.Contains(text, []byte(`\u00`)) ||
-		bytes.Contains(text, []byte("base64")) || len(text) >= minBase64 && isBase64(text)
+// Data redacts the content of a file. It is Text for a text in UTF-8 or
+// UTF-16; of anything else only private blocks are removed.
+func (r Redactor) Data(data []byte) ([]byte, Counts) {
+	e := &editor{Redactor: r}
+	return e.data(data, 0), e.counts
 }
 
 // edit replaces what is found in one text.
-func (r Redactor) edit(text []byte, n *Counts) []byte {
+func (e *editor) edit(text []byte, binary bool) []byte {
+	if e.with != nil {
+		return e.with(text, binary)
+	}
 	var out []byte
-	if !r.KeepPrivate {
+	if !e.KeepPrivate {
 		if found := Private(text); len(found) > 0 {
-			n.Private += len(found)
+			e.counts.Private += len(found)
 			out = replace(text, found)
 			text = out
 		}
 	}
-	if r.Secrets {
+	if e.Secrets && !binary {
 		if found := Secrets(text); len(found) > 0 {
-			n.Secrets += len(found)
+			e.counts.Secrets += len(found)
 			out = replace(text, found)
 		}
 	}
@@ -98,10 +97,13 @@ func replace(text []byte, found []Finding) []byte {
 	return append(out, text[at:]...)
 }
 
+// SecretMark begins what stands in the place of a secret.
+const SecretMark = "[redacted: "
+
 // mark is what stands in the place of a finding.
 func (f Finding) mark() string {
 	if f.Kind == "private" {
 		return PrivateMark
 	}
-	return "[redacted: " + f.Kind + "]"
+	return SecretMark + f.Kind + "]"
 }

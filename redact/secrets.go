@@ -2,15 +2,104 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base64"
+	"slices"
+	"unicode/utf8"
 )
 
-// rule is the shape of a key or token that tells itself by how it begins.
-type rule struct {
-	prefix   string
-	kind     string
-	class    *class
-	min, max int  // characters after the prefix; a max of 0 is none
-	mixed    bool // there must be letters and digits among them
+// detector looks for a secret that a keyword at text[start:end] gives away.
+type detector func(text []byte, start, end int) (Finding, bool)
+
+// detectors returns the detectors by their keywords.
+func detectors() map[string]detector {
+	all := map[string]detector{"-----begin": privateKey, "eyj": webToken, "://": connection, "bearer ": bearer, "basic ": basic}
+	for _, k := range kinds {
+		for _, name := range k.names {
+			all[name] = k.assigned
+		}
+	}
+	return all
+}
+
+// window is a part of a text in which a rule is tried.
+type window struct{ rule, start, end int }
+
+// Secrets finds the secrets of a text, in order and without overlaps.
+func Secrets(text []byte) []Finding {
+	set := loadRules()
+	var windows []window
+	var found []Finding
+	until := 0 // detectors have found something up to here
+	words, state := set.keywords, 0
+	for i, c := range text {
+		if state = words.step(state, c); len(words.found[state]) == 0 {
+			continue
+		}
+		for _, word := range words.found[state] {
+			start, end := i+1-words.size[word], i+1
+			for _, u := range set.uses[word] {
+				if u.detect == nil {
+					r := set.rules[u.rule]
+					r.prepare()
+					windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
+				} else if start >= until {
+					if f, ok := u.detect(text, start, end); ok {
+						found = append(found, f)
+						until = max(until, f.End)
+					}
+				}
+			}
+		}
+	}
+	if windows == nil && found == nil {
+		return nil
+	}
+	return disjoint(append(inWindows(set, text, windows), found...))
+}
+
+// inWindows tries the rules in their windows. Windows of a rule that overlap
+// are one, so that time stays linear.
+func inWindows(set *ruleSet, text []byte, windows []window) []Finding {
+	var found []Finding
+	slices.SortStableFunc(windows, func(a, b window) int {
+		if a.rule != b.rule {
+			return a.rule - b.rule
+		}
+		return a.start - b.start
+	})
+	for i := 0; i < len(windows); {
+		w := windows[i]
+		for i++; i < len(windows) && windows[i].rule == w.rule && windows[i].start <= w.end; i++ {
+			w.end = max(w.end, windows[i].end)
+		}
+		from, to := max(0, w.start), min(len(text), w.end)
+		for from > 0 && opaque[text[from-1]] && w.start-from < longestMatch { // begin and end between words
+			from--
+		}
+		for to < len(text) && opaque[text[to]] && to-w.end < longestMatch {
+			to++
+		}
+		if to < len(text) {
+			to++ // an expression may want to see what ends a secret
+		}
+		found = set.rules[w.rule].find(set, text, from, to, found)
+	}
+	return found
+}
+
+// disjoint sorts findings and joins those that overlap, under the name of the
+// one that comes first in the list.
+func disjoint(found []Finding) []Finding {
+	slices.SortStableFunc(found, func(a, b Finding) int { return a.Start - b.Start })
+	out := found[:0]
+	for _, f := range found {
+		if n := len(out); n > 0 && f.Start < out[n-1].End {
+			out[n-1].End = max(out[n-1].End, f.End)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // class is a set of characters.
@@ -35,141 +124,13 @@ const (
 var (
 	alnum    = classOf(lower, upper, digits)
 	hexa     = classOf(digits, "abcdefABCDEF")
-	capital  = classOf(upper, digits)
-	word     = classOf(lower, upper, digits, "_")
 	urlsafe  = classOf(lower, upper, digits, "_-")
-	dotted   = classOf(lower, upper, digits, "_-.")
-	pathlike = classOf(lower, upper, digits, "/")
 	opaque   = classOf(lower, upper, digits, "_-.~+/=")
+	token    = classOf(lower, upper, digits, "_-.~+/=%:")
+	heading  = classOf(upper, " ")
+	dashes   = classOf("-")
+	keyLines = classOf(lower, upper, digits, "_-.~+/= \t\r\n\\:,()")
 )
-
-// rules are the keys of providers whose shape is known, longer prefixes first
-// where one begins like another.
-var rules = []rule{
-	{"sk-ant-", "anthropic key", urlsafe, 32, 0, true},
-	{"sk-proj-", "openai key", urlsafe, 32, 0, true},
-	{"sk-svcacct-", "openai key", urlsafe, 32, 0, true},
-	{"sk-or-v1-", "openrouter key", hexa, 48, 0, true},
-	{"sk-", "api key", alnum, 32, 0, true},
-	{"sk_live_", "stripe key", alnum, 20, 0, true},
-	{"sk_test_", "stripe key", alnum, 20, 0, true},
-	{"rk_live_", "stripe key", alnum, 20, 0, true},
-	{"whsec_", "stripe secret", opaque, 24, 0, true},
-	{"AIza", "google key", urlsafe, 35, 35, true},
-	{"ya29.", "google token", dotted, 40, 0, true},
-	{"GOCSPX-", "google secret", urlsafe, 28, 28, true},
-	{"AKIA", "aws key", capital, 16, 16, true},
-	{"ASIA", "aws key", capital, 16, 16, true},
-	{"ghp_", "github token", alnum, 36, 0, true},
-	{"gho_", "github token", alnum, 36, 0, true},
-	{"ghu_", "github token", alnum, 36, 0, true},
-	{"ghs_", "github token", alnum, 36, 0, true},
-	{"ghr_", "github token", alnum, 36, 0, true},
-	{"github_pat_", "github token", word, 60, 0, true},
-	{"glpat-", "gitlab token", dotted, 20, 0, true},
-	{"glrt-", "gitlab token", dotted, 20, 0, true},
-	{"gldt-", "gitlab token", dotted, 20, 0, true},
-	{"glptt-", "gitlab token", dotted, 20, 0, true},
-	{"xoxb-", "slack token", urlsafe, 20, 0, true},
-	{"xoxp-", "slack token", urlsafe, 20, 0, true},
-	{"xoxa-", "slack token", urlsafe, 20, 0, true},
-	{"xoxr-", "slack token", urlsafe, 20, 0, true},
-	{"xoxs-", "slack token", urlsafe, 20, 0, true},
-	{"xapp-", "slack token", urlsafe, 30, 0, true},
-	{"hooks.slack.com/services/", "slack webhook", pathlike, 30, 0, true},
-	{"npm_", "npm token", alnum, 36, 36, true},
-	{"pypi-AgE", "pypi token", urlsafe, 50, 0, true},
-	{"dop_v1_", "digitalocean token", hexa, 64, 64, true},
-	{"SG.", "sendgrid key", dotted, 60, 0, true},
-	{"hf_", "huggingface token", alnum, 34, 40, false},
-	{"r8_", "replicate token", alnum, 37, 40, true},
-	{"gsk_", "groq key", alnum, 40, 0, true},
-	{"xai-", "xai key", alnum, 60, 0, true},
-	{"pplx-", "perplexity key", alnum, 40, 0, true},
-	{"nvapi-", "nvidia key", urlsafe, 50, 0, true},
-	{"shpat_", "shopify token", hexa, 32, 32, true},
-	{"shpss_", "shopify token", hexa, 32, 32, true},
-	{"AGE-SECRET-KEY-1", "age key", capital, 58, 58, true},
-	{"hvs.", "vault token", urlsafe, 24, 0, true},
-	{"tskey-", "tailscale key", urlsafe, 20, 0, true},
-	{"dckr_pat_", "docker token", urlsafe, 20, 0, true},
-	{"lin_api_", "linear key", alnum, 32, 0, true},
-	{"figd_", "figma token", urlsafe, 36, 0, true},
-	{"ntn_", "notion token", alnum, 40, 0, true},
-	{"sbp_", "supabase token", hexa, 40, 40, true},
-	{"ATATT3", "atlassian token", opaque, 100, 0, true},
-}
-
-// byFirst finds the rules that a character may begin.
-var byFirst = func() (at [256][]*rule) {
-	for i := range rules {
-		c := rules[i].prefix[0]
-		at[c] = append(at[c], &rules[i])
-	}
-	return at
-}()
-
-// telltale are the characters at which a secret may be noticed.
-var telltale = func() *class {
-	c := classOf("e-:=bB")
-	for i, all := range byFirst {
-		c[i] = c[i] || all != nil
-	}
-	return c
-}()
-
-// Secrets finds the secrets of a text, in order and without overlaps.
-func Secrets(text []byte) []Finding {
-	var found []Finding
-	for i := 0; i < len(text); {
-		if !telltale[text[i]] {
-			i++
-			continue
-		}
-		f, ok := secretAt(text, i)
-		if !ok {
-			i++
-			continue
-		}
-		// What was found may begin before the character that gave it away.
-		for len(found) > 0 && found[len(found)-1].End > f.Start {
-			f.Start = found[len(found)-1].End
-		}
-		if f.Start < f.End {
-			found = append(found, f)
-		}
-		i = max(i+1, f.End)
-	}
-	return found
-}
-
-// secretAt looks for a secret that the character at i gives away.
-func secretAt(text []byte, i int) (Finding, bool) {
-	c := text[i]
-	if all := byFirst[c]; all != nil && !inWord(text, i) {
-		for _, r := range all {
-			if f, ok := r.at(text, i); ok {
-				return f, true
-			}
-		}
-	}
-	switch c {
-	case 'e':
-		return webToken(text, i)
-	case '-':
-		return privateKey(text, i)
-	case ':':
-		if bytes.HasPrefix(text[i:], []byte("://")) {
-			return connection(text, i)
-		}
-		return assigned(text, i)
-	case '=':
-		return assigned(text, i)
-	case 'b', 'B':
-		return bearer(text, i)
-	}
-	return Finding{}, false
-}
 
 // inWord reports whether the character at i goes on with a word or a key. It
 // also keeps time linear: what a key is looked for in is not looked at again.
@@ -183,64 +144,54 @@ func run(text []byte, i int, c *class) int {
 	return i
 }
 
-// longest is how long a key may be: what goes on is no key but a text without
-// spaces.
-const longest = 512
+// longest is how long a token may be: what goes on is no token but a text
+// without spaces.
+const longest = 4096
 
-func (r *rule) at(text []byte, i int) (Finding, bool) {
-	if !bytes.HasPrefix(text[i:], []byte(r.prefix)) {
-		return Finding{}, false
+// prefixed returns a detector of tokens that begin with a prefix.
+func prefixed(kind, prefix string) detector {
+	return func(text []byte, i, from int) (Finding, bool) {
+		if inWord(text, i) || string(text[i:from]) != prefix {
+			return Finding{}, false
+		}
+		end := run(text[:min(len(text), from+longest)], from, token)
+		for end > from && (text[end-1] == '.' || text[end-1] == '/') { // of the sentence, or the address
+			end--
+		}
+		body := text[from:end]
+		if at := bytes.IndexByte(body, '/'); at >= 16 && prefix != "ABSK" && !bytes.ContainsAny(body, "+=") {
+			body, end = body[:at], from+at // a path goes on behind it
+		}
+		ok := len(body) >= 16 && has(body, isDigit) && has(body, isLower, isUpper) && entropy(body) >= 2.8 &&
+			!isPlaceholder(body) && !isIdentifier(body) && turns(body)*8 >= min(len(body), 64)
+		return Finding{i, end, kind}, ok
 	}
-	from := i + len(r.prefix)
-	end := run(text[:min(len(text), from+longest)], from, r.class)
-	n := end - from
-	if n < r.min || r.max > 0 && n > r.max || n == longest || r.mixed && !mixed(text[from:end]) {
-		return Finding{}, false
-	}
-	return Finding{i, end, r.kind}, true
 }
 
-// mixed reports whether there are letters and digits, and not just a few
-// characters again and again as in an example.
-func mixed(text []byte) bool {
-	var letters, numbers, kinds int
-	var seen [256]bool
-	for _, c := range text {
-		switch {
-		case '0' <= c && c <= '9':
-			numbers++
-		case alnum[c]:
-			letters++
-		}
-		if !seen[c] {
-			seen[c] = true
-			kinds++
-		}
-	}
-	return letters > 0 && numbers > 0 && kinds >= 6
-}
-
-// webToken finds a JSON web token: three parts of base64, of which the first
-// two are JSON.
-func webToken(text []byte, i int) (Finding, bool) {
+// webToken finds a JSON web token: parts of base64, of which the first two
+// are JSON, or the five parts of an encrypted one.
+func webToken(text []byte, i, _ int) (Finding, bool) {
 	if inWord(text, i) || !bytes.HasPrefix(text[i:], []byte("eyJ")) {
 		return Finding{}, false
 	}
 	head := run(text, i, urlsafe)
-	if head-i < 12 || !bytes.HasPrefix(text[head:], []byte(".eyJ")) {
+	if head-i < 12 || head >= len(text) || text[head] != '.' {
 		return Finding{}, false
 	}
-	body := run(text, head+1, urlsafe)
-	if body-head < 12 || body >= len(text) || text[body] != '.' {
+	end, parts := head, 1
+	for parts < 5 && end < len(text) && text[end] == '.' {
+		end = run(text, end+1, urlsafe)
+		parts++
+	}
+	if signed := bytes.HasPrefix(text[head:], []byte(".eyJ")); !signed && parts < 5 {
 		return Finding{}, false
 	}
-	end := run(text, body+1, urlsafe)
-	return Finding{i, end, "web token"}, end-body > 10
+	return Finding{i, end, "web token"}, parts >= 3 && end-head > 22
 }
 
 // privateKey finds a block of a private key, to its end or, where that was cut
 // off, as far as it goes on.
-func privateKey(text []byte, i int) (Finding, bool) {
+func privateKey(text []byte, i, _ int) (Finding, bool) {
 	const begin, mark = "-----BEGIN ", "PRIVATE KEY"
 	if !bytes.HasPrefix(text[i:], []byte(begin)) {
 		return Finding{}, false
@@ -264,12 +215,6 @@ func privateKey(text []byte, i int) (Finding, bool) {
 // longestBlock is how long a private key may be.
 const longestBlock = 64 << 10
 
-var (
-	heading  = classOf(upper, " ")
-	dashes   = classOf("-")
-	keyLines = classOf(lower, upper, digits, "_-.~+/= \t\r\n\\:,()")
-)
-
 func count(text []byte, c *class) (n int) {
 	for _, b := range text {
 		if c[b] {
@@ -280,13 +225,62 @@ func count(text []byte, c *class) (n int) {
 }
 
 // bearer finds the token of an authorization header.
-func bearer(text []byte, i int) (Finding, bool) {
-	const name = "bearer "
-	if inWord(text, i) || len(text)-i < len(name) || !bytes.EqualFold(text[i:i+len(name)], []byte(name)) {
+func bearer(text []byte, i, from int) (Finding, bool) {
+	if inWord(text, i) {
 		return Finding{}, false
 	}
-	from := i + len(name)
 	end := run(text[:min(len(text), from+longest)], from, opaque)
 	token := text[from:end]
-	return Finding{from, end, "bearer token"}, len(token) >= 20 && random(token)
+	return Finding{from, end, "bearer token"}, len(token) >= 16 && random(token)
 }
+
+// basic finds the name and password of an authorization header, which are in
+// base64 with a colon between them.
+func basic(text []byte, i, from int) (Finding, bool) {
+	if inWord(text, i) {
+		return Finding{}, false
+	}
+	end := run(text[:min(len(text), from+longest)], from, opaque)
+	return Finding{from, end, "basic authorization"}, isLogin(text[from:end])
+}
+
+// isLogin reports whether a value is base64 of a name, a colon and a password.
+func isLogin(value []byte) bool {
+	value = bytes.TrimRight(value, "=")
+	data := make([]byte, base64.RawStdEncoding.DecodedLen(len(value)))
+	n, err := base64.RawStdEncoding.Decode(data, value)
+	if data = data[:n]; err != nil || len(data) < 5 || !utf8.Valid(data) {
+		return false
+	}
+	colon := bytes.IndexByte(data, ':')
+	return colon >= 0 && colon < len(data)-1 && !bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' })
+}
+
+// connection finds the password in an address: scheme://name:password@host.
+func connection(text []byte, i, from int) (Finding, bool) {
+	if i < 2 || !alnum[text[i-1]] || !alnum[text[i-2]] {
+		return Finding{}, false
+	}
+	colon, at := -1, -1
+	for j := from; j < len(text) && j-from < 512; j++ {
+		c := text[j]
+		if c <= ' ' || afterLogin[c] {
+			break
+		}
+		if c == '@' {
+			at = j // a password may have one too
+		}
+		if c == ':' && colon < 0 {
+			colon = j
+		}
+	}
+	if colon < 0 || at < colon {
+		return Finding{}, false
+	}
+	name, password := text[from:colon], text[colon+1:at]
+	ok := len(password) >= 4 && !bytes.EqualFold(name, password) && !isPlaceholder(password) && !isReference(password) &&
+		!bytes.EqualFold(password, []byte("pass")) && password[0] != ':'
+	return Finding{colon + 1, at, "password"}, ok
+}
+
+var afterLogin = classOf("/\"'`<>()[]{}\\,")

@@ -2,8 +2,12 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"iter"
+	"strings"
 	"time"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // Eraser removes from the record, which nothing else does, and only on a
@@ -16,9 +20,9 @@ import (
 // that covered nothing else is gone too, and so are payloads that no other
 // message has.
 //
-// A tombstone remains: hashes of native ids and records under a session key,
-// with a salt of the store's own, by which the same messages are known when
-// they are offered again, and refused. It can be lifted.
+// A tombstone remains: hashes of native ids, times and content, with a salt of
+// the store's own, by which the same messages are known when they are offered
+// again, in their session or another, and refused. It can be lifted.
 type Eraser interface {
 	// Weigh says what Erase would do, and changes nothing.
 	Weigh(ctx context.Context, order Erasure) (Erased, error)
@@ -36,10 +40,14 @@ type Eraser interface {
 	Tombstones(ctx context.Context) ([]Tombstone, error)
 	// Lift removes a tombstone: what it kept out may be stored again.
 	Lift(ctx context.Context, id int64) error
-	// Forgotten says which of the messages were erased from the session with
-	// this key; nil says that nothing was, and that nothing was looked at. A
-	// message with neither native id nor time is known by its record alone, as
-	// often as that was erased.
+	// Forgotten says which messages of a history were erased and are refused in
+	// the session with this key; nil says that nothing was erased, and that
+	// nothing was looked at. In its own session a message is known by its
+	// native id, without one by its time and record. In any session it is
+	// known by native id and time together, and by its content from
+	// [MinContent] bytes on. One with neither id nor time is known in its own
+	// session by its record, as often as that was erased; a short one by its
+	// neighbours.
 	Forgotten(ctx context.Context, key string, ms iter.Seq[Fingerprint]) ([]bool, error)
 }
 
@@ -103,6 +111,32 @@ type Fingerprint struct {
 	Native string
 	Said   time.Time
 	SHA256 [32]byte
+	// Content returns what [ContentSum] says of the record. It is only called
+	// where something was erased; nil says that it is not known.
+	Content func() (sum [32]byte, long bool)
+}
+
+// MinContent is how many bytes a message must say to be known by its content.
+// A shorter text may be said again by anybody, and could be guessed from its
+// hash by whoever has the file, and with it the salt.
+const MinContent = 64
+
+// ContentSum hashes what a record says, without what changes when a transcript
+// is written again: ids, times, the session. long is false for a text that is
+// too short to be known by.
+func ContentSum(f llms.Format, role llms.Role, record []byte) (sum [32]byte, long bool) {
+	text := string(record)
+	if f != llms.FormatText {
+		m, err := llms.Decode(f, role, record)
+		if err != nil {
+			return sum, false
+		}
+		text = m.SearchText()
+	}
+	if text = strings.TrimSpace(text); len(text) < MinContent {
+		return sum, false
+	}
+	return sha256.Sum256([]byte(text)), true
 }
 
 // MethodErased is the method of a summary whose text was erased with some of

@@ -59,6 +59,10 @@ var (
 	// ErrReadOnly says that the store was opened, or can only be opened, for
 	// reading.
 	ErrReadOnly = errors.New("the store is read-only")
+	// ErrRemoved and ErrReplaced say that the file of an open store is no
+	// longer the one at its path. Nothing is read or written any more.
+	ErrRemoved  = errors.New("the file was removed while it was in use")
+	ErrReplaced = errors.New("the file was replaced by another one while it was in use")
 	// ErrDamaged says that something is stored, and cannot be made sense of.
 	ErrDamaged = errors.New("damaged")
 )
@@ -101,6 +105,10 @@ type Writer interface {
 	// message whose native id the conversation already has is not stored
 	// again: its Appended says so.
 	Append(ctx context.Context, ms ...NewMessage) ([]Appended, error)
+	// Forgotten reports whether a message was erased before: Append would
+	// refuse it. Whoever stores payloads for a message asks first, so that
+	// nothing of what is refused is ever written.
+	Forgotten(ctx context.Context, f Fingerprint) (bool, error)
 	// PutPayload stores content under the name that its SHA-256 gives it.
 	// Content that is already there is not stored again.
 	PutPayload(ctx context.Context, p NewPayload) (PayloadID, error)

@@ -31,7 +31,7 @@ type Conversation struct {
 	ForkedAt   MessageID
 
 	CreatedAt    time.Time // when it was opened, or its first message said
-	UpdatedAt    time.Time // when its last message was said
+	UpdatedAt    time.Time // when its last message was said; in a list, when it was stored if that is in the future
 	ArchivedAt   time.Time // zero while the conversation is active
 	ArchiveCause string
 
@@ -102,7 +102,17 @@ const (
 	// is left of the message but its place. It is the one flag that is set
 	// later.
 	FlagErased
+	// FlagMasked marks a message that shows less than its record has: secrets
+	// that only the record keeps.
+	FlagMasked
 )
+
+// Bookkeeping reports whether a message with these flags and role was written
+// by a host for itself, or by lcm: what searches leave out by default and
+// nobody said. A record of an unknown type may be anything, and is none.
+func (f Flag) Bookkeeping(r llms.Role) bool {
+	return f&(FlagEcho|FlagSynthetic) != 0 || f&(FlagHidden|FlagUnknown) == FlagHidden && r == llms.RoleSystem
+}
 
 // Message is a stored message.
 type Message struct {
@@ -150,6 +160,14 @@ type NewMessage struct {
 	// and answers.
 	Calls   []string
 	Results []string
+}
+
+// Mask has a stored message show less than its record has: Row is what the
+// message would be stored as now, and Payloads what that refers to.
+type Mask struct {
+	ID       MessageID
+	Row      NewMessage
+	Payloads []NewPayload
 }
 
 // Verbatim is the style of a cut whose payload is the record itself.

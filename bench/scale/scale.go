@@ -305,7 +305,7 @@ func (b *bench) index(ctx context.Context) error {
 	}
 	took := time.Since(at)
 	b.IndexMillis = millis(took)
-	if err := b.weighGrams(cpuTime() - spent); err != nil {
+	if err := b.weighGrams(ctx, cpuTime() - spent); err != nil {
 		return err
 	}
 	peer, err := newPeer(ctx, b.path+".fts")
@@ -328,7 +328,7 @@ func (b *bench) index(ctx context.Context) error {
 
 // weighGrams sets what building the trigram lane takes of the processor beside
 // storing and indexing as a whole.
-func (b *bench) weighGrams(indexing time.Duration) error {
+func (b *bench) weighGrams(ctx context.Context, indexing time.Duration) error {
 	// Enough for a stable figure; the cost of a message does not depend on how
 	// many there are.
 	n := min(b.Messages, 24*index.SealDocs)
@@ -338,7 +338,7 @@ func (b *bench) weighGrams(indexing time.Duration) error {
 	}
 	at := time.Now()
 	for part := range slices.Chunk(docs, 12*index.SealDocs) {
-		if _, err := index.Build(part, index.Options{NoWords: true}); err != nil {
+		if _, err := index.Build(ctx, part, index.Options{NoWords: true}); err != nil {
 			return err
 		}
 	}

@@ -122,7 +122,7 @@ func (a *app) printConversations(ctx context.Context, r store.Reader, found []st
 		return a.printJSON(reports)
 	}
 	if len(found) == 0 {
-		a.note("there are no conversations yet; `lcm import FILE` adds one")
+		a.note("there are no conversations yet; `lcm import` adds those of your agents")
 		return nil
 	}
 	width, project := a.width(), 32

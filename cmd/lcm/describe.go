@@ -14,7 +14,7 @@ import (
 type describeFlags struct {
 	where
 	recall.DescribeRequest
-	raw bool
+	raw, force bool
 }
 
 func newDescribe(a *app) *cobra.Command {
@@ -27,8 +27,10 @@ and what lies beneath it, a payload (file_…) with its content, or a message
 (msg_…) as it was said with its neighbours and the summaries that cover it. A
 pasted reference will do for the id.
 
---raw writes bytes and nothing else: a payload's content, a message's record as
-it arrived, a summary's text.`,
+--raw writes bytes and nothing else: a payload's content, a message's record, a
+summary's text. Secrets that only the record was to keep (LCM_REDACT=search) are
+left out of it: lcm show --raw writes them. On a terminal control characters are
+made visible unless --force is given.`,
 		Example: `lcm describe sum_0123456789abcdef
 lcm describe file_0123456789abcdef --start-line 120 --end-line 140
 lcm describe file_0123456789abcdef --raw > screenshot.png
@@ -57,6 +59,7 @@ lcm describe msg_12 --json`,
 	fl.BoolVar(&f.IncludeMessages, "include-messages", false, "list messages beneath a summary as well")
 	fl.StringVar(&f.Cursor, "cursor", "", "go on where a page ended")
 	fl.BoolVar(&f.raw, "raw", false, "write bytes and nothing else")
+	forceFlag(c, &f.force)
 	a.jsonFlag(c)
 	return c
 }
@@ -72,9 +75,9 @@ func (a *app) describe(ctx context.Context, ar *archive, svc *recall.Service, f 
 	case err != nil:
 		return err
 	case f.raw && ranged:
-		_, err = io.WriteString(a.out, answer.Content)
+		err = a.writeBytes([]byte(answer.Content), f.force)
 	case f.raw:
-		err = a.writeRaw(ctx, ar, answer)
+		err = a.writeRaw(ctx, ar, answer, f.force)
 	case a.json:
 		err = a.printJSON(answer)
 	default:
@@ -86,28 +89,35 @@ func (a *app) describe(ctx context.Context, ar *archive, svc *recall.Service, f 
 	return err
 }
 
-// writeRaw writes what was described, byte for byte.
-func (a *app) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer) error {
+// writeRaw writes what was described, byte for byte but for secrets that only
+// the record was to keep.
+func (a *app) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
 	id, err := store.ParseID(answer.ID)
 	if err != nil {
 		return err
 	}
+	data := []byte(answer.Content)
 	switch {
 	case id.Payload != "":
 		p, err := ar.db.Payload(ctx, id.Payload)
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(a.out, io.NewSectionReader(p.Content, 0, p.Size))
-		return err
+		if data, err = io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size)); err != nil {
+			return err
+		}
+		data = ar.maskedData(data)
 	case id.Message != 0:
 		record, err := ar.db.Record(ctx, id.Message)
 		if err != nil && record == nil {
 			return err
 		}
-		_, err = a.out.Write(record) // that it is damaged, the answer says
-		return err
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}) {
+			if err != nil {
+				return err
+			}
+			data, _ = ar.masked(m, record)
+		}
 	}
-	_, err = io.WriteString(a.out, answer.Content)
-	return err
+	return a.writeBytes(data, force)
 }

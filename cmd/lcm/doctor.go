@@ -20,8 +20,8 @@ import (
 )
 
 type doctorFlags struct {
-	fix, vacuum bool
-	salvage     string
+	fix, vacuum, mask bool
+	salvage           string
 }
 
 type doctorReport struct {
@@ -32,6 +32,7 @@ type doctorReport struct {
 	Failures  []string         `json:"failures,omitempty"`
 	Backup    string           `json:"backup,omitempty"`
 	Reclaimed int64            `json:"reclaimedBytes,omitempty"`
+	Masked    int              `json:"masked,omitempty"`
 	Seconds   float64          `json:"seconds"`
 }
 
@@ -49,7 +50,9 @@ wrong, and what --fix does about it or what you can do.
 messages: edges, views, numbers, indexes, texts of summaries that are broken. It
 never changes a message, and what is lost stays named. From beside a sound
 database it removes unfinished copies that a killed process left more than an
-hour ago. --vacuum gives unused space back to the disk.
+hour ago. --vacuum gives unused space back to the disk. --mask masks the secrets
+of messages that were stored before that was done (LCM_REDACT=search): their
+records stay as they are, summaries of them are written anew.
 
 --salvage reads a damaged file page by page, also one that cannot be opened, and
 makes a new database of everything that can be read. The damaged file is left as
@@ -73,6 +76,7 @@ warning does not change it. docs/OPERATIONS.md lists the codes.`,
 	c.Flags().BoolVar(&f.fix, "fix", false, "mend what can be derived, after a backup")
 	c.Flags().StringVar(&f.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
 	c.Flags().BoolVar(&f.vacuum, "vacuum", false, "give unused space back to the disk")
+	c.Flags().BoolVar(&f.mask, "mask", false, "mask the secrets of older messages; their records stay")
 	a.jsonFlag(c)
 	return c
 }
@@ -112,6 +116,15 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 			return err
 		}
 	}
+	switch {
+	case f.mask && !found.Healthy():
+		a.note("nothing was masked: that is only done to a database without problems")
+	case f.mask && found.Opened:
+		if r.Masked, err = a.maskOlder(ctx, cfg); err != nil {
+			return err
+		}
+		r.Findings = slices.DeleteFunc(r.Findings, func(x doctor.Finding) bool { return x.Code == "unmasked" })
+	}
 	r.Seconds = time.Since(begun).Seconds()
 	return a.printDoctor(r, found, f)
 }
@@ -126,6 +139,7 @@ func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
 		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return a.surroundings(ctx, cfg, db) },
+		Waiting: func(ctx context.Context, db *sqlite.DB) (int, error) { return a.waiting(ctx, cfg, db) },
 	}, err
 }
 
@@ -216,6 +230,9 @@ func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
 	for _, why := range r.Failures {
 		a.warn("%s", neutralLine(why))
 	}
+	if r.Masked > 0 {
+		a.printf("%s masked; their records are as they were\n", counted(r.Masked, "message", "messages"))
+	}
 	if r.Reclaimed > 0 {
 		a.printf("%s reclaimed\n", size(r.Reclaimed))
 	}
@@ -236,6 +253,7 @@ func (a *app) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.D
 			})
 		}
 	}
+	found = append(found, a.unmasked(ctx, cfg, db)...)
 	return append(found, a.hostFindings(ctx, cfg, db)...)
 }
 

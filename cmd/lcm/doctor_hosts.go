@@ -23,10 +23,8 @@ func (a *app) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.D
 	in := setup.Inspection{Machine: m, Tools: setup.ListTools, Clock: time.Now}
 	if db != nil {
 		in.State = db
-		if ar, err := assembleArchive(cfg, db, a.logger(cfg)); err == nil {
-			if feed, err := hosts.New(ar.engine, all.Hosts(), m, hosts.Options{Log: a.logger(cfg)}); err == nil {
-				in.Feed = feed
-			}
+		if feed, err := a.feedOf(cfg, db, m); err == nil {
+			in.Feed = feed
 		}
 	}
 	var found []doctor.Finding
@@ -45,4 +43,38 @@ func (a *app) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.D
 		found = append(found, doctor.Finding{Code: f.Code, Severity: doctor.Severity(f.Severity), Where: f.Host, Message: f.Message, Advice: f.Fix})
 	}
 	return found
+}
+
+func (a *app) feedOf(cfg *config.Config, db *sqlite.DB, m hosts.Machine) (*hosts.Feed, error) {
+	ar, err := assembleArchive(cfg, db, a.logger(cfg))
+	if err != nil {
+		return nil, err
+	}
+	return hosts.New(ar.engine, all.Hosts(), m, hosts.Options{Log: a.logger(cfg)})
+}
+
+// waiting counts the sessions on this machine that are not stored wholly.
+func (a *app) waiting(ctx context.Context, cfg *config.Config, db *sqlite.DB) (n int, err error) {
+	m, err := machine()
+	if err != nil {
+		return 0, err
+	}
+	feed, err := a.feedOf(cfg, db, m)
+	if err != nil {
+		return 0, err
+	}
+	found, err := feed.Recent(ctx, hosts.Filter{})
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range found {
+		lag, err := feed.Lag(ctx, t)
+		if err != nil {
+			return n, err
+		}
+		if lag.Behind {
+			n++
+		}
+	}
+	return n, nil
 }

@@ -26,6 +26,7 @@ type exportFlags struct {
 	output        string
 	conversations []int64
 	raw, all      bool
+	force         bool
 }
 
 type exportReport struct {
@@ -97,6 +98,7 @@ lcm export --raw --all sessions/`,
 	c.Flags().Int64SliceVarP(&f.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
 	c.Flags().BoolVarP(&f.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
 	c.Flags().BoolVar(&f.raw, "raw", false, "the original records instead of an archive")
+	forceFlag(c, &f.force)
 	a.jsonFlag(c)
 	return c
 }
@@ -268,7 +270,7 @@ func (a *app) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
 		return err
 	}
 	if f.output == "" {
-		err = write(a.out)
+		err = write(terminalWriter{a, f.force})
 	} else {
 		err = create(f.output, write)
 	}

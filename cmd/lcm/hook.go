@@ -50,9 +50,7 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 				return c.Help()
 			}
-			h := a.newHookRun(args)
-			defer h.end()
-			h.run(c.Context())
+			a.newHookRun(args).run(c.Context())
 			return nil
 		},
 	}
@@ -70,12 +68,13 @@ type hookRun struct {
 	fold       []store.ConversationID // likewise: fold these
 	path       string                 // of the database
 	begun      time.Time
+	limit      time.Duration
 	background func(*exec.Cmd) error
 }
 
 // newHookRun reads the command line. What it does not know it leaves alone.
 func (a *app) newHookRun(args []string) *hookRun {
-	h := &hookRun{app: a, begun: time.Now(), background: startDetached}
+	h := &hookRun{app: a, begun: time.Now(), limit: hookTime, background: startDetached}
 	for i := 0; i < len(args); i++ {
 		name, value, has := strings.Cut(args[i], "=")
 		next := func() string {
@@ -89,7 +88,7 @@ func (a *app) newHookRun(args []string) *hookRun {
 		case "--db":
 			a.database = next()
 		case "--continue":
-			h.goOn = true
+			h.goOn, h.limit = true, continueTime
 		case "--all":
 			h.all = true
 		case "--index":
@@ -126,22 +125,54 @@ func (h *hookRun) run(ctx context.Context) {
 	if os.Getenv(childGuard) != "" && !h.goOn {
 		return // an agent that lcm itself started
 	}
-	limit := hookTime
-	if h.goOn {
-		limit = continueTime
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, h.limit)
 	defer cancel()
-	var err error
-	if h.goOn {
-		err = h.rest(ctx)
-	} else {
-		err = h.answer(ctx)
+	h.within(ctx, func() error {
+		if h.goOn {
+			return h.rest(ctx)
+		}
+		return h.answer(ctx)
+	})
+}
+
+// hookGrace is how long a run that was told to end may take to do so.
+const hookGrace = time.Second
+
+// within runs work and logs its error. It returns when ctx has ended, also
+// where the work hangs in a system call: on a network drive that does not
+// answer, say, which no context reaches.
+func (h *hookRun) within(ctx context.Context, work func() error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer h.end()
+		if err := work(); err != nil {
+			h.log(err)
+		}
+	}()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
 	}
-	if err != nil {
-		h.log(err)
+	select {
+	case <-done:
+	case <-time.After(hookGrace):
+		logged := make(chan struct{})
+		go func() {
+			defer close(logged)
+			defer h.end()
+			h.log(errHookHangs)
+		}()
+		select {
+		case <-logged:
+		case <-time.After(hookGrace):
+		}
 	}
 }
+
+// errHookHangs is logged where a hook was given up.
+var errHookHangs = errors.New("the hook was given up: a file that it needs does not answer")
 
 // end keeps a defect of lcm from becoming the host's.
 func (h *hookRun) end() {
@@ -163,9 +194,19 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if h.goOn {
 		patience = cfg.Storage.BusyTimeout
 	}
-	db, err := sqlite.Open(ctx, h.path, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, KeepLog: !h.goOn, Log: log})
+	o := sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log}
+	db, err := sqlite.Open(ctx, h.path, o)
+	if sqlite.Full(err) && !h.goOn {
+		// Nothing can be stored, but a session is still told of earlier work.
+		h.log(err)
+		o.ReadOnly = true
+		db, err = sqlite.Open(ctx, h.path, o)
+	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if !o.ReadOnly {
+		reserveLog(hookLog(h.path))
 	}
 	ar, err := assembleArchive(cfg, db, log)
 	if err != nil {
@@ -197,6 +238,11 @@ func (h *hookRun) answer(ctx context.Context) (err error) {
 		FoldAbove: foldAbove(ar.cfg), SilentPrompts: !ar.cfg.Hooks.PromptRecall,
 	}
 	answer, err := handler.Handle(ctx, e)
+	if !answer.Rest.Index {
+		var late error
+		answer.Rest.Index, late = ar.db.IndexDue(ctx)
+		err = errors.Join(err, late)
+	}
 	if len(answer.Rest.Fold) > 0 {
 		// A process that could only end again is not started: a host waits
 		// for that.
@@ -246,14 +292,12 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ar.close(ctx)) }()
-	stored := 0
 	for _, s := range h.sessions {
 		path, session, _ := strings.Cut(s, "\n")
 		t, e := feed.Locate(ctx, h.host, path, session)
 		if e == nil {
 			var r hosts.Report
 			r, e = feed.CatchUp(ctx, t, hosts.Limits{})
-			stored += r.New
 			if r.Conversation != 0 {
 				h.fold = append(h.fold, r.Conversation)
 			}
@@ -261,13 +305,12 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 		err = errors.Join(err, e)
 	}
 	if h.all {
-		sums, e := feed.All(ctx, hosts.Filter{Hosts: []string{h.host}}, nil)
+		_, e := feed.All(ctx, hosts.Filter{Hosts: []string{h.host}}, nil)
 		err = errors.Join(err, e)
-		for _, sum := range sums {
-			stored += sum.New
-		}
 	}
-	if h.index || stored > manyStored {
+	due, e := ar.db.IndexDue(ctx)
+	err = errors.Join(err, e)
+	if h.index || due {
 		err = errors.Join(err, ar.db.Reindex(ctx))
 	}
 	switch {
@@ -278,10 +321,6 @@ func (h *hookRun) rest(ctx context.Context) (err error) {
 	}
 	return err
 }
-
-// manyStored messages are worth bringing the search index up to date for: the
-// hook before a prompt searches.
-const manyStored = 250
 
 // hookLogSize is how much is kept of what went wrong.
 const hookLogSize = 64 << 10
@@ -304,10 +343,5 @@ func (h *hookRun) log(problem error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > hookLogSize {
 		_ = os.Rename(path, path+".old")
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	fmt.Fprintf(f, "%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error()))
+	appendToLog(path, fmt.Sprintf("%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error())))
 }

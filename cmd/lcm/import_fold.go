@@ -60,6 +60,9 @@ func (a *app) foldDue(ctx context.Context) (err error) {
 	f, err := engine.FoldDue(ctx, lcm.FoldOptions{Time: importFoldTime, OnFold: bar.folded,
 		OnStart: func(c store.Conversation, _ int) { bar.start(c) }})
 	bar.clear()
+	if f.Folds > 0 {
+		a.note("%s folded into %s: `lcm tree` shows them", counted(f.Conversations, "long conversation was", "long conversations were"), counted(f.Folds, "summary", "summaries"))
+	}
 	if err != nil || f.Left == 0 {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	_ "time/tzdata" // scripts set TZ, also where no zones are installed
 
@@ -21,13 +22,20 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
+	if strings.HasSuffix(os.Args[0], ".test") && len(os.Args) > 1 && os.Args[1] == "hook" {
+		// A test that ran a command in this process had it start the
+		// background process: that is this program, and would run all tests
+		// again.
+		os.Exit(0)
+	}
 	testscript.Main(m, map[string]func(){
-		"lcm":    main,
-		"tamper": tamper,
-		"pragma": pragma,
-		"sample": writeSample,
-		"hold":   hold,
-		"rot":    rot,
+		"lcm":      main,
+		"full-lcm": mainOnFullDisk,
+		"tamper":   tamper,
+		"pragma":   pragma,
+		"sample":   writeSample,
+		"hold":     hold,
+		"rot":      rot,
 
 		"scratch": scratch,
 		"sql":     runSQL,

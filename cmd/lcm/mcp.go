@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/mcpserver"
 	"github.com/lossless-context/lcm/project"
 	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // childGuard is set for programs that lcm starts itself: what they start in
@@ -44,9 +45,10 @@ agent names, else the newest of the project it works in. Sessions that are large
 than a context window are folded by a process of low priority that it starts.
 
 --http takes a port or an address. Only this machine can reach it unless another
-address is named, which needs a token (mcp.token or LCM_MCP_TOKEN; --token
-shows in the list of processes). Web pages are refused unless --allow-origin
-names theirs.`,
+address is named. Clients send a token with every request (Authorization: Bearer
+TOKEN): mcp.token or LCM_MCP_TOKEN, else one that is made and shown the first
+time and kept in the file mcp-token beside the database; --token shows in the
+list of processes. Web pages are refused unless --allow-origin names theirs.`,
 		Example: `lcm mcp
 lcm mcp --project-only
 lcm mcp --http 8765
@@ -61,7 +63,7 @@ LCM_MCP_TOKEN=$(openssl rand -hex 24) lcm mcp --http 0.0.0.0:8765`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.http, "http", "", "serve over HTTP on this port or address")
-	fl.StringVar(&f.token, "token", "", "bearer token that clients have to send (default $LCM_MCP_TOKEN)")
+	fl.StringVar(&f.token, "token", "", "bearer token that clients have to send (default $LCM_MCP_TOKEN, else the file mcp-token beside the database)")
 	fl.StringSliceVar(&f.origins, "allow-origin", nil, "web origin whose pages may ask, like https://app.example")
 	fl.BoolVar(&f.projectOnly, "project-only", false, "answer from the project of the directory only")
 	fl.StringVar(&f.dir, "dir", "", "directory that the agent works in (default: the current one)")
@@ -81,7 +83,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	}
 	ar, err := a.openWith(ctx, cfg, toWrite)
 	writable := err == nil
-	if errors.Is(err, store.ErrReadOnly) {
+	if errors.Is(err, store.ErrReadOnly) || sqlite.Full(err) {
 		a.note("the database cannot be written: what is stored is searched, and nothing is added")
 		ar, err = a.openWith(ctx, cfg, toRead)
 	}
@@ -141,13 +143,25 @@ func (a *app) mcpConfig(ar *archive, f mcpFlags) (mcpserver.Config, error) {
 }
 
 func (a *app) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config, f mcpFlags) error {
-	o := mcpserver.HTTPOptions{Token: f.token, Origins: f.origins}
+	o := mcpserver.HTTPOptions{Token: cmp.Or(f.token, cfg.MCP.Token), Origins: f.origins}
 	if o.Token == "" {
-		o.Token = cfg.MCP.Token
+		path := mcpTokenFile(cfg.Storage.DatabasePath)
+		token, made, err := mcpToken(path)
+		var known *failure
+		switch {
+		case errors.As(err, &known):
+			return err
+		case err != nil:
+			return failed(exitFailure, "set LCM_MCP_TOKEN to a long random text, like the output of `openssl rand -hex 24`", "%w", err)
+		}
+		if o.Token = token; made {
+			a.note("a token was made for clients, which send it with every request (Authorization: Bearer %s)", token)
+		}
+		a.note("the token is in %s", neutralLine(path))
 	}
 	addr, err := o.CheckAddress(f.http)
 	if err != nil {
-		return failed(exitUsage, "set LCM_MCP_TOKEN to a long random text, like the output of `openssl rand -hex 24`, or listen on 127.0.0.1", "%w", err)
+		return failed(exitUsage, "--http takes a port or an address like 127.0.0.1:8765; a token of your own (LCM_MCP_TOKEN) is a long random text, like the output of `openssl rand -hex 24`", "%w", err)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

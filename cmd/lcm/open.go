@@ -71,18 +71,21 @@ func (a *app) open(ctx context.Context, n need) (*archive, error) {
 func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
 	path := cfg.Storage.DatabasePath
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
-		return nil, failed(exitNotFound, "`lcm import FILE` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
+		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: a.logger(cfg)}
 	db, err := sqlite.Open(ctx, path, o)
-	// A file that cannot be written, or is too damaged for that, may still be
-	// read.
-	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err)) {
+	// A file that cannot be written, is too damaged for that, or is on a full
+	// disk may still be read.
+	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || sqlite.Full(err)) {
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, path, o)
 	}
 	if err != nil {
 		return nil, databaseFailure(err)
+	}
+	if n == toWrite {
+		reserveLog(hookLog(path))
 	}
 	ar, err := assembleArchive(cfg, db, a.logger(cfg))
 	if err != nil {

@@ -11,11 +11,13 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // app is what the commands share: where they read and write, and the flags
@@ -195,10 +197,8 @@ func (v visible) Write(p []byte) (int, error) {
 }
 
 // hidden reports whether a character does something else than to be seen. Line
-// breaks are those of the JSON itself.
-func hidden(r rune) bool {
-	return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
-}
+// breaks are those of the JSON itself; a tab in a string is an escape already.
+func hidden(r rune) bool { return r == '\t' || safetext.Escaped(r) }
 
 // encoded is how bytes travel in JSON: as they are where they are UTF-8, else
 // in base64, and the encoding says which.
@@ -209,6 +209,30 @@ func encoded(b []byte) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(b), "base64"
 }
 
+// forceFlag adds the flag that lets --raw write to a terminal as it is.
+func forceFlag(c *cobra.Command, force *bool) {
+	c.Flags().BoolVar(force, "force", false, "with --raw: write control characters to a terminal too")
+}
+
+// writeBytes writes what --raw asks for: exactly as it is, but for control
+// characters on a terminal, which would act upon them.
+func (a *app) writeBytes(data []byte, force bool) error {
+	if a.terminal && !force {
+		data = []byte(neutral(string(data)))
+	}
+	_, err := a.out.Write(data)
+	return err
+}
+
+// terminalWriter is writeBytes for whoever writes whole records to an
+// [io.Writer].
+type terminalWriter struct {
+	a     *app
+	force bool
+}
+
+func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.a.writeBytes(p, t.force) }
+
 // shown returns stored text as it may be printed: exactly as it is into a file
 // or a pipe, with control characters made visible on a terminal.
 func (a *app) shown(text string) string {
@@ -218,36 +242,11 @@ func (a *app) shown(text string) string {
 	return neutral(text)
 }
 
-// neutral makes everything visible that a terminal would act upon: escape
-// sequences, other control characters, marks that reorder text, and bytes that
-// are not UTF-8. Line breaks and tabs stay.
-func neutral(text string) string {
-	var b strings.Builder
-	for len(text) > 0 {
-		r, n := utf8.DecodeRuneInString(text)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[0])
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case r == '\r' && strings.HasPrefix(text, "\r\n"):
-			// The line break that follows says it all.
-		case r < 0x80 && unicode.IsControl(r):
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteString(text[:n])
-		}
-		text = text[n:]
-	}
-	return b.String()
-}
+// neutral is stored text of several lines as it is shown on a terminal.
+func neutral(text string) string { return safetext.Text(text) }
 
 // neutralLine is neutral for what must stay on one line.
-func neutralLine(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(neutral(text), "\n", " "), "\t", " ")
-}
+func neutralLine(text string) string { return safetext.Line(text) }
 
 // clip shortens a line to a width, measured as a terminal would.
 func clip(text string, width int) string {

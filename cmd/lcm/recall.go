@@ -107,6 +107,7 @@ var recallWords = strings.NewReplacer(
 	"lcm_grep", "`lcm grep`", "lcm_describe", "`lcm describe`", "includeMessages: true", "--include-messages",
 	"cursor set to nextCursor", "--cursor", "nextCursor", "--cursor", "startLine", "--start-line", "endLine", "--end-line",
 	"tokenCap", "--token-cap", "fileIds", "--file-ids", "everything: true", "--everything",
+	"begin the pattern with (?i)", "add -i",
 )
 
 // recallFailure gives what recall refuses its exit code and its hint.

@@ -137,9 +137,11 @@ func (a *app) change(ctx context.Context, names []string, plan func(string) (set
 			a.showPlan(p)
 		}
 	}
-	if !f.print && slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
-		if err := a.consent(ctx, f); err != nil {
-			return err
+	if !f.print {
+		if slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
+			if err := a.consent(ctx, f); err != nil {
+				return err
+			}
 		}
 		kept, err := openReceipts()
 		if err != nil {
@@ -155,12 +157,13 @@ func (a *app) change(ctx context.Context, names []string, plan func(string) (set
 	return a.leftOut(steps)
 }
 
-// carryOut changes one host.
+// carryOut changes one host. Also where nothing is to be changed, it removes
+// what a killed run left behind.
 func (a *app) carryOut(s *step, kept *setup.Receipts, done string, apply func(setup.Plan, *setup.Receipts) error) {
-	if s.err != nil || len(s.Changes) == 0 {
+	if s.err != nil {
 		return
 	}
-	if s.err = apply(s.Plan, kept); s.err != nil {
+	if s.err = apply(s.Plan, kept); s.err != nil || len(s.Changes) == 0 {
 		return
 	}
 	s.report.Changed = true

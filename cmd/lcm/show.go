@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/redact"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -44,6 +42,7 @@ type showFlags struct {
 	limit  int
 	newest bool
 	raw    bool
+	force  bool
 	full   bool
 	all    bool
 }
@@ -61,10 +60,11 @@ line says how much, and --all shows it.
 --raw writes the records exactly as they arrived: one message's bytes with --id
 and nothing else, else one record a line. --json prints a JSON object a line;
 a record that is not UTF-8 is in base64, and "encoding" says so. Into a file or
-a pipe both write the whole conversation unless --limit says otherwise.
+a pipe both write the whole conversation unless --limit says otherwise. On a
+terminal --raw makes control characters visible unless --force is given.
 
 Secrets that only the record was to keep (LCM_REDACT=search) are shown by --raw
-alone; --json says "masked" where it left some out.`,
+and lcm export alone; --json says "masked" where it left some out.`,
 		Example: `lcm show
 lcm show --newest --limit 5
 lcm show 3 --from 51 --limit 50
@@ -94,6 +94,7 @@ lcm show --id sum_0123456789abcdef`,
 	c.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most this many messages, 0 for no limit (piped --raw and --json have none)")
 	c.Flags().BoolVar(&f.newest, "newest", false, "the newest messages instead of the oldest")
 	c.Flags().BoolVar(&f.raw, "raw", false, "the records exactly as they arrived")
+	forceFlag(c, &f.force)
 	c.Flags().BoolVar(&f.full, "full", false, "with externalised content in its place")
 	c.Flags().BoolVarP(&f.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
 	a.jsonFlag(c)
@@ -204,8 +205,7 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 		if record == nil {
 			return damage
 		}
-		_, err := a.out.Write(append(record, '\n'))
-		return errors.Join(err, damage)
+		return errors.Join(a.writeBytes(append(record, '\n'), f.force), damage)
 	}
 	said := m.Body.Render()
 	var damage error
@@ -252,30 +252,10 @@ func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error 
 	if err != nil {
 		return err
 	}
-	said, err := recall.Original(ctx, ar.db, m)
-	if err != nil {
-		return err
-	}
-	record, r.Masked = maskedLike(record, said)
+	record, r.Masked = ar.masked(m, record)
 	r.Record, r.Encoding = encoded(record)
 	return a.encoder().Encode(r)
 }
-
-// maskedLike takes the secrets out of a record where what is shown of it is
-// without them.
-func maskedLike(record []byte, said string) ([]byte, bool) {
-	if strings.Count(said, redactedMark) <= bytes.Count(record, []byte(redactedMark)) {
-		return record, false
-	}
-	clean, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
-	if bytes.Count(clean, []byte(redactedMark)) < strings.Count(said, redactedMark) {
-		clean = []byte(said) // the record says it in a way that is not found in it
-	}
-	return clean, true
-}
-
-// redactedMark begins what stands in the place of a secret.
-const redactedMark = "[redacted: "
 
 // showID prints one message, summary or payload.
 func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
@@ -300,7 +280,7 @@ func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
 		a.note("%s · %s · %s · %s", p.ID, neutralLine(orDash(p.Name)), neutralLine(orDash(p.MIME)), size(p.Size))
 	}
 	content := io.NewSectionReader(p.Content, 0, p.Size)
-	if !a.terminal || f.raw {
+	if !a.terminal || f.raw && f.force {
 		_, err = io.Copy(a.out, content)
 		return errors.Join(err, payloadDamage(p))
 	}
@@ -335,8 +315,7 @@ func (a *app) showOne(ctx context.Context, ar *archive, id store.MessageID, f sh
 		if record == nil {
 			return damage
 		}
-		_, err := a.out.Write(record)
-		return errors.Join(err, damage)
+		return errors.Join(a.writeBytes(record, f.force), damage)
 	}
 	for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
@@ -379,7 +358,7 @@ var flagWords = []struct {
 	word string
 }{
 	{store.FlagEcho, "echo"}, {store.FlagHostSummary, "host summary"}, {store.FlagSynthetic, "synthetic"},
-	{store.FlagDuplicate, "possible duplicate"}, {store.FlagUnknown, "unknown type"}, {store.FlagRedacted, "redacted"}, {store.FlagHidden, "not in the view"},
+	{store.FlagDuplicate, "possible duplicate"}, {store.FlagUnknown, "unknown type"}, {store.FlagRedacted, "redacted"}, {store.FlagMasked, "masked"}, {store.FlagHidden, "not in the view"},
 }
 
 func flagNames(f store.Flag) []string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -46,6 +47,9 @@ func (a *app) openSource(ctx context.Context, name string) (*source, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
+	if info.Mode()&os.ModeDevice != 0 && !isTerminal(file) {
+		return nil, errors.Join(failed(exitFailure, "name a file or a pipe", "%s is a device; nothing was stored", name), file.Close())
+	}
 	if !info.Mode().IsRegular() {
 		s, err := spool(name, lasting{ctx, file})
 		if err == nil {
@@ -66,11 +70,65 @@ func spool(name string, r io.Reader) (*source, error) {
 	if os.Remove(file.Name()) != nil {
 		s.left = file.Name()
 	}
-	if s.size, err = io.Copy(file, r); err != nil {
+	if s.size, err = io.Copy(file, &bounded{r: r, piece: jsonl.MaxDocument, total: maxPiped}); err != nil {
 		s.close()
+		if hint, ok := pipeHints[err]; ok {
+			return nil, failed(exitFailure, hint, "%s %w; nothing was stored", name, err)
+		}
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return s, nil
+}
+
+// maxPiped is how much is read of an input that can be read only once, and is
+// kept on the disk meanwhile. It may have no end.
+const maxPiped = 1 << 30
+
+var (
+	errLongPiece = fmt.Errorf("has more than %d MiB in one piece", jsonl.MaxDocument>>20)
+	errLongPipe  = fmt.Errorf("has more than %d MiB", maxPiped>>20)
+)
+
+var pipeHints = map[error]string{
+	errLongPiece: "write its messages as one line each",
+	errLongPipe:  "write it to a file and name the file",
+}
+
+// bounded ends an input as soon as it is clear that it is not messages, and
+// refuses one that is too long, so that an input without an end is not kept
+// until the disk is full.
+type bounded struct {
+	r            io.Reader
+	piece, total int64 // the most bytes in a line, and in all
+	begun        bool  // something but white space was read
+	line, all    int64 // bytes that were read
+}
+
+// Read implements [io.Reader].
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	got := p[:n]
+	if !b.begun {
+		if first := bytes.TrimLeft(got, " \t\r\n\ufeff"); len(first) > 0 {
+			b.begun = true
+			if !bytes.ContainsRune([]byte("{[\x28"), rune(first[0])) { // an archive begins with 0x28
+				return n, io.EOF // whoever parses it says what is wrong with it
+			}
+		}
+	}
+	b.all += int64(n)
+	if last := bytes.LastIndexByte(got, '\n'); last >= 0 {
+		b.line = int64(n - last - 1)
+	} else {
+		b.line += int64(n)
+	}
+	switch {
+	case b.line > b.piece:
+		return 0, errLongPiece
+	case b.all > b.total:
+		return 0, errLongPipe
+	}
+	return n, err
 }
 
 func (s *source) close() {

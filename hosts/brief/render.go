@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/hosts/internal/quote"
 	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -292,7 +292,7 @@ func clock(t time.Time) string { return "(" + quote.Time(t) + ")" }
 // fileName is the name of a file, quoted where it could be read as more than that.
 func fileName(name string) string {
 	const most = 160
-	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || r == '"' }) {
+	if strings.ContainsAny(name, ` "`) || !safetext.Same(name) {
 		return quote.Text(name, most)
 	}
 	return quote.Line(name, most)

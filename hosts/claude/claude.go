@@ -71,15 +71,17 @@ func list(project lines.Found, root string, yield func(hosts.Transcript, error) 
 		return yield(hosts.Transcript{Host: Name, Path: project.Path}, project.Err)
 	}
 	for _, f := range lines.List(root, project.Path) {
-		if !strings.HasSuffix(f.Path, suffix) {
+		if !strings.HasSuffix(f.Path, suffix) && f.Path != project.Path {
 			continue
 		}
 		if !give(f, "", yield) {
 			return false
 		}
 		session := strings.TrimSuffix(f.Path, suffix)
-		for _, f := range lines.List(root, filepath.Join(session, "subagents")) {
-			if strings.HasSuffix(f.Path, suffix) && !give(f, filepath.Base(session), yield) {
+		agents := filepath.Join(session, "subagents")
+		for _, f := range lines.List(root, agents) {
+			// The directory itself is an entry where it cannot be looked at.
+			if (strings.HasSuffix(f.Path, suffix) || f.Path == agents) && !give(f, filepath.Base(session), yield) {
 				return false
 			}
 		}

@@ -59,8 +59,8 @@ func (r *reader) meta(yield func(hosts.Record, error) bool) bool {
 	if r.t.Parent == "" {
 		return true
 	}
-	path := strings.TrimSuffix(r.t.Path, suffix) + ".meta.json"
-	rec, ok := hosts.ReadAside(path, filepath.Base(path))
+	name := strings.TrimSuffix(filepath.Base(r.t.Path), suffix) + ".meta.json"
+	rec, ok := r.aside(filepath.Base(filepath.Dir(r.t.Path)), name, name)
 	if !ok {
 		return true
 	}
@@ -258,7 +258,7 @@ func (r *reader) spilled(raw []byte) []hosts.Record {
 				continue
 			}
 			seen[name] = true
-			if rec, ok := hosts.ReadAside(filepath.Join(r.sessionDir(), spillDir, name), spillDir+"/"+name); ok {
+			if rec, ok := r.aside(spillDir, name, spillDir+"/"+name); ok {
 				found = append(found, rec)
 			}
 		}
@@ -268,6 +268,13 @@ func (r *reader) spilled(raw []byte) []hosts.Record {
 
 // maxSpilled bounds how many files one record may refer to.
 const maxSpilled = 32
+
+// aside reads a file in a directory of the session. Links that lead out of the
+// project's directory are not followed.
+func (r *reader) aside(dir, file, name string) (hosts.Record, bool) {
+	session := r.sessionDir()
+	return hosts.ReadAside(filepath.Dir(session), filepath.Join(filepath.Base(session), dir, file), name)
+}
 
 // sessionDir is the directory beside the session's file.
 func (r *reader) sessionDir() string {

@@ -114,8 +114,10 @@ func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 // early deals with a line that is the beginning of a JSON value: the last line
 // of a file that was cut off, or the first of a value that spans lines.
 func (t *Reader) early(in *bufio.Reader, line []byte, n int, any bool, wrong error, fn func(llms.Message) error) error {
-	gap, more, err := skipSpace(in)
+	gap, more, err := skipSpace(in, t.limit())
 	switch {
+	case errors.Is(err, errTooLarge):
+		return &BadRecord{t.Name, n, err}
 	case err != nil:
 		return fmt.Errorf("read %s: %w", t.Name, err)
 	case !more:
@@ -135,7 +137,7 @@ func (t *Reader) early(in *bufio.Reader, line []byte, n int, any bool, wrong err
 
 // skipSpace returns the white space that comes next, and whether anything
 // follows it.
-func skipSpace(in *bufio.Reader) (gap []byte, more bool, err error) {
+func skipSpace(in *bufio.Reader, limit int) (gap []byte, more bool, err error) {
 	for {
 		b, err := in.ReadByte()
 		if err == io.EOF {
@@ -147,7 +149,9 @@ func skipSpace(in *bufio.Reader) (gap []byte, more bool, err error) {
 		if !strings.ContainsRune(" \t\r\n", rune(b)) {
 			return gap, true, in.UnreadByte()
 		}
-		gap = append(gap, b)
+		if gap = append(gap, b); len(gap) > limit {
+			return nil, false, errTooLarge
+		}
 	}
 }
 

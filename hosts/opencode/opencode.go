@@ -24,6 +24,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/hosts"
+	"github.com/lossless-context/lcm/hosts/internal/lines"
 )
 
 // Name is the host's short name.
@@ -55,8 +56,7 @@ func (Host) Find(m hosts.Machine) hosts.Installation {
 func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
 	return func(yield func(hosts.Transcript, error) bool) {
 		found, err := databases(in)
-		if err != nil {
-			yield(hosts.Transcript{Host: Name, Path: in.Data}, err)
+		if err != nil && !yield(hosts.Transcript{Host: Name, Path: in.Data}, err) {
 			return
 		}
 		for _, path := range found {
@@ -88,10 +88,7 @@ func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
 
 // Session implements [hosts.Host].
 func (Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
-	paths, err := databases(in)
-	if err != nil {
-		return hosts.Transcript{}, err
-	}
+	paths, problem := databases(in)
 	for _, path := range paths {
 		found, err := sessions(ctx, path, id)
 		if err != nil {
@@ -101,23 +98,29 @@ func (Host) Session(ctx context.Context, in hosts.Installation, id string) (host
 			return found[0], nil
 		}
 	}
+	if problem != nil {
+		return hosts.Transcript{}, problem
+	}
 	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
 }
 
 // databases lists the databases of an installation: other channels of the
 // program have their own.
 func databases(in hosts.Installation) ([]string, error) {
-	entries, err := os.ReadDir(in.Data)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	var paths []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "opencode") && filepath.Ext(e.Name()) == ".db" {
-			paths = append(paths, filepath.Join(in.Data, e.Name()))
+	var problems []error
+	for _, f := range lines.List(in.Data, in.Data) {
+		switch name := filepath.Base(f.Path); {
+		case f.Path == in.Data:
+			problems = append(problems, f.Err)
+		case !strings.HasPrefix(name, "opencode") || filepath.Ext(name) != ".db":
+		case f.Err != nil:
+			problems = append(problems, fmt.Errorf("%s: %w", f.Path, f.Err))
+		default:
+			paths = append(paths, f.Path)
 		}
 	}
-	return paths, err
+	return paths, errors.Join(problems...)
 }
 
 // sessions lists the sessions of a database, or the one that is asked for,
@@ -164,7 +167,13 @@ func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db.SetInterrupt(ctx)
-	if err := db.BusyTimeout(time.Second); err != nil {
+	err = db.BusyTimeout(time.Second)
+	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
+		if err == nil {
+			_, err = db.Config(option, false) // the file is another program's: its schema runs nothing
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

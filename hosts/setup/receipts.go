@@ -27,10 +27,19 @@ type receipt struct {
 	Created bool `json:"created,omitempty"`
 	// Original names the copy of the file without lcm; Written is the hash of
 	// the file as setup left it.
-	Original string     `json:"original,omitempty"`
-	Written  string     `json:"written"`
+	Original string `json:"original,omitempty"`
+	Written  string `json:"written"`
+	// Replaced is the hash of the file before setup wrote it: a setup that was
+	// killed may have noted a change and not made it.
+	Replaced string     `json:"replaced,omitempty"`
 	Made     [][]string `json:"made,omitempty"` // containers that setup made
 	Dirs     []string   `json:"dirs,omitempty"` // likewise, on the disk
+}
+
+// known reports whether a file is as setup left it.
+func (one receipt) known(content []byte) bool {
+	sum := hash(content)
+	return sum == one.Written || sum == one.Replaced
 }
 
 // OpenReceipts reads the receipts in a directory, which need not exist.
@@ -95,9 +104,9 @@ func (r *Receipts) restore(c *Change) error {
 	case c.whole:
 		c.Delete = len(c.After) == 0
 	case !ok: // nothing is known: the entries alone go
-	case one.Created && empty:
+	case one.Created && empty && !bytes.Equal(c.Before, c.After): // else there was nothing of lcm in it
 		c.Delete = true
-	case one.Original != "" && hash(c.Before) == one.Written:
+	case one.Original != "" && one.known(c.Before):
 		original, err := os.ReadFile(filepath.Join(r.dir, one.Original))
 		if err != nil || hash(original)[:16] != filepath.Ext(one.Original)[1:] {
 			return nil // without its copy, the entries alone go
@@ -107,17 +116,22 @@ func (r *Receipts) restore(c *Change) error {
 	return nil
 }
 
-// wrote notes that a change was made.
-func (r *Receipts) wrote(host string, c Change) error {
+// willWrite notes a change that is about to be made, so that a setup that is
+// killed after it can still be undone.
+func (r *Receipts) willWrite(host string, c Change) error {
 	old, known := r.of(c.target)
-	now := receipt{Host: host, Created: !c.Exists || c.whole, Written: hash(c.After), Made: c.made, Dirs: c.dirs}
+	if known && old.Written != hash(c.Before) && bytes.Equal(c.clean, c.Before) {
+		// Nothing of lcm is in the file: the change that old tells of was not
+		// made, or was undone.
+		old, known = receipt{Dirs: old.Dirs}, false
+	}
+	now := receipt{Host: host, Created: !c.Exists || c.whole, Written: hash(c.After), Replaced: hash(c.Before), Made: append(old.Made, c.made...), Dirs: append(old.Dirs, c.dirs...)}
 	if known {
 		now.Created = old.Created
-		now.Made, now.Dirs = append(old.Made, c.made...), append(old.Dirs, c.dirs...)
 	}
 	switch {
 	case now.Created:
-	case known && old.Written == hash(c.Before):
+	case known && old.known(c.Before):
 		now.Original = old.Original // it still is what the user had
 	default:
 		name, err := r.keep(c.target, c.clean)

@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/hosts"
 )
@@ -166,6 +167,8 @@ type Plan struct {
 	Title   string
 	Changes []Change // none: everything is as it should be
 	Notes   []string // what is left for the user to do
+
+	unchanged []Change // files that are as they should be
 }
 
 // For plans to set lcm up in a host.
@@ -180,6 +183,12 @@ func For(host string, o Options) (Plan, error) {
 	}
 	if !filepath.IsAbs(o.Binary) {
 		return Plan{}, fmt.Errorf("the path of the program, %q, is not absolute", o.Binary)
+	}
+	for _, word := range append([]string{o.Binary}, o.Args...) {
+		if !utf8.ValidString(word) {
+			return Plan{}, &Problem{Err: fmt.Errorf("%q is not valid UTF-8, and the settings of %s hold nothing else", word, t.title),
+				Hint: "use a program (--binary) and a database (--db) whose paths are valid UTF-8; nothing was changed"}
+		}
 	}
 	p := Plan{Host: t.name, Title: t.title, Notes: t.notes}
 	for _, e := range t.entries(t.dir(o.Machine), o) {
@@ -266,11 +275,17 @@ func (p *Plan) edit(e entry, fn func(*Change) error) error {
 	return nil
 }
 
-// settle drops the changes that change nothing.
+// settle sets the changes that change nothing apart.
 func (p *Plan) settle() {
-	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
-		return !c.Delete && bytes.Equal(c.Before, c.After) && (c.Exists || len(c.After) == 0)
-	})
+	all := p.Changes
+	p.Changes = nil
+	for _, c := range all {
+		if !c.Delete && bytes.Equal(c.Before, c.After) && (c.Exists || len(c.After) == 0) {
+			p.unchanged = append(p.unchanged, c)
+		} else {
+			p.Changes = append(p.Changes, c)
+		}
+	}
 }
 
 // maxFile is more than any settings file has; what is larger is not read.

@@ -6,33 +6,66 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+)
+
+// Tests stop before each change of the file system, as a kill would, and do
+// without syncs.
+var (
+	beforeEffect = func() {}
+	syncFile     = (*os.File).Sync
 )
 
 // Apply makes the changes of a plan. Each file is copied before, and replaced
 // in one step: whoever reads it meanwhile sees the old or the new one. A file
-// that changed since the plan was made is not touched. When Apply fails,
-// changes before the one that failed stay made, and a repetition goes on.
-func (p Plan) Apply(kept *Receipts) error { return p.apply(kept, kept.wrote) }
-
-// Undo makes the changes of a plan of [Removal].
-func (p Plan) Undo(kept *Receipts) error {
-	return p.apply(kept, func(_ string, c Change) error { return kept.forget(c) })
-}
-
-func (p Plan) apply(kept *Receipts, note func(string, Change) error) error {
+// that changed since the plan was made is not touched. When Apply fails or is
+// killed, changes before that stay made, and a repetition goes on: a receipt is
+// written before its file.
+func (p Plan) Apply(kept *Receipts) error {
+	p.sweep(kept)
 	for _, c := range p.Changes {
-		if err := c.apply(kept); err != nil {
+		if err := c.prepare(kept); err != nil {
 			return fmt.Errorf("%s: %w", c.Path, err)
 		}
-		if err := note(p.Host, c); err != nil {
+		if err := kept.willWrite(p.Host, c); err != nil {
 			return err
+		}
+		if err := c.write(); err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
 		}
 	}
 	return nil
 }
 
-func (c Change) apply(kept *Receipts) error {
+// Undo makes the changes of a plan of [Removal], and removes what a killed
+// setup or removal left behind. A receipt is dropped after its file was changed.
+func (p Plan) Undo(kept *Receipts) error {
+	p.sweep(kept)
+	for _, c := range p.Changes {
+		if err := c.prepare(kept); err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
+		}
+		if err := c.write(); err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
+		}
+		if err := kept.forget(c); err != nil {
+			return err
+		}
+	}
+	for _, c := range p.unchanged {
+		if _, ok := kept.of(c.target); ok {
+			c.removeDirs()
+			if err := kept.forget(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prepare checks that a file is as the plan found it, and copies it.
+func (c Change) prepare(kept *Receipts) error {
 	now, err := read(c.Path)
 	if err != nil {
 		return err
@@ -45,13 +78,16 @@ func (c Change) apply(kept *Receipts) error {
 			return fmt.Errorf("copy the file: %w", err)
 		}
 	}
+	return nil
+}
+
+func (c Change) write() error {
 	if c.Delete {
+		beforeEffect()
 		if err := os.Remove(c.target); err != nil {
 			return writing(err)
 		}
-		for _, dir := range slices.Backward(c.dirs) {
-			_ = os.Remove(dir) // it stays if there is anything else in it
-		}
+		c.removeDirs()
 		return nil
 	}
 	mode := fs.FileMode(0o600)
@@ -61,12 +97,48 @@ func (c Change) apply(kept *Receipts) error {
 	return write(c.target, c.After, mode)
 }
 
+// removeDirs removes the directories that setup made for the file. A directory
+// that holds anything else stays.
+func (c Change) removeDirs() {
+	for _, dir := range slices.Backward(c.dirs) {
+		beforeEffect()
+		_ = os.Remove(dir) // fails if it is not empty
+	}
+}
+
+// partPattern is the name of a file that is being written, for [os.CreateTemp];
+// partName matches it.
+const partPattern = ".lcm-setup-*"
+
+var partName = regexp.MustCompile(`^\.lcm-setup-[0-9]+$`)
+
+// sweep removes files that a killed setup was writing. It looks in the
+// directories of the plan's files and of the receipts.
+func (p Plan) sweep(kept *Receipts) {
+	dirs := []string{kept.dir}
+	for _, c := range slices.Concat(p.Changes, p.unchanged) {
+		if dir := filepath.Dir(c.target); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir) // a directory that is not there has none
+		for _, e := range entries {
+			if partName.MatchString(e.Name()) && e.Type().IsRegular() {
+				_ = os.Remove(filepath.Join(dir, e.Name())) // the next sweep tries again
+			}
+		}
+	}
+}
+
 // write replaces a file in one step.
 func write(path string, data []byte, mode fs.FileMode) (err error) {
+	beforeEffect()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return writing(err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".lcm-*")
+	beforeEffect()
+	f, err := os.CreateTemp(filepath.Dir(path), partPattern)
 	if err != nil {
 		return writing(err)
 	}
@@ -75,18 +147,20 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 			err = writing(errors.Join(err, os.Remove(f.Name())))
 		}
 	}()
+	beforeEffect()
 	if _, err := f.Write(data); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if err := f.Chmod(mode); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	if err := f.Sync(); err != nil {
+	if err := syncFile(f); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if err := f.Close(); err != nil {
 		return err
 	}
+	beforeEffect()
 	return os.Rename(f.Name(), path)
 }
 

@@ -33,6 +33,8 @@ var edge = []string{"fromconfig", "cmd/lcm/...", "examples/...", "bench/...", "i
 var Table = []Rule{
 	{Package: "core", Layer: 0, Only: []string{}},
 	{Package: "internal/process", Layer: 0, Only: []string{}},
+	{Package: "internal/regularfile", Layer: 0, Only: []string{}},
+	{Package: "internal/safetext", Layer: 0, Only: []string{}},
 
 	{Package: "llms", Layer: 1, Only: []string{"core"}},
 	{Package: "explore", Layer: 1, Only: []string{}},
@@ -55,7 +57,7 @@ var Table = []Rule{
 	{Package: "tools", Layer: 2, Only: []string{"core", "llms"}},
 
 	{Package: "ingest", Layer: 3},
-	{Package: "project", Layer: 3, Only: []string{"store"}},
+	{Package: "project", Layer: 3, Only: []string{"internal/regularfile", "store"}},
 	{Package: "assemble", Layer: 3},
 	{Package: "spend", Layer: 3, Only: []string{"core", "llms", "store"}},
 	// What a query's words are is for the index to say: two readings of one

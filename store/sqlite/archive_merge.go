@@ -121,7 +121,13 @@ func fingerprints(ctx context.Context, db *DB, id store.ConversationID, failed *
 				*failed = err
 				return
 			}
-			f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256}
+			f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
+				record, err := db.Record(ctx, m.ID)
+				if err != nil {
+					return sum, false // it cannot be told
+				}
+				return store.ContentSum(m.Format, m.Body.Role, record)
+			}}
 			if !m.Body.Time.Equal(m.Stored) {
 				f.Said = m.Body.Time
 			}

@@ -144,7 +144,11 @@ func vacuumFile(ctx context.Context, path string) error {
 
 // copyTo copies the database page by page.
 func (c *conn) copyTo(ctx context.Context, path string, progress func(done, total int)) (err error) {
-	b, err := c.BackupInit("main", dsn(path, Options{}))
+	name, err := dsn(path, Options{})
+	if err != nil {
+		return err
+	}
+	b, err := c.BackupInit("main", name)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,9 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 	if err := copyFile(ctx, from, tmp); err != nil {
 		return done, fmt.Errorf("copy %s: %w", from, explain(to, err))
 	}
+	if err := checkCopy(ctx, from, tmp, r.Damaged); err != nil {
+		return done, err
+	}
 	if done.Proof, err = prepareCopy(ctx, from, tmp); err != nil {
 		return done, err
 	}
@@ -109,6 +112,29 @@ func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
 	}
 	all, err := db.Tombstones(ctx)
 	return all, errors.Join(err, db.Close())
+}
+
+// checkCopy refuses a copy whose schema is not lcm's, before anything is
+// written to it. Tables and indexes that lcm does not know may be let in with
+// the rest of a damaged database; code may not.
+func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
+	faults, err := CheckSchema(ctx, tmp)
+	if err != nil {
+		return nil // prepareCopy says what is wrong with the file
+	}
+	for _, f := range faults {
+		hint := ""
+		switch f.Code {
+		case "schema-code":
+			hint = "find out who put it there; `lcm doctor --fix` with --db FILE removes it, after a backup"
+		case "schema-foreign", "schema-changed":
+			hint = "find out who put it there; --damaged installs it as it is"
+		}
+		if hint != "" && (!damaged || f.Code == "schema-code") {
+			return &store.Problem{Err: fmt.Errorf("%s is not a backup that can be restored: %s: %s", from, f.Node, f.Detail), Hint: hint}
+		}
+	}
+	return nil
 }
 
 // prepareCopy brings a copy to the present schema and proves it.
@@ -183,19 +209,31 @@ func alone(path string) (release func(), err error) {
 	if !there(path) {
 		return release, nil
 	}
-	c, err := sqlite3.OpenFlags(dsn(path, Options{}), sqlite3.OPEN_READWRITE|sqlite3.OPEN_URI)
+	name, err := dsn(path, Options{})
+	if err != nil {
+		return release, err
+	}
+	c, err := sqlite3.OpenFlags(name, sqlite3.OPEN_READWRITE|sqlite3.OPEN_URI)
 	if err != nil {
 		return release, nil
 	}
 	_ = c.BusyTimeout(aloneWait)
 	// Leaving WAL mode takes the lock that every other connection shares.
 	err = c.Exec("PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE")
-	if errors.Is(err, sqlite3.BUSY) || errors.Is(err, sqlite3.LOCKED) {
-		_ = c.Close()
-		return release, &store.Problem{Err: fmt.Errorf("another process has %s open", path),
-			Hint: "end the agents and servers that use it (`lcm mcp`, running sessions), then repeat the command; nothing was changed"}
+	if err == nil || unreadable(err) {
+		return func() { _ = c.Close() }, nil
 	}
-	return func() { _ = c.Close() }, nil
+	_ = c.Close()
+	if !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, sqlite3.LOCKED) {
+		return release, fmt.Errorf("make sure that nobody has %s open: %w", path, err)
+	}
+	return release, &store.Problem{Err: fmt.Errorf("another process has %s open", path),
+		Hint: "end the agents and servers that use it (`lcm mcp`, running sessions), then repeat the command; nothing was changed"}
+}
+
+// unreadable reports errors of a file that nobody can use as a database.
+func unreadable(err error) bool {
+	return errors.Is(err, sqlite3.NOTADB) || errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.READONLY) || errors.Is(err, sqlite3.CANTOPEN)
 }
 
 // setAside gives a database another name, which it returns. Where the file

@@ -10,7 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// object is an entry of the schema: a table, an index or a trigger.
+// object is an entry of the schema: a table or an index.
 type object struct {
 	kind, table, sql string
 	columns          []column // of a table
@@ -23,10 +23,10 @@ type column struct {
 	value      string // the default
 }
 
-// objects reads the schema of a database.
+// objects reads the tables and indexes of a database.
 func (c *conn) objects() (map[string]object, error) {
 	all := map[string]object{}
-	err := c.query(`SELECT name, type, tbl_name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
+	err := c.query(`SELECT name, type, tbl_name, ifnull(sql, '') FROM sqlite_schema WHERE type IN ('table', 'index') AND ifnull(sql, '') NOT LIKE 'CREATE VIRTUAL %' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
 		func(s *sqlite3.Stmt) error {
 			all[s.ColumnText(0)] = object{kind: s.ColumnText(1), table: s.ColumnText(2), sql: s.ColumnText(3)}
 			return nil
@@ -124,12 +124,7 @@ func (k *checkup) schema() (whole bool, err error) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(have)) {
-		if _, known := want[name]; !known {
-			k.fault("schema-foreign", have[name].kind+" "+name, "it is not part of lcm's schema: something else has put it there")
-		}
-	}
-	return whole, nil
+	return whole, k.foreign(have, want)
 }
 
 // derivedTables hold nothing that does not follow from other tables.
@@ -170,16 +165,21 @@ func (c *conn) addColumns(table string, missing []column) error {
 		if !readdable(table, col) {
 			continue
 		}
-		decl := sqlite3.QuoteIdentifier(col.name) + " " + col.decl
-		if col.notNull {
-			decl += " NOT NULL"
-		}
-		if col.value != "" {
-			decl += " DEFAULT " + col.value
-		}
-		if err := c.Exec("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + decl); err != nil {
+		if err := c.Exec("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + columnDefinition(col)); err != nil {
 			return fmt.Errorf("add the column %s.%s anew: %w", table, col.name, err)
 		}
 	}
 	return nil
+}
+
+// columnDefinition is how a column is added again.
+func columnDefinition(col column) string {
+	decl := sqlite3.QuoteIdentifier(col.name) + " " + col.decl
+	if col.notNull {
+		decl += " NOT NULL"
+	}
+	if col.value != "" {
+		decl += " DEFAULT " + col.value
+	}
+	return decl
 }

@@ -15,17 +15,43 @@ import (
 // goroutine at a time.
 type conn struct {
 	*sqlite3.Conn
-	stmts map[string]*sqlite3.Stmt
-	text  []byte // room for the text of a row
+	stmts    map[string]*sqlite3.Stmt
+	text     []byte    // room for the text of a row
+	snapshot *snapshot // that it reads, where it does not read the file itself
+	// beforeCommit may refuse the commit of a transaction. It may be nil.
+	beforeCommit func() error
 }
 
 // openConn opens a connection with the settings that every connection shares.
+// One that only reads does so on a full disk too.
 func openConn(ctx context.Context, path string, o Options) (*conn, error) {
+	name, err := dsn(path, o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := openAt(ctx, name, o)
+	if !o.ReadOnly || o.VFS != "" || !Full(err) {
+		return c, err
+	}
+	path = Resolve(path)
+	private(path, o) // the attempt leaves empty files
+	s, err := openSnapshot(path)
+	if err != nil {
+		return nil, err
+	}
+	if c, err = openAt(ctx, s.dsn(), o); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	c.snapshot = s
+	return c, nil
+}
+
+func openAt(ctx context.Context, dsn string, o Options) (*conn, error) {
 	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE | sqlite3.OPEN_URI
 	if o.ReadOnly {
 		flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI
 	}
-	c, err := sqlite3.OpenFlags(dsn(path, o), flags)
+	c, err := sqlite3.OpenFlags(dsn, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +75,11 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 	if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
 		return err
 	}
-	if o.KeepLog {
-		if _, err := c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
+	// The schema of a file that lcm did not make runs nothing. Triggers and views
+	// are refused when a database is opened; these hold for those that another
+	// process adds later.
+	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
+		if _, err := c.Config(option, false); err != nil {
 			return err
 		}
 	}
@@ -60,7 +89,6 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 		// looking each of them up again would be a sixth of a fold's time.
 		// The tests hold every database that they made to its references.
 		"foreign_keys=OFF",
-		"trusted_schema=OFF",
 		"temp_store=MEMORY",
 		fmt.Sprintf("cache_size=-%d", o.CacheKiB),
 	} {
@@ -220,6 +248,11 @@ func (c *conn) write(fn func() error) (err error) {
 	if err := fn(); err != nil {
 		return err
 	}
+	if c.beforeCommit != nil {
+		if err := c.beforeCommit(); err != nil {
+			return err
+		}
+	}
 	return c.exec("COMMIT")
 }
 
@@ -238,7 +271,11 @@ func (c *conn) close() error {
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
 	}
-	return errors.Join(append(errs, c.Close())...)
+	errs = append(errs, c.Close())
+	if c.snapshot != nil {
+		errs = append(errs, c.snapshot.close())
+	}
+	return errors.Join(errs...)
 }
 
 // millis reads a time column; NULL is the zero time.

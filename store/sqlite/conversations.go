@@ -121,20 +121,47 @@ func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]s
 	if len(where) > 0 {
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
-	sql += " ORDER BY c.updated_at DESC, c.id DESC"
-	if q.Limit > 0 {
-		sql += " LIMIT ?"
-		args = append(args, q.Limit)
-	}
 	var found []store.Conversation
 	err := db.withReader(ctx, func(c *conn) error {
-		return c.query(sql, func(s *sqlite3.Stmt) error {
+		now := db.opts.Clock()
+		future, err := c.one(`SELECT 1 FROM conversations WHERE updated_at > ?`, func(*sqlite3.Stmt) error { return nil }, now)
+		if err != nil {
+			return err
+		}
+		order := "c.updated_at" // which is indexed
+		if future {
+			order = "iif(c.updated_at <= ?, c.updated_at, " + plausiblyStored + ")"
+			args = append(args, now, now)
+		}
+		sql += " ORDER BY " + order + " DESC, c.id DESC"
+		if q.Limit > 0 {
+			sql += " LIMIT ?"
+			args = append(args, q.Limit)
+		}
+		if err := c.query(sql, func(s *sqlite3.Stmt) error {
 			found = append(found, scanConversation(s).Conversation)
 			return nil
-		}, args...)
+		}, args...); err != nil {
+			return err
+		}
+		for i := range found {
+			if at := &found[i].UpdatedAt; at.After(now) {
+				if _, err := c.one(`SELECT `+plausiblyStored+` FROM conversations c WHERE c.id = ?`,
+					func(s *sqlite3.Stmt) error { *at = millis(s, 0); return nil }, now, int64(found[i].ID)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	})
 	return found, err
 }
+
+// plausiblyStored is when a conversation c was last added to, as far as that is
+// not in the future, else 1970. It stands in for updated_at where that is in the
+// future: the host or the clock of this machine was wrong, and the conversation
+// would be the newest one for good.
+const plausiblyStored = `ifnull((SELECT m.stored FROM messages m WHERE m.conversation = c.id AND m.stored <= ? ORDER BY m.seq DESC LIMIT 1), 0)`
 
 // Open implements [store.Conversations].
 func (db *DB) Open(ctx context.Context, n store.NewConversation) (store.Conversation, error) {

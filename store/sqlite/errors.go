@@ -47,9 +47,10 @@ func explain(path string, err error) error {
 	return &store.Problem{Err: fmt.Errorf("database %s: %w", path, err), Hint: hint}
 }
 
-// Full reports whether an error says that there is no room on the disk. Not
-// even reading works there, unless another process has the database open: its
-// shared memory is a file of 32 kB.
+// Full reports whether an error says that there is no room on the disk. A
+// database that is opened for writing needs room even to be read, unless another
+// process has it open: its shared memory is a file of 32 kB. With
+// [Options.ReadOnly] it can be read all the same.
 func Full(err error) bool {
 	for _, cause := range []error{sqlite3.FULL, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if errors.Is(err, cause) {

@@ -34,7 +34,18 @@ func TestLargeRecordsAreIndexedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	find(t, db, "needle4")
+	if due, err := db.IndexDue(t.Context()); err != nil || !due {
+		t.Errorf("6 MB are not due to be indexed: %v", err)
+	}
+	// A process that leaves the index to others only reads them.
+	find(t, db, "needle3")
+	if st, err := db.IndexStats(t.Context()); err != nil || st.Docs != 0 {
+		t.Errorf("a search with DeferIndex indexed %d documents: %v", st.Docs, err)
+	}
+	find(t, open(t, path, sqlite.Options{}), "needle4")
+	if due, err := db.IndexDue(t.Context()); err != nil || due {
+		t.Errorf("what is indexed is due: %v", err)
+	}
 	st, err := db.IndexStats(t.Context())
 	if err != nil {
 		t.Fatal(err)

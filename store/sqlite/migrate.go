@@ -73,8 +73,8 @@ func (c *conn) readVersion() (int, error) {
 	return version, nil
 }
 
-// checkSchema refuses a database from a newer version before anything else is
-// done to it.
+// checkSchema refuses a database from a newer version, or with code in its
+// schema, before anything else is done to it.
 func (c *conn) checkSchema() error {
 	all, err := steps()
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *conn) checkSchema() error {
 			Hint: "upgrade lcm; the database was not touched",
 		}
 	}
-	return nil
+	return c.refuseForeignCode()
 }
 
 // migrate brings the schema up to date, all steps in one transaction.
@@ -131,6 +131,9 @@ func (c *conn) migrate() error {
 // their defaults.
 func (c *conn) modernise() error {
 	version, app, err := c.stamps()
+	if Full(err) {
+		return err
+	}
 	if err != nil || app != applicationID {
 		return nil // whoever asks for the version says what is wrong
 	}

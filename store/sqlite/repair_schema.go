@@ -117,8 +117,9 @@ func tableFault(table string) (code, detail string) {
 	return "schema-table-lost", "the table is missing"
 }
 
-// CheckSchema tells which tables are missing, of a database that cannot be
-// opened without them.
+// CheckSchema tells what is missing from the schema of a database, and what is
+// in it that lcm did not make. It works where the database cannot be opened for
+// that reason.
 func CheckSchema(ctx context.Context, path string) (faults []store.Fault, err error) {
 	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
 	if err != nil {
@@ -129,8 +130,8 @@ func CheckSchema(ctx context.Context, path string) (faults []store.Fault, err er
 	return k.faults, errors.Join(err, c.close())
 }
 
-// MendSchema makes what is missing of the schema anew, before the database is
-// opened. The caller has made a copy.
+// MendSchema makes what is missing of the schema anew, and removes code that is
+// not lcm's, before the database is opened. The caller has made a copy.
 func MendSchema(ctx context.Context, path string) error {
 	c, err := openConn(ctx, path, Options{CacheKiB: 1 << 10})
 	if err != nil {
@@ -166,6 +167,9 @@ func CopyUnproved(ctx context.Context, path, to string) error {
 // mendSchema adds what is missing of the schema and follows from the rest, or
 // is needed by it.
 func (c *conn) mendSchema() error {
+	if err := c.dropForeignCode(); err != nil {
+		return err
+	}
 	v, err := c.version()
 	if err != nil {
 		return err

@@ -83,28 +83,59 @@ func (db *DB) index(ctx context.Context, least int64, wait bool) error {
 // need it; it makes the next ones faster.
 func (db *DB) Reindex(ctx context.Context) error { return db.index(ctx, 1, true) }
 
-// settle indexes what is past the watermark for good if it is more than a
-// process should index for itself alone, again and again: a few large records
-// can be. It is only asked before the first search of a process. It does not
-// wait for another process that is indexing, nor index what is written in the
-// meantime: a search beside an import would last as long as the import.
-func (l *lane) settle(ctx context.Context) error {
-	l.mu.Lock()
-	cold := l.tail.LastID() == 0
-	l.mu.Unlock()
-	if !cold || l.kind != laneMessages || l.db.opts.ReadOnly {
-		return nil
+// How much a process that has just begun may have to index in memory before
+// its first search, in documents and in bytes of records. The hook before a
+// prompt waits 200 ms for its search.
+const (
+	dueDocs  = 250
+	dueBytes = 512 << 10
+)
+
+// IndexDue reports whether so many messages are unindexed that the first
+// search of a new process is slow, and no process is indexing them. A program
+// with [Options.DeferIndex] then sees to it that [DB.Reindex] is called.
+func (db *DB) IndexDue(ctx context.Context) (bool, error) {
+	docs, bytes, _, err := db.messages.unindexed(ctx)
+	if err != nil || docs < dueDocs && bytes < dueBytes {
+		return false, err
 	}
-	var bytes, last int64
-	err := l.db.withReader(ctx, func(c *conn) error {
+	_, taken, err := db.messages.lease(ctx)
+	return !taken, err
+}
+
+// unindexed returns how many messages lie past the watermark, the bytes of
+// their records, and the last of them.
+func (l *lane) unindexed(ctx context.Context) (docs, bytes, last int64, err error) {
+	err = l.db.withReader(ctx, func(c *conn) error {
 		after, err := l.watermark(c)
 		if err != nil {
 			return err
 		}
-		_, err = c.one(`SELECT ifnull(sum(size), 0), ifnull(max(id), 0) FROM messages WHERE id > ?`,
-			func(s *sqlite3.Stmt) error { bytes, last = s.ColumnInt64(0), s.ColumnInt64(1); return nil }, after)
+		_, err = c.one(`SELECT count(*), ifnull(sum(size), 0), ifnull(max(id), 0) FROM messages WHERE id > ?`,
+			func(s *sqlite3.Stmt) error {
+				docs, bytes, last = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
+				return nil
+			}, after)
 		return err
 	})
+	return docs, bytes, last, err
+}
+
+// settle indexes what is past the watermark for good if it is more than a
+// process should index for itself alone, again and again: a few large records
+// can be. It is only asked before the first search of a process. It does not
+// wait for another process that is indexing, nor index what is written in the
+// meantime: a search beside an import would last as long as the import. With
+// DeferIndex it does nothing: a hook that was ended by its deadline before it
+// had indexed 7 MB began anew with every prompt, and answered none.
+func (l *lane) settle(ctx context.Context) error {
+	l.mu.Lock()
+	cold := l.tail.LastID() == 0
+	l.mu.Unlock()
+	if !cold || l.kind != laneMessages || l.db.opts.ReadOnly || l.db.opts.DeferIndex {
+		return nil
+	}
+	_, bytes, last, err := l.unindexed(ctx)
 	if err != nil || bytes < heavy {
 		return err
 	}
@@ -135,7 +166,7 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 	errs := make([]error, len(runs))
 	var wg sync.WaitGroup
 	for i, docs := range runs {
-		wg.Go(func() { sealed[i], errs[i] = index.Build(docs, index.Options{}) })
+		wg.Go(func() { sealed[i], errs[i] = index.Build(ctx, docs, index.Options{}) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {

@@ -15,8 +15,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,14 +43,11 @@ type Options struct {
 	// cache whenever another connection has written, and the operating system
 	// has the pages too.
 	CacheKiB int
-	// DeferIndex leaves the search index to [DB.Reindex], for a bulk import
-	// that calls it at its end. Searches are complete all the same.
+	// DeferIndex leaves the search index to [DB.Reindex]: for a bulk import
+	// that calls it at its end, and for a program that has no time to index and
+	// leaves it to another when [DB.IndexDue] says so. Searches are complete all
+	// the same.
 	DeferIndex bool
-	// KeepLog leaves what was written in the log beside the file when the
-	// database is closed, instead of moving it into the file: that takes three
-	// syncs, which a program that opens and closes in a moment does not have
-	// the time for. Whoever opens the database next finds it there.
-	KeepLog bool
 	// Clock is what time it is (time.Now).
 	Clock func() time.Time
 	// Log is where failures of background work are reported (slog.Default).
@@ -64,6 +61,7 @@ type Options struct {
 type DB struct {
 	path string
 	opts Options
+	file fs.FileInfo // what was at path when it was opened; nil with a VFS
 
 	// write holds the one connection that writes. Taking it is ctx-aware,
 	// which a mutex is not.
@@ -137,12 +135,18 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err == nil {
 		db.sealed, err = db.messages.watermark(c)
 	}
+	if err == nil {
+		err = db.identify()
+	}
 	if err != nil {
 		db.end()
 		return nil, explain(path, errors.Join(err, c.close()))
 	}
+	c.beforeCommit = db.stillThere
 	db.write <- c
-	db.private()
+	if !o.ReadOnly {
+		private(path, o)
+	}
 	return db, nil
 }
 
@@ -176,36 +180,17 @@ func prepare(path string, o Options) error {
 // private takes the rights of others off the files that SQLite keeps beside
 // the database. They come and go with the connections, so this is best effort
 // on top of the private directory.
-func (db *DB) private() {
-	if db.opts.VFS != "" || db.opts.ReadOnly {
+func private(path string, o Options) {
+	if o.VFS != "" {
 		return
 	}
-	info, err := os.Stat(db.path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
-		_ = os.Chmod(db.path+suffix, info.Mode().Perm())
+		_ = os.Chmod(path+suffix, info.Mode().Perm())
 	}
-}
-
-func dsn(path string, o Options) string {
-	if o.VFS == "" {
-		path = Resolve(path)
-	}
-	q := url.Values{}
-	switch _, err := os.Stat(path + "-wal"); {
-	case o.VFS != "":
-		q.Set("vfs", o.VFS)
-	case !o.ReadOnly:
-		q.Set("modeof", path)
-	case errors.Is(err, os.ErrNotExist):
-		// Nobody is writing, and on a read-only file system nobody could:
-		// without this SQLite would want to make its shared memory there.
-		q.Set("immutable", "1")
-	}
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
-	return u.String()
 }
 
 // begin sets a fresh connection up as the writer: journal, durability, schema.
@@ -268,6 +253,9 @@ func (db *DB) withWriter(ctx context.Context, fn func(*conn) error) error {
 		return fmt.Errorf("waiting to write: %w", ctx.Err())
 	}
 	defer func() { db.write <- c }()
+	if err := db.stillThere(); err != nil {
+		return err
+	}
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	return explain(db.path, cancelled(ctx, fn(c)))
 }
@@ -278,13 +266,20 @@ func (db *DB) withReader(ctx context.Context, fn func(*conn) error) error {
 		return err
 	}
 	defer db.out.Done()
+	if err := db.stillThere(); err != nil {
+		return err
+	}
 	c, err := db.reader(ctx)
 	if err != nil {
 		return explain(db.path, cancelled(ctx, err))
 	}
 	defer db.release(c)
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	return explain(db.path, cancelled(ctx, fn(c)))
+	err = fn(c)
+	if c.snapshot != nil {
+		err = errors.Join(c.snapshot.changed(), err)
+	}
+	return explain(db.path, cancelled(ctx, err))
 }
 
 // enter registers a call, so that Close can wait for it.
@@ -302,11 +297,14 @@ func (db *DB) enter() error {
 // while it iterates must never wait for itself.
 func (db *DB) reader(ctx context.Context) (*conn, error) {
 	db.mu.Lock()
-	if n := len(db.idle); n > 0 {
+	for n := len(db.idle); n > 0; n = len(db.idle) {
 		c := db.idle[n-1]
 		db.idle = db.idle[:n-1]
-		db.mu.Unlock()
-		return c, nil
+		if c.snapshot == nil || c.snapshot.changed() == nil {
+			db.mu.Unlock()
+			return c, nil
+		}
+		_ = c.close() // a reader has nothing to lose
 	}
 	db.mu.Unlock()
 	o := db.opts
@@ -349,5 +347,7 @@ func (db *DB) Close() error {
 	for _, c := range idle {
 		errs = append(errs, c.close())
 	}
-	return errors.Join(append(errs, (<-db.write).close())...)
+	errs = append(errs, (<-db.write).close())
+	db.settle()
+	return errors.Join(errs...)
 }

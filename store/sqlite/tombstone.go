@@ -7,10 +7,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -31,29 +33,93 @@ func (c *conn) undertaker() (undertaker, error) {
 	return u, err
 }
 
-// hash names a message of a session: by its native id, else by its record and
-// when it was said, else (weak) by its record alone.
-func (u undertaker) hash(salt []byte, key string, f store.Fingerprint) (sum []byte, weak bool) {
+// The kinds of names, each under the key of its session but for the last two,
+// which hold in any session. A name of a short text says nothing of the text.
+const (
+	byNative     = 'n' // native id
+	byRecord     = 's' // time and record
+	byTime       = 't' // time; for a short text
+	byRecordOnly = 'r' // record; a weak name
+	byNeighbours = 'p' // the records before and after; a weak name of a short text
+	anyNative    = 'g' // native id and time
+	anyContent   = 'c' // content
+)
+
+// sum is the hash of a name.
+func (u undertaker) sum(salt []byte, key string, kind byte, facts ...[]byte) []byte {
 	h := hmac.New(sha256.New, salt)
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(key)))
-	h.Write(n[:])
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(key))))
 	h.Write([]byte(key))
-	switch {
-	case f.Native != "":
-		h.Write([]byte{'n'})
-		h.Write([]byte(f.Native))
-	case !f.Said.IsZero():
-		h.Write([]byte{'s'})
-		binary.BigEndian.PutUint64(n[:], uint64(f.Said.UnixMilli()))
-		h.Write(n[:])
-		h.Write(f.SHA256[:])
-	default:
-		h.Write([]byte{'r'})
-		h.Write(f.SHA256[:])
-		weak = true
+	h.Write([]byte{kind})
+	for _, f := range facts {
+		h.Write(f)
 	}
-	return h.Sum(nil)[:16], weak
+	return h.Sum(nil)[:16]
+}
+
+// named is a message with all that it may be known by.
+type named struct {
+	store.Fingerprint
+	neighbours []byte
+	content    [sha256.Size]byte
+	long       bool // content is set
+	asked      bool // Content was called
+}
+
+func (n *named) ask() {
+	if n.Content != nil && !n.asked {
+		n.content, n.long = n.Content()
+	}
+	n.asked = true
+}
+
+func (n *named) said() []byte { return binary.BigEndian.AppendUint64(nil, uint64(n.Said.UnixMilli())) }
+
+// name is the hash under which a message that goes is remembered in its
+// session.
+func (u undertaker) name(salt []byte, key string, n *named) []byte {
+	switch n.ask(); {
+	case n.Native != "":
+		return u.sum(salt, key, byNative, []byte(n.Native))
+	case !n.Said.IsZero() && n.long:
+		return u.sum(salt, key, byRecord, n.said(), n.SHA256[:])
+	case !n.Said.IsZero():
+		return u.sum(salt, key, byTime, n.said())
+	case n.long:
+		return u.sum(salt, key, byRecordOnly, n.SHA256[:])
+	}
+	return u.sum(salt, key, byNeighbours, n.neighbours)
+}
+
+// names are the hashes under which a message may be remembered in a session.
+// Databases of older versions know short texts by their records too.
+func (u undertaker) names(salt []byte, key string, n *named) (sums [][]byte, weak bool) {
+	switch {
+	case n.Native != "":
+		return [][]byte{u.sum(salt, key, byNative, []byte(n.Native))}, false
+	case !n.Said.IsZero():
+		sums = [][]byte{u.sum(salt, key, byRecord, n.said(), n.SHA256[:])}
+		if n.ask(); !n.long {
+			sums = append(sums, u.sum(salt, key, byTime, n.said()))
+		}
+		return sums, false
+	}
+	sums = [][]byte{u.sum(salt, key, byRecordOnly, n.SHA256[:])}
+	if n.neighbours != nil {
+		sums = append(sums, u.sum(salt, key, byNeighbours, n.neighbours))
+	}
+	return sums, true
+}
+
+// anywhere are the hashes under which a message is remembered in all sessions.
+func (u undertaker) anywhere(salt []byte, n *named) (sums [][]byte) {
+	if n.Native != "" && !n.Said.IsZero() {
+		sums = append(sums, u.sum(salt, "", anyNative, n.said(), []byte(n.Native)))
+	}
+	if n.ask(); n.long {
+		sums = append(sums, u.sum(salt, "", anyContent, n.content[:]))
+	}
+	return sums
 }
 
 // saltAtLeast gives a database that has none a salt.
@@ -61,7 +127,8 @@ const saltAtLeast = `INSERT INTO tombstone_salt SELECT randomblob(32) WHERE NOT 
 
 // bury writes the tombstones: for every message under the key of its session
 // and under those of the forks that had inherited it. Of a conversation that
-// goes whole the time until which it was said stands for most of them.
+// goes whole, the time until which it was said also refuses messages that have
+// not arrived yet.
 func (e *erasing) bury() error {
 	if err := e.exec(`INSERT INTO erasures (cause, created_at, messages, bytes) VALUES (?, ?, 0, 0)`, e.order.Cause, e.now); err != nil {
 		return err
@@ -74,19 +141,25 @@ func (e *erasing) bury() error {
 	if err != nil {
 		return err
 	}
+	all, err := e.names()
+	if err != nil {
+		return err
+	}
+	const bury = `INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1`
+	for _, n := range all {
+		for _, sum := range u.anywhere(u.salts[0], n) {
+			if err := e.exec(bury, sum, e.out.Tombstone); err != nil {
+				return err
+			}
+		}
+	}
 	counts := map[string]int64{}
 	err = e.query(lineage+`
-		SELECT m.native, m.said, m.sha256, m.conversation, c.key, c.id FROM temp.erasing e JOIN messages m ON m.id = e.id
+		SELECT m.id, c.key FROM temp.erasing e JOIN messages m ON m.id = e.id
 		JOIN lineage l ON l.origin = m.conversation JOIN conversations c ON c.id = l.id`, func(s *sqlite3.Stmt) error {
-		f := store.Fingerprint{Native: s.ColumnText(0), Said: millis(s, 1)}
-		copy(f.SHA256[:], s.ColumnRawBlob(2))
-		key := s.ColumnText(4)
+		n, key := all[s.ColumnInt64(0)], s.ColumnText(1)
 		counts[key]++
-		if from, in := s.ColumnInt64(3), s.ColumnInt64(5); from == in && e.whole[from] && !f.Said.IsZero() {
-			return nil
-		}
-		sum, _ := u.hash(u.salts[0], key, f)
-		return e.exec(`INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1`, sum, e.out.Tombstone)
+		return e.exec(bury, u.name(u.salts[0], key, n), e.out.Tombstone)
 	})
 	if err != nil {
 		return err
@@ -104,6 +177,42 @@ func (e *erasing) bury() error {
 	return e.closeForks()
 }
 
+// names reads what the messages that go are known by. Of a conversation that
+// goes whole, its instructions are not known by their content: they are the
+// same in every session of an agent.
+func (e *erasing) names() (map[int64]*named, error) {
+	all := map[int64]*named{}
+	err := e.query(`
+		SELECT m.id, m.native, m.said, m.sha256, m.conversation, m.role, m.format, m.record, m.cuts,
+			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq < m.seq ORDER BY p.seq DESC LIMIT 1),
+			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq > m.seq ORDER BY p.seq LIMIT 1)
+		FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s *sqlite3.Stmt) error {
+		n := &named{Fingerprint: store.Fingerprint{Native: s.ColumnText(1), Said: millis(s, 2)}, asked: true}
+		copy(n.SHA256[:], s.ColumnRawBlob(3))
+		n.neighbours = neighbours(s.ColumnBlob(9, nil), s.ColumnBlob(10, nil))
+		all[s.ColumnInt64(0)] = n
+		role := store.RoleOf(s.ColumnInt(5))
+		if e.whole[s.ColumnInt64(4)] && role == llms.RoleSystem {
+			return nil
+		}
+		record, err := e.join(s.ColumnBlob(7, nil), s.ColumnText(8))
+		if err != nil {
+			return nil // damaged: it is known by the rest
+		}
+		n.content, n.long = store.ContentSum(formatOf(s.ColumnRawText(6)), role, record)
+		return nil
+	})
+	return all, err
+}
+
+// neighbours joins the hashes of the records around a message.
+func neighbours(before, after []byte) []byte {
+	out := make([]byte, 2*sha256.Size)
+	copy(out, before)
+	copy(out[sha256.Size:], after)
+	return out
+}
+
 // closeForks notes what forks do not take from their origins for those whose
 // place of origin goes: with the message goes when it was said, which is what
 // tells an origin's messages from the fork's own.
@@ -115,7 +224,7 @@ func (e *erasing) closeForks() error {
 		return err
 	}
 	for _, key := range keys {
-		r, err := e.refusal(key)
+		r, err := e.refusal(key, e.now)
 		if err == nil && !r.through.IsZero() {
 			err = e.refuseThrough(key, r.through)
 		}
@@ -136,7 +245,9 @@ func (e *erasing) refuseThrough(key string, through time.Time) error {
 
 // closeSession notes until when nothing of a session is taken any more. Where
 // the session goes on in another conversation, that is the last that was said
-// in the one that goes, else now: what has not arrived yet is of it too.
+// in the one that goes, else now: what has not arrived yet is of it too. It is
+// never after now: a message with a date in the future must not close its
+// session until then.
 func (e *erasing) closeSession(id int64) error {
 	r, err := e.conversation(store.ConversationID(id))
 	if err != nil {
@@ -150,7 +261,7 @@ func (e *erasing) closeSession(id int64) error {
 	if _, err := e.one(`SELECT max(said) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error { through = millis(s, 0); return nil }, id); err != nil {
 		return err
 	}
-	if !goesOn && through.Before(e.now) {
+	if !goesOn || through.After(e.now) {
 		through = e.now
 	}
 	return e.refuseThrough(r.Key, through)
@@ -161,27 +272,40 @@ type refusal struct {
 	undertaker
 	keys    []string // of the session, and of those it was forked from
 	through time.Time
+	ahead   bool // a time was left out, because it is in the future
+	any     bool // something was erased, from whatever session
 }
+
+// clockAhead selects rows of forgotten f whose time is after ?2: the clock was
+// ahead when the session was forgotten, and the time would refuse what is said
+// from now on. Every message that was erased has its tombstone all the same;
+// where one does not, an older version erased it, and the time is kept.
+const clockAhead = `(f.through > ?2 AND (SELECT ifnull(sum(n), 0) FROM tombstones t WHERE t.erasure = f.erasure) >= f.messages)`
 
 // refusal looks up what a session has forgotten. A fork of a session that has
 // forgotten something has not heard of it either, as far as it was said up to
 // where the fork begins.
-func (c *conn) refusal(key string) (r refusal, err error) {
+func (c *conn) refusal(key string, now time.Time) (r refusal, err error) {
 	err = c.query(`
 		WITH RECURSIVE origins (id, key, until) AS (
 			SELECT id, key, NULL FROM conversations WHERE key = ?1 AND erased_at IS NULL
 			UNION SELECT c.id, c.key, min(ifnull(o.until, m.said), m.said) FROM origins o JOIN conversations f ON f.id = o.id
 				JOIN conversations c ON c.id = f.forked_from LEFT JOIN messages m ON m.id = f.forked_at
 		)
-		SELECT key, max(through) FROM forgotten WHERE key = ?1 GROUP BY key
-		UNION ALL SELECT g.key, max(min(g.through, o.until)) FROM origins o JOIN forgotten g ON g.key = o.key AND g.key <> ?1 GROUP BY g.key`, func(s *sqlite3.Stmt) error {
+		SELECT key, max(iif(`+clockAhead+`, NULL, through)), max(`+clockAhead+`) FROM forgotten f WHERE key = ?1 GROUP BY key
+		UNION ALL SELECT f.key, max(min(iif(`+clockAhead+`, NULL, f.through), o.until)), max(`+clockAhead+`)
+			FROM origins o JOIN forgotten f ON f.key = o.key AND f.key <> ?1 GROUP BY f.key`, func(s *sqlite3.Stmt) error {
 		r.keys = append(r.keys, s.ColumnText(0))
 		if through := millis(s, 1); through.After(r.through) {
 			r.through = through
 		}
+		r.ahead = r.ahead || s.ColumnBool(2)
 		return nil
-	}, key)
-	if err != nil || r.keys == nil {
+	}, key, now)
+	if err == nil {
+		r.any, err = c.one(`SELECT 1 FROM tombstones LIMIT 1`, func(*sqlite3.Stmt) error { return nil })
+	}
+	if err != nil || r.keys == nil && !r.any {
 		return r, err
 	}
 	r.undertaker, err = c.undertaker()
@@ -189,56 +313,82 @@ func (c *conn) refusal(key string) (r refusal, err error) {
 }
 
 // refuses reports whether a message was erased. A weak name does not count
-// here: who appends a message without id and time says it anew. n is how often
-// it was.
-func (r refusal) refuses(c *conn, f store.Fingerprint) (refused, weak bool, n int, err error) {
-	if r.keys != nil && !f.Said.IsZero() && !f.Said.Truncate(time.Millisecond).After(r.through) {
+// here: who appends a message without id and time says it anew. times is how
+// often it was.
+func (r refusal) refuses(c *conn, n *named) (refused, weak bool, times int, err error) {
+	if r.keys != nil && !n.Said.IsZero() && !n.Said.Truncate(time.Millisecond).After(r.through) {
 		return true, false, 0, nil
+	}
+	count := func(sums [][]byte) (n int, err error) {
+		for _, sum := range sums {
+			var times int
+			if _, err := c.one(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, integer(&times), sum); err != nil {
+				return 0, err
+			}
+			n += times
+		}
+		return n, nil
+	}
+	for _, salt := range r.salts {
+		if n, err := count(r.anywhere(salt, n)); err != nil || n > 0 {
+			return n > 0, false, n, err
+		}
 	}
 	for _, key := range r.keys {
 		all := 0
 		for _, salt := range r.salts {
-			var times int
-			var sum []byte
-			sum, weak = r.hash(salt, key, f)
-			if _, err := c.one(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, integer(&times), sum); err != nil {
+			var sums [][]byte
+			sums, weak = r.names(salt, key, n)
+			n, err := count(sums)
+			if err != nil {
 				return false, weak, 0, err
 			}
-			all += times
+			all += n
 		}
-		n = max(n, all)
+		times = max(times, all)
 	}
-	return n > 0 && !weak, weak, n, nil
+	return times > 0 && !weak, weak, times, nil
 }
 
-// forgot reports whether the writer's session has forgotten a message, and
-// removes the payloads that were stored for it.
-func (w *writer) forgot(m *store.NewMessage) (bool, error) {
+// Forgotten implements [store.Writer].
+func (w *writer) Forgotten(_ context.Context, f store.Fingerprint) (bool, error) { return w.forgot(f) }
+
+func (w *writer) forgot(f store.Fingerprint) (bool, error) {
 	if w.refusal == nil {
-		r, err := w.conn.refusal(w.Key)
+		r, err := w.conn.refusal(w.Key, w.now)
 		if err != nil {
 			return false, err
 		}
+		if r.ahead { // for good: the time comes, and messages from before it may still arrive then
+			for _, key := range r.keys {
+				if err := w.exec(`UPDATE forgotten AS f SET through = NULL WHERE f.key = ?1 AND `+clockAhead, key, w.now); err != nil {
+					return false, err
+				}
+			}
+		}
 		w.refusal = &r
 	}
-	refused, _, _, err := w.refusal.refuses(w.conn, store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256})
-	if err != nil || !refused {
-		return false, err
-	}
+	refused, _, _, err := w.refusal.refuses(w.conn, &named{Fingerprint: f})
+	return refused, err
+}
+
+// dropRefused removes the payloads that a caller stored for a message before it
+// was refused.
+func (w *writer) dropRefused(m *store.NewMessage) error {
 	for _, p := range m.Payloads {
 		var num int64
 		found, err := w.one(`SELECT num FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error { num = s.ColumnInt64(0); return nil }, string(p))
 		if err != nil {
-			return false, err
+			return err
 		}
 		if !found {
 			continue
 		}
 		if _, _, err := w.dropUnused(num); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // Forgotten implements [store.Eraser].
@@ -246,19 +396,29 @@ func (db *DB) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Finge
 	var out []bool
 	err := db.withReader(ctx, func(c *conn) error {
 		return c.read(func() error {
-			r, err := c.refusal(key)
-			if err != nil || r.keys == nil {
+			r, err := c.refusal(key, db.opts.Clock())
+			if err != nil || r.keys == nil && !r.any {
 				return err
 			}
-			seen := map[store.Fingerprint]int{}
-			for f := range ms {
-				refused, weak, n, err := r.refuses(c, f)
+			history := slices.Collect(ms)
+			seen := map[[sha256.Size]byte]int{}
+			for i, f := range history {
+				n := &named{Fingerprint: f}
+				var before, after []byte
+				if i > 0 {
+					before = history[i-1].SHA256[:]
+				}
+				if i+1 < len(history) {
+					after = history[i+1].SHA256[:]
+				}
+				n.neighbours = neighbours(before, after)
+				refused, weak, times, err := r.refuses(c, n)
 				if err != nil {
 					return err
 				}
 				if weak {
-					seen[f]++
-					refused = seen[f] <= n
+					seen[f.SHA256]++
+					refused = seen[f.SHA256] <= times
 				}
 				out = append(out, refused)
 			}
@@ -303,11 +463,11 @@ func (db *DB) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
 const cursorSpace = "hosts"
 
 // lifted are the steps that take a tombstone away: transcripts that were read
-// to their end are read again, and a conversation that went whole gives its
+// to their end are read again, all of them, since it refused in any session, and a conversation that went whole gives its
 // place in its session back, so that it can come in as what it was.
 var lifted = []string{
 	`DELETE FROM tombstones WHERE erasure = ?1`,
-	`UPDATE state SET expires = 0, data = x'' WHERE space = '` + cursorSpace + `' AND key IN (SELECT key FROM forgotten WHERE erasure = ?1)`,
+	`UPDATE state SET expires = 0, data = x'' WHERE space = '` + cursorSpace + `' AND ?1`,
 	`UPDATE conversations SET key = 'lifted:' || id WHERE erased_at IS NOT NULL AND key IN (SELECT key FROM forgotten WHERE erasure = ?1)
 		AND key NOT IN (SELECT key FROM forgotten WHERE erasure <> ?1)`,
 	`DELETE FROM forgotten WHERE erasure = ?1`,

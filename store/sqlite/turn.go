@@ -37,6 +37,11 @@ func (l *lane) follow(ctx context.Context, least int64, wait bool) error {
 // followTo is follow for the documents up to an id: it does not chase a writer
 // that adds more in the meantime.
 func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error {
+	// Close waits for this call, so that release still has the writer.
+	if err := l.db.enter(); err != nil {
+		return err
+	}
+	defer l.db.out.Done()
 	l.sealing.Lock()
 	defer l.sealing.Unlock()
 	for {
@@ -49,7 +54,7 @@ func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error 
 			return err
 		}
 		if turn != nil {
-			return errors.Join(l.catchUpAlone(ctx, turn, end, least), turn.release(ctx, wait))
+			return errors.Join(l.catchUpAlone(ctx, turn, end, least), turn.release(ctx))
 		}
 		if !wait {
 			return nil
@@ -92,21 +97,28 @@ type turn struct {
 // takeTurn takes the lease of a lane's indexing. It returns nil if another
 // process has it.
 func (l *lane) takeTurn(ctx context.Context) (*turn, error) {
-	t := &turn{db: l.db, key: fmt.Sprintf("index/%d", l.kind)}
-	held, err := l.db.Get(ctx, leaseSpace, t.key)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-	case err != nil:
+	held, taken, err := l.lease(ctx)
+	if err != nil || taken {
 		return nil, err
-	case !held.Expires.IsZero() && !held.Expires.After(l.db.opts.Clock().Add(sealLease)):
-		return nil, nil
 	}
-	// One that ends later than any does was taken when a clock was wrong.
-	t.version = held.Version
+	t := &turn{db: l.db, key: l.leaseKey(), version: held.Version}
 	if ok, err := t.put(ctx); err != nil || !ok {
 		return nil, err
 	}
 	return t, nil
+}
+
+func (l *lane) leaseKey() string { return fmt.Sprintf("index/%d", l.kind) }
+
+// lease reads the lease of a lane's indexing, and reports whether a process
+// has it. A lease that ends later than any does was taken when a clock was
+// wrong, and does not count.
+func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err error) {
+	held, err = l.db.Get(ctx, leaseSpace, l.leaseKey())
+	if errors.Is(err, store.ErrNotFound) {
+		return held, false, nil
+	}
+	return held, err == nil && !held.Expires.IsZero() && !held.Expires.After(l.db.opts.Clock().Add(sealLease)), err
 }
 
 // put writes the lease. It reports false if another process has written it.
@@ -129,25 +141,20 @@ func (t *turn) renew(ctx context.Context) (ok bool, err error) {
 	return t.put(ctx)
 }
 
-func (t *turn) release(ctx context.Context, wait bool) error {
-	err := t.db.Delete(context.WithoutCancel(ctx), leaseSpace, t.key, t.version)
-	if errors.Is(err, errClosed) && !wait {
-		// The indexer in the background is what Close waits for, so the
-		// writer is still there.
-		err = t.db.deleteLast(ctx, leaseSpace, t.key, t.version)
-	}
+// release gives the lease back, also when the database was closed meanwhile:
+// else other processes would wait until it runs out. The caller must have
+// entered the database, which keeps Close from taking the writer. A search that
+// had not, and was indexing when Close came, waited here for ever.
+func (t *turn) release(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	c := <-t.db.write
+	defer func() { t.db.write <- c }()
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	err := c.write(func() error { return c.delete(leaseSpace, t.key, t.version, t.db.opts.Clock()) })
 	if errors.Is(err, store.ErrConflict) {
-		err = nil // it took so long that another has it
+		return nil // it took so long that another process has it
 	}
-	return err
-}
-
-// deleteLast is Delete for what holds a closing database open.
-func (db *DB) deleteLast(ctx context.Context, space, key string, version int64) error {
-	c := <-db.write
-	defer func() { db.write <- c }()
-	defer c.SetInterrupt(c.SetInterrupt(context.WithoutCancel(ctx)))
-	return c.write(func() error { return c.delete(space, key, version, db.opts.Clock()) })
+	return explain(t.db.path, err)
 }
 
 // catchUpAlone does what followTo says, for all processes, as long as it has

@@ -3,9 +3,12 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-func openAt(t *testing.T, path string, o Options) *DB {
+func openStore(t *testing.T, path string, o Options) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), path, o)
 	if err != nil {
@@ -55,7 +58,7 @@ func TestTurnIsRenewed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := Options{Clock: func() time.Time { return now }}
-	a, b := openAt(t, path, o), openAt(t, path, o)
+	a, b := openStore(t, path, o), openStore(t, path, o)
 	mine, err := a.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
 		t.Fatalf("the turn was not taken: %v", err)
@@ -81,7 +84,7 @@ func TestTurnIsRenewed(t *testing.T) {
 // Indexing renews the turn as it goes, and stops when the turn is lost.
 func TestIndexingRenewsItsTurn(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	db := openAt(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true, Clock: func() time.Time { return now }})
+	db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true, Clock: func() time.Time { return now }})
 	say(t, db, 3*index.SealDocs, 10)
 	mine, err := db.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
@@ -104,7 +107,7 @@ func TestIndexingRenewsItsTurn(t *testing.T) {
 // A merge whose parts another process has merged ends without an error: the
 // other process does the work.
 func TestMergeYields(t *testing.T) {
-	db := openAt(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true})
+	db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true})
 	l := db.messages
 	for range 12 {
 		say(t, db, index.SealDocs, 10)
@@ -134,11 +137,17 @@ func TestMergeYields(t *testing.T) {
 func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	o := Options{DeferIndex: true, Clock: func() time.Time { return now }}
-	importer, searcher := openAt(t, path, o), openAt(t, path, o)
+	clock := func() time.Time { return now }
+	importer, searcher := openStore(t, path, Options{DeferIndex: true, Clock: clock}), openStore(t, path, Options{Clock: clock})
 	say(t, importer, 100, heavy/50)
+	if due, err := searcher.IndexDue(t.Context()); err != nil || !due {
+		t.Errorf("nothing is due before the turn is taken: %v", err)
+	}
 	if mine, err := importer.messages.takeTurn(t.Context()); err != nil || mine == nil {
 		t.Fatal(err)
+	}
+	if due, err := searcher.IndexDue(t.Context()); err != nil || due {
+		t.Errorf("indexing is due although a process is at it: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -146,4 +155,64 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	if err != nil || len(found.Hits) != 1 {
 		t.Errorf("%d hits, %v", len(found.Hits), err)
 	}
+}
+
+// A search that is indexing when the database is closed ends, and so does Close.
+// The search used to wait for ever for the connection that Close had taken.
+func TestCloseDuringASearchThatIndexes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	say(t, openStore(t, path, Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
+	var db *DB
+	var once sync.Once
+	closed := make(chan error, 1)
+	clock := func() time.Time {
+		// Past the first segment the clock is asked whether the lease is to be
+		// renewed, outside of any call that Close waits for.
+		if db != nil && sealedUpTo(db) > 0 {
+			once.Do(func() {
+				go func() { closed <- db.Close() }()
+				for !isClosed(db) {
+					runtime.Gosched()
+				}
+				select { // give Close the time to take the writer, if it would
+				case err := <-closed:
+					closed <- err
+				case <-time.After(100 * time.Millisecond):
+				}
+			})
+		}
+		return time.Now()
+	}
+	db = openStore(t, path, Options{Clock: clock})
+	searched := make(chan error, 1)
+	go func() {
+		_, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "message 7 of", Limit: 5})
+		searched <- err
+	}()
+	for name, ended := range map[string]chan error{"the search": searched, "Close": closed} {
+		select {
+		case err := <-ended:
+			if name == "the search" && !errors.Is(err, errClosed) || name == "Close" && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s does not end", name)
+		}
+	}
+	// The lease was given back.
+	if next, err := openStore(t, path, Options{}).messages.takeTurn(t.Context()); err != nil || next == nil {
+		t.Errorf("the turn was not released: %v", err)
+	}
+}
+
+func sealedUpTo(db *DB) int64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.sealed
+}
+
+func isClosed(db *DB) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.closed
 }

@@ -100,7 +100,11 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if store.RoleCode(m.Role) == 0 {
 		return store.Appended{}, fmt.Errorf("role %q is not user, assistant, system or tool", m.Role)
 	}
-	if forgot, err := w.forgot(m); err != nil || forgot {
+	forgot, err := w.forgot(store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256})
+	if err == nil && forgot {
+		err = w.dropRefused(m)
+	}
+	if err != nil || forgot {
 		return store.Appended{Existed: true, Forgotten: true, SHA256: m.SHA256}, err
 	}
 	said := w.now

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -18,33 +19,57 @@ type Found struct {
 }
 
 // List returns what a directory holds, in the order of names, as if symbolic
-// links were what they lead to. A link that leads out of root is not followed,
-// and its entry says so. A directory that does not exist is empty.
+// links were what they lead to. What lies outside of root is not looked at: the
+// entry of a link that leads there says so, and so does the one entry of a
+// directory that does. A directory that does not exist is empty.
 func List(root, dir string) []Found {
-	entries, err := os.ReadDir(dir)
+	found, err := list(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return []Found{{Path: dir, Err: err}}
 	}
+	return found
+}
+
+func list(root, dir string) ([]Found, error) {
+	at, err := below(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	// The Root holds also where a directory becomes a link after it was resolved.
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	d, err := r.Open(at) // unlike the Root's FS it takes names that are not UTF-8
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	found := make([]Found, 0, len(entries))
 	for _, e := range entries {
 		f := Found{Path: filepath.Join(dir, e.Name())}
-		if e.Type()&fs.ModeSymlink != 0 {
-			if f.Err = Within(root, f.Path); errors.Is(f.Err, ErrOutside) {
-				f.Err = fmt.Errorf("it is a symbolic link %w, which is not followed", f.Err)
-			}
+		name, link := filepath.Join(at, e.Name()), e.Type()&fs.ModeSymlink != 0
+		if link {
+			name, f.Err = below(root, f.Path)
 		}
 		if f.Err == nil {
-			f.Info, f.Err = os.Stat(f.Path)
+			f.Info, f.Err = r.Stat(name)
 		}
-		if errors.Is(f.Err, fs.ErrNotExist) && e.Type()&fs.ModeSymlink == 0 {
+		if errors.Is(f.Err, fs.ErrNotExist) && !link {
 			continue // it went away meanwhile
 		}
 		found = append(found, f)
 	}
-	return found
+	return found, nil
 }
 
 // ErrOutside says that a path leads out of a directory.
@@ -53,17 +78,32 @@ var ErrOutside = errors.New("out of")
 // Within returns ErrOutside if a path leads out of a directory, with symbolic
 // links resolved.
 func Within(root, path string) error {
+	_, err := relative(root, path)
+	return err
+}
+
+// below returns where a path leads below root, with symbolic links resolved.
+func below(root, path string) (string, error) {
+	at, err := relative(root, path)
+	if errors.Is(err, ErrOutside) {
+		err = fmt.Errorf("it is a symbolic link %w, which is not followed", err)
+	}
+	return at, err
+}
+
+func relative(root, path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if root, err = filepath.EvalSymlinks(root); err != nil {
-		return err
+		return "", err
 	}
-	if rel, err := filepath.Rel(root, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return fmt.Errorf("%w %s", ErrOutside, root)
+	at, err := filepath.Rel(root, real)
+	if err != nil || !filepath.IsLocal(at) {
+		return "", fmt.Errorf("%w %s", ErrOutside, root)
 	}
-	return nil
+	return at, nil
 }
 
 // Stat looks at what a path leads to and makes the path absolute. The info is

@@ -22,6 +22,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/lossless-context/lcm/internal/regularfile"
 )
 
 // MaxLine is the longest line that is read. A longer one is told and passed
@@ -87,7 +89,7 @@ type reader struct {
 
 // open goes to the offset, if the file is still the one it was taken of.
 func (r *reader) open(offset int64, head string) (err error) {
-	if r.file, err = os.Open(r.path); err != nil {
+	if r.file, _, err = regularfile.Open(r.path); err != nil {
 		return err
 	}
 	defer func() {
@@ -95,13 +97,6 @@ func (r *reader) open(offset int64, head string) (err error) {
 			r.close()
 		}
 	}()
-	info, err := r.file.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", r.path)
-	}
 	if err := r.start(); err != nil {
 		return err
 	}

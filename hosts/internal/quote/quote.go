@@ -6,8 +6,9 @@ package quote
 import (
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // Text returns stored text between quotation marks, on one line of at most n
@@ -20,16 +21,17 @@ func Text(text string, n int) string {
 // Line returns stored text on one line of at most n characters.
 func Line(text string, n int) string {
 	if len(text) > 16*n { // what is cut off anyway need not be looked at
-		text = text[:16*n]
+		end := 16 * n
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end]
 	}
 	var b strings.Builder
 	count, space := 0, false
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r):
+	for _, r := range safetext.Line(text) {
+		if r == ' ' {
 			space = b.Len() > 0
-			continue
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
 			continue
 		}
 		piece := string(r)
