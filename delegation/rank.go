@@ -198,7 +198,7 @@ func (d *Delegation) around(ctx context.Context, all []candidate) ([]store.Messa
 
 // spoken reports a message that a person or a model wrote, without tool calls.
 func spoken(m store.Message) bool {
-	return weight(m) == 1 && m.Flags&(store.FlagEcho|store.FlagHidden) == 0
+	return weight(m) == 1 && !m.Flags.Bookkeeping(m.Body.Role) && m.Flags&store.FlagHidden == 0
 }
 
 // share adds to the score of spoken messages a share of what stands near them:
