@@ -228,7 +228,7 @@ func TestToolErrorsSayWhatToMend(t *testing.T) {
 		{"lcm_expand_query", map[string]any{"query": "x", "prompt": "y", "sumaryIds": 1}, `"sumaryIds" is unknown`},
 		{"lcm_grep", map[string]any{"pattern": "("}, "missing closing"},
 		{"lcm_grep", map[string]any{"pattern": "x", "limit": 201}, "must be at most 200"},
-		{"lcm_grep", map[string]any{"pattern": "x", "since": "yesterday"}, "is not a time"},
+		{"lcm_grep", map[string]any{"pattern": "x", "since": "the day before"}, "is not a time"},
 		{"lcm_describe", map[string]any{"id": "sum_0000000000000000"}, "not found"},
 		{"lcm_describe", map[string]any{"id": l.foreign}, "allConversations: true"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
 )
 
@@ -55,8 +56,11 @@ func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
 	return a, err
 }
 
+// NoModel begins the reason for evidence where there is no model to ask.
+const NoModel = "no_model"
+
 // noModel is the reason for evidence where there is no model to ask.
-const noModel = "no_model: no model is configured to answer with: set LCM_EXPANSION_MODEL or LCM_SUBAGENTS_MODEL, or pass the caller's own"
+const noModel = NoModel + ": the passages are quoted as they are; LCM_EXPANSION_MODEL sets a model"
 
 // nothing says what was searched, and what to try.
 func nothing(r Request, p *plan) Answer {
@@ -69,6 +73,9 @@ func nothing(r Request, p *plan) Answer {
 	if r.Query == "" {
 		b.Reset()
 		fmt.Fprintf(&b, "Nothing in %s matches the question", p.scope)
+	}
+	if r.Widens() && p.scope.Kind != recall.ScopeAll {
+		b.WriteString(", and nothing in any other project does")
 	}
 	b.WriteString(": messages and summaries were searched, tool calls and files included. ")
 	if p.elsewhere != nil {

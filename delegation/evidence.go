@@ -43,8 +43,13 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 		}
 		return a, nil
 	}
-	e := &extract{Delegation: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}}
+	e := &extract{Delegation: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
+	e.proseFirst = proseLeads(r.Prompt)
+	for _, id := range p.scope.Except {
+		e.shown[id] = true // the question itself
+	}
 	e.frame = Answer{Method: MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used}
+	e.home = r.Projects
 	e.literal = literalOf(r.Query)
 	for _, words := range []string{r.Query, r.Prompt} {
 		if q, err := index.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
@@ -54,8 +59,10 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 	if err := e.choose(ctx, all); err != nil {
 		return Answer{}, err
 	}
-	if err := e.bridge(ctx); err != nil {
-		return Answer{}, err
+	if p.within == nil && matched(all) { // else what follows lies outside of the summaries, or follows no match
+		if err := e.follow(ctx); err != nil {
+			return Answer{}, err
+		}
 	}
 	a, shown := e.fit()
 	a.ExpandedSummaryCount, err = d.expanded(ctx, shown, p)
@@ -69,7 +76,29 @@ type passage struct {
 	whole bool
 	quote string // a short part of text
 	match bool   // else it stands around one
+	late  bool   // a tool call or result, which prose comes before
 	cited bool
+	// score is that of the ranking, and literal says that the text has the
+	// query as it was typed.
+	score   float64
+	literal bool
+}
+
+// kind orders the passages of a group: the matches, those that have the query
+// as it was typed first, and then the messages around them; of both prose first
+// and what is late last.
+func (p passage) kind() int {
+	k := 0
+	if !p.literal {
+		k = 1
+	}
+	if p.late {
+		k = 2
+	}
+	if !p.match {
+		k += 4
+	}
+	return k
 }
 
 // extract chooses passages under a bound.
@@ -84,7 +113,12 @@ type extract struct {
 	read     int // tokens
 	left     int // messages that are relevant and have no room
 	passages []passage
-	titles   map[store.ConversationID]string // of the conversations with passages
+	shown    map[store.MessageID]bool // the messages of passages, and those that are left out
+	texts    map[string]bool          // what passages say: a command that was run three times is shown once
+	// proseFirst puts tool calls and results after prose; see proseLeads.
+	proseFirst bool
+	home       []store.Project                 // that the question is asked in
+	titles     map[store.ConversationID]string // of the conversations with passages
 }
 
 // choose takes candidates in order until they are not relevant any more. A
@@ -93,7 +127,7 @@ type extract struct {
 func (e *extract) choose(ctx context.Context, all []candidate) error {
 	const patience = 12
 	e.used = e.size(e.frame)
-	only := !slices.ContainsFunc(all, func(c candidate) bool { return c.match })
+	only := !matched(all)
 	misses := 0
 	for rank, c := range all {
 		if c.score < relevant*all[0].score {
@@ -103,7 +137,7 @@ func (e *extract) choose(ctx context.Context, all []candidate) error {
 			e.left++
 			continue
 		}
-		ok, err := e.add(ctx, c.msg, rank, c.match || only, c.score >= citable*all[0].score)
+		ok, err := e.add(ctx, c, rank, c.match || only, c.score >= citable*all[0].score)
 		switch {
 		case err != nil:
 			return err
@@ -117,62 +151,27 @@ func (e *extract) choose(ctx context.Context, all []candidate) error {
 	return nil
 }
 
-// Gaps between the passages of the best conversation are closed where they are
-// this short, while the result takes less than this share of its bound: a
-// decision often stands between the messages that speak about it, in words of
-// its own.
-const (
-	bridgeGap   = 4
-	bridgeShare = 0.6
-)
-
-// bridge takes the messages that stand between passages of the best
-// conversation.
-func (e *extract) bridge(ctx context.Context) error {
-	if len(e.passages) < 2 {
-		return nil
-	}
-	in := e.passages[0].msg.Conversation
-	var seqs []int64
-	for _, p := range e.passages {
-		if p.msg.Conversation == in {
-			seqs = append(seqs, p.msg.Seq)
-		}
-	}
-	slices.Sort(seqs)
-	for i := 1; i < len(seqs); i++ {
-		if gap := seqs[i] - seqs[i-1] - 1; gap < 1 || gap > bridgeGap {
-			continue
-		}
-		for m, err := range e.config.Store.Messages(ctx, store.MessageQuery{Conversation: in, After: seqs[i-1], Before: seqs[i]}) {
-			if err != nil {
-				return err
-			}
-			if float64(e.used) > bridgeShare*float64(e.bound) {
-				return nil
-			}
-			if m.Flags&(store.FlagEcho|store.FlagHidden|store.FlagSynthetic) != 0 {
-				continue
-			}
-			if _, err := e.add(ctx, m, len(e.passages), false, false); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// matched reports that a candidate has words that were searched for.
+func matched(all []candidate) bool {
+	return slices.ContainsFunc(all, func(c candidate) bool { return c.match })
 }
 
 // add takes a message if there is room for it.
-func (e *extract) add(ctx context.Context, m store.Message, rank int, match, strong bool) (bool, error) {
+func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong bool) (bool, error) {
+	m := c.msg
+	if e.shown[m.ID] {
+		return true, nil
+	}
 	text, err := e.textOf(ctx, m)
 	if err != nil {
 		return false, err
 	}
 	e.read += e.count(text)
-	p := passage{msg: m, match: match, cited: match && strong && e.cited() < maxCitations}
+	p := passage{msg: m, score: c.score, literal: c.literal, match: match, late: e.proseFirst && !spoken(m) && !c.literal, cited: match && strong && e.cited() < maxCitations}
 	e.cut(&p, text, e.share(m, rank))
-	if p.text == "" {
-		return true, nil // says nothing: no reason to give up
+	said := strings.Join(strings.Fields(p.text), " ")
+	if said == "" || e.texts[said] {
+		return true, nil // says nothing new: no reason to give up
 	}
 	if err := e.title(ctx, m.Conversation); err != nil {
 		return false, err
@@ -186,6 +185,7 @@ func (e *extract) add(ctx context.Context, m store.Message, rank int, match, str
 	}
 	e.used += e.cost(p)
 	e.passages = append(e.passages, p)
+	e.shown[m.ID], e.texts[said] = true, true
 	return true, nil
 }
 
@@ -280,7 +280,6 @@ func (e *extract) fit() (Answer, []passage) {
 	shown := e.passages
 	for len(shown) > 1 && !e.fits(shown) { // the estimate was short: the last one goes
 		shown = shown[:len(shown)-1]
-		e.left++
 	}
 	a := e.answer(shown)
 	if len(shown) == 1 && e.size(a) > e.bound { // a long reason
@@ -340,7 +339,12 @@ func (e *extract) answer(shown []passage) Answer {
 	a.Notes = slices.Clone(a.Notes)
 	a.Answer = write(shown, e.titles)
 	a.CitedIDs, a.Citations, a.TotalSourceTokens = []string{}, []Citation{}, e.read
-	left, parts := e.left+len(e.passages)-len(shown), 0
+	left, parts := e.left, 0
+	for _, p := range e.passages[min(len(shown), len(e.passages)):] {
+		if p.match {
+			left++
+		}
+	}
 	for _, p := range shown {
 		a.addSource(p.msg.Conversation)
 		if !p.cited {
@@ -356,9 +360,9 @@ func (e *extract) answer(shown []passage) Answer {
 	if len(shown) > 0 {
 		a.SourceConversationID = a.SourceConversationIDs[0]
 	}
-	a.cut(left > 0 || parts > 0, false)
+	a.cut(left > 0 || parts > 0 && !e.short(), false)
 	if left > 0 {
-		a.note("%d more messages are about the question: narrow it, or ask with a larger maxTokens", left)
+		a.note("%s about the question: narrow it, or ask with a larger maxTokens", plural(left, "more message is", "more messages are"))
 	}
 	return a
 }

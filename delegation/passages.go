@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store"
 )
 
 // write writes passages under the sessions and days in which they were said:
 // the group of the best passage first, and in each group the matches, the best
-// first, and then in their order the messages around them. A reader has to see
+// first, and then in their order the messages around them, each time prose
+// before tool calls and results that come late. A reader has to see
 // when something was said, because what came later may take it back.
 func write(passages []passage, titles map[store.ConversationID]string) string {
 	var b strings.Builder
@@ -49,16 +51,12 @@ func groups(passages []passage) [][]passage {
 	}
 	for _, g := range out {
 		slices.SortStableFunc(g, func(x, y passage) int {
-			switch {
-			case x.match && !y.match:
-				return -1
-			case !x.match && y.match:
-				return 1
-			case x.match:
-				return 0
+			if k := cmp.Compare(x.kind(), y.kind()); k != 0 || x.match {
+				return k
 			}
 			return cmp.Compare(x.msg.Seq, y.msg.Seq)
 		})
+		newerFirst(g)
 	}
 	return out
 }
@@ -70,7 +68,8 @@ func sameDay(p, q passage) bool {
 func date(p passage) string { return p.msg.Body.Time.UTC().Format(time.DateOnly) }
 
 // title looks up what the heading of a conversation says beside its number:
-// the agent and the title.
+// the project where that is not the one that the question is asked in, the
+// agent and the title.
 func (e *extract) title(ctx context.Context, id store.ConversationID) error {
 	if _, ok := e.titles[id]; ok {
 		return nil
@@ -80,8 +79,11 @@ func (e *extract) title(ctx context.Context, id store.ConversationID) error {
 		return err
 	}
 	text := ""
+	if name := recall.ProjectName(c.Project); name != "" && e.frame.Scope.Kind == recall.ScopeAll && !slices.ContainsFunc(e.home, func(p store.Project) bool { return recall.ProjectName(p) == name }) {
+		text = ", project " + oneLine(name)
+	}
 	if c.Agent != "" {
-		text = ", " + oneLine(c.Agent)
+		text += ", " + oneLine(c.Agent)
 	}
 	if c.Title != "" {
 		text += fmt.Sprintf(", %q", oneLine(c.Title))

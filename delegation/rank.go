@@ -27,6 +27,8 @@ type candidate struct {
 	// match says that the message has words that were searched for; others
 	// stand around a match.
 	match bool
+	// literal says that it has the query as it was typed.
+	literal bool
 }
 
 // ranking is the outcome of a search: the score of each message, 1 for the
@@ -107,7 +109,7 @@ func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate,
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, candidate{m, score(m), first[m.ID].match})
+		all = append(all, candidate{msg: m, score: score(m), match: first[m.ID].match})
 	}
 	sortByScore(all)
 	if p.within != nil || len(first) == 0 { // what stands around these may lie outside
@@ -118,20 +120,21 @@ func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate,
 		return nil, err
 	}
 	for _, m := range near {
-		all = append(all, candidate{m, score(m), false})
+		all = append(all, candidate{msg: m, score: score(m)})
 	}
 	share(all)
 	if err := d.literalFirst(ctx, r.Query, all); err != nil {
 		return nil, err
 	}
 	sortByScore(all)
+	liftNewest(all, cmp.Or(keywords(asWords(r.Query)), r.Query))
 	return all, nil
 }
 
-// sortByScore puts the best first, and of equals the older.
+// sortByScore puts the best first, and of equals the newer.
 func sortByScore(all []candidate) {
 	slices.SortFunc(all, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.msg.ID, y.msg.ID))
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.msg.ID, x.msg.ID))
 	})
 }
 
@@ -195,7 +198,7 @@ func (d *Delegation) around(ctx context.Context, all []candidate) ([]store.Messa
 
 // spoken reports a message that a person or a model wrote, without tool calls.
 func spoken(m store.Message) bool {
-	return weight(m) == 1 && m.Flags&(store.FlagEcho|store.FlagHidden) == 0
+	return weight(m) == 1 && !m.Flags.Bookkeeping(m.Body.Role) && m.Flags&store.FlagHidden == 0
 }
 
 // share adds to the score of spoken messages a share of what stands near them:
@@ -248,7 +251,6 @@ func (d *Delegation) literalFirst(ctx context.Context, query string, all []candi
 		return nil
 	}
 	literal := literalOf(query)
-	has := make([]bool, len(all))
 	least := math.Inf(1)
 	for i, c := range all {
 		text := c.msg.Body.SearchText()
@@ -259,12 +261,12 @@ func (d *Delegation) literalFirst(ctx context.Context, query string, all []candi
 			}
 			text = string(whole[:min(len(whole), maxText)])
 		}
-		if has[i] = c.match && literal.MatchString(text); has[i] {
+		if all[i].literal = c.match && literal.MatchString(text); all[i].literal {
 			least = min(least, c.score)
 		}
 	}
 	for i := range all {
-		if !has[i] {
+		if !all[i].literal {
 			all[i].score = min(all[i].score, 0.99*least)
 		}
 	}

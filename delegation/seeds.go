@@ -45,6 +45,7 @@ type plan struct {
 	found     bool
 	matches   int
 	elsewhere *recall.Elsewhere
+	widened   string // says that other projects were searched too
 	notes     []string
 }
 
@@ -118,7 +119,13 @@ func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
 		default:
 			return nil, err
 		}
-		p.scope = found.Scope
+		if p.scope.Kind != recall.ScopeAll || p.matches == 0 { // what one search widened to the next does not narrow
+			p.scope = found.Scope
+		}
+		if w := found.Widened; w != nil && p.widened == "" {
+			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", plural(w.InScope, "match", "matches"), w.From, plural(w.Elsewhere, "match", "matches"))
+			p.notes = append(p.notes, p.widened)
+		}
 		p.matches += len(found.Matches)
 		if i == 0 {
 			p.elsewhere = found.Elsewhere

@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"fmt"
 	"unicode"
 	"unicode/utf8"
 )
@@ -68,6 +69,14 @@ func shorten(count func(string) int, text string, tokens int) (string, bool) {
 		cut = text[:n]
 	}
 	return cut + cutMark, true
+}
+
+// plural counts things.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // clip shortens a text for an error or a note.

@@ -133,6 +133,9 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 	if err := c.read(&r); err != nil {
 		return answer{}, err
 	}
+	if r.Query == "" && len(r.SummaryIDs) == 0 {
+		r.Query = r.Prompt
+	}
 	c.report("catching up on the transcript")
 	at := c.place(ctx, c.session, c.meta)
 	w, notes, err := c.where(ctx, at, r.Where)

@@ -22,7 +22,7 @@ type grepListed struct {
 	Mode             string `json:"mode" enum:"regex,full_text" default:"regex" description:"full_text ranks words or a whole question"`
 	ConversationID   int64  `json:"conversationId,omitempty" description:"Only this one"`
 	AllConversations *bool  `json:"allConversations,omitempty" description:"true: every project; false: only this conversation"`
-	Since            string `json:"since,omitempty" description:"ISO time"`
+	Since            string `json:"since,omitempty" description:"ISO time, 7d, yesterday"`
 	Before           string `json:"before,omitempty" description:"ISO time"`
 	Limit            int    `json:"limit" default:"10" minimum:"1" maximum:"200"`
 	Cursor           string `json:"cursor,omitempty" description:"nextCursor of the page before"`
@@ -55,7 +55,7 @@ type describeArgs struct {
 
 type expandQueryListed struct {
 	Prompt           string   `json:"prompt" description:"The question"`
-	Query            string   `json:"query,omitempty" description:"Words to search for; needed without summaryIds"`
+	Query            string   `json:"query,omitempty" description:"Words to search for (default: the prompt)"`
 	SummaryIDs       []string `json:"summaryIds,omitempty" description:"Summaries to read, sum_…"`
 	MaxTokens        int      `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000"`
 	ConversationID   int64    `json:"conversationId,omitempty" description:"Only this one"`

@@ -107,7 +107,11 @@ func askText(a delegation.Answer) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n%s in %s; %d summaries and %d tokens of the record were read\n", a.Method, a.Scope, a.ExpandedSummaryCount, a.TotalSourceTokens)
+	summaries := "summaries"
+	if a.ExpandedSummaryCount == 1 {
+		summaries = "summary"
+	}
+	fmt.Fprintf(&b, "\n%s in %s; %d %s and %d tokens of the record were read\n", a.Method, a.Scope, a.ExpandedSummaryCount, summaries, a.TotalSourceTokens)
 	if a.Reason != "" {
 		fmt.Fprintf(&b, "reason: %s\n", a.Reason)
 	}

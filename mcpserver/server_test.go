@@ -137,6 +137,15 @@ func TestGrepDescribeExpandQuery(t *testing.T) {
 	if !strings.Contains(text(asked), "make ship") || !strings.Contains(text(asked), "no_model") {
 		t.Errorf("expand_query: %s", text(asked))
 	}
+	asked = c.call("lcm_expand_query", args{"prompt": "How do we deploy?"}) // the prompt is the query
+	if !strings.Contains(text(asked), "make ship") {
+		t.Errorf("expand_query without a query: %s", text(asked))
+	}
+	for bound, want := range map[string]int{"since": 1, "before": 0} { // written as on the command line
+		if a := into[found](t, c.call("lcm_grep", args{"pattern": "make ship", bound: "52000w"})); a.Total != want {
+			t.Errorf("%s 52000w: %d matches, want %d", bound, a.Total, want)
+		}
+	}
 	told := c.call("expand", args{"subject_type": "tool", "subject_name": "lcm_grep", "troubleshoot": true})
 	if told.IsError || !strings.Contains(text(told), "=== TOOL: lcm_grep ===") || !strings.Contains(text(told), "🔧 Troubleshooting:") {
 		t.Errorf("expand: %s", text(told))
@@ -177,7 +186,7 @@ func TestErrorsReachTheModelInTheToolsWords(t *testing.T) {
 		{"lcm_grep", args{"pattern": "x", "cursor": "???"}, []string{"cursor", "damaged"}},
 		{"lcm_describe", args{"id": "sum_0000000000000000"}, []string{"not found", "lcm_grep"}},
 		{"lcm_describe", args{"id": "nothing"}, []string{"holds no id"}},
-		{"lcm_expand_query", args{"prompt": "why?"}, []string{"neither summaryIds nor query"}},
+		{"lcm_expand_query", args{"prompt": "  "}, []string{"prompt is empty"}},
 		{"expand", args{"subject_type": "tool", "subject_name": "nix"}, []string{"Error: Tool 'nix' not found in context. \nAvailable tools can be seen in your system prompt or by listing your tools."}},
 		{"expand", args{"subject_type": "agent", "subject_name": "x"}, []string{"Error: Agent 'x' not found in context. \nAvailable agents are listed in your system prompt under [SUB AGENTS]."}},
 		{"expand", args{"subject_type": "dog"}, []string{"Error: Invalid subject_type 'dog'. Must be either 'tool' or 'agent'"}},

@@ -155,7 +155,7 @@ func TestGrepRefuses(t *testing.T) {
 		{"too many", recall.GrepRequest{Pattern: "x", Limit: 201, Where: s.here()}, []string{"201", "from 1 to 200"}},
 		{"too few", recall.GrepRequest{Pattern: "x", Limit: -1, Where: s.here()}, []string{"-1", "from 1 to 200"}},
 		{"too much context", recall.GrepRequest{Pattern: "x", Context: 21, Where: s.here()}, []string{"from 0 to 20"}},
-		{"a time", recall.GrepRequest{Pattern: "x", Since: "yesterday", Where: s.here()}, []string{"since", "yesterday", "2026-02-19T00:00:00Z"}},
+		{"a time", recall.GrepRequest{Pattern: "x", Since: "the day before", Where: s.here()}, []string{"since", "the day before", "2026-02-19T00:00:00Z"}},
 		{"a day that is not", recall.GrepRequest{Pattern: "x", Before: "2026-02-30", Where: s.here()}, []string{"before", "2026-02-30"}},
 		{"since after before", recall.GrepRequest{Pattern: "x", Since: "2026-03-01", Before: "2026-02-01", Where: s.here()}, []string{"2026-03-01", "2026-02-01", "earlier"}},
 		{"since equal before", recall.GrepRequest{Pattern: "x", Since: "2026-03-01", Before: "2026-03-01", Where: s.here()}, []string{"nothing can match"}},

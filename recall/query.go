@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lossless-context/lcm/index"
 	"github.com/lossless-context/lcm/llms"
@@ -44,7 +45,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 		}
 	}
 	var err error
-	if q.search.Since, q.search.Before, err = span(r.Since, r.Before); err != nil {
+	if q.search.Since, q.search.Before, err = span(r.Since, r.Before, time.Now()); err != nil {
 		return nil, err
 	}
 	if q.scope, err = s.scope(ctx, r.Where); err != nil {

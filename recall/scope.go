@@ -43,6 +43,10 @@ type Where struct {
 // explicit reports that the question itself names where to look.
 func (w Where) explicit() bool { return w.ConversationID != 0 || w.AllConversations || w.CurrentOnly }
 
+// Widens reports that an answer may come from all conversations although the
+// question does not ask for them.
+func (w Where) Widens() bool { return w.Widen && !w.explicit() }
+
 // The kinds of scope.
 const (
 	ScopeConversation = "conversation" // the one that was asked for
@@ -188,7 +192,9 @@ func (s *Service) project(ctx context.Context, w Where) (Scope, error) {
 	return sc, nil
 }
 
-// projectName is what a project is called: by its origin, else its directory.
+// ProjectName is what a project is called: by its origin, else its directory.
+func ProjectName(p store.Project) string { return projectName(p) }
+
 func projectName(p store.Project) string {
 	if p.Origin != "" {
 		return p.Origin

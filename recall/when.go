@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,10 +23,13 @@ var layouts = []string{
 
 // when reads a bound of time. The store keeps milliseconds, so that a bound
 // between two of them means the later one.
-func when(param, text string) (time.Time, error) {
+func when(param, text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return time.Time{}, nil
+	}
+	if t, ok := Ago(text, now.UTC()); ok {
+		return t.Truncate(time.Millisecond), nil
 	}
 	for _, layout := range layouts {
 		t, err := time.Parse(layout, strings.ToUpper(text))
@@ -40,15 +44,15 @@ func when(param, text string) (time.Time, error) {
 		}
 		return t.UTC(), nil
 	}
-	return time.Time{}, refuse("write it like 2026-02-19T00:00:00Z, 2026-02-19T08:30:00+01:00 or 2026-02-19", "%s is not a time: %q", param, brief(text, 60))
+	return time.Time{}, refuse("write it like 2026-02-19T00:00:00Z, 2026-02-19T08:30:00+01:00 or 2026-02-19, or say how long ago it is: 12h, 7d, 2w, today, yesterday", "%s is not a time: %q", param, brief(text, 60))
 }
 
 // span reads both bounds.
-func span(since, before string) (from, to time.Time, err error) {
-	if from, err = when("since", since); err != nil {
+func span(since, before string, now time.Time) (from, to time.Time, err error) {
+	if from, err = when("since", since, now); err != nil {
 		return from, to, err
 	}
-	if to, err = when("before", before); err != nil {
+	if to, err = when("before", before, now); err != nil {
 		return from, to, err
 	}
 	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
@@ -56,6 +60,28 @@ func span(since, before string) (from, to time.Time, err error) {
 			"since %s is not earlier than before %s, so nothing can match", from.Format(time.RFC3339), to.Format(time.RFC3339))
 	}
 	return from, to, nil
+}
+
+// Ago reads a time that is given from now: how long ago it is (30m, 12h, 7d,
+// 2w), now, today or yesterday, which begin at midnight in the zone of now.
+func Ago(text string, now time.Time) (time.Time, bool) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	year, month, day := now.Date()
+	switch text {
+	case "now":
+		return now, true
+	case "today":
+		return time.Date(year, month, day, 0, 0, 0, 0, now.Location()), true
+	case "yesterday":
+		return time.Date(year, month, day-1, 0, 0, 0, 0, now.Location()), true
+	}
+	for unit, days := range map[string]int{"d": 1, "w": 7} {
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n >= 0 && n < 1e6 {
+			return now.AddDate(0, 0, -n*days), true
+		}
+	}
+	d, err := time.ParseDuration(text)
+	return now.Add(-d), err == nil && d >= 0
 }
 
 // brief shortens a text for an error.
@@ -68,4 +94,6 @@ func brief(s string, n int) string {
 
 // Span reads the bounds of a time as people and models write them: since is
 // inclusive, before exclusive, and an empty one is no bound.
-func Span(since, before string) (from, to time.Time, err error) { return span(since, before) }
+func Span(since, before string) (from, to time.Time, err error) {
+	return span(since, before, time.Now())
+}

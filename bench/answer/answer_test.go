@@ -77,7 +77,7 @@ func TestIdentifiers(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if one := r.Bounds[2]; one.Tokens > 1300 {
+	if one := r.Bounds[2]; one.Tokens > 1450 {
 		t.Errorf("answers about one to three messages have %.0f tokens", one.Tokens)
 	}
 }

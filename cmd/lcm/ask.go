@@ -88,8 +88,14 @@ func (a *app) ask(ctx context.Context, ar *archive, r delegation.Request) error 
 	}
 	a.printf("%s\n", a.shown(answer.Answer))
 	a.printCitations(answer)
-	if answer.Reason != "" {
+	switch {
+	case strings.HasPrefix(answer.Reason, delegation.NoModel):
+		a.note("answered without a model; set LCM_EXPANSION_MODEL for a written answer")
+	case answer.Reason != "" && answer.Method != delegation.MethodNone: // whose answer says it
 		a.note("%s", neutralLine(answer.Reason))
+	}
+	for i, n := range answer.Notes {
+		answer.Notes[i] = askWords.Replace(n)
 	}
 	a.notes(answer.Notes)
 	return nil

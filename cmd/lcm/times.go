@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lossless-context/lcm/recall"
 )
 
 // People read and write local time; JSON and the record are in UTC.
@@ -45,29 +46,16 @@ var timeLayouts = []string{
 // (30m, 12h, 7d, 2w), today or yesterday. An empty text is no bound.
 func readTime(flag, text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
-	year, month, day := now.Date()
-	switch strings.ToLower(text) {
-	case "":
+	if text == "" {
 		return time.Time{}, nil
-	case "now":
-		return now, nil
-	case "today":
-		return time.Date(year, month, day, 0, 0, 0, 0, now.Location()), nil
-	case "yesterday":
-		return time.Date(year, month, day-1, 0, 0, 0, 0, now.Location()), nil
+	}
+	if t, ok := recall.Ago(text, now); ok {
+		return t, nil
 	}
 	for _, layout := range timeLayouts {
 		if t, err := time.ParseInLocation(layout, strings.ToUpper(text), now.Location()); err == nil {
 			return t, nil
 		}
-	}
-	for unit, days := range map[string]int{"d": 1, "w": 7} {
-		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n >= 0 && n < 1e6 {
-			return now.AddDate(0, 0, -n*days), nil
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
 	}
 	return time.Time{}, fmt.Errorf("--%s takes a time like 2026-02-19 or 2026-02-19T08:30, how long ago it is (30m, 12h, 7d, 2w), today or yesterday, not %q", flag, text)
 }
