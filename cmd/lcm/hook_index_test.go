@@ -56,15 +56,15 @@ func TestPromptsLeaveIndexingToTheBackground(t *testing.T) {
 		}
 		return st.Docs
 	}
-	prompt := fmt.Sprintf(`{"hook_event_name":"UserPromptSubmit","session_id":"now","cwd":%q,"prompt":"Which port did we use for the zeppelin gateway last time?"}`, dir)
-	ask := func() (said string, left []string) {
+	ask := func(session string) (said string, left []string) {
+		prompt := fmt.Sprintf(`{"hook_event_name":"UserPromptSubmit","session_id":%q,"cwd":%q,"prompt":"Which port did we use for the zeppelin gateway last time?"}`, session, dir)
 		var out bytes.Buffer
 		h := newApp(strings.NewReader(prompt), &out, io.Discard).newHookRun([]string{"claude", "--db", path})
 		h.background = func(c *exec.Cmd) error { left = c.Args[2:]; return nil }
 		h.run(t.Context())
 		return out.String(), left
 	}
-	_, left := ask()
+	_, left := ask("first")
 	if !slices.Contains(left, "--index") || indexed() != 0 {
 		t.Fatalf("the first prompt left %q, and %d documents are indexed", left, indexed())
 	}
@@ -72,7 +72,7 @@ func TestPromptsLeaveIndexingToTheBackground(t *testing.T) {
 	if indexed() != int64(len(messages)) {
 		t.Fatalf("the background process indexed %d documents", indexed())
 	}
-	if said, left := ask(); !strings.Contains(said, "port 8443") || left != nil {
+	if said, left := ask("second"); !strings.Contains(said, "port 8443") || left != nil {
 		t.Errorf("the second prompt left %q and is told %q", left, said)
 	}
 }

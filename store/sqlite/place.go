@@ -55,6 +55,8 @@ func dsn(path string, o Options) (string, error) {
 		// Nobody is writing, and on a read-only file system nobody could:
 		// without this SQLite would want to make its shared memory there.
 		query = "?immutable=1"
+	default: // the shared memory that it may make is for the owner only
+		query = "?modeof=" + uriText(path)
 	}
 	return "file:" + uriText(filepath.ToSlash(path)) + query, nil
 }
