@@ -162,9 +162,16 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 	if a.SourceConversationIDs == nil {
 		a.SourceConversationIDs = []store.ConversationID{} // JSON has a list, never null
 	}
+	if a.Method == delegation.MethodEvidence && len(a.Citations) > maxEvidenceCitations {
+		a.Citations = a.Citations[:maxEvidenceCitations]
+	}
 	c.trim(&a)
 	return answer{text: askText(a), value: a}, nil
 }
+
+// maxEvidenceCitations is how many citations of evidence are sent: the answer
+// itself quotes all of them under their ids, and citedIds names them.
+const maxEvidenceCitations = 4
 
 // said adds to an error where the tool's guide is. What ended with the call is
 // no mistake of the caller's.
