@@ -305,7 +305,7 @@ func (b *bench) index(ctx context.Context) error {
 	}
 	took := time.Since(at)
 	b.IndexMillis = millis(took)
-	if err := b.weighGrams(ctx, cpuTime() - spent); err != nil {
+	if err := b.weighGrams(ctx, cpuTime()-spent); err != nil {
 		return err
 	}
 	peer, err := newPeer(ctx, b.path+".fts")
