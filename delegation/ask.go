@@ -60,7 +60,7 @@ func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
 const NoModel = "no_model"
 
 // noModel is the reason for evidence where there is no model to ask.
-const noModel = NoModel + ": the passages are quoted as they are; LCM_EXPANSION_MODEL sets a model"
+const noModel = NoModel + ": LCM_EXPANSION_MODEL sets one"
 
 // nothing says what was searched, and what to try.
 func nothing(r Request, p *plan) Answer {

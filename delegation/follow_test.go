@@ -137,7 +137,7 @@ func TestEvidenceSaysThatItWidened(t *testing.T) {
 	f.session("there", "/elsewhere", llms.User("The zeppelin is moored at Alster."))
 	where := recall.Where{Projects: []store.Project{{Root: "/home"}}, Widen: true}
 	a := f.evidence(delegation.Request{Query: "zeppelin", Prompt: "Where is the zeppelin?", Where: where})
-	if len(a.Notes) == 0 || !strings.Contains(a.Notes[0], "widened to all projects: 0 matches in project /home (1 session), 1 match elsewhere") || !strings.Contains(a.Answer, ", project /elsewhere") {
+	if len(a.Notes) == 0 || !strings.Contains(a.Notes[0], "widened to all projects: 0 matches in project home (1 session), 1 match elsewhere") || !strings.Contains(a.Answer, ", project /elsewhere") {
 		t.Errorf("%q\n%s", a.Notes, a.Answer)
 	}
 	a = f.evidence(delegation.Request{Query: "xylophone", Prompt: "Where is the xylophone?", Where: where})

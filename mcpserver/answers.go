@@ -8,7 +8,6 @@ import (
 
 	"github.com/lossless-context/lcm/delegation"
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
 )
 
 // refusal is an error in the words of the tool that refused.
@@ -159,19 +158,12 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		return answer{}, c.said(err)
 	}
 	a.Notes = slices.Concat(notes, a.Notes)
-	if a.SourceConversationIDs == nil {
-		a.SourceConversationIDs = []store.ConversationID{} // JSON has a list, never null
-	}
-	if a.Method == delegation.MethodEvidence && len(a.Citations) > maxEvidenceCitations {
-		a.Citations = a.Citations[:maxEvidenceCitations]
+	if a.Method == delegation.MethodEvidence {
+		a.Citations = nil // the answer quotes them
 	}
 	c.trim(&a)
-	return answer{text: askText(a), value: a}, nil
+	return answer{text: askText(a), value: newAskResult(a)}, nil
 }
-
-// maxEvidenceCitations is how many citations of evidence are sent: the answer
-// itself quotes all of them under their ids, and citedIds names them.
-const maxEvidenceCitations = 4
 
 // said adds to an error where the tool's guide is. What ended with the call is
 // no mistake of the caller's.

@@ -57,14 +57,16 @@ func shortenLists(a *recall.DescribeAnswer) {
 // trim cuts an answer of lcm_expand_query to what fits: quotes first, then
 // what is told about citations, then the answer's end.
 func (s *Server) trim(a *delegation.Answer) {
-	if s.fits(askText(*a), *a) {
+	if s.fits(askText(*a), newAskResult(*a)) {
 		return
 	}
-	a.Notes = append(a.Notes, "quotes were left out for want of room: lcm_describe shows each cited id")
+	if len(a.Citations) > 0 {
+		a.Notes = append(a.Notes, "quotes were left out for want of room: lcm_describe shows each cited id")
+	}
 	for i := range a.Citations {
 		a.Citations[i].Quote = ""
 	}
-	if s.fits(askText(*a), *a) {
+	if s.fits(askText(*a), newAskResult(*a)) {
 		return
 	}
 	if n := len(a.Citations); n > 0 {
@@ -75,7 +77,7 @@ func (s *Server) trim(a *delegation.Answer) {
 		a.Notes = append(a.Notes, fmt.Sprintf("citedIds has %d of %d ids: ask about less at a time", maxIDs, len(a.CitedIDs)))
 		a.CitedIDs = a.CitedIDs[:maxIDs]
 	}
-	if s.fits(askText(*a), *a) {
+	if s.fits(askText(*a), newAskResult(*a)) {
 		return
 	}
 	a.Truncated = true
@@ -86,7 +88,7 @@ func (s *Server) trim(a *delegation.Answer) {
 	for low < high {
 		mid := (low + high + 1) / 2
 		a.Answer = strings.ToValidUTF8(whole[:mid], "")
-		if s.fits(askText(*a), *a) {
+		if s.fits(askText(*a), newAskResult(*a)) {
 			low = mid
 		} else {
 			high = mid - 1

@@ -260,9 +260,9 @@ func text(r *mcp.CallToolResult) string {
 // found is the structured content of lcm_grep.
 type found struct {
 	Matches []struct {
-		ID, Who, When, Snippet, CoveredBy string
-		Session                           store.ConversationID
-		Beside                            []string
+		ID, From, Snippet, CoveredBy string
+		Session                      store.ConversationID
+		Beside                       []string
 	}
 	Found      string
 	Total      int

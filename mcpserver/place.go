@@ -154,6 +154,11 @@ func (s *Server) current(ctx context.Context, at Place, found []store.Conversati
 		}
 	}
 	w, note = choose(found, s.config.Clock())
+	if at.Key() != "" {
+		// The host names a session that is not stored yet: no prompt of another
+		// one is the one that asks.
+		w.InTurn = false
+	}
 	return w, note, nil
 }
 

@@ -241,3 +241,16 @@ func TestTheProjectIsTheDefaultScope(t *testing.T) {
 		t.Errorf("everything does not find the prompt: %+v", got)
 	}
 }
+
+// A host may call before anything of its session is stored. The last prompt of
+// the session before it is then a match like any other.
+func TestASessionThatIsNotStoredYetHidesNoPrompt(t *testing.T) {
+	r := newRecord(t)
+	r.say("claude:before", r.dir, time.Minute, user("The harbour gate opens with tangerine."))
+	config := r.config()
+	config.Getenv = func(name string) string { return map[string]string{"CLAUDE_CODE_SESSION_ID": "new"}[name] }
+	c := r.connect(r.serve(config), clientOptions{name: "claude-code"})
+	if got := into[found](t, c.call("lcm_grep", args{"pattern": "harbour"})); len(got.Matches) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}

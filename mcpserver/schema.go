@@ -3,13 +3,12 @@ package mcpserver
 import (
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/lossless-context/lcm/delegation"
 	"github.com/lossless-context/lcm/recall"
 )
 
 func grepSchema() (*jsonschema.Schema, error) { return schemaOf[grepResult]() }
 
-func askSchema() (*jsonschema.Schema, error) { return schemaOf[delegation.Answer]() }
+func askSchema() (*jsonschema.Schema, error) { return schemaOf[askResult]() }
 
 // describeSchema is that of an answer about a summary, a file or a message:
 // only what all three have is required.

@@ -105,10 +105,10 @@ type ExpandAnswer struct {
 // spot is a place in a walk: so many nodes are done, and so many bytes of the
 // next one. Its size tells whether that is still the same text.
 type spot struct {
-	Done   int    `json:"n"`
-	Node   string `json:"i,omitempty"`
-	Offset int    `json:"o,omitempty"`
-	Size   int    `json:"s,omitempty"`
+	Done   int
+	Node   string `asn1:"optional,utf8,tag:0"`
+	Offset int    `asn1:"optional,tag:1"`
+	Size   int    `asn1:"optional,tag:2"`
 }
 
 // Expand climbs down from summaries to what they were made from, breadth

@@ -11,23 +11,23 @@ import (
 // place is how far a cursor has come in one lane. The total is the one that
 // the first page counted, so that all pages tell the same.
 type place struct {
-	Below   int64 `json:"b,omitempty"`
-	Offset  int   `json:"o,omitempty"`
-	Through int64 `json:"h,omitempty"`
-	Now     int64 `json:"w,omitempty"`
-	Taken   int   `json:"t,omitempty"`
-	Total   int   `json:"n,omitempty"`
-	AtLeast bool  `json:"l,omitempty"`
-	Done    bool  `json:"d,omitempty"`
+	Below   int64 `asn1:"optional,tag:0"`
+	Offset  int   `asn1:"optional,tag:1"`
+	Through int64 `asn1:"optional,tag:2"`
+	Now     int64 `asn1:"optional,tag:3"`
+	Taken   int   `asn1:"optional,tag:4"`
+	Total   int   `asn1:"optional,tag:5"`
+	AtLeast bool  `asn1:"optional,tag:6"`
+	Done    bool  `asn1:"optional,tag:7"`
 }
 
 // places are those of a grep's two lanes. Words says that the first page read
 // the pattern as words.
 type places struct {
-	Begun     bool  `json:"x,omitempty"`
-	Words     bool  `json:"f,omitempty"`
-	Messages  place `json:"m,omitzero"`
-	Summaries place `json:"s,omitzero"`
+	Begun     bool  `asn1:"optional,tag:0"`
+	Words     bool  `asn1:"optional,tag:1"`
+	Messages  place `asn1:"optional,tag:2"`
+	Summaries place `asn1:"optional,tag:3"`
 }
 
 // maxOffset is further than anybody pages through ranked matches; a cursor

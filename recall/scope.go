@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -85,7 +86,7 @@ func (s Scope) String() string {
 	case ScopeAll:
 		return "all conversations"
 	case ScopeProject:
-		return fmt.Sprintf("project %s (%s)", oneLine(s.Project), plural(s.Conversations, "session", "sessions"))
+		return fmt.Sprintf("project %s (%s)", oneLine(filepath.Base(s.Project)), plural(s.Conversations, "session", "sessions"))
 	}
 	ids := make([]string, len(s.ConversationIDs))
 	for i, id := range s.ConversationIDs {

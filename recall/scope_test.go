@@ -111,7 +111,7 @@ func TestWidenedPages(t *testing.T) {
 		if len(a.Matches) != 10 || !strings.Contains(text, "green") || !strings.Contains(text, "blue") || !strings.Contains(text, "red") {
 			t.Errorf("%s: %d matches:\n%s", mode, len(a.Matches), text)
 		}
-		if want := "2 matches in project /src/here (3 sessions); widened to all conversations: 20 matches elsewhere"; a.Headline() != want {
+		if want := "2 matches in project here (3 sessions); widened to all conversations: 20 matches elsewhere"; a.Headline() != want {
 			t.Errorf("%s: %q, want %q", mode, a.Headline(), want)
 		}
 	}

@@ -271,9 +271,6 @@ func unranked(res index.Result) string {
 // notes says what a ranked search left out.
 func notes(query *index.Query, res index.Result) []string {
 	var all []string
-	if len(query.Dropped) > 0 {
-		all = append(all, "left out as too general: "+strings.Join(query.Dropped, ", "))
-	}
 	if query.Ignored > 0 {
 		all = append(all, fmt.Sprintf("%d words beyond the limit were ignored", query.Ignored))
 	}
