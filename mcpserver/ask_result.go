@@ -5,8 +5,7 @@ import (
 	"github.com/lossless-context/lcm/store"
 )
 
-// askResult is an answer of lcm_expand_query as structured content, which some
-// hosts show their model instead of the text.
+// askResult is an answer of lcm_expand_query as structured content.
 type askResult struct {
 	Answer               string                `json:"answer"`
 	CitedIDs             []string              `json:"citedIds"`

@@ -55,8 +55,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	found := answer.StructuredContent.(map[string]any)["matches"].([]any)[0].(map[string]any)
-	fmt.Println(found["id"], found["snippet"])
+	fmt.Println(found["id"], found["who"], found["snippet"])
 	client.Close()
 	<-served
-	// Output: msg_1 The «gate code is 4711».
+	// Output: msg_1 user The «gate code is 4711».
 }

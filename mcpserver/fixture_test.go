@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -256,14 +258,15 @@ func text(r *mcp.CallToolResult) string {
 	return b.String()
 }
 
-// into reads structured content.
+type match struct {
+	ID, Who, When, Snippet, CoveredBy string
+	Session                           store.ConversationID
+	Beside                            []string
+}
+
 // found is the structured content of lcm_grep.
 type found struct {
-	Matches []struct {
-		ID, From, Snippet, CoveredBy string
-		Session                      store.ConversationID
-		Beside                       []string
-	}
+	Matches    []match
 	Found      string
 	Total      int
 	Sessions   []string
@@ -271,6 +274,39 @@ type found struct {
 	NextCursor string
 }
 
+var (
+	sessionLine = regexp.MustCompile(`^session (\d+)`)
+	matchLine   = regexp.MustCompile(`^(msg_\d+) (\S+) \d{4}-\d\d-\d\d \d\d:\d\d.*?: (.*)$`)
+)
+
+// grepped reads an answer of lcm_grep: the structured content, or the text
+// where a host gets nothing else.
+func grepped(t testing.TB, r *mcp.CallToolResult) found {
+	t.Helper()
+	if r.IsError || r.StructuredContent != nil {
+		return into[found](t, r)
+	}
+	lines := strings.Split(text(r), "\n")
+	f := found{Found: lines[0]}
+	_, _ = fmt.Sscan(f.Found, &f.Total)
+	session := 0
+	for _, line := range lines[1:] {
+		if m := sessionLine.FindStringSubmatch(line); m != nil {
+			session, _ = strconv.Atoi(m[1])
+			f.Sessions = append(f.Sessions, line)
+		} else if m := matchLine.FindStringSubmatch(line); m != nil {
+			f.Matches = append(f.Matches, match{ID: m[1], Who: m[2], Snippet: m[3], Session: store.ConversationID(session)})
+		} else if near, ok := strings.CutPrefix(line, "  · "); ok {
+			last := &f.Matches[len(f.Matches)-1]
+			last.Beside = append(last.Beside, near)
+		} else if note, ok := strings.CutPrefix(line, "note: "); ok {
+			f.Notes = append(f.Notes, note)
+		}
+	}
+	return f
+}
+
+// into reads structured content.
 func into[T any](t testing.TB, r *mcp.CallToolResult) T {
 	t.Helper()
 	if r.IsError {

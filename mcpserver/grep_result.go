@@ -5,12 +5,10 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
 )
 
-// grepResult is an answer of lcm_grep as structured content. Some hosts show
-// their model this and not the text, so that it is as short: what matched and
-// where to go from it, without what only a program would count.
+// grepResult is an answer of lcm_grep as structured content: what matched, and
+// where to go from it.
 type grepResult struct {
 	Matches []grepMatch `json:"matches"`
 	// Found counts the matches and says where they were looked for.
@@ -22,9 +20,9 @@ type grepResult struct {
 }
 
 type grepMatch struct {
-	ID string `json:"id"`
-	// From says who spoke, or that it is a summary or a file, and when (UTC).
-	From    string `json:"from"`
+	ID      string `json:"id"`
+	Who     string `json:"who"`  // the role, or that it is a summary or a file
+	When    string `json:"when"` // UTC
 	Session int64  `json:"session"`
 	// Snippet is the text around the match, which stands between « and ».
 	Snippet string `json:"snippet"`
@@ -36,14 +34,14 @@ type grepMatch struct {
 
 func newGrepResult(a recall.GrepAnswer) grepResult {
 	r := grepResult{Matches: []grepMatch{}, Found: a.Headline(), Total: a.Total, Notes: a.Notes, NextCursor: a.NextCursor}
-	named := map[store.ConversationID]bool{}
+	named := map[int64]bool{}
 	for _, m := range a.Matches {
 		g := grepMatch{
-			ID: m.ID, From: m.Who() + " " + m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID),
-			Snippet: m.Shown(), CoveredBy: m.CoveredBy, FileIDs: m.FileIDs,
+			ID: m.ID, Who: m.Who(), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Shown(),
+			CoveredBy: m.CoveredBy, FileIDs: m.FileIDs,
 		}
 		if m.Damaged {
-			g.From += ", DAMAGED"
+			g.Who += ", DAMAGED"
 		}
 		if m.Truncated {
 			g.Snippet += " […]"
@@ -54,8 +52,8 @@ func newGrepResult(a recall.GrepAnswer) grepResult {
 			}
 		}
 		r.Matches = append(r.Matches, g)
-		if !named[m.ConversationID] {
-			named[m.ConversationID] = true
+		if !named[g.Session] {
+			named[g.Session] = true
 			r.Sessions = append(r.Sessions, strings.TrimPrefix(m.Session(), "session "))
 		}
 	}

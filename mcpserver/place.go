@@ -42,17 +42,24 @@ var hostNames = map[string]string{
 	"opencode":         "opencode",
 }
 
+// hostOf names the host at the other end, or nothing where it is another
+// client.
+func hostOf(session *mcp.ServerSession) string {
+	if session == nil {
+		return ""
+	}
+	if init := session.InitializeParams(); init != nil && init.ClientInfo != nil {
+		return hostNames[init.ClientInfo.Name]
+	}
+	return ""
+}
+
 // place reads what a request tells. Each of the names was seen in the requests
 // of the programs themselves: Codex sends threadId with every call, Claude
 // Code the id of the tool call and, in the environment, the session that it
 // was started for (which /clear leaves behind) and the project's directory.
 func (s *Server) place(ctx context.Context, session *mcp.ServerSession, meta mcp.Meta) Place {
-	var p Place
-	if session != nil {
-		if init := session.InitializeParams(); init != nil && init.ClientInfo != nil {
-			p.Host = hostNames[init.ClientInfo.Name]
-		}
-	}
+	p := Place{Host: hostOf(session)}
 	word := func(key string) string {
 		text, _ := meta[key].(string)
 		return text

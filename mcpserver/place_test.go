@@ -26,7 +26,7 @@ func (c *client) where(meta mcp.Meta) found {
 	c.t.Helper()
 	p := callOf("lcm_grep", args{"pattern": "needle", "allConversations": false, "everything": true})
 	p.Meta = meta
-	return into[found](c.t, c.callWith(p))
+	return grepped(c.t, c.callWith(p))
 }
 
 func TestTheCurrentConversation(t *testing.T) {
@@ -76,11 +76,11 @@ func TestAnExplicitConversationWins(t *testing.T) {
 	r.say("claude:here", r.dir, time.Hour, user("the needle"))
 	other := r.say("claude:there", r.other, time.Minute, user("the needle"))
 	c := r.connect(r.serve(r.config()), clientOptions{})
-	got := into[found](t, c.call("lcm_grep", args{"pattern": "needle", "conversationId": other}))
+	got := grepped(t, c.call("lcm_grep", args{"pattern": "needle", "conversationId": other}))
 	if want := fmt.Sprintf("1 match in conversation %d", other); got.Found != want {
 		t.Errorf("%q, want %q", got.Found, want)
 	}
-	all := into[found](t, c.call("lcm_grep", args{"pattern": "needle", "allConversations": true}))
+	all := grepped(t, c.call("lcm_grep", args{"pattern": "needle", "allConversations": true}))
 	if all.Found != "2 matches in all conversations" {
 		t.Error(all.Found)
 	}
@@ -105,7 +105,7 @@ func TestAProjectWithoutConversationsSearchesAll(t *testing.T) {
 	r := newRecord(t)
 	r.say("claude:there", r.other, time.Minute, user("the needle"))
 	c := r.connect(r.serve(r.config()), clientOptions{})
-	got := into[found](t, c.call("lcm_grep", args{"pattern": "needle"}))
+	got := grepped(t, c.call("lcm_grep", args{"pattern": "needle"}))
 	if got.Found != "1 match in all conversations" || len(got.Sessions) != 1 || !strings.Contains(got.Sessions[0], r.other) {
 		t.Errorf("got %+v", got)
 	}
@@ -125,7 +125,7 @@ func TestTheCurrentTranscriptIsReadBeforeTheAnswer(t *testing.T) {
 	config.Feed = f
 	c := r.connect(r.serve(config), clientOptions{name: "claude-code"})
 	for n := 1; n <= 3; n++ {
-		got := into[found](t, c.call("lcm_grep", args{"pattern": "needle of turn"}))
+		got := grepped(t, c.call("lcm_grep", args{"pattern": "needle of turn"}))
 		if got.Total != 2*n-1 { // all but the prompt of this turn
 			t.Errorf("turn %d: %d matches", n, got.Total)
 		}
@@ -208,7 +208,7 @@ func TestTheProjectIsTheDefaultScope(t *testing.T) {
 	r.say("claude:new", r.dir, 0, user("%s", question))
 	c := r.connect(r.serve(r.config()), clientOptions{name: "claude-code"})
 	for _, a := range []args{{"pattern": "proxy"}, {"pattern": question, "mode": "full_text"}, {"pattern": "proxy port"}} {
-		got := into[found](t, c.call("lcm_grep", a))
+		got := grepped(t, c.call("lcm_grep", a))
 		if len(got.Matches) == 0 || got.Matches[0].Session != said {
 			t.Fatalf("%v: %+v", a, got)
 		}
@@ -225,7 +225,7 @@ func TestTheProjectIsTheDefaultScope(t *testing.T) {
 	if !strings.Contains(text(asked), "8473") {
 		t.Errorf("expand_query: %s", text(asked))
 	}
-	wide := into[found](t, c.call("lcm_grep", args{"pattern": "walrus"}))
+	wide := grepped(t, c.call("lcm_grep", args{"pattern": "walrus"}))
 	if len(wide.Matches) != 1 || !strings.Contains(wide.Found, "widened to all conversations: 1 match elsewhere") || !strings.Contains(wide.Sessions[0], r.other) {
 		t.Errorf("another project: %+v", wide)
 	}
@@ -233,11 +233,11 @@ func TestTheProjectIsTheDefaultScope(t *testing.T) {
 		t.Errorf("the match cannot be read: %s", text(got))
 	}
 	for _, a := range []args{{"pattern": "walrus", "allConversations": false}, {"pattern": "walrus", "conversationId": said}, {"pattern": "walrus", "conversationId": fmt.Sprint(said)}} {
-		if got := into[found](t, c.call("lcm_grep", a)); len(got.Matches) != 0 {
+		if got := grepped(t, c.call("lcm_grep", a)); len(got.Matches) != 0 {
 			t.Errorf("%v was widened: %+v", a, got)
 		}
 	}
-	if got := into[found](t, c.call("lcm_grep", args{"pattern": "did we choose", "everything": true})); len(got.Matches) != 1 {
+	if got := grepped(t, c.call("lcm_grep", args{"pattern": "did we choose", "everything": true})); len(got.Matches) != 1 {
 		t.Errorf("everything does not find the prompt: %+v", got)
 	}
 }
@@ -250,7 +250,7 @@ func TestASessionThatIsNotStoredYetHidesNoPrompt(t *testing.T) {
 	config := r.config()
 	config.Getenv = func(name string) string { return map[string]string{"CLAUDE_CODE_SESSION_ID": "new"}[name] }
 	c := r.connect(r.serve(config), clientOptions{name: "claude-code"})
-	if got := into[found](t, c.call("lcm_grep", args{"pattern": "harbour"})); len(got.Matches) != 1 {
+	if got := grepped(t, c.call("lcm_grep", args{"pattern": "harbour"})); len(got.Matches) != 1 {
 		t.Errorf("got %+v", got)
 	}
 }

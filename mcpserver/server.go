@@ -133,7 +133,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		// Tools and templates never change, so that no client need listen.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
-	s.mcp.AddReceivingMiddleware(s.afterHandshake, s.listing)
+	s.mcp.AddReceivingMiddleware(s.afterHandshake, s.listing, s.textForHosts)
 	if err := s.addTools(); err != nil {
 		s.end()
 		return nil, err

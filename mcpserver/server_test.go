@@ -377,3 +377,30 @@ func mustJSON(t testing.TB, v any) string {
 	}
 	return string(raw)
 }
+
+// Hosts would show their model structured content as JSON, so they get the text
+// alone, and no schema that promises more.
+func TestHostsGetText(t *testing.T) {
+	r := newRecord(t)
+	r.say("claude:s1", r.dir, time.Minute, user("How do we deploy?"), llms.Assistant("With \"make ship\"."))
+	for name, structured := range map[string]bool{"claude-code": false, "codex-mcp-client": false, "opencode": false, "inspector": true} {
+		c := r.connect(r.serve(r.config()), clientOptions{name: name})
+		list, err := c.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			if promised := tool.OutputSchema != nil; promised != (structured && tool.Name != "expand") {
+				t.Errorf("%s: the schema of %s is listed: %v", name, tool.Name, promised)
+			}
+		}
+		for tool, a := range map[string]args{
+			"lcm_grep": {"pattern": "make ship"}, "lcm_describe": {"id": "msg_2"}, "lcm_expand_query": {"query": "make ship", "prompt": "How do we deploy?"},
+		} {
+			got := c.call(tool, a)
+			if sent := got.StructuredContent != nil; sent != structured || !strings.Contains(text(got), "make ship") {
+				t.Errorf("%s: %s sent structured content: %v\n%s", name, tool, sent, text(got))
+			}
+		}
+	}
+}

@@ -139,7 +139,35 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f face) mcp.ToolHandl
 			}
 			return failure(err), nil
 		}
+		if hostOf(req.Session) != "" {
+			a.value = nil // see textForHosts
+		}
 		return a.result()
+	}
+}
+
+// textForHosts lists the tools of a host without the schemas of structured
+// content, and its answers carry none. Claude Code and Codex would show their
+// model that in place of the text, as JSON: longer, and code full of escapes.
+// Programs get both.
+func (s *Server) textForHosts(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		list, ok := result.(*mcp.ListToolsResult)
+		if err != nil || !ok {
+			return result, err
+		}
+		if session, ok := req.GetSession().(*mcp.ServerSession); !ok || hostOf(session) == "" {
+			return result, nil
+		}
+		plain := *list
+		plain.Tools = make([]*mcp.Tool, len(list.Tools))
+		for i, t := range list.Tools {
+			c := *t
+			c.OutputSchema = nil
+			plain.Tools[i] = &c
+		}
+		return &plain, nil
 	}
 }
 

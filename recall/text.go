@@ -20,7 +20,8 @@ func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
 // Text returns the answer as people and models read it: a line that tells what
 // was found, then the matches under their sessions, each with its id, who spoke
-// and when (UTC), and what to do next. The match stands between « and ».
+// and when (UTC), and after a dot the messages beside it. The match stands
+// between « and ».
 func (a GrepAnswer) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", a.Headline())
@@ -148,7 +149,7 @@ func writeNeighbours(b *strings.Builder, all []Neighbour) {
 		if n.Truncated {
 			text += " […]"
 		}
-		fmt.Fprintf(b, "  beside it %s %s: %s\n", n.ID, n.Role, text)
+		fmt.Fprintf(b, "  · %s %s: %s\n", n.ID, n.Role, text)
 	}
 }
 
