@@ -63,6 +63,11 @@ func readTime(flag, text string, now time.Time) (time.Time, error) {
 // timeSpan reads --since and --before, and returns them as recall reads times.
 func timeSpan(since, before string, now time.Time) (from, to string, err error) {
 	write := func(flag, text string) (string, error) {
+		// How long ago stays as it was written: a cursor knows its question by
+		// these words, on the next page too.
+		if _, ok := recall.Ago(strings.TrimSpace(text), now); ok {
+			return strings.TrimSpace(text), nil
+		}
 		t, err := readTime(flag, text, now)
 		if err != nil || t.IsZero() {
 			return "", err
