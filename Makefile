@@ -64,7 +64,7 @@ audit: ## Look for known vulnerabilities (needs the network) and check licences
 bench: ## Measure scale, retention and the Go benchmarks
 	$(GO) run ./cmd/lcm bench scale
 	$(GO) run ./cmd/lcm bench retention
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./bench/...
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./internal/bench/...
 
 dist: ## Cross-compile for every platform into dist/, with checksums
 	@rm -rf dist && mkdir -p dist

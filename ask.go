@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
 )
 
 // expansion is how questions about the record are answered.

@@ -3,8 +3,8 @@ package lcm
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/compact"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // limits turns a budget into the sizes at which compaction works.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/lossless-context/lcm/assemble"
-	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/summary"
 )
 
 // Context is what a model should be sent.

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/compact"
-	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // BenchmarkExpandQueryOverhead times a question to a model that takes no time,

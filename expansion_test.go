@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/assemble"
-	"github.com/lossless-context/lcm/compact"
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
-	"github.com/lossless-context/lcm/summary"
 )
 
 // bland writes summaries that hold nothing of their sources, so that what a

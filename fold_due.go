@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/compact"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // FoldOptions bound [Engine.FoldDue].

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/ingest"
-	"github.com/lossless-context/lcm/redact"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/redact"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // WithPrivacy keeps out of the record what p says: sessions and projects that

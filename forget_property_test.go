@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
 )
 
 // forgetting is a random life of a record: sessions grow, are folded, forked,

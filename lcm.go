@@ -32,12 +32,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lossless-context/lcm/compact"
-	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/process"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/summary"
 )
 
 // Engine holds what the sessions of a program share. It is safe for

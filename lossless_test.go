@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 func newEngine(t testing.TB, options ...lcm.Option) *lcm.Engine {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Unmasked counts the messages whose secrets are shown because they were stored

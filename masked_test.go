@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/redact"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/redact"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // TestContextKeepsWhatTheAgentWasGiven: with LCM_REDACT=search an agent's own

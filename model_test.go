@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/spend"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/anthropic"
 	"github.com/lossless-context/lcm/llms/llmtest"
-	"github.com/lossless-context/lcm/spend"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
-	"github.com/lossless-context/lcm/summary"
 )
 
 // A session of 2,000 messages is folded by a model behind the real SDK. In

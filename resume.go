@@ -3,7 +3,7 @@ package lcm
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Resume returns the session of a conversation that exists, by number. An

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
 )
 
 // Session is the memory of one agent session, named by a key that stays the

@@ -12,10 +12,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/assemble"
+	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/summary"
 )
 
 // counting is a summariser that counts its calls.

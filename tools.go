@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
 	"github.com/lossless-context/lcm/tools"
 )
 

@@ -3,8 +3,8 @@ package lcm
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type describeArgs struct {

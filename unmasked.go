@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
 )
 
 // unmasked returns a message of a session's own view as it was said. An agent

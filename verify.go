@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"slices"
 
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Verification is the outcome of proving every conversation of a store.

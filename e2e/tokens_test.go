@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
 	"github.com/lossless-context/lcm/llms/tiktoken"
-	"github.com/lossless-context/lcm/mcpserver"
 )
 
 // tokens logs and checks how many tokens a host's request spends on lcm's

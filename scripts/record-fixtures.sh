@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records the fixtures of hosts/*/testdata anew: the real programs, at the versions named here, talk to the scripted model
+# Records the fixtures of internal/hosts/*/testdata anew: the real programs, at the versions named here, talk to the scripted model
 # of llms/llmtest in a network namespace of their own. Needs npm, Linux, and leave to make namespaces (root, or user
 # namespaces).
 #
@@ -22,7 +22,7 @@ done
 lcm=$(mktemp -d)
 trap 'rm -rf "$lcm"' EXIT
 CGO_ENABLED=0 go build -o "$lcm/lcm" ./cmd/lcm
-CGO_ENABLED=0 go test -c -tags record -o "$lcm/record" ./hosts/internal/record
+CGO_ENABLED=0 go test -c -tags record -o "$lcm/record" ./internal/hosts/internal/record
 
 user=
 [ "$(id -u)" = 0 ] || user=-r

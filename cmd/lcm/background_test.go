@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/bench/imports"
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/sample"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/bench/imports"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
 // writeLong writes a transcript of Claude Code: long FILE SESSION RECORDS.

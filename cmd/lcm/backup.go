@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/doctor"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
 type backupReport struct {

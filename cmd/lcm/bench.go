@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/bench/retention"
-	"github.com/lossless-context/lcm/bench/scale"
+	"github.com/lossless-context/lcm/internal/bench/retention"
+	"github.com/lossless-context/lcm/internal/bench/scale"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/sample"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/summary"
 )
 
 func newBench(a *app) *cobra.Command {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/bench/answer"
-	"github.com/lossless-context/lcm/bench/recall"
+	"github.com/lossless-context/lcm/internal/bench/answer"
+	"github.com/lossless-context/lcm/internal/bench/recall"
 )
 
 func newBenchAnswer(a *app) *cobra.Command {

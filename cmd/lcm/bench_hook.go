@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/bench/hooks"
+	"github.com/lossless-context/lcm/internal/bench/hooks"
 )
 
 func newBenchHook(a *app) *cobra.Command {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/bench/imports"
+	"github.com/lossless-context/lcm/internal/bench/imports"
 )
 
 func newBenchImport(a *app) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/bench/needle"
+	"github.com/lossless-context/lcm/internal/bench/needle"
 )
 
 func newBenchNeedle(a *app) *cobra.Command {

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	evidence "github.com/lossless-context/lcm/bench/recall"
-	"github.com/lossless-context/lcm/ingest"
+	evidence "github.com/lossless-context/lcm/internal/bench/recall"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 func newBenchRecall(a *app) *cobra.Command {
@@ -26,7 +26,7 @@ func newBenchRecall(a *app) *cobra.Command {
 first 5, 10 and 20 messages found, and how often a session that holds evidence
 comes first: by the index alone, by two plain full-text searches, and by lcm grep
 on a database with the whole data set in it. The bundled set is small; --data
-takes LoCoMo's JSON, or the evidence format that the package bench/recall
+takes LoCoMo's JSON, or the evidence format that the package internal/bench/recall
 documents.`,
 		Example: "lcm bench recall\nlcm bench recall --data locomo10.json --json",
 		Args:    usage(cobra.NoArgs),
@@ -37,7 +37,7 @@ documents.`,
 			}
 			data, err := load()
 			if err != nil {
-				return failed(exitFailure, "`go doc github.com/lossless-context/lcm/bench/recall` describes the formats", "%w", err)
+				return failed(exitFailure, "`go doc github.com/lossless-context/lcm/internal/bench/recall` describes the formats", "%w", err)
 			}
 			report, err := measureRecall(cmd.Context(), data)
 			if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/bench/soak"
+	"github.com/lossless-context/lcm/internal/bench/soak"
 )
 
 func newBenchSoak(a *app) *cobra.Command {

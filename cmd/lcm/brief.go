@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/hosts/brief"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/hosts/brief"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type briefFlags struct {

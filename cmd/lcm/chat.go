@@ -14,9 +14,9 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/fromconfig"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
 )
 
 //go:embed chat.md

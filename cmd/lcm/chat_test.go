@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 const firstTurn = "Remember this: the key to the boathouse hangs behind the third lantern, code 8841-Ω."

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/compact"
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type compactReport struct {

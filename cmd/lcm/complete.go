@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/hosts/setup"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
 )
 
 // maxCompletions is how many numbers or ids a shell is offered, newest first.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/internal/config"
 )
 
 func newConfig(a *app) *cobra.Command {

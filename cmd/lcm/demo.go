@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/sample"
-	"github.com/lossless-context/lcm/store"
 )
 
 // demoBudget is small enough for the bundled session to overflow many times.

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lossless-context/lcm/sample"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // expand climbs from the deepest summary of the view down to the messages, and

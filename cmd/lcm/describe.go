@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type describeFlags struct {

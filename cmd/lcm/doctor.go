@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/doctor"
-	"github.com/lossless-context/lcm/fromconfig"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
 type doctorFlags struct {

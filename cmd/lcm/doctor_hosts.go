@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/doctor"
-	"github.com/lossless-context/lcm/hosts"
-	"github.com/lossless-context/lcm/hosts/all"
-	"github.com/lossless-context/lcm/hosts/setup"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
 // hostFindings says whether the connection with each host is alive. db is nil

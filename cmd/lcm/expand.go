@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/internal/recall"
 )
 
 type expandFlags struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // The exit codes. The root command's help documents them.

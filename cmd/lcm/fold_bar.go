@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lossless-context/lcm/compact"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // foldBar shows how far folding has come: by how many tokens views have become

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // eraseFlags are those of every command that erases.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
 )
 
 type grepFlags struct {

@@ -17,13 +17,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/hosts"
-	"github.com/lossless-context/lcm/hosts/all"
-	"github.com/lossless-context/lcm/hosts/hook"
-	"github.com/lossless-context/lcm/hosts/setup"
-	"github.com/lossless-context/lcm/project"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/hook"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 func newHook(a *app) *cobra.Command {

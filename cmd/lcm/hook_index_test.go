@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/project"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // A prompt that finds megabytes unindexed leaves them to a process in the

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/hosts"
-	"github.com/lossless-context/lcm/hosts/all"
-	"github.com/lossless-context/lcm/project"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/project"
 )
 
 type importFlags struct {

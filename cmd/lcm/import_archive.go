@@ -9,9 +9,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/lossless-context/lcm/portable"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/portable"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type archiveReport struct {

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/fromconfig"
-	"github.com/lossless-context/lcm/hosts/jsonl"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/hosts/jsonl"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
 )
 
 // importReport says what became of a file of messages.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // importFoldTime is how long an import folds what it brought, so that `lcm tree`

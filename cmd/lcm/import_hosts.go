@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/hosts"
-	"github.com/lossless-context/lcm/hosts/all"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 )
 
 // hostImport is what an import of agents' sessions prints as JSON.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/lossless-context/lcm/fromconfig"
-	"github.com/lossless-context/lcm/hosts/jsonl"
-	"github.com/lossless-context/lcm/ingest"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/hosts/jsonl"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // A batch is stored in one transaction. It is bounded in both ways so that

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/config"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // importBed is a database with one conversation, and a file to import.

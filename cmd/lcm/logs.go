@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/redact"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/redact"
 )
 
 // How large a log file grows, and how many older ones are kept.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/mcpserver"
-	"github.com/lossless-context/lcm/project"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/mcpserver"
+	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // childGuard is set for programs that lcm starts itself: what they start in

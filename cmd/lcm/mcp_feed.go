@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/hosts"
-	"github.com/lossless-context/lcm/hosts/all"
-	"github.com/lossless-context/lcm/mcpserver"
-	"github.com/lossless-context/lcm/project"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/mcpserver"
+	"github.com/lossless-context/lcm/internal/project"
 )
 
 // transcripts feeds the MCP server from the agents' transcripts on this

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // foldStarter starts the process that folds for `lcm mcp`. A process of its own

@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/lossless-context/lcm/doctor"
+	"github.com/lossless-context/lcm/internal/doctor"
 )
 
 func TestNeutral(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/project"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // choice is which conversation a command is about.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/doctor"
-	"github.com/lossless-context/lcm/redact"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/redact"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // masked takes the secrets out of a record where only --raw is to show them:

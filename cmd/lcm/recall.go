@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // where is in which conversations a command looks: by default in those of the

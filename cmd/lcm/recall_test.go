@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 func TestMatchesOnATerminal(t *testing.T) {

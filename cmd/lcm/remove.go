@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/hosts/setup"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
 func newRemove(a *app) *cobra.Command {

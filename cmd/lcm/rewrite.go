@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/lossless-context/lcm/compact"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type rewriteReport struct {

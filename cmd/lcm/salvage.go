@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type salvageReport struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/config"
-	"github.com/lossless-context/lcm/hosts"
-	"github.com/lossless-context/lcm/hosts/setup"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
 type setupFlags struct {

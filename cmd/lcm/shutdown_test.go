@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
 // A program that is asked to end does so within two seconds, in the middle of

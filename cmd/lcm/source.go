@@ -11,9 +11,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lossless-context/lcm/hosts/jsonl"
+	"github.com/lossless-context/lcm/internal/hosts/jsonl"
+	"github.com/lossless-context/lcm/internal/portable"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/portable"
 )
 
 // source is an input that can be read twice.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/spend"
+	"github.com/lossless-context/lcm/internal/spend"
 )
 
 type statusReport struct {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/spend"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/spend"
+	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
 // spaceReport says what the file is used for, in bytes.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/internal/recall"
 )
 
 // People read and write local time; JSON and the record are in UTC.

@@ -10,9 +10,9 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/summary"
 )
 
 // treeNode is a part of the DAG as it is drawn: a summary with what it was

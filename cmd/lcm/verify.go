@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type verifyReport struct {

@@ -18,10 +18,10 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/delegation"
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
-	"github.com/lossless-context/lcm/sample"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // lines is an io.Writer that reads acknowledgements into a ledger at once.

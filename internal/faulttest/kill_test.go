@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // workUntilKilled is the process that is killed.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Ledger is what a program was told is safe. It is safe for concurrent use.

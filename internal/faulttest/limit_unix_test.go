@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
 // workUntilFull works until a file may not grow any more, says so and goes on

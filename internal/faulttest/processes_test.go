@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // crowd is what sixteen processes on one file did.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/compact"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // The roles of processes that share a file. Each says "took N" for every

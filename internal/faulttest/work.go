@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // Worker does what agents do to a record, all of it, at random, and says on

@@ -1,57 +1,48 @@
 package sqlite_test
 
 import (
-	"path/filepath"
+	"os"
 	"testing"
-	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/store"
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store/sqlite"
-	"github.com/lossless-context/lcm/store/storetest"
 )
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store {
-		path := filepath.Join(t.TempDir(), "lcm.db")
-		t.Cleanup(func() { checkReferences(t, path) }) // runs after the database is closed
-		return open(t, path, sqlite.Options{Clock: clock})
-	})
-}
-
-// checkReferences fails if a row refers to one that does not exist: writers
-// do not let SQLite look.
-func checkReferences(t *testing.T, path string) {
-	t.Helper()
-	c, err := sqlite3.Open(path)
+func TestMemoryLeavesNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	first, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	s, _, err := c.Prepare(`SELECT "table", parent FROM pragma_foreign_key_check`)
+	second, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	for s.Step() {
-		t.Errorf("a row of %s refers to one of %s that does not exist", s.ColumnText(0), s.ColumnText(1))
-	}
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func open(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
-	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, o)
+	engine, err := lcm.New(first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Errorf("close: %v", err)
+	if err := engine.Session("s").Append(t.Context(), llms.User("The gate code is 4711.")); err != nil {
+		t.Fatal(err)
+	}
+	for db, want := range map[*sqlite.DB]int{first: 1, second: 0} {
+		stats, err := db.Stats(t.Context())
+		if err != nil || int(stats.Messages) != want {
+			t.Errorf("%d messages, %v, want %d", stats.Messages, err, want)
 		}
-	})
-	return db
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{".", os.TempDir()} {
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) > 0 {
+			t.Errorf("%s has %v, %v", dir, left, err)
+		}
+	}
 }

@@ -1,0 +1,266 @@
+// Package hooks measures how long a host waits for lcm's hooks: the real
+// program is started again and again on a database of a given size, beside
+// `lcm version`, which does nothing, so that what the machine itself takes to
+// start a program is known.
+//
+// Each run of a hook finds a few new records in the transcript, as it does at
+// the end of a turn; each start of a session is told where the work stands;
+// each prompt refers to something that was said in the project before.
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Options say what is measured.
+type Options struct {
+	Binary   string // the program lcm
+	Messages int    // in the database
+	Runs     int    // of each command
+	// Dir is where the database and the transcript are put; a database that
+	// is there already is used as it is.
+	Dir      string
+	Progress func(done, total int, what string)
+}
+
+// Report is what was measured.
+type Report struct {
+	Messages int64         `json:"messages"`
+	Runs     int           `json:"runs"`
+	Version  Times         `json:"version"`
+	Stop     Times         `json:"stop"`
+	Start    Times         `json:"sessionStart"`
+	Prompt   Times         `json:"prompt"`
+	Blocks   int           `json:"blocks"`   // starts that were told something
+	Reminded int           `json:"reminded"` // prompts that were answered
+	Made     time.Duration `json:"made"`     // how long the database took
+}
+
+// Times are quantiles of how long a command took, in milliseconds, and how
+// much of a processor it took, which does not depend on what else the machine
+// does.
+type Times struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	Max float64 `json:"max"`
+	CPU float64 `json:"cpuP95"`
+}
+
+// Targets, in milliseconds: the 95th percentile of a hook, by how much it may
+// exceed that of `lcm version`, and the 95th percentile of the processor time of
+// the hook that searches, before a prompt that refers to earlier work.
+const (
+	Target       = 100.0
+	Excess       = 60.0
+	PromptTarget = 150.0
+)
+
+// OK reports whether the hooks keep within the targets.
+func (r Report) OK() bool {
+	return max(r.Stop.P95, r.Start.P95) <= Target && max(r.Stop.P95, r.Start.P95)-r.Version.P95 <= Excess && r.Prompt.CPU <= PromptTarget
+}
+
+// Text is the report for people.
+func (r Report) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d messages, %d runs of each, in turn; %d of the starts were told something, %d of the prompts were answered\n\n", r.Messages, r.Runs, r.Blocks, r.Reminded)
+	fmt.Fprintf(&b, "%-28s %8s %8s %8s %8s  ms\n", "", "p50", "p95", "max", "CPU p95")
+	for _, row := range []struct {
+		name string
+		Times
+	}{{"lcm version", r.Version}, {"lcm hook, end of a turn", r.Stop}, {"lcm hook, session start", r.Start}, {"lcm hook, prompt", r.Prompt}} {
+		fmt.Fprintf(&b, "%-28s %8.1f %8.1f %8.1f %8.1f\n", row.name, row.P50, row.P95, row.Max, row.CPU)
+	}
+	verdict := "within the targets"
+	if !r.OK() {
+		verdict = "NOT within the targets"
+	}
+	fmt.Fprintf(&b, "\n%s: p95 at most %.0f ms, and at most %.0f ms over `lcm version`; before a prompt at most %.0f ms of processor time\n", verdict, Target, Excess, PromptTarget)
+	return b.String()
+}
+
+// bench is one measurement.
+type bench struct {
+	Options
+	home, work, transcript, db string
+	records                    int
+}
+
+// Measure makes the database and times the commands.
+func Measure(ctx context.Context, o Options) (Report, error) {
+	b := &bench{Options: o, db: filepath.Join(o.Dir, "hooks.db"), home: filepath.Join(o.Dir, "home"), work: filepath.Join(o.Dir, "work")}
+	b.transcript = filepath.Join(b.home, ".claude", "projects", "work", session+".jsonl")
+	for _, dir := range []string{b.work, filepath.Dir(b.transcript)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return Report{}, err
+		}
+	}
+	begun := time.Now()
+	n, err := b.fill(ctx)
+	if err != nil {
+		return Report{}, fmt.Errorf("make the database: %w", err)
+	}
+	r := Report{Messages: n, Runs: o.Runs, Made: time.Since(begun)}
+	var version, stop, start, prompt []taken
+	for i := range o.Runs {
+		b.Progress(i, o.Runs, "runs")
+		took, _, err := b.run(ctx, "", "version")
+		if err != nil {
+			return r, err
+		}
+		version = append(version, took)
+		if err := b.grow(); err != nil {
+			return r, err
+		}
+		if took, _, err = b.run(ctx, b.event("Stop", session, ""), "hook", "claude"); err != nil {
+			return r, err
+		}
+		stop = append(stop, took)
+		took, out, err := b.run(ctx, b.event("SessionStart", fmt.Sprintf("new-%d-%d", os.Getpid(), i), "resume"), "hook", "claude")
+		if err != nil {
+			return r, err
+		}
+		start = append(start, took)
+		if bytes.Contains(out, []byte("lcm-context")) {
+			r.Blocks++
+		}
+		if took, out, err = b.run(ctx, b.prompt(i), "hook", "claude"); err != nil {
+			return r, err
+		}
+		prompt = append(prompt, took)
+		if bytes.Contains(out, []byte("lcm-context")) {
+			r.Reminded++
+		}
+	}
+	r.Version, r.Stop, r.Start, r.Prompt = quantiles(version), quantiles(stop), quantiles(start), quantiles(prompt)
+	return r, nil
+}
+
+const session = "11111111-2222-4333-8444-555555555555"
+
+// fill stores the bundled session again and again, under keys of their own.
+func (b *bench) fill(ctx context.Context) (n int64, err error) {
+	db, err := sqlite.Open(ctx, b.db, sqlite.Options{Relaxed: true, DeferIndex: true})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	engine, err := lcm.New(db, lcm.WithoutBackground())
+	if err != nil {
+		return 0, err
+	}
+	stats, err := db.Stats(ctx)
+	if err != nil || stats.Messages >= int64(b.Messages) {
+		return stats.Messages, err
+	}
+	here, err := project.Of(b.work)
+	if err != nil {
+		return 0, err
+	}
+	messages := sample.Messages()
+	for i := 0; int(n) < b.Messages; i++ {
+		b.Progress(int(n), b.Messages, "messages")
+		in := here
+		if i%10 > 0 {
+			in = store.Project{Root: fmt.Sprintf("/elsewhere/%d", i%50)}
+		}
+		if err := engine.Session(fmt.Sprintf("bench/%d", i), lcm.InProject(in), lcm.ByAgent("claude")).Append(ctx, messages...); err != nil {
+			return n, err
+		}
+		n += int64(len(messages))
+	}
+	b.Progress(b.Messages, b.Messages, "index")
+	return n, errors.Join(db.Reindex(ctx), engine.Close(ctx))
+}
+
+// grow adds the records of a turn to the transcript.
+func (b *bench) grow() error {
+	f, err := os.OpenFile(b.transcript, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, line := range []string{
+		`{"type":"user","uuid":"%s","parentUuid":%s,"sessionId":"%s","cwd":%q,"timestamp":"%s","message":{"role":"user","content":"and what of part %d?"}}`,
+		`{"type":"assistant","uuid":"%s","parentUuid":%s,"sessionId":"%s","cwd":%q,"timestamp":"%s","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"It is part %d."}]}}`,
+	} {
+		parent := "null"
+		if b.records > 0 {
+			parent = fmt.Sprintf("%q", uuid(b.records-1))
+		}
+		if _, err := fmt.Fprintf(f, line+"\n", uuid(b.records), parent, session, b.work, time.Now().UTC().Format(time.RFC3339Nano), b.records); err != nil {
+			return err
+		}
+		b.records++
+	}
+	return nil
+}
+
+func uuid(n int) string {
+	return fmt.Sprintf("00000000-0000-4000-8000-%08x%04x", n, os.Getpid()&0xffff)
+}
+
+func (b *bench) event(name, session, source string) string {
+	return fmt.Sprintf(`{"hook_event_name":%q,"session_id":%q,"transcript_path":%q,"cwd":%q,"source":%q}`, name, session, b.transcript, b.work, source)
+}
+
+// prompts refer to what the bundled session says.
+var prompts = []string{
+	"what rate did we agree on for Nordpil, and why not 10 per second?",
+	"the webhook order test is flaky again, how did we fix the dispatcher last time?",
+	"which change request did we file for the canary?",
+	"remind me why we chose a lease per carrier",
+	"did we decide to keep old cursors working for the shops?",
+}
+
+// prompt is the event of a prompt in a session of its own.
+func (b *bench) prompt(i int) string {
+	return fmt.Sprintf(`{"hook_event_name":"UserPromptSubmit","session_id":"prompt-%d-%d","transcript_path":%q,"cwd":%q,"prompt":%q}`,
+		os.Getpid(), i, b.transcript, b.work, prompts[i%len(prompts)])
+}
+
+// taken is what one run took.
+type taken struct{ wall, cpu time.Duration }
+
+// run starts the program and waits for it, as a host does.
+func (b *bench) run(ctx context.Context, input string, args ...string) (taken, []byte, error) {
+	c := exec.CommandContext(ctx, b.Binary, args...)
+	c.Dir, c.Stdin = b.work, strings.NewReader(input)
+	c.Env = append(os.Environ(), "HOME="+b.home, "LCM_DATABASE_PATH="+b.db, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "CLAUDE_CONFIG_DIR=", "LCM_CHILD=")
+	var out bytes.Buffer
+	c.Stdout = &out
+	begun := time.Now()
+	err := c.Run()
+	t := taken{wall: time.Since(begun)}
+	if c.ProcessState != nil {
+		t.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	}
+	return t, out.Bytes(), err
+}
+
+func quantiles(all []taken) Times {
+	if len(all) == 0 {
+		return Times{}
+	}
+	at := func(of func(taken) time.Duration, q float64) float64 {
+		slices.SortFunc(all, func(x, y taken) int { return int(of(x) - of(y)) })
+		return float64(of(all[int(q*float64(len(all)-1)+0.5)]).Microseconds()) / 1000
+	}
+	wall, cpu := func(t taken) time.Duration { return t.wall }, func(t taken) time.Duration { return t.cpu }
+	return Times{P50: at(wall, 0.5), P95: at(wall, 0.95), Max: at(wall, 1), CPU: at(cpu, 0.95)}
+}

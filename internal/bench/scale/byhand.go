@@ -1,0 +1,186 @@
+package scale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// byHand copies the rows that the engine has just written into a fresh
+// database of the same schema by plain inserts, and adds up how long those
+// took. Reading the rows is not counted. It works in turns with the engine, so
+// that both meet the same machine.
+type byHand struct {
+	src, dst *sqlite3.Conn
+	begun    bool
+	took     time.Duration
+	err      error
+}
+
+func newByHand(ctx context.Context, from, to string) (*byHand, error) {
+	empty, err := sqlite.Open(ctx, to, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := empty.Close(); err != nil {
+		return nil, err
+	}
+	src, err := connect(from)
+	if err != nil {
+		return nil, err
+	}
+	dst, err := connect(to)
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	return &byHand{src: src, dst: dst}, nil
+}
+
+func (h *byHand) close() error { return errors.Join(h.src.Close(), h.dst.Close()) }
+
+// announce copies what the messages of a conversation refer to. It is not
+// timed.
+func (h *byHand) announce(ctx context.Context, conversation store.ConversationID) error {
+	var projects [][]any
+	if !h.begun { // the conversations of the benchmark share one
+		projects = h.rows("SELECT * FROM projects")
+		h.begun = true
+	}
+	conversations := h.rows("SELECT * FROM conversations WHERE id = ?", int64(conversation))
+	if h.err != nil {
+		return h.err
+	}
+	before := h.took
+	defer func() { h.took = before }()
+	return h.insert(ctx, []rowset{{"projects", projects}, {"conversations", conversations}})
+}
+
+// follow inserts the messages of a batch and their places in the view, in one
+// transaction.
+func (h *byHand) follow(ctx context.Context, conversation store.ConversationID, first, last int64) error {
+	messages := h.rows("SELECT * FROM messages WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq", int64(conversation), first, last)
+	items := h.rows("SELECT * FROM view WHERE conversation = ? AND pos BETWEEN ? AND ? ORDER BY pos", int64(conversation), first, last)
+	if h.err != nil {
+		return h.err
+	}
+	return h.insert(ctx, []rowset{{"messages", messages}, {"view", items}})
+}
+
+// connect opens a database with the settings of the store.
+func connect(path string) (*sqlite3.Conn, error) {
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, pragma := range []string{"journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cache_size=-16384", "temp_store=MEMORY", "journal_size_limit=67108864"} {
+		if err := c.Exec("PRAGMA " + pragma); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+func (h *byHand) each(sql string, row func(*sqlite3.Stmt), args ...int64) {
+	if h.err != nil {
+		return
+	}
+	s, _, err := h.src.Prepare(sql)
+	if err != nil {
+		h.err = err
+		return
+	}
+	for i, a := range args {
+		h.err = errors.Join(h.err, s.BindInt64(i+1, a))
+	}
+	for s.Step() {
+		row(s)
+	}
+	h.err = errors.Join(h.err, s.Err(), s.Close())
+}
+
+type rowset struct {
+	table string
+	rows  [][]any
+}
+
+func (h *byHand) rows(sql string, args ...int64) [][]any {
+	var all [][]any
+	h.each(sql, func(s *sqlite3.Stmt) {
+		row := make([]any, s.ColumnCount())
+		for i := range row {
+			switch s.ColumnType(i) {
+			case sqlite3.INTEGER:
+				row[i] = s.ColumnInt64(i)
+			case sqlite3.TEXT:
+				row[i] = s.ColumnText(i)
+			case sqlite3.BLOB:
+				row[i] = s.ColumnBlob(i, []byte{})
+			}
+		}
+		all = append(all, row)
+	}, args...)
+	return all
+}
+
+// insert is what is timed.
+func (h *byHand) insert(ctx context.Context, sets []rowset) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	at := time.Now()
+	defer func() { h.took += time.Since(at) }()
+	tx, err := h.dst.BeginImmediate()
+	if err != nil {
+		return err
+	}
+	defer tx.End(&err)
+	for _, set := range sets {
+		if err := h.insertSet(set); err != nil {
+			return fmt.Errorf("%s: %w", set.table, err)
+		}
+	}
+	return nil
+}
+
+func (h *byHand) insertSet(set rowset) (err error) {
+	if len(set.rows) == 0 {
+		return nil
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(set.rows[0])), ",")
+	s, _, err := h.dst.Prepare("INSERT INTO " + set.table + " VALUES (" + marks + ")")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for _, row := range set.rows {
+		for i, v := range row {
+			if err := bind(s, i+1, v); err != nil {
+				return err
+			}
+		}
+		s.Step()
+		if err := s.Reset(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bind(s *sqlite3.Stmt, i int, v any) error {
+	switch v := v.(type) {
+	case int64:
+		return s.BindInt64(i, v)
+	case string:
+		return s.BindText(i, v)
+	case []byte:
+		return s.BindBlob(i, v)
+	}
+	return s.BindNull(i)
+}

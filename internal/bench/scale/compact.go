@@ -1,0 +1,98 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// enoughPasses is of how many passes of compaction at least a mean is taken, and
+// passesEach about how many of them are in one database.
+const (
+	enoughPasses = 200
+	passesEach   = 50
+)
+
+// passes is what passes of compaction took: all of them, and from each call of
+// the summariser to the next.
+type passes struct {
+	all, cpu time.Duration
+	each     []time.Duration
+}
+
+// compact folds with a summariser that takes no time, so that what is left is
+// the engine's own. One short conversation takes a handful of passes, whose mean
+// would be chance: then others of the same length are folded as well, in
+// databases that are not much larger.
+func (b *bench) compact(ctx context.Context) error {
+	var took passes
+	for i := range min(len(b.convs), b.Samples) {
+		if err := b.fold(ctx, b.pick(i), &took); err != nil {
+			return err
+		}
+	}
+	if len(b.convs) == 1 && b.Passes > 0 {
+		number := max(1, passesEach/b.Passes)
+		for before := 0; before < b.Passes && b.Passes < enoughPasses; {
+			before = b.Passes
+			if err := b.foldOthers(ctx, number, &took); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Passes > 0 {
+		b.PassMedian = quantiles(took.each).P50
+		b.PassMillis = millis(took.all) / float64(b.Passes)
+		b.PassCPUMillis = millis(took.cpu) / float64(b.Passes)
+	}
+	return nil
+}
+
+func (b *bench) fold(ctx context.Context, id store.ConversationID, took *passes) error {
+	b.summariser.calls = b.summariser.calls[:0]
+	cpu := cpuTime()
+	// Spread conversations are below every threshold; fold them anyway.
+	r, err := b.engine.Compact(ctx, id, lcm.CompactOptions{Budget: b.Budget, Full: len(b.convs) > 1})
+	if err != nil {
+		return err
+	}
+	took.cpu += cpuTime() - cpu
+	took.all += r.Elapsed
+	b.Passes += r.Passes
+	for i := 1; i < len(b.summariser.calls); i++ {
+		took.each = append(took.each, b.summariser.calls[i].Sub(b.summariser.calls[i-1]))
+	}
+	return nil
+}
+
+// foldOthers folds a number of conversations as long as the one there is, in a
+// database of their own.
+func (b *bench) foldOthers(ctx context.Context, number int, took *passes) error {
+	return b.apart(func(others *bench) error {
+		if err := others.open(ctx); err != nil {
+			return err
+		}
+		ids := make([]store.ConversationID, number)
+		for i := range ids {
+			session := others.engine.Session(key(i))
+			if err := session.Append(ctx, others.make(b.Messages+b.Samples)...); err != nil {
+				return err
+			}
+			conv, err := session.Conversation(ctx)
+			if err != nil {
+				return err
+			}
+			ids[i] = conv.ID
+		}
+		for _, id := range ids {
+			if err := others.fold(ctx, id, took); err != nil {
+				return fmt.Errorf("conversation %d: %w", id, err)
+			}
+		}
+		b.Passes += others.Passes
+		return nil
+	})
+}

@@ -1,0 +1,422 @@
+// Package scale measures how the engine behaves as the record grows: how fast
+// messages are stored, how long a durable append and a context take, what a
+// pass of compaction costs beyond the summariser, and how large the database
+// becomes.
+//
+// [Measure] makes a database for each size and spread, of messages that are
+// the same on every machine (about 400 characters each, tool calls and results
+// among them, made from the words and the tool output of the bundled session; the
+// report names them by a digest). Batches are compared with hand-written SQL that inserts the
+// very same rows, read back from the database that the engine made, with the
+// same driver, schema and settings, in the same transactions.
+//
+// The numbers are wall-clock times of this machine as it is; run it alone. Each
+// is set beside its target ([Report.Checks]), so that a change for the worse is
+// seen without remembering what was.
+package scale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Options says what is measured. The zero value is the documented benchmark.
+type Options struct {
+	// Sizes are numbers of messages: 1,000, 10,000 and 100,000.
+	Sizes []int
+	// Spreads are numbers of conversations that the messages are spread over:
+	// 1 and 1,000.
+	Spreads []int
+	// Budget is the context window: 128,000 tokens.
+	Budget int
+	// Samples is how often a single append and a context are timed: 200.
+	Samples int
+	// Expressions is how many are held against a loop over all texts, which
+	// takes minutes at a million messages: 100. Less than none is none.
+	Expressions int
+	// Dir is where the databases are made and removed again: a temporary
+	// directory.
+	Dir string
+	// Progress is told what is being done, if it is set.
+	Progress func(string)
+}
+
+func (o *Options) fill() error {
+	if len(o.Sizes) == 0 {
+		o.Sizes = []int{1_000, 10_000, 100_000}
+	}
+	if len(o.Spreads) == 0 {
+		o.Spreads = []int{1, 1_000}
+	}
+	if o.Budget == 0 {
+		o.Budget = compact.DefaultBudget
+	}
+	if o.Samples == 0 {
+		o.Samples = 200
+	}
+	if o.Expressions == 0 {
+		o.Expressions = 100
+	}
+	o.Expressions = max(0, o.Expressions)
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	for _, n := range append(append([]int{}, o.Sizes...), o.Spreads...) {
+		if n < 1 {
+			return fmt.Errorf("scale: %d is not a size", n)
+		}
+	}
+	return nil
+}
+
+// batch is how many messages go into one transaction, at most.
+const batch = 1000
+
+// Measure runs the benchmark.
+func Measure(ctx context.Context, o Options) (Report, error) {
+	if err := o.fill(); err != nil {
+		return Report{}, err
+	}
+	dir, err := os.MkdirTemp(o.Dir, "lcm-scale-*")
+	if err != nil {
+		return Report{}, fmt.Errorf("scale: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	report := Report{Budget: o.Budget, Samples: o.Samples, Corpus: digest()}
+	if report.Machine, err = machine(); err != nil {
+		return Report{}, err
+	}
+	for _, spread := range o.Spreads {
+		for _, size := range o.Sizes {
+			name := filepath.Join(dir, fmt.Sprintf("%d-%d", size, spread))
+			run, err := measure(ctx, o, name, size, min(spread, size))
+			if err != nil {
+				return report, fmt.Errorf("scale: %d messages in %d conversations: %w", size, spread, err)
+			}
+			report.Runs = append(report.Runs, run)
+		}
+	}
+	return report, nil
+}
+
+// bench is one database under measurement.
+type bench struct {
+	Options
+	Run
+	path    string
+	db      *sqlite.DB
+	engine  *lcm.Engine
+	convs   []store.ConversationID
+	written int // messages that were made so far
+
+	summariser instant
+
+	ingestTook time.Duration
+	peer       *peer
+	small      store.ConversationID // of a thousand messages, among all the others
+}
+
+func measure(ctx context.Context, o Options, path string, size, spread int) (_ Run, err error) {
+	b := &bench{Options: o, path: path, Run: Run{Messages: size, Conversations: spread}}
+	defer func() {
+		if b.db != nil {
+			err = errors.Join(err, b.db.Close())
+		}
+		if b.peer != nil {
+			err = errors.Join(err, b.peer.close())
+		}
+		err = errors.Join(err, removeDatabase(path), removeDatabase(path+".sql"), removeDatabase(path+".fts"))
+	}()
+	steps := []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"store in batches, and by hand", b.ingest},
+		{"index, and the same with FTS5", b.index},
+		{"search", b.search},
+		{"append one by one", b.appends},
+		{"compact", b.compact},
+		{"ask for contexts", b.contexts},
+		{"weigh", b.weigh},
+	}
+	for _, s := range steps {
+		o.Progress(fmt.Sprintf("%d messages in %d conversations: %s", size, spread, s.name))
+		if err := s.run(ctx); err != nil {
+			return b.Run, fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return b.Run, nil
+}
+
+func removeDatabase(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) open(ctx context.Context) (err error) {
+	// The index is built apart, so that each is timed alone.
+	if b.db, err = sqlite.Open(ctx, b.path, sqlite.Options{DeferIndex: true}); err != nil {
+		return err
+	}
+	b.engine, err = lcm.New(b.db, lcm.WithoutBackground(), lcm.WithBudget(b.Budget), lcm.WithSummariser(&b.summariser),
+		lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
+	return err
+}
+
+func key(conversation int) string { return fmt.Sprintf("scale/%d", conversation) }
+
+// fewestStored is of how many messages at least the rate of storing is taken
+// where they are in one conversation.
+const fewestStored = 10_000
+
+// ingest stores all messages in batches, conversation by conversation, and has
+// the same rows inserted by hand after each. A thousand messages are one
+// transaction, whose rate would be chance: then the same is done in further
+// databases.
+func (b *bench) ingest(ctx context.Context) error {
+	took, byHand, err := b.store(ctx)
+	if err != nil {
+		return err
+	}
+	stored := b.Messages
+	for ; stored < fewestStored && b.Conversations == 1; stored += b.Messages {
+		err := b.apart(func(again *bench) error {
+			t, h, err := again.store(ctx)
+			took, byHand = took+t, byHand+h
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.IngestPerSecond = float64(stored) / took.Seconds()
+	b.SQLPerSecond = float64(stored) / byHand.Seconds()
+	b.Ratio = b.IngestPerSecond / b.SQLPerSecond
+	small, ms := b.engine.Session("scale/small"), b.make(1000)
+	at := time.Now()
+	if err := small.Append(ctx, ms...); err != nil {
+		return err
+	}
+	// Of all that is in this database, as it is indexed.
+	b.ingestTook = time.Since(at) + time.Duration(float64(took)*float64(b.Messages)/float64(stored))
+	conv, err := small.Conversation(ctx)
+	b.small = conv.ID
+	return err
+}
+
+// store opens the database and stores all messages in it. It returns how long
+// that took, and the same by hand.
+func (b *bench) store(ctx context.Context) (took, byHand time.Duration, err error) {
+	if err := b.open(ctx); err != nil {
+		return 0, 0, err
+	}
+	hand, err := newByHand(ctx, b.path, b.path+".sql")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, hand.close()) }()
+	for c := range b.Conversations {
+		share := b.Messages/b.Conversations + btoi(c < b.Messages%b.Conversations)
+		t, err := b.fillConversation(ctx, hand, key(c), share)
+		if err != nil {
+			return 0, 0, err
+		}
+		took += t
+	}
+	return took, hand.took, nil
+}
+
+// apart has fn use a database of its own, which is gone afterwards.
+func (b *bench) apart(fn func(*bench) error) (err error) {
+	own := &bench{Options: b.Options, Run: Run{Messages: b.Messages, Conversations: b.Conversations}, path: b.path + ".apart"}
+	defer func() {
+		if own.db != nil {
+			err = errors.Join(err, own.db.Close())
+		}
+		err = errors.Join(err, removeDatabase(own.path), removeDatabase(own.path+".sql"))
+	}()
+	return fn(own)
+}
+
+// fillConversation stores a number of messages and returns how long that took.
+func (b *bench) fillConversation(ctx context.Context, hand *byHand, key string, messages int) (took time.Duration, err error) {
+	session := b.engine.Session(key)
+	conv, err := session.Conversation(ctx)
+	if err != nil {
+		return 0, err
+	}
+	b.convs = append(b.convs, conv.ID)
+	if err := hand.announce(ctx, conv.ID); err != nil {
+		return 0, err
+	}
+	for first := 1; first <= messages; first += batch {
+		last := min(messages, first+batch-1)
+		ms := b.make(last - first + 1)
+		at := time.Now()
+		if err := session.Append(ctx, ms...); err != nil {
+			return 0, err
+		}
+		took += time.Since(at)
+		if err := hand.follow(ctx, conv.ID, int64(first), int64(last)); err != nil {
+			return 0, err
+		}
+	}
+	return took, nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (b *bench) make(n int) []llms.Message {
+	ms := make([]llms.Message, n)
+	for i := range ms {
+		ms[i] = message(b.written)
+		b.written++
+	}
+	return ms
+}
+
+// index builds the search index of all messages, and has the same rows
+// inserted by hand into a table with an FTS5 index of words.
+func (b *bench) index(ctx context.Context) error {
+	at, spent := time.Now(), cpuTime()
+	if err := b.db.Reindex(ctx); err != nil {
+		return err
+	}
+	took := time.Since(at)
+	b.IndexMillis = millis(took)
+	if err := b.weighGrams(ctx, cpuTime()-spent); err != nil {
+		return err
+	}
+	peer, err := newPeer(ctx, b.path+".fts")
+	if err != nil {
+		return err
+	}
+	b.peer = peer
+	if err := peer.fill(ctx, b.db); err != nil {
+		return err
+	}
+	b.IndexedRatio = peer.took.Seconds() / (b.ingestTook + took).Seconds()
+	st, err := b.db.IndexStats(ctx)
+	if err != nil {
+		return err
+	}
+	b.GramBytesPerRaw = float64(st.GramBytes) / float64(st.TextBytes)
+	b.WordBytesPerRaw = float64(st.WordBytes) / float64(st.TextBytes)
+	return nil
+}
+
+// weighGrams sets what building the trigram lane takes of the processor beside
+// storing and indexing as a whole.
+func (b *bench) weighGrams(ctx context.Context, indexing time.Duration) error {
+	// Enough for a stable figure; the cost of a message does not depend on how
+	// many there are.
+	n := min(b.Messages, 24*index.SealDocs)
+	docs := make([]index.Doc, n)
+	for i := range docs {
+		docs[i] = index.Doc{ID: int64(i + 1), Conversation: 1, Text: []byte(message(i).SearchText())}
+	}
+	at := time.Now()
+	for part := range slices.Chunk(docs, 12*index.SealDocs) {
+		if _, err := index.Build(ctx, part, index.Options{NoWords: true}); err != nil {
+			return err
+		}
+	}
+	grams := time.Since(at).Seconds() * float64(b.Messages) / float64(n)
+	b.GramShare = grams / (b.ingestTook + max(indexing, time.Duration(b.IndexMillis*1e6))).Seconds()
+	return nil
+}
+
+// appends times durable appends of single messages.
+func (b *bench) appends(ctx context.Context) error {
+	times := make([]time.Duration, 0, b.Samples)
+	for i := range b.Samples {
+		session, err := b.engine.Resume(ctx, b.pick(i))
+		if err != nil {
+			return err
+		}
+		m := b.make(1)
+		at := time.Now()
+		if err := session.Append(ctx, m...); err != nil {
+			return err
+		}
+		times = append(times, time.Since(at))
+	}
+	b.Append = quantiles(times)
+	return nil
+}
+
+// pick spreads samples over the conversations.
+func (b *bench) pick(i int) store.ConversationID { return b.convs[i*7919%len(b.convs)] }
+
+// contexts times Context as a fresh process has it, and as a running agent
+// that has just appended a message has it.
+func (b *bench) contexts(ctx context.Context) error {
+	var cold, warm []time.Duration
+	var cpu time.Duration
+	for i := range b.Samples {
+		session, err := b.engine.Resume(ctx, b.pick(i))
+		if err != nil {
+			return err
+		}
+		for _, times := range []*[]time.Duration{&cold, &warm} {
+			at, spent := time.Now(), cpuTime()
+			view, err := session.Context(ctx, b.Budget)
+			if err != nil {
+				return err
+			}
+			*times = append(*times, time.Since(at))
+			cpu += cpuTime() - spent
+			b.ContextTokens = max(b.ContextTokens, view.Tokens)
+			if i%10 == 0 {
+				if err := session.Append(ctx, b.make(1)...); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	b.Cold, b.Warm = quantiles(cold), quantiles(warm)
+	b.ContextCPUMillis = millis(cpu) / float64(len(cold)+len(warm))
+	return nil
+}
+
+// weigh compares the size of the database with that of what was said.
+func (b *bench) weigh(ctx context.Context) error {
+	st, err := b.db.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	b.RawBytes = st.Bytes
+	b.RSSBytes = rss()
+	if err := b.db.Close(); err != nil {
+		return err
+	}
+	b.db = nil
+	info, err := os.Stat(b.path)
+	if err != nil {
+		return err
+	}
+	b.DatabaseBytes = info.Size()
+	b.BytesPerRaw = float64(b.DatabaseBytes) / float64(b.RawBytes)
+	return nil
+}

@@ -1,0 +1,225 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// patterns is how many patterns of each kind are searched for.
+const patterns = 30
+
+// search times the kinds of search, and sets some of them beside other ways of
+// finding the same.
+func (b *bench) search(ctx context.Context) error {
+	if err := b.db.Reindex(ctx); err != nil {
+		return err
+	}
+	for _, k := range b.kinds() {
+		s, err := b.time(ctx, k)
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+		b.Searches = append(b.Searches, s)
+	}
+	if err := b.recall(ctx); err != nil {
+		return err
+	}
+	texts, err := b.texts(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.beside(ctx, texts); err != nil {
+		return err
+	}
+	return b.exact(ctx, texts)
+}
+
+// kind is a kind of search and the time it may take at any size.
+type kind struct {
+	name   string
+	target float64
+	query  func(rng *rand.Rand) store.Search
+}
+
+const selectiveRegex = "selective regex"
+
+func (b *bench) kinds() []kind {
+	full := func(pattern string) store.Search { return store.Search{Mode: store.FullText, Pattern: pattern} }
+	return []kind{
+		{"selective word", 150, func(rng *rand.Rand) store.Search { return full(b.rare(rng)) }},
+		{"phrase", 150, func(rng *rand.Rand) store.Search { return full(`"` + b.phrase(rng) + `"`) }},
+		{"Chinese", 150, func(rng *rand.Rand) store.Search { return full(pickFrom(rng, chinese)) }},
+		{"six-word question", 300, func(rng *rand.Rand) store.Search {
+			return full("why did the " + strings.Join([]string{pick(rng), pick(rng), pick(rng), pick(rng), pick(rng), b.rare(rng)}, " ") + "?")
+		}},
+		{"common word", 300, func(rng *rand.Rand) store.Search { return full(pickFrom(rng, common)) }},
+		{"one conversation", 30, func(rng *rand.Rand) store.Search {
+			q := full(pick(rng) + " " + pick(rng) + " " + pick(rng))
+			q.Conversations = []store.ConversationID{b.small}
+			return q
+		}},
+		{selectiveRegex, 150, func(rng *rand.Rand) store.Search {
+			return store.Search{Mode: store.Regex, Pattern: b.selective(rng)}
+		}},
+	}
+}
+
+// common are words of the corpus that occur in a large part of all messages
+// and that no search leaves out as too general.
+var common = []string{"time", "carrier", "parcel", "minutes", "index", "test", "rows", "fingerprint", "nothing"}
+
+// rare takes a number out of one message: few other messages have it.
+func (b *bench) rare(rng *rand.Rand) string {
+	return rareWord.FindString(message(2 + 4*rng.IntN(max(1, b.Messages/4))).SearchText())
+}
+
+var rareWord = regexp.MustCompile(`0x[0-9a-f]{6,}`)
+
+// phrase takes three words that stand side by side out of a message.
+func (b *bench) phrase(rng *rand.Rand) string {
+	for {
+		all := strings.Fields(message(3 + 4*rng.IntN(max(1, b.Messages/4))).PlainText())
+		at := rng.IntN(max(1, len(all)-3))
+		words := strings.Join(all[at:min(at+3, len(all))], " ")
+		if plainWords.MatchString(words) {
+			return words
+		}
+	}
+}
+
+var plainWords = regexp.MustCompile(`^[a-z]+( [a-z]+)+$`)
+
+// selective is an expression with a literal that few messages have.
+func (b *bench) selective(rng *rand.Rand) string {
+	w := b.rare(rng)
+	return `\w+\(\w+, ` + w[:len(w)-1] + `[0-9a-f]`
+}
+
+func (b *bench) time(ctx context.Context, k kind) (Search, error) {
+	rng := rand.New(rand.NewPCG(7, uint64(len(k.name))))
+	out := Search{Name: k.name, Target: k.target}
+	var times []time.Duration
+	for range patterns {
+		q := k.query(rng)
+		if q.Limit == 0 {
+			q.Limit = 50
+		}
+		at := time.Now()
+		found, err := b.db.Search(ctx, q)
+		if err != nil {
+			return out, err
+		}
+		times = append(times, time.Since(at))
+		out.Hits += len(found.Hits)
+	}
+	slices.Sort(times)
+	out.P50, out.P95 = millis(times[len(times)/2]), millis(times[len(times)*95/100])
+	return out, nil
+}
+
+// recall times what an agent calls: a search with its snippets and covering
+// summaries, and looking messages up by id.
+func (b *bench) recall(ctx context.Context) error {
+	service, err := recall.New(b.db)
+	if err != nil {
+		return err
+	}
+	where := recall.Where{AllConversations: true}
+	rng := rand.New(rand.NewPCG(8, 8))
+	err = b.timed("question, with snippets", 300, patterns, func() error {
+		_, err := service.Grep(ctx, recall.GrepRequest{Pattern: "why did the " + pick(rng) + " " + pick(rng) + " " + b.rare(rng) + "?", Mode: store.FullText, Where: where})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return b.timed("describe", 5, 4*patterns, func() error {
+		_, err := service.Describe(ctx, recall.DescribeRequest{ID: fmt.Sprintf("msg_%d", 1+rng.IntN(b.Messages)), Where: where})
+		return err
+	})
+}
+
+// timed runs something several times and reports how long it took.
+func (b *bench) timed(name string, target float64, times int, run func() error) error {
+	took := make([]time.Duration, times)
+	for i := range took {
+		at := time.Now()
+		if err := run(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		took[i] = time.Since(at)
+	}
+	slices.Sort(took)
+	b.Searches = append(b.Searches, Search{Name: name, Target: target, P50: millis(took[times/2]), P95: millis(took[times*95/100])})
+	return nil
+}
+
+// beside compares with a plain loop over all texts, with the same texts in
+// memory, and with the statement that peers use.
+func (b *bench) beside(ctx context.Context, texts []text) error {
+	rng := rand.New(rand.NewPCG(9, 9))
+	selective := regexp.MustCompile(b.selective(rng))
+	at := time.Now()
+	for _, t := range texts {
+		selective.Match(t.said)
+	}
+	scan := millis(time.Since(at))
+	for _, s := range b.Searches {
+		if s.Name == selectiveRegex && s.P95 > 0 {
+			b.ScanRatio = scan / s.P95
+		}
+	}
+	if err := b.byMemory(ctx, texts); err != nil {
+		return err
+	}
+	var peers, ours time.Duration
+	for _, word := range common {
+		took, err := b.peer.common(word)
+		if err != nil {
+			return err
+		}
+		peers += took
+		at := time.Now()
+		if _, err := b.db.Search(ctx, store.Search{Mode: store.FullText, Pattern: word, Sort: store.ByRecency, Limit: 50}); err != nil {
+			return err
+		}
+		ours += time.Since(at)
+	}
+	b.PeerRatio = peers.Seconds() / ours.Seconds()
+	return nil
+}
+
+// turns is how often a search and a loop over memory are timed in turn. A
+// machine that is busy with other things slows now the one, now the other: the
+// median of their ratios is what is reported.
+const turns = 5
+
+// byMemory times an expression without a literal, nothing that an index could
+// look up, beside the same expression over the same texts in memory.
+func (b *bench) byMemory(ctx context.Context, texts []text) error {
+	plain := regexp.MustCompile(`[0-9]{3}[a-f][0-9]{3}\b`)
+	ratios := make([]float64, turns)
+	for i := range ratios {
+		inMemory := matchAll(plain, texts)
+		at := time.Now()
+		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: plain.String(), Limit: 50, CountTo: 1 << 40, Everything: true})
+		if err != nil {
+			return err
+		}
+		ratios[i] = time.Since(at).Seconds() / inMemory.took.Seconds()
+		if found.Matched != len(inMemory.ids) {
+			return fmt.Errorf("%s matches %d messages, a loop finds %d", plain, found.Matched, len(inMemory.ids))
+		}
+	}
+	slices.Sort(ratios)
+	b.MemoryRatio = ratios[turns/2]
+	return nil
+}

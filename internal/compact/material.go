@@ -1,0 +1,207 @@
+package compact
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// material is what a fold is made from.
+type material struct {
+	sources  []summary.Source
+	previous string
+	// shape is the summary as the store will make it, but for its text and
+	// id, and nodes what it lists.
+	shape store.Summary
+	nodes []store.Node
+}
+
+// placeholder has the length of an id: the real one is known only after the
+// fold. idSlack is what another id may cost more.
+const (
+	placeholder = store.SummaryID("sum_0f1e2d3c4b5a6978")
+	idSlack     = 4
+)
+
+// reading is what of the view a fold needs: what it covers, and the summary
+// before it.
+type reading struct {
+	fold     Fold
+	items    []store.Item
+	before   store.SummaryID // to be read, unless its text is known
+	previous string
+}
+
+func (n *run) reading(f Fold) reading {
+	r := reading{fold: f, items: n.view.Items[f.From:f.To], before: n.before(f)}
+	if r.before != "" && r.before == n.last.id {
+		r.before, r.previous = "", n.last.body
+	}
+	return r
+}
+
+// load reads the material of a fold.
+func (n *run) load(ctx context.Context, r reading) (*material, error) {
+	items, before := r.items, r.before
+	m := &material{previous: r.previous, shape: store.Summary{ID: placeholder, Kind: r.fold.Kind, Depth: r.fold.Depth}}
+	messages := make([]store.MessageID, 0, len(items))
+	var summaries []store.SummaryID
+	m.nodes = make([]store.Node, 0, len(items))
+	m.sources = make([]summary.Source, 0, len(items))
+	for _, it := range items {
+		m.nodes = append(m.nodes, it.Node)
+		if it.IsSummary() {
+			summaries = append(summaries, it.Summary)
+		} else {
+			messages = append(messages, it.Message)
+		}
+	}
+	if before != "" {
+		summaries = append(summaries, before)
+	}
+	made, err := n.summaries(ctx, summaries)
+	if err != nil {
+		return nil, err
+	}
+	if last := len(made) - 1; before != "" && last >= 0 && made[last].ID == before {
+		m.previous = made[last].Body
+	}
+	// Both come in the order in which they were asked for.
+	addSummaries := func() {
+		for len(items) > 0 && len(made) > 0 && items[0].IsSummary() && items[0].Summary == made[0].ID {
+			m.addSummary(made[0])
+			items, made = items[1:], made[1:]
+		}
+	}
+	addSummaries()
+	var echoes []summary.Source
+	for msg, err := range n.store.Messages(ctx, store.MessageQuery{IDs: messages, NoRaw: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if len(items) == 0 || items[0].IsSummary() || items[0].Message != msg.ID {
+			break
+		}
+		if msg.Damaged { // a summary must not repeat what nobody may have said
+			msg.Body.Parts = []llms.Part{{Kind: llms.PartText, Text: store.DamageNotice}}
+		}
+		if src := m.addMessage(&msg, items[0].Tokens); msg.Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
+			echoes = append(echoes, src)
+		} else {
+			m.sources = append(m.sources, src)
+		}
+		items = items[1:]
+		addSummaries()
+	}
+	if len(items) > 0 {
+		return nil, fmt.Errorf("%s is in the view: %w", items[0].Node, store.ErrNotFound)
+	}
+	// What lcm said itself is covered by the summary, but is not material for
+	// it, unless there is nothing else.
+	if len(m.sources) == 0 {
+		m.sources = echoes
+	}
+	return m, nil
+}
+
+func (n *run) summaries(ctx context.Context, ids []store.SummaryID) (found []store.Summary, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	for s, err := range n.store.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, s)
+	}
+	return found, nil
+}
+
+// before returns the summary just before a fold, if there is one.
+func (n *run) before(f Fold) store.SummaryID {
+	if f.From == 0 || (n.view.Skipped > 0 && f.From == n.view.Gap) {
+		return ""
+	}
+	return n.view.Items[f.From-1].Summary
+}
+
+func (m *material) addSummary(s store.Summary) {
+	m.sources = append(m.sources, summary.Source{ID: string(s.ID), Kind: s.Kind, Time: s.Earliest, Seq: s.Pos, Text: s.Body, Tokens: s.Tokens})
+	m.shape.Descendants += 1 + s.Descendants
+	m.shape.Messages += s.Messages
+	m.cover(s.Earliest, s.Latest)
+	m.mention(s.Files)
+}
+
+func (m *material) addMessage(msg *store.Message, tokens int) summary.Source {
+	said := msg.Body.Time
+	if said.IsZero() {
+		said = msg.Stored
+	}
+	m.shape.Messages++
+	m.cover(said, said)
+	m.mention(refs(nil, msg.Body.Parts))
+	return summary.Source{
+		ID: msg.ID.String(), Role: msg.Body.Role, Time: said, Seq: msg.Seq, Text: msg.Body.Render(), Tokens: tokens,
+		Tool: msg.Body.Role == llms.RoleTool || len(msg.Body.ToolResults()) > 0,
+	}
+}
+
+func (m *material) cover(from, to time.Time) {
+	if m.shape.Earliest.IsZero() || from.Before(m.shape.Earliest) {
+		m.shape.Earliest = from
+	}
+	if to.After(m.shape.Latest) {
+		m.shape.Latest = to
+	}
+}
+
+func (m *material) mention(files []store.PayloadID) {
+next:
+	for _, f := range files {
+		for _, known := range m.shape.Files {
+			if known == f {
+				continue next
+			}
+		}
+		m.shape.Files = append(m.shape.Files, f)
+	}
+}
+
+// refs adds the payloads that parts refer to.
+func refs(ids []store.PayloadID, parts []llms.Part) []store.PayloadID {
+	for _, p := range parts {
+		if p.Ref != nil {
+			ids = append(ids, store.PayloadID(p.Ref.ID))
+		}
+		if p.Result != nil {
+			ids = refs(ids, p.Result.Output)
+		}
+	}
+	return ids
+}
+
+// rendered is what the summary costs with the given text, as a model is shown
+// it.
+func (m *material) rendered(c llms.Counter, body string) int {
+	s := m.shape
+	s.Body = body
+	return assemble.SummaryTokens(c, s, m.nodes) + idSlack
+}
+
+// floors measures what the shortest summary costs, and a source in its list.
+func floors(c llms.Counter) (summaryFloor, sourceFloor int) {
+	when := time.Date(2026, 11, 30, 23, 59, 59, 0, time.UTC)
+	m := material{shape: store.Summary{ID: placeholder, Kind: summary.Condensed, Depth: 10, Descendants: 1000, Messages: 10_000, Earliest: when, Latest: when}}
+	bare := m.rendered(c, bareText(10_000))
+	m.nodes = make([]store.Node, 10)
+	for i := range m.nodes {
+		m.nodes[i].Summary = placeholder
+	}
+	return bare, max(1, (m.rendered(c, bareText(10_000))-bare+9)/10)
+}

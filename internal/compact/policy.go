@@ -1,0 +1,109 @@
+package compact
+
+import "github.com/lossless-context/lcm/internal/assemble"
+
+// Limits are the sizes of a view, in tokens, between which compaction works.
+// Soft and Hard are 75 and 95 percent of Budget if they are not set.
+type Limits struct {
+	Budget int
+	Soft   int
+	Hard   int
+}
+
+// DefaultBudget is the budget of Limits that do not set one.
+const DefaultBudget = 128_000
+
+func (l Limits) withDefaults() Limits {
+	if l.Budget <= 0 {
+		l.Budget = DefaultBudget
+	}
+	if l.Soft <= 0 {
+		l.Soft = l.Budget * 75 / 100
+	}
+	if l.Hard <= 0 {
+		l.Hard = l.Budget * 95 / 100
+	}
+	l.Hard = max(l.Hard, l.Soft)
+	return l
+}
+
+// Policy says how a view is folded. Fields that are zero have the defaults
+// given with them, which suit a budget of 128,000 tokens; smaller budgets use
+// proportionally smaller chunks and targets.
+type Policy struct {
+	assemble.Policy
+	LeafChunkTokens        int // source tokens of a leaf summary: 20,000
+	LeafTargetTokens       int // length of a leaf summary: 2,400
+	CondensedTargetTokens  int // length of a condensed summary: 2,000
+	LeafMinFanout          int // leaf summaries that are condensed together: 8
+	CondensedMinFanout     int // deeper summaries that are condensed together: 4
+	CondensedMinFanoutHard int // either, above the hard limit: 2
+	// MaxDepth is the deepest summary that is made below the hard limit; 0
+	// stands for any depth, and -1 too.
+	MaxDepth int
+	// SummaryPrefixTokens is what summaries may cost together before
+	// condensing them is preferred to folding more messages. 0 stands for the
+	// size of a chunk, and at least a condensed summary.
+	SummaryPrefixTokens int
+	// SummaryFloor is what the shortest summary costs as it is shown, and
+	// SourceFloor what each source that it lists adds. They depend on the
+	// token counter; a Runner sets them itself.
+	SummaryFloor int
+	SourceFloor  int
+	// MaxOverageFactor is how many times its target an accepted summary may
+	// be long: 1.5.
+	MaxOverageFactor float64
+	// ExtractiveOnAuth lets a refused key fall back to extractive summaries
+	// like any other failure.
+	ExtractiveOnAuth bool
+}
+
+func (p Policy) withDefaults() Policy {
+	for _, d := range []struct {
+		field *int
+		value int
+	}{
+		{&p.LeafChunkTokens, 20_000},
+		{&p.LeafTargetTokens, 2_400},
+		{&p.CondensedTargetTokens, 2_000},
+		{&p.LeafMinFanout, 8},
+		{&p.CondensedMinFanout, 4},
+		{&p.CondensedMinFanoutHard, 2},
+		{&p.SummaryFloor, 120},
+		{&p.SourceFloor, 18},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	if p.MaxOverageFactor < 1 {
+		p.MaxOverageFactor = 1.5
+	}
+	return p
+}
+
+// scaled fits chunks, targets and fan-outs to a budget: with the defaults, a
+// window of 4,000 tokens could not hold even one leaf.
+func (p Policy) scaled(l Limits) Policy {
+	share := func(tokens, least int) int {
+		return min(tokens, max(tokens*l.Budget/DefaultBudget, least))
+	}
+	p.LeafChunkTokens = share(p.LeafChunkTokens, 4*p.SummaryFloor)
+	p.LeafTargetTokens = share(p.LeafTargetTokens, p.SummaryFloor)
+	p.CondensedTargetTokens = share(p.CondensedTargetTokens, p.SummaryFloor)
+	if p.SummaryPrefixTokens <= 0 {
+		p.SummaryPrefixTokens = max(p.CondensedTargetTokens, min(p.LeafChunkTokens, l.Soft/2))
+	}
+	fit := func(fanout, target int) int {
+		return min(fanout, max(2, (p.SummaryPrefixTokens+target)/(target+p.SummaryFloor)))
+	}
+	p.LeafMinFanout = fit(p.LeafMinFanout, p.LeafTargetTokens)
+	p.CondensedMinFanout = fit(p.CondensedMinFanout, p.CondensedTargetTokens)
+	return p
+}
+
+// minLeaf is what a run of messages must hold to be folded by itself while
+// there is room. Smaller runs between summaries are folded with those.
+func (p Policy) minLeaf() int {
+	return min(p.LeafChunkTokens, max(p.LeafChunkTokens/8, 3*p.SummaryFloor))
+}

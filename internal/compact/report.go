@@ -1,0 +1,99 @@
+package compact
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Mode says how far a run goes.
+type Mode string
+
+// The modes of a run.
+const (
+	// Soft stops below the soft threshold and honours the ledger's pauses.
+	Soft Mode = "soft"
+	// Hard must get below the hard limit, and goes on to the soft threshold
+	// as far as its bounds allow. It waits for another process that is
+	// compacting the conversation.
+	Hard Mode = "hard"
+	// Full folds everything outside the fresh tail, on a user's order.
+	Full Mode = "full"
+)
+
+// Reason says why a run ended.
+type Reason string
+
+// The reasons.
+const (
+	// Below says that the view was below the threshold from the start.
+	Below Reason = "below"
+	// Done says that the view is below the threshold now, or that in mode
+	// Full nothing is left to fold.
+	Done Reason = "done"
+	// Exhausted says that nothing more can be folded; Report.Detail says why.
+	Exhausted Reason = "exhausted"
+	// Passes, Deadline and Spend are the bounds of a run.
+	Passes   Reason = "passes"
+	Deadline Reason = "deadline"
+	Spend    Reason = "spend"
+	// Moving says that the view kept changing under the run.
+	Moving Reason = "moving"
+	// Auth says that the summariser's key was refused: nothing was written.
+	Auth Reason = "auth"
+	// Failing says that the summariser failed several times in a row.
+	Failing Reason = "failing"
+	// Pause says that earlier runs made no progress and the next one is not
+	// due yet.
+	Pause Reason = "pause"
+	// Interrupted says that the run failed or was cancelled.
+	Interrupted Reason = "interrupted"
+	// Busy says that another run is compacting the conversation.
+	Busy Reason = "busy"
+)
+
+// Report says what a run did.
+type Report struct {
+	Conversation store.ConversationID
+	Mode         Mode
+	Reason       Reason
+	// Detail explains the reason to an operator.
+	Detail       string
+	Passes       int
+	Leaves       int
+	Condensed    int
+	Stubs        int
+	TokensBefore int
+	TokensAfter  int
+	// Calls counts calls to the model-backed summariser, Fallbacks the
+	// summaries that had to be made without it, Bare those of them that only
+	// name what was folded.
+	Calls     int
+	Fallbacks int
+	Bare      int
+	// Stale counts how often the view had moved and the run planned anew.
+	Stale     int
+	TokensIn  int // spent by the summariser, as its provider reported it
+	TokensOut int
+	Elapsed   time.Duration
+	// Cause is the last error of the summariser, if there was one.
+	Cause error
+}
+
+// Folds is how many summaries the run made.
+func (r Report) Folds() int { return r.Leaves + r.Condensed }
+
+// Progress reports whether the run made the view smaller than it would be
+// without: what others said meanwhile may have made it larger again.
+func (r Report) Progress() bool { return r.Folds()+r.Stubs > 0 || r.TokensAfter < r.TokensBefore }
+
+// String describes the run in one line.
+func (r Report) String() string {
+	s := fmt.Sprintf("conversation %d: %d → %d tokens in %d passes (%d leaf, %d condensed, %d stubs): %s",
+		r.Conversation, r.TokensBefore, r.TokensAfter, r.Passes, r.Leaves, r.Condensed, r.Stubs, r.Reason)
+	if r.Detail != "" {
+		s += ": " + r.Detail
+	}
+	return s
+}

@@ -1,0 +1,119 @@
+package compact
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// How much of a view is read: the first of its oldest items, then more of them
+// as they are needed, up to windowOldest, and the newest.
+const (
+	windowFirst  = 384
+	windowMore   = 256
+	windowOldest = 1024
+	windowNewest = 128
+)
+
+// read reads the view: some of the oldest items, which are folded first, and
+// the newest, which hold the tail.
+func (n *run) read(ctx context.Context, oldest int) error {
+	w := store.Window{Oldest: oldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
+	v, err := n.store.View(ctx, n.id, w)
+	if err == nil {
+		n.view, n.spent, n.ready = v, oldest >= windowOldest, nil
+		n.report.TokensAfter = v.Tokens
+	}
+	return err
+}
+
+// unsure reports whether a step might be another one if more of the oldest items
+// were known: there is none, or it reaches what was not read or a call whose
+// result may be there, or there is less before that than a leaf takes.
+func (n *run) unsure(step Step, stubs []int) bool {
+	v := &n.view
+	if n.spent || v.Skipped == 0 || v.Gap >= windowOldest || v.Tokens < n.lim.Soft {
+		return false
+	}
+	if step.Fold == nil {
+		return len(stubs) == 0
+	}
+	left := n.pol.scaled(n.lim).LeafChunkTokens * 5 / 4
+	open := map[string]int{} // calls without a result
+	for i, it := range v.Items[:v.Gap] {
+		if !it.IsSummary() && it.Role != llms.RoleSystem && it.Pos != v.LastUser {
+			left -= it.Tokens
+		}
+		for _, id := range it.Results {
+			delete(open, id)
+		}
+		for _, id := range it.Calls {
+			open[id] = i
+		}
+	}
+	sure := v.Gap
+	for _, i := range open {
+		if v.Gap-i <= assemble.Reaches()[0] {
+			sure = min(sure, i)
+		}
+	}
+	return left > 0 || step.Fold.To >= sure
+}
+
+// refill adds to the oldest items of the view.
+func (n *run) refill(ctx context.Context) error {
+	if more := n.further(ctx); more != nil {
+		n.extend(more)
+		return nil
+	}
+	if moved, err := n.moved(ctx); moved || err != nil {
+		return err
+	}
+	return n.read(ctx, windowOldest)
+}
+
+// further reads the items that follow the oldest ones. It returns none if the
+// view has changed otherwise than by the folds that are being written: then it
+// is better read again.
+func (n *run) further(ctx context.Context) []store.Item {
+	if n.view.Gap == 0 {
+		return nil
+	}
+	end := n.view.Items[n.view.Gap-1].Pos
+	for _, m := range n.open {
+		if m.Over[0].Pos <= end {
+			end = max(end, m.Over[len(m.Over)-1].Pos) // it took the last of them
+		}
+	}
+	// How many items there are, depending on how many folds are written.
+	counts := []int{n.view.Count}
+	for i, m := range slices.Backward(n.open) {
+		counts = append(counts, counts[len(n.open)-1-i]+len(m.Over)-1)
+	}
+	w := store.Window{After: end, Oldest: min(windowMore, n.view.Skipped)}
+	v, err := n.store.View(ctx, n.id, w)
+	if err != nil || !slices.Contains(counts, v.Count) {
+		return nil
+	}
+	newest := n.view.Items[n.view.Gap:]
+	if len(v.Items) != w.Oldest || len(newest) > 0 && v.Items[w.Oldest-1].Pos >= newest[0].Pos {
+		return nil // it is not what was skipped
+	}
+	return v.Items
+}
+
+// extend adds the items that follow the oldest ones.
+func (n *run) extend(more []store.Item) {
+	v := &n.view
+	if last := v.LastUserItem; last != nil && last.Pos <= more[len(more)-1].Pos {
+		v.LastUserItem = nil
+	}
+	v.Items = slices.Insert(v.Items, v.Gap, more...)
+	v.Gap += len(more)
+	if v.Skipped -= len(more); v.Skipped == 0 {
+		v.Gap = len(v.Items)
+	}
+}

@@ -1,0 +1,310 @@
+package delegation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Ask answers a question. It fails only where the question itself is wrong
+// (the error says what to mend), where the record cannot be read, and where
+// ctx ends; a model that fails is replaced by evidence.
+func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
+	if delegated(ctx) {
+		return Answer{}, ErrRecursion
+	}
+	if err := r.check(); err != nil {
+		return Answer{}, err
+	}
+	done, err := d.turns.take(ctx, r.Caller)
+	if err != nil {
+		return Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
+	}
+	defer done()
+	p, err := d.plan(ctx, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !p.found {
+		return nothing(r, p), nil
+	}
+	runner := d.config.Runner
+	if runner == nil {
+		runner = r.Runner
+	}
+	switch {
+	case r.Output == OutputEvidence:
+		return d.evidence(ctx, r, p, "")
+	case runner == nil:
+		return d.evidence(ctx, r, p, noModel)
+	}
+	a, used, err := d.delegate(ctx, r, p, runner)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Answer{}, context.Cause(ctx)
+		}
+		r.used = used
+		a, err = d.evidence(ctx, r, p, reason(err))
+	}
+	a.Usage = used
+	return a, err
+}
+
+// NoModel begins the reason for evidence where there is no model to ask.
+const NoModel = "no_model"
+
+// noModel is the reason for evidence where there is no model to ask.
+const noModel = NoModel + ": LCM_EXPANSION_MODEL sets one"
+
+// nothing says what was searched, and what to try.
+func nothing(r Request, p *plan) Answer {
+	a := Answer{
+		Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{},
+		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes,
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Nothing in %s matches %q", p.scope, clip(r.Query, 120))
+	if r.Query == "" {
+		b.Reset()
+		fmt.Fprintf(&b, "Nothing in %s matches the question", p.scope)
+	}
+	if r.Widens() && p.scope.Kind != recall.ScopeAll {
+		b.WriteString(", and nothing in any other project does")
+	}
+	b.WriteString(": messages and summaries were searched, tool calls and files included. ")
+	if p.elsewhere != nil {
+		fmt.Fprintf(&b, "Other conversations have %d matches: ask again with allConversations: true. ", p.elsewhere.Hits)
+	}
+	b.WriteString("Try other words for the query, or find them with lcm_grep and pass summaryIds.")
+	a.Answer = b.String()
+	a.Reason = "no_match: nothing was found to answer from"
+	return a
+}
+
+// outcome is what one sub-agent's answer came to.
+type outcome struct {
+	answer Answer
+	used   Usage
+	err    error
+}
+
+// delegate asks a sub-agent for each bucket, side by side under one deadline,
+// and merges what they say. It returns what they cost also where it fails.
+func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
+	patience, grace := d.patience(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience,
+		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
+	defer cancel()
+	asked := p.buckets[:min(len(p.buckets), d.config.Limits.Parallel)]
+	outcomes := make([]outcome, len(asked))
+	share := r
+	share.MaxTokens = shares(asked, r.MaxTokens, d.count)
+	var running sync.WaitGroup
+	for i, b := range asked {
+		running.Go(func() {
+			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.count)
+			o := &outcomes[i]
+			defer func() {
+				if p := recover(); p != nil { // a counter or a store that is not ours
+					o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p)
+				}
+				o.used = meter.Usage()
+				if o.err != nil {
+					o.err = redactedError{o.err}
+				}
+			}()
+			o.answer, o.err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), meter, grace})
+		})
+	}
+	running.Wait()
+	var used Usage
+	for _, o := range outcomes {
+		used = used.add(o.used)
+	}
+	a, err := merge(outcomes, asked, r, d.count)
+	if err != nil {
+		return a, used, err
+	}
+	a.Scope, a.Model, a.Method = p.scope, runner.Name(), MethodDelegated
+	a.Notes = append(append([]string{}, p.notes...), a.Notes...)
+	skip(&a, p.buckets[len(asked):])
+	return a, used, nil
+}
+
+// evidenceTime is what is kept of a caller's own deadline to answer with
+// evidence when the model has not.
+const evidenceTime = 3 * time.Second
+
+// patience is how long sub-agents may take, and how long those whose time is up
+// are waited for.
+func (d *Delegation) patience(ctx context.Context) (patience, grace time.Duration) {
+	patience, grace = d.config.Limits.Timeout, graceTime
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		kept := min(left/2, evidenceTime)
+		patience, grace = min(patience, left-kept), min(grace, kept/2)
+	}
+	return patience, grace
+}
+
+// allotment is what one sub-agent gets of what a question may cost.
+type allotment struct {
+	tokens int // of the record
+	meter  *Meter
+	grace  time.Duration
+}
+
+// skip says which conversations matched but were not asked.
+func skip(a *Answer, rest []*bucket) {
+	for _, b := range rest {
+		a.Skipped = append(a.Skipped, b.conversations[0])
+	}
+	if n := len(a.Skipped); n > 0 {
+		a.note("%d more conversations match but were not asked: ask again with conversationId for one of skippedConversationIds", n)
+	}
+}
+
+// Why a sub-agent has no answer. The codes begin the reason that the caller
+// reads.
+var (
+	errTimeout = errors.New("timeout")
+	errSpawn   = errors.New("spawn_failed")
+	errModel   = errors.New("model_failed")
+	errReply   = errors.New("reply_invalid")
+	errGround  = errors.New("ungrounded")
+	errPanic   = errors.New("panic")
+)
+
+func reason(err error) string { return clip(err.Error(), 400) + instead }
+
+// instead ends the reason for evidence in the place of an answer.
+const instead = "; the passages below are quoted from the record instead"
+
+// askChild runs one sub-agent from its grant to its verified answer.
+func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner Runner, of allotment) (Answer, error) {
+	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
+	deadline, _ := ctx.Deadline()
+	c := &child{key: key, grant: newGrant(Allowance{
+		Session: key, Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
+		Tokens: of.tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
+		Expires: d.config.Clock().Add(time.Until(deadline)),
+	}, d.config, of.meter, uuid()[:8]), meter: of.meter, grace: of.grace}
+	d.enter(c)
+	defer d.leave(c)
+	said, err := d.converse(ctx, r, b, runner, c)
+	if err != nil {
+		return Answer{}, err
+	}
+	return d.verified(ctx, r, b, c.grant, said)
+}
+
+// converse has the sub-agent work on its task in a goroutine of its own: one
+// that ignores its context is left behind, with a revoked grant.
+func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+	type result struct {
+		reply
+		err error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		out := result{err: fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)}
+		defer func() {
+			if p := recover(); p != nil {
+				out.err = fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p)
+			}
+			ended <- out
+		}()
+		out.reply, out.err = d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
+	}()
+	select {
+	case out := <-ended:
+		if out.err != nil && ctx.Err() != nil {
+			return reply{}, context.Cause(ctx)
+		}
+		return out.reply, out.err
+	case <-ctx.Done():
+	}
+	// Time is up. A sub-agent that honours its context is gone in a moment,
+	// and its session with it.
+	grace := time.NewTimer(c.grace)
+	defer grace.Stop()
+	select {
+	case <-ended:
+	case <-grace.C:
+	}
+	return reply{}, context.Cause(ctx)
+}
+
+// graceTime is how long a sub-agent whose time is up is waited for.
+const graceTime = 2 * time.Second
+
+// talk puts the task to a sub-agent. A reply that cannot be read, or that rests
+// on nothing in the record, is asked for once more.
+func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+	task, err := taskPrompt(r, b)
+	if err != nil {
+		return reply{}, err
+	}
+	session, err := runner.Spawn(ctx, Child{Key: c.key, System: systemPrompt, Tools: c.grant.Tools(), Meter: c.meter})
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: %w", errSpawn, err)
+	}
+	if !c.hold(session) {
+		return reply{}, fmt.Errorf("%w: the session was opened when the question was over", errSpawn)
+	}
+	said, err := d.turn(ctx, r, c, session, task)
+	var no *rejection
+	if !errors.As(err, &no) {
+		return said, err
+	}
+	if no.code == errReply && c.grant.hasServed() {
+		c.grant.seal() // only the form of the answer is missing
+	}
+	again, err := againPrompt(no)
+	if err != nil {
+		return reply{}, err
+	}
+	if said, err = d.turn(ctx, r, c, session, again); errors.As(err, &no) {
+		return reply{}, fmt.Errorf("%w: the sub-agent's answer was not accepted, twice: %s", no.code, no.problem)
+	}
+	return said, err
+}
+
+// rejection says why a reply is not accepted.
+type rejection struct {
+	code    error  // errReply or errGround
+	problem string // what is wrong with it
+	hint    string // what the sub-agent is told to do
+}
+
+// Error implements error.
+func (e *rejection) Error() string { return e.problem }
+
+// turn sends one message to a sub-agent and returns its reply, or a rejection.
+func (d *Delegation) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
+	text, err := session.Ask(ctx, message)
+	if stop := c.meter.stopped(); err != nil && stop != nil {
+		return reply{}, stop
+	}
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: %w", errModel, err)
+	}
+	said, err := parseReply(text)
+	if err != nil {
+		return reply{}, &rejection{code: errReply, problem: err.Error()}
+	}
+	return said, d.grounded(ctx, r, c.grant, said)
+}
+
+func (d *Delegation) count(text string) int {
+	if text == "" {
+		return 0
+	}
+	return d.config.Counter.Count(text)
+}

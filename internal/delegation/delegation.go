@@ -1,0 +1,157 @@
+package delegation
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Recall is what delegation needs of package recall.
+type Recall interface {
+	Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAnswer, error)
+	Expand(ctx context.Context, r recall.ExpandRequest) (recall.ExpandAnswer, error)
+	Describe(ctx context.Context, r recall.DescribeRequest) (recall.DescribeAnswer, error)
+}
+
+// Runner runs sub-agents. It is implemented where an agent runtime is known.
+type Runner interface {
+	// Name says which model answers.
+	Name() string
+	// Spawn opens a child session. It lives in memory and is never written to
+	// the record.
+	Spawn(ctx context.Context, c Child) (Session, error)
+}
+
+// Child says what a sub-agent is.
+type Child struct {
+	Key    string // agent:<agentId>:subagent:<uuid>
+	System string
+	Tools  []core.Tool
+	// Meter bounds what the sub-agent costs: its model is to be called through
+	// [Meter.Engine].
+	Meter *Meter
+}
+
+// Session is a sub-agent's session. Ask ends with its context. Close gives up
+// what the session holds; it is called once, whatever happened before, and
+// where Ask ignores its context also while that is still under way.
+type Session interface {
+	Ask(ctx context.Context, message string) (string, error)
+	Close()
+}
+
+// The defaults of Limits.
+const (
+	DefaultExpandTokens = 40_000
+	DefaultPageTokens   = 8_000
+	DefaultTimeout      = 120 * time.Second
+	DefaultParallel     = 3
+	DefaultModelTokens  = 160_000
+)
+
+// Limits bound what one question may cost. Zero fields have the defaults given
+// with them.
+type Limits struct {
+	ExpandTokens int // read by all sub-agents of a question: 40,000
+	PageTokens   int // in one call of lcm_expand: 8,000
+	Depth        int // steps below a summary in one call: any
+	// ModelTokens is how many input tokens the models of all sub-agents of a
+	// question may cost: 160,000. Reading a grant of 40,000 tokens in pages of
+	// 8,000 sends about 130,000, since each call repeats the pages before.
+	ModelTokens int
+	// Timeout is how long the sub-agents may take together: 120 seconds.
+	Timeout time.Duration
+	// Parallel is how many conversations are asked at once where all are
+	// searched: 3.
+	Parallel int
+}
+
+func (l Limits) withDefaults() Limits {
+	fill := func(v *int, usual int) {
+		if *v <= 0 {
+			*v = usual
+		}
+	}
+	fill(&l.ExpandTokens, DefaultExpandTokens)
+	fill(&l.PageTokens, DefaultPageTokens)
+	fill(&l.Parallel, DefaultParallel)
+	fill(&l.ModelTokens, DefaultModelTokens)
+	if l.Timeout <= 0 {
+		l.Timeout = DefaultTimeout
+	}
+	return l
+}
+
+// Config is what a Delegation works with. Recall and Store are required.
+type Config struct {
+	Recall Recall
+	Store  recall.Store
+	// Runner runs sub-agents; without one, and without one in the request,
+	// answers are evidence.
+	Runner  Runner
+	Counter llms.Counter     // estimates where nil
+	Clock   func() time.Time // time.Now where nil
+	// NewID returns the random part of a child session's key; a UUID where
+	// nil.
+	NewID  func() string
+	Limits Limits
+}
+
+// Delegation answers questions about the record. It is safe for concurrent
+// use.
+type Delegation struct {
+	config Config
+	turns  turns
+
+	mu       sync.Mutex
+	children map[string]*child // by key of the session
+}
+
+// New returns a Delegation.
+func New(c Config) (*Delegation, error) {
+	if c.Recall == nil || c.Store == nil {
+		return nil, errors.New("delegation: a store and a recall service are needed")
+	}
+	if c.Counter == nil {
+		c.Counter = llms.Estimate
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = uuid
+	}
+	c.Limits = c.Limits.withDefaults()
+	return &Delegation{config: c, children: map[string]*child{}}, nil
+}
+
+// Live returns how many child sessions, each with its grant, are open, and how
+// many callers have a question under way.
+func (d *Delegation) Live() (children, callers int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.children), d.turns.waiting()
+}
+
+// uuid returns a random UUID of version 4.
+func uuid() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+type delegatedKey struct{}
+
+// ErrRecursion refuses a question that is asked from inside a question.
+var ErrRecursion = errors.New("lcm_expand_query cannot be used while answering for lcm_expand_query: use lcm_expand")
+
+// delegated reports whether ctx belongs to a sub-agent of this package.
+func delegated(ctx context.Context) bool { return ctx.Value(delegatedKey{}) != nil }

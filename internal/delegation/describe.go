@@ -1,0 +1,113 @@
+package delegation
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+//go:embed prompts/lcm_describe.md
+var describeText string
+
+// DescribeName is the name of the tool that looks one thing up. A sub-agent's
+// lcm_describe knows only what its grant covers.
+const DescribeName = "lcm_describe"
+
+// Bounds of a description.
+const (
+	describeTokens = 1_000 // of content; lcm_expand reads the rest
+	describeIDs    = 40    // ids of one kind that are listed
+)
+
+type describeArgs struct {
+	ID string `json:"id" description:"sum_… for a summary, msg_… for a message, file_… for a stored file: one that you may expand"`
+}
+
+// describe tells what one granted thing is.
+func (g *Grant) describe(ctx context.Context, in describeArgs) (core.Result, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.usable(); err != nil {
+		return core.Result{}, err
+	}
+	id, err := store.ParseID(in.ID)
+	if err != nil {
+		return core.Result{}, err
+	}
+	var holder store.MessageID
+	switch {
+	case id.Payload != "":
+		holder, err = g.allowFile(ctx, id.Payload)
+	case id.Summary != "":
+		err = g.allowSummary(ctx, id.Summary)
+	default:
+		err = g.allowMessage(ctx, id.Message)
+	}
+	if err != nil {
+		return core.Result{}, err
+	}
+	size := g.pageSize()
+	p := &page{grant: g, size: size, left: size}
+	a, err := g.recall.Describe(ctx, recall.DescribeRequest{
+		ID: in.ID, Where: recall.Where{AllConversations: true}, // the grant covers it
+		MaxTokens: max(1, min(describeTokens, size/2)),
+	})
+	if err != nil {
+		return core.Result{}, err
+	}
+	facts := p.describe(a, holder)
+	p.left -= g.count(facts)
+	g.settle(p)
+	return core.TextResult(facts + "\n" + p.text()), nil
+}
+
+// describe puts the content of an answer on the page and returns what is known
+// of it. Names of files are stored text as well: they are shown with the
+// content.
+func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string {
+	var facts strings.Builder
+	fmt.Fprintf(&facts, "%s is a %s of %d tokens", a.ID, a.Type, a.TokenCount)
+	piece := recall.Piece{
+		ID: a.ID, Type: a.Type, ConversationID: a.ConversationID, CreatedAt: a.CreatedAt,
+		Text: a.Content, Size: int(a.ByteSize), Complete: a.NextCursor == "", Tokens: p.grant.count(a.Content),
+	}
+	switch {
+	case a.SummaryDetail != nil:
+		piece.Depth, piece.Complete = &a.Depth, !a.Truncated
+		fmt.Fprintf(&facts, ", depth %d, of %d messages of %d tokens, from %s to %s.", a.Depth, a.MessageCount, a.MessageTokens,
+			a.EarliestAt.UTC().Format(time.RFC3339), a.LatestAt.UTC().Format(time.RFC3339))
+		listIDs(&facts, "It was made from", append(a.ParentIDs, a.SourceMessageIDs...))
+		p.take(piece, false)
+	case a.MessageDetail != nil:
+		piece.Role, piece.Size = a.Role, int(a.ContentSize)
+		facts.WriteString(".")
+		p.take(piece, false)
+	default:
+		fmt.Fprintf(&facts, " and %d bytes. It belongs to %s.", a.ByteSize, holder)
+		piece.Text = fmt.Sprintf("name: %s\ntype: %s\n%s", a.FileName, a.MIMEType, a.ExplorationSummary)
+		piece.Size, piece.Complete, piece.Tokens = len(piece.Text), true, p.grant.count(piece.Text)
+		p.put(piece)
+		piece.Text = "" // these are not the words of the file
+		p.grant.ledger.addFile(piece, holder)
+	}
+	listIDs(&facts, "Files:", a.FileIDs)
+	facts.WriteString(" " + ExpandName + " reads it whole.\n")
+	return facts.String()
+}
+
+func listIDs(b *strings.Builder, head string, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	more := ""
+	if n := len(ids) - describeIDs; n > 0 {
+		ids, more = ids[:describeIDs], fmt.Sprintf(" and %d more", n)
+	}
+	fmt.Fprintf(b, " %s %s%s.", head, strings.Join(ids, ", "), more)
+}

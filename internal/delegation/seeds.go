@@ -1,0 +1,260 @@
+package delegation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// How much a sub-agent is given to begin with. Summaries lead to everything
+// beneath them, so that a few are enough; the best messages come along because
+// a summary of 20,000 tokens is three pages, and the answer may be on the last.
+const (
+	maxSeeds    = 8
+	maxMessages = 16
+	// Of one conversation as many matches are read as are handed on, two
+	// messages to a summary; of all of them more, so that the best do not all
+	// come from one.
+	matchesOfOne = 24
+	matchesOfAll = 80
+	// enoughMatches of the query make a search for the prompt's words needless.
+	enoughMatches = 4
+	largeMessage  = 2000 // tokens; larger ones come after the others
+)
+
+// plan is what a question is about.
+type plan struct {
+	scope   recall.Scope
+	buckets []*bucket // what is asked apart, the best first
+	// within, when not nil, bounds evidence to what lies beneath summaries
+	// that were named.
+	within []store.SummaryID
+	// since and before are the time of what lies there, with a margin; zero is
+	// unbounded.
+	since, before time.Time
+	// opened are the summaries that evidence looked beneath.
+	opened []store.SummaryID
+
+	found     bool
+	matches   int
+	elsewhere *recall.Elsewhere
+	widened   string // says that other projects were searched too
+	notes     []string
+}
+
+// bucket is what one sub-agent is given.
+type bucket struct {
+	conversations []store.ConversationID // the best first
+	summaries     []store.SummaryID
+	messages      []store.MessageID
+}
+
+func (b *bucket) addConversation(id store.ConversationID) {
+	if !slices.Contains(b.conversations, id) {
+		b.conversations = append(b.conversations, id)
+	}
+}
+
+func (b *bucket) addSummary(id store.SummaryID, c store.ConversationID) {
+	b.addConversation(c)
+	if !slices.Contains(b.summaries, id) {
+		b.summaries = append(b.summaries, id)
+	}
+}
+
+// planner sorts what was found into buckets: one, or with all conversations
+// one for each.
+type planner struct {
+	*plan
+	apart bool
+}
+
+func (p *planner) bucket(id store.ConversationID) *bucket {
+	for _, b := range p.buckets {
+		if !p.apart || b.conversations[0] == id {
+			return b
+		}
+	}
+	b := &bucket{conversations: []store.ConversationID{id}}
+	p.buckets = append(p.buckets, b)
+	return b
+}
+
+// plan settles the scope of a question and finds what it is about.
+func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
+	p := &planner{plan: &plan{}, apart: r.ConversationID == 0 && r.AllConversations}
+	if len(r.SummaryIDs) > 0 {
+		if err := d.named(ctx, r, p); err != nil {
+			return nil, err
+		}
+	}
+	texts := []string{r.Query, r.Prompt}
+	limit := matchesOfOne
+	if p.apart {
+		limit = matchesOfAll
+	}
+	var failure error
+	for i, text := range texts {
+		if text == "" || i > 0 && (text == texts[0] || p.matches >= enoughMatches) {
+			continue // the query says where to look, and the prompt what for
+		}
+		if text == r.Prompt {
+			text = asWords(text) // a query may have operators, a question has none
+		}
+		found, err := d.config.Recall.Grep(ctx, recall.GrepRequest{
+			Pattern: text, Mode: store.FullText, Scope: recall.InBoth, Where: r.Where, Limit: limit,
+		})
+		switch {
+		case err == nil:
+		case i > 0 && p.found, errors.Is(err, index.ErrNoWords):
+			failure = err // words that say nothing are no reason to give up the others
+			continue
+		default:
+			return nil, err
+		}
+		if p.scope.Kind != recall.ScopeAll || p.matches == 0 { // what one search widened to the next does not narrow
+			p.scope = found.Scope
+		}
+		if w := found.Widened; w != nil && p.widened == "" {
+			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", plural(w.InScope, "match", "matches"), w.From, plural(w.Elsewhere, "match", "matches"))
+			p.notes = append(p.notes, p.widened)
+		}
+		p.matches += len(found.Matches)
+		if i == 0 {
+			p.elsewhere = found.Elsewhere
+		}
+		if i > 0 && r.Query != "" && !p.found && len(found.Matches) > 0 {
+			p.notes = append(p.notes, "nothing matches the query; the words of the prompt were searched for instead")
+		}
+		if err := d.take(ctx, p, found.Matches); err != nil {
+			return nil, err
+		}
+		if p.apart && found.NextCursor != "" {
+			p.notes = append(p.notes, fmt.Sprintf("the best %d of %d matches were looked at: conversations that only the others are in were not counted", len(found.Matches), found.Total))
+		}
+	}
+	if p.scope.Kind == "" { // nothing could be searched for
+		return nil, failure
+	}
+	return p.plan, d.orderMessages(ctx, p.plan)
+}
+
+// named takes the summaries that the question names. Recall refuses those that
+// do not exist or lie elsewhere, in its own words.
+func (d *Delegation) named(ctx context.Context, r Request, p *planner) error {
+	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{SummaryIDs: r.SummaryIDs, Where: r.Where, Depth: 1, TokenCap: 1})
+	if err != nil {
+		return err
+	}
+	p.scope = first.Scope
+	for _, id := range first.SummaryIDs {
+		p.within = append(p.within, store.SummaryID(id))
+	}
+	p.opened = p.within
+	for sum, err := range d.config.Store.Summaries(ctx, store.SummaryQuery{IDs: p.within}) {
+		if err != nil {
+			return err
+		}
+		p.bucket(sum.Conversation).addSummary(sum.ID, sum.Conversation)
+		p.covers(sum)
+	}
+	p.found = true
+	if r.Query != "" { // the question is not about them alone
+		p.within, p.since, p.before = nil, time.Time{}, time.Time{}
+	}
+	return nil
+}
+
+// covers widens the time of what lies beneath the named summaries. In a long
+// conversation the best matches are elsewhere.
+func (p *plan) covers(sum store.Summary) {
+	from, to := sum.Earliest.Add(-time.Second), sum.Latest.Add(time.Second)
+	first := p.since.IsZero() && p.before.IsZero()
+	if first || from.Before(p.since) {
+		p.since = from
+	}
+	if first || to.After(p.before) {
+		p.before = to
+	}
+}
+
+// take sorts matches into buckets.
+func (d *Delegation) take(ctx context.Context, p *planner, matches []recall.Match) error {
+	for _, m := range matches {
+		summary := m.SummaryID
+		var message store.MessageID
+		if m.Type == "message" {
+			id, err := store.ParseID(m.ID)
+			if err != nil {
+				return err
+			}
+			summary, message = m.CoveredBy, id.Message
+		}
+		if p.within != nil {
+			n := store.Node{Summary: store.SummaryID(summary), Message: message}
+			if message != 0 {
+				n.Summary = ""
+			}
+			if ok, err := d.beneath(ctx, n, p.within); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
+			summary = "" // the named ones are enough
+		}
+		p.found = true
+		b := p.bucket(m.ConversationID)
+		b.addConversation(m.ConversationID)
+		if summary != "" && len(b.summaries) < maxSeeds {
+			b.addSummary(store.SummaryID(summary), m.ConversationID)
+		}
+		if message != 0 && len(b.messages) < maxMessages && !slices.Contains(b.messages, message) {
+			b.messages = append(b.messages, message)
+		}
+	}
+	return nil
+}
+
+// beneath reports whether a node is one of the summaries or lies beneath one.
+func (d *Delegation) beneath(ctx context.Context, n store.Node, roots []store.SummaryID) (bool, error) {
+	g := Grant{allows: Allowance{Summaries: roots}, store: d.config.Store, beneath: map[store.SummaryID]bool{}}
+	return g.holds(ctx, n)
+}
+
+// apart reports that some of a message's content is stored apart, which only
+// large content is.
+func apart(parts []llms.Part) bool {
+	return slices.ContainsFunc(parts, func(p llms.Part) bool {
+		return p.Ref != nil || p.Result != nil && apart(p.Result.Output)
+	})
+}
+
+// orderMessages puts large messages after the others: one of them would fill a
+// page by itself.
+func (d *Delegation) orderMessages(ctx context.Context, p *plan) error {
+	for _, b := range p.buckets {
+		if len(b.messages) == 0 {
+			continue
+		}
+		var small, large []store.MessageID
+		for m, err := range d.config.Store.Messages(ctx, store.MessageQuery{IDs: b.messages}) {
+			if err != nil {
+				return err
+			}
+			if m.Tokens > largeMessage || apart(m.Body.Parts) {
+				large = append(large, m.ID)
+			} else {
+				small = append(small, m.ID)
+			}
+		}
+		b.messages = append(small, large...)
+	}
+	return nil
+}

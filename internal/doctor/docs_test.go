@@ -1,0 +1,54 @@
+package doctor_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/doctor"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of codes in docs/OPERATIONS.md")
+
+const (
+	tableBegins = "<!-- codes: go test ./doctor -run Docs -update -->\n"
+	tableEnds   = "<!-- end of codes -->\n"
+)
+
+// The table of codes in the docs is the one in the program.
+func TestDocsListEveryCode(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| code | severity | `--fix` | otherwise |\n|---|---|---|---|\n")
+	for _, f := range doctor.Codes() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Code, f.Severity, orDash(f.Fix), orDash(f.Advice))
+	}
+	path := filepath.Join("..", "..", "docs", "OPERATIONS.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), tableBegins)
+	have, after, closed := strings.Cut(rest, tableEnds)
+	if !ok || !closed {
+		t.Fatal("docs/OPERATIONS.md has no place for the table")
+	}
+	if have == b.String() {
+		return
+	}
+	if !*update {
+		t.Fatal("the table of codes in docs/OPERATIONS.md is not that of the program: run go test ./doctor -run Docs -update")
+	}
+	if err := os.WriteFile(path, []byte(before+tableBegins+b.String()+tableEnds+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}

@@ -1,0 +1,246 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// BackupPath names a backup of a database made at a moment. It says nothing
+// but what and when.
+func BackupPath(database string, now time.Time, why string) string {
+	name := "lcm-" + now.UTC().Format("20060102T150405.000Z")
+	if why != "" {
+		name += "-" + why
+	}
+	return filepath.Join(filepath.Dir(database), "backups", name+".db")
+}
+
+// Treat mends what Examine finds and can be mended, after a backup that was
+// proved as far as it can be. Without one nothing is touched. Where only
+// unfinished copies are to be removed none is made.
+func Treat(ctx context.Context, p Patient) (Report, error) {
+	before, err := Examine(ctx, p)
+	if err != nil || !before.Fixable() {
+		return before, err
+	}
+	after := before
+	if before.mendable() {
+		if after, err = p.treat(ctx, before); err != nil {
+			return after, err
+		}
+	}
+	p.sweep(&after)
+	for _, f := range before.Findings {
+		if !slices.ContainsFunc(after.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }) {
+			after.Fixed = append(after.Fixed, f)
+		}
+	}
+	for i, f := range after.Findings {
+		// What is still there was beyond the treatment.
+		if slices.ContainsFunc(before.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }) && f.Advice != "" {
+			after.Findings[i].Fix = ""
+		}
+	}
+	return after, nil
+}
+
+// mendable reports whether there is anything to mend in the database. What is
+// only left beside it needs no backup, for which there may be no room before it
+// is gone.
+func (r Report) mendable() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" && f.Code != "part-file" })
+}
+
+// treat mends the database after a backup, and looks at it again.
+func (p Patient) treat(ctx context.Context, before Report) (Report, error) {
+	backup := BackupPath(p.Path, p.now(), "before-fix")
+	if err := p.keep(ctx, before, backup); err != nil {
+		return before, fmt.Errorf("nothing was touched, because no backup could be made: %w", err)
+	}
+	failures := p.mend(ctx, before)
+	if ctx.Err() != nil {
+		return before, ctx.Err()
+	}
+	after, err := Examine(ctx, p)
+	after.Backup, after.Failures = backup, failures
+	return after, err
+}
+
+// keep makes a backup of the database, of whatever can be read of it. One of
+// which something is missing is copied without a proof, one that cannot be
+// opened byte by byte.
+func (p Patient) keep(ctx context.Context, r Report, to string) error {
+	if r.has(maimed...) && !r.has(rotten...) {
+		return sqlite.CopyUnproved(ctx, p.Path, to)
+	}
+	if r.Opened {
+		db, err := p.open(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = db.Backup(ctx, to, nil)
+		if err = errors.Join(err, db.Close()); err == nil || !sqlite.Unopenable(err) {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if err := copyFile(p.Path+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) (err error) {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
+		_ = os.Remove(to) // a part of a backup must not look like one
+	}
+	return err
+}
+
+// mend does what can be done, and returns what did not work.
+func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
+	fail := func(what string, err error) {
+		if err != nil {
+			failures = append(failures, what+": "+message(err))
+		}
+	}
+	var faults []store.Fault
+	for _, f := range r.Findings {
+		faults = append(faults, store.Fault{Code: f.Code, Node: f.Where})
+	}
+	fail("the file", sqlite.MendFile(ctx, p.Path, faults))
+	if still, err := sqlite.CheckFile(ctx, p.Path); err != nil || closed(still) {
+		return failures
+	}
+	if r.has(rotten...) {
+		return failures
+	}
+	if r.has(maimed...) || r.has("schema-code") {
+		fail("the schema", sqlite.MendSchema(ctx, p.Path))
+	}
+	db, err := sqlite.Open(ctx, p.Path, p.Options)
+	if err != nil {
+		fail("the database", err)
+		return failures
+	}
+	defer func() { fail("the database", db.Close()) }()
+	fail("the database", db.Repair(ctx))
+	fail("the summaries", p.remake(ctx, db))
+	fail("the maintenance", p.unstick(ctx, db))
+	fail("the erasure", p.finishErasing(ctx, db))
+	return failures
+}
+
+// remake has the summaries written anew whose texts are not what they should
+// be.
+func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
+	faults, err := db.Check(ctx)
+	if err != nil {
+		return err
+	}
+	by := map[store.ConversationID][]store.SummaryID{}
+	for _, f := range faults {
+		if f.Code != "summary-text" && f.Code != "summary-broken" && f.Code != "summary-fallback" {
+			continue
+		}
+		id := store.SummaryID(f.Node)
+		for s, err := range db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
+			if err == nil && !slices.Contains(by[s.Conversation], id) {
+				by[s.Conversation] = append(by[s.Conversation], id)
+			}
+		}
+	}
+	return p.rewrite(ctx, db, by)
+}
+
+// rewrite has summaries written anew from their sources. A failure in one
+// conversation keeps it from none of the others.
+func (p Patient) rewrite(ctx context.Context, db *sqlite.DB, by map[store.ConversationID][]store.SummaryID) error {
+	if len(by) == 0 {
+		return nil
+	}
+	runner, err := compact.NewRunner(compact.Config{Store: db, Counter: p.Counter})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	// A fork's summaries may be made of its origin's, which was there before.
+	for _, conversation := range slices.Sorted(maps.Keys(by)) {
+		if _, err := runner.Remake(ctx, conversation, by[conversation]); err != nil {
+			errs = append(errs, fmt.Errorf("conversation %d: %w", conversation, err))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stuckAfter is how many runs of compaction in a row without progress are more
+// than a busy moment.
+const stuckAfter = 3
+
+// maintenance finds conversations whose compaction does not get on.
+func maintenance(ctx context.Context, p Patient, db *sqlite.DB) ([]store.Fault, error) {
+	list, err := db.Conversations(ctx, store.ConversationQuery{ActiveOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	ledger := compact.NewLedger(db, p.now)
+	var faults []store.Fault
+	for _, c := range list {
+		e, err := ledger.Entry(ctx, c.ID)
+		if err != nil {
+			return faults, err
+		}
+		if e.Attempts >= stuckAfter || e.NotBefore.After(p.now().Add(24*time.Hour)) {
+			faults = append(faults, store.Fault{Code: "maintenance-stuck", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
+				"compaction has made no progress %d times in a row (%s), the next try is at %s", e.Attempts, e.Reason, e.NotBefore.Format(time.RFC3339))})
+		}
+	}
+	return faults, nil
+}
+
+// unstick lets compaction try again.
+func (p Patient) unstick(ctx context.Context, db *sqlite.DB) error {
+	stuck, err := maintenance(ctx, p, db)
+	if err != nil || len(stuck) == 0 {
+		return err
+	}
+	ledger := compact.NewLedger(db, p.now)
+	for _, f := range stuck {
+		var id store.ConversationID
+		if _, err := fmt.Sscanf(f.Node, "conversation %d", &id); err != nil {
+			return err
+		}
+		if err := ledger.Clear(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package fromconfig
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/spend"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/anthropic"
+	"github.com/lossless-context/lcm/llms/openai"
+)
+
+// Model returns a model by its name, with what it costs counted in state under
+// a purpose and bounded as the settings say.
+func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Engine, error) {
+	engine, err := provided(cfg, "", model)
+	if err != nil {
+		return nil, err
+	}
+	return metered(cfg, engine, state, purpose)
+}
+
+// provided returns the model of a provider. An empty provider, or "auto", is
+// guessed by the name of the model.
+func provided(cfg *config.Config, provider, model string) (llms.Engine, error) {
+	if provider == "" || provider == "auto" {
+		provider = guessProvider(model)
+	}
+	m := cfg.Models
+	switch provider {
+	case "anthropic":
+		key := keyFor(cfg, "models.anthropic_api_key", m.AnthropicAPIKey, "models.anthropic_base_url")
+		return anthropic.New(anthropic.Config{Model: model, APIKey: key, BaseURL: m.AnthropicBaseURL})
+	case "openai":
+		key := keyFor(cfg, "models.openai_api_key", m.OpenAIAPIKey, "models.openai_base_url")
+		return openai.New(openai.Config{Model: model, APIKey: key, BaseURL: m.OpenAIBaseURL})
+	}
+	return nil, fmt.Errorf("provider %q is not known: it is anthropic or openai", provider)
+}
+
+// keyFor returns a key for a server. One that is only in the environment is
+// meant for the provider, not for an address that the configuration file
+// names.
+func keyFor(cfg *config.Config, key, value, url string) string {
+	if cfg.Origin(key) == config.FromEnv && cfg.Origin(url) == config.FromFile {
+		return ""
+	}
+	return value
+}
+
+// guessProvider tells by the name of a model who serves it.
+func guessProvider(model string) string {
+	if strings.HasPrefix(model, "claude") {
+		return "anthropic"
+	}
+	return "openai"
+}
+
+// metered counts what a model costs, and bounds it.
+func metered(cfg *config.Config, engine llms.Engine, state store.State, purpose string) (llms.Engine, error) {
+	return spend.NewMeter(engine, state, purpose, spend.Limits{
+		TokensPerDay: int64(cfg.Models.TokensPerDay), Failures: cfg.Summary.BreakerThreshold, Cooldown: cfg.Summary.BreakerCooldown,
+		Account: account(cfg),
+	}, nil)
+}
+
+// account tells keys and servers apart without giving them away: four bytes of
+// a hash are enough to notice that a key was mended.
+func account(cfg *config.Config) string {
+	m := cfg.Models
+	sum := sha256.Sum256([]byte(strings.Join([]string{"lcm account", m.AnthropicAPIKey, m.AnthropicBaseURL, m.OpenAIAPIKey, m.OpenAIBaseURL}, "\x00")))
+	return hex.EncodeToString(sum[:4])
+}
+
+// summariser returns what writes summaries, or nil for the extractive
+// summariser. The model is made when it is first asked: what only reads the
+// record must not fail for want of a key.
+func summariser(cfg *config.Config, state store.State) summary.Summariser {
+	if cfg.Summary.Model == "" {
+		return nil
+	}
+	return &lazySummariser{make: sync.OnceValues(func() (summary.Summariser, error) {
+		engine, err := provided(cfg, cfg.Summary.Provider, cfg.Summary.Model)
+		if err != nil {
+			return nil, err
+		}
+		if engine, err = metered(cfg, engine, state, "summary"); err != nil {
+			return nil, err
+		}
+		return summary.NewModel(engine, summary.WithInstructions(cfg.Summary.CustomInstructions))
+	})}
+}
+
+type lazySummariser struct {
+	make func() (summary.Summariser, error)
+}
+
+// Summarise implements [summary.Summariser].
+func (l *lazySummariser) Summarise(ctx context.Context, r summary.Request) (summary.Result, error) {
+	s, err := l.make()
+	if err != nil {
+		return summary.Result{}, err
+	}
+	return s.Summarise(ctx, r)
+}
+
+// lazyEngine is a metered model that is made when it is first asked: what only
+// reads the record must not fail for want of a key.
+type lazyEngine struct {
+	name string
+	make func() (llms.Engine, error)
+}
+
+func newLazyEngine(cfg *config.Config, state store.State, model, purpose string) *lazyEngine {
+	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Engine, error) {
+		return Model(cfg, state, model, purpose)
+	})}
+}
+
+// Name implements [llms.Engine].
+func (l *lazyEngine) Name() string { return l.name }
+
+// Stream implements [llms.Engine].
+func (l *lazyEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+	return func(yield func(llms.Event, error) bool) {
+		engine, err := l.make()
+		if err != nil {
+			yield(llms.Event{}, err)
+			return
+		}
+		for event, err := range engine.Stream(ctx, r) {
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package brief
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// How much of each is kept. Rendering may show less.
+const (
+	keepRequests  = 4
+	keepCommands  = 8
+	keepFailing   = 4
+	keepFiles     = 16
+	keepCommitted = 6 // of files, those before them counted
+	keepDecisions = 10
+	keepOpen      = 4
+	keepEarlier   = 6
+)
+
+// recentlySaid is how many messages ago something may have been left open. Of
+// what is older, most was done since.
+const recentlySaid = 40
+
+// noise is what does not count as said in the conversation.
+const noise = store.FlagEcho | store.FlagHostSummary | store.FlagSynthetic | store.FlagHidden | store.FlagUnknown
+
+// later is what newer sessions of the project did about the work of older ones.
+type later struct {
+	committed time.Time            // when the last commit was made
+	succeeded map[string]time.Time // by what a command is for: when it last succeeded
+	failed    map[string]bool      // what a command is for, and what it said: told as a failure
+}
+
+// note adds the commands of a session.
+func (l *later) note(said []store.Message, ran []Command) {
+	when := map[store.MessageID]time.Time{}
+	for _, m := range said {
+		when[m.ID] = m.Body.Time
+	}
+	if l.succeeded == nil {
+		l.succeeded, l.failed = map[string]time.Time{}, map[string]bool{}
+	}
+	for _, c := range ran {
+		at := when[c.ID]
+		if c.commits() && at.After(l.committed) {
+			l.committed = at
+		}
+		if what := purpose(c.Line); c.Outcome == Succeeded && at.After(l.succeeded[what]) {
+			l.succeeded[what] = at
+		}
+	}
+}
+
+// work derives the state of a conversation from its newest messages, and of
+// what newer sessions did since.
+func work(ctx context.Context, s store.Reader, c store.Conversation, n int, since *later) (Work, error) {
+	w := Work{Conversation: c}
+	view, err := s.View(ctx, c.ID, store.Window{Oldest: 2 * keepEarlier, Newest: n})
+	if err != nil {
+		return w, err
+	}
+	said, err := newest(ctx, s, c.ID, view, n)
+	if err != nil {
+		return w, err
+	}
+	w.Requests = requests(said)
+	w.Stopped = stopped(said)
+	w.Waiting = waiting(w.Requests, w.Stopped)
+	w.Plan = plan(said)
+	ran := commands(said, c.Agent)
+	since.note(said, ran)
+	w.Files = files(said, ran, since.committed)
+	w.Failing = failing(said, ran, since)
+	w.Commands = telling(ran)
+	w.Open = openEnds(said[max(0, len(said)-recentlySaid):])
+	known := w.Open
+	if n := len(w.Requests); w.Waiting && n > 0 {
+		known = append(slices.Clone(known), w.Requests[n-1])
+	}
+	w.Decided = decisions(said, known)
+	if w.Began, err = began(ctx, s, c.ID, w.Requests); err != nil {
+		return w, err
+	}
+	w.Earlier, err = earlier(ctx, s, view)
+	return w, err
+}
+
+// newest returns the newest messages of the active branch that count, oldest
+// first.
+func newest(ctx context.Context, s store.Reader, id store.ConversationID, view store.View, n int) ([]store.Message, error) {
+	shown, first := map[store.MessageID]bool{}, store.MessageID(0)
+	items := view.Items
+	if view.Skipped > 0 {
+		items = items[view.Gap:]
+	}
+	for _, item := range items {
+		if item.IsSummary() {
+			first = 0 // what it covers is folded, not rewound
+			continue
+		}
+		if item.Message != 0 {
+			shown[item.Message] = true
+			if first == 0 || item.Message < first {
+				first = item.Message
+			}
+		}
+	}
+	var said []store.Message
+	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Newest: true, Limit: n}) {
+		if err != nil {
+			return nil, err
+		}
+		rewound := first != 0 && m.ID >= first && !shown[m.ID]
+		if m.Damaged { // its text is marked, but its calls would pass for things that were done
+			m.Body.Parts = slices.DeleteFunc(m.Body.Parts, func(p llms.Part) bool { return p.Kind != llms.PartText })
+		}
+		if m.Flags&noise == 0 && !rewound {
+			said = append(said, m)
+		}
+	}
+	slices.Reverse(said)
+	return said, nil
+}
+
+func quoteOf(m store.Message, text string) Quote {
+	return Quote{ID: m.ID, Time: m.Body.Time, Who: string(m.Body.Role), Text: text}
+}
+
+// requests are the last things that the user said.
+func requests(said []store.Message) []Quote {
+	var all []Quote
+	for _, m := range slices.Backward(said) {
+		if text := request(m); text != "" {
+			all = append(all, quoteOf(m, text))
+		}
+		if len(all) == keepRequests {
+			break
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+func request(m store.Message) string {
+	if m.Body.Role != llms.RoleUser {
+		return ""
+	}
+	text := strings.TrimSpace(m.Body.PlainText())
+	if strings.HasPrefix(text, "<") { // blocks that hosts put in the user's mouth
+		return ""
+	}
+	return text
+}
+
+// began is the first request of a conversation, which says what it is about.
+func began(ctx context.Context, s store.Reader, id store.ConversationID, known []Quote) (*Quote, error) {
+	const look = 24
+	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look}) {
+		if err != nil {
+			return nil, err
+		}
+		if text := request(m); text != "" && m.Flags&noise == 0 {
+			if slices.ContainsFunc(known, func(q Quote) bool { return q.ID == m.ID }) {
+				return nil, nil
+			}
+			q := quoteOf(m, text)
+			return &q, nil
+		}
+	}
+	return nil, nil
+}
+
+// waiting reports that the last word is a request that nobody answered, or a
+// question to the user.
+func waiting(asked []Quote, stopped *Quote) bool {
+	if len(asked) == 0 || stopped == nil {
+		return len(asked) > 0
+	}
+	return asked[len(asked)-1].ID > stopped.ID || strings.HasSuffix(stopped.Text, "?")
+}
+
+// unanswered reports that the last word is a request that nobody answered.
+func (w *Work) unanswered() bool {
+	n := len(w.Requests)
+	return n > 0 && (w.Stopped == nil || w.Requests[n-1].ID > w.Stopped.ID)
+}
+
+// stopped is what the assistant said last: in most sessions, what they came to.
+func stopped(said []store.Message) *Quote {
+	for _, m := range slices.Backward(said) {
+		if m.Body.Role == llms.RoleAssistant {
+			if text := strings.TrimSpace(m.Body.PlainText()); text != "" {
+				q := quoteOf(m, text)
+				return &q
+			}
+		}
+	}
+	return nil
+}
+
+// earlier are the summaries at the beginning of the view, newest first.
+func earlier(ctx context.Context, s store.Reader, view store.View) ([]Earlier, error) {
+	var ids []store.SummaryID
+	for _, item := range slices.Backward(view.Items) {
+		if item.IsSummary() && len(ids) < keepEarlier {
+			ids = append(ids, item.Summary)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var all []Earlier
+	for sum, err := range s.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
+		if err != nil {
+			return nil, err
+		}
+		about := ""
+		if i := strings.LastIndex(sum.Body, summary.Footer); i >= 0 {
+			about = sum.Body[i+len(summary.Footer):]
+		}
+		all = append(all, Earlier{ID: sum.ID, Messages: sum.Messages, From: sum.Earliest, To: sum.Latest, About: about})
+	}
+	return all, nil
+}

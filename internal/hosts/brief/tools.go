@@ -1,0 +1,388 @@
+package brief
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// pattern compiles an expression when it is first needed: every run of lcm
+// would pay for it otherwise, and most make no brief.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// Hosts name their tools as they like; these are the names that agents are
+// known to use, in small letters and without what stands before the last
+// separator.
+var (
+	shellTools = []string{"bash", "shell", "exec_command", "exec", "local_shell", "local_shell_call", "run_command", "execute_command",
+		"run_terminal_cmd", "run_shell_command", "terminal", "powershell"}
+	changeTools = []string{"edit", "write", "multiedit", "notebookedit", "edit_file", "write_file", "create_file", "update_file", "append_file",
+		"str_replace", "str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "patch", "replace", "insert", "delete_file"}
+	planTools = []string{"todowrite", "update_plan", "todo_write", "write_todos"}
+)
+
+// toolName is the name of a tool without the server or namespace it is from.
+func toolName(name string) string {
+	name = strings.ToLower(name)
+	if i := strings.LastIndex(name, "__"); i >= 0 {
+		name = name[i+2:]
+	}
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// arguments are those of a call that brief looks at, under the names that
+// hosts give them.
+type arguments struct {
+	Command  json.RawMessage `json:"command"`
+	Cmd      json.RawMessage `json:"cmd"`
+	Path     string          `json:"path"`
+	FilePath string          `json:"file_path"`
+	Camel    string          `json:"filePath"`
+	Notebook string          `json:"notebook_path"`
+	Filename string          `json:"filename"`
+	Todos    []todo          `json:"todos"`
+	Plan     []todo          `json:"plan"`
+}
+
+type todo struct {
+	Content string `json:"content"`
+	Step    string `json:"step"`
+	Status  string `json:"status"`
+}
+
+func parse(call llms.ToolCall) arguments {
+	var a arguments
+	// What is not JSON has none: a patch, say.
+	_ = json.Unmarshal([]byte(call.Arguments), &a)
+	return a
+}
+
+// commandLine is what a call runs, or "".
+func commandLine(call llms.ToolCall) string {
+	if !slices.Contains(shellTools, toolName(call.Name)) {
+		return ""
+	}
+	a := parse(call)
+	for _, raw := range []json.RawMessage{a.Command, a.Cmd} {
+		var line string
+		var words []string
+		switch {
+		case raw == nil:
+		case json.Unmarshal(raw, &line) == nil:
+			return line
+		case json.Unmarshal(raw, &words) == nil && len(words) > 0:
+			if len(words) == 3 && strings.HasPrefix(words[1], "-") { // bash -lc "…"
+				return words[2]
+			}
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+// results are the results of calls, by the id of the call.
+func results(said []store.Message) map[string]llms.ToolResult {
+	all := map[string]llms.ToolResult{}
+	for _, m := range said {
+		for _, r := range m.Body.ToolResults() {
+			all[r.CallID] = r
+		}
+	}
+	return all
+}
+
+// reporting are the hosts that mark the result of a command that failed, so
+// that how its output reads need not be guessed from.
+var reporting = []string{"claude", "opencode"}
+
+// commands are all commands that were run, oldest first.
+func commands(said []store.Message, agent string) []Command {
+	answers := results(said)
+	var all []Command
+	for _, m := range said {
+		for _, call := range m.Body.ToolCalls() {
+			line := strings.TrimSpace(commandLine(call))
+			if line == "" {
+				continue
+			}
+			c := Command{ID: m.ID, Line: line}
+			if r, ok := answers[call.ID]; ok {
+				c.Outcome, c.Detail = outcome(r, slices.Contains(reporting, agent))
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+var (
+	exitCode  = pattern(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
+	badLine   = pattern(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error:|error\[|error TS|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception(?: in|:))`)
+	worseLine = pattern(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
+	goodLine  = pattern(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
+	// frame is what hosts write around the output of a command.
+	frame = pattern(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
+)
+
+const maxOutput = 64 << 10 // of a result is looked at, half from each end
+
+// outcome says how a command ended, from what its host says about that and,
+// where it says nothing, from how the output reads.
+func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
+	var b strings.Builder
+	for _, p := range r.Output {
+		b.WriteString(p.Text)
+		b.WriteByte('\n')
+	}
+	text := b.String()
+	if len(text) > maxOutput {
+		text = text[:maxOutput/2] + "\n" + text[len(text)-maxOutput/2:]
+	}
+	how := Unknown
+	if reported {
+		how = Succeeded
+	}
+	if m := exitCode().FindStringSubmatch(text); m != nil && !reported {
+		if how = Succeeded; m[1] != "0" {
+			how = Failed
+		}
+	}
+	if r.IsError {
+		how = Failed
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if how == Unknown { // the expressions below are slow: hosts that report are spared them
+		switch {
+		case first(lines, badLine()) != "":
+			how = Failed
+		case first(lines, goodLine()) != "":
+			how = Succeeded
+		}
+	}
+	if how == Failed {
+		if line := cmp.Or(first(lines, badLine()), first(lines, worseLine())); line != "" {
+			return how, line
+		}
+	}
+	for _, line := range slices.Backward(lines) {
+		if !frame().MatchString(line) {
+			return how, line
+		}
+	}
+	return how, ""
+}
+
+// first is the first line of an output that matches, but for those that its
+// host wrote around it.
+func first(lines []string, what *regexp.Regexp) string {
+	i := slices.IndexFunc(lines, func(line string) bool { return what.MatchString(line) && !frame().MatchString(line) })
+	if i < 0 {
+		return ""
+	}
+	return lines[i]
+}
+
+// commits reports a command that made a commit.
+func (c Command) commits() bool {
+	return strings.Contains(c.Line, "git commit") && c.Outcome != Failed
+}
+
+// looking are commands that change nothing and decide nothing: they say
+// little about where the work stands.
+var looking = pattern(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
+
+// checking are commands that say whether something works and change nothing
+// that anybody would come back for.
+var checking = pattern(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
+	`make(?: (?:test|build|lint|check|all))?$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
+	`curl -[sI]+|\S+ (?:--version|-version|-v|version)$)(?:\s|$)`)
+
+var (
+	between   = pattern(`&&|\|\||[;|\n]`)
+	toNothing = pattern(`2>&1|[12&]?>\s*/dev/null`)
+)
+
+// changesNothing reports a command line of which every part only looks or
+// checks.
+func changesNothing(line string) bool {
+	line = toNothing().ReplaceAllString(line, "")
+	if strings.Contains(line, ">") {
+		return false // it writes a file
+	}
+	return !slices.ContainsFunc(between().Split(line, -1), func(part string) bool {
+		part = strings.TrimSpace(part)
+		return part != "" && !looking().MatchString(part) && !checking().MatchString(part)
+	})
+}
+
+// telling are the last commands worth telling, oldest first. The very last is
+// always among them.
+func telling(ran []Command) []Command {
+	var kept []Command
+	for i, c := range slices.Backward(ran) {
+		if i < len(ran)-1 && (looking().MatchString(c.Line) && c.Outcome != Failed || repeated(kept, c)) {
+			continue
+		}
+		if kept = append(kept, c); len(kept) == keepCommands {
+			break
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+func repeated(later []Command, c Command) bool {
+	return slices.ContainsFunc(later, func(l Command) bool { return l.Line == c.Line })
+}
+
+// failing are commands that failed and have not been seen to succeed since,
+// in this session or a newer one, newest first. A failure that is told already,
+// by what was run or by what it said, is not told again, and one that nobody
+// came back to for long is history.
+func failing(said []store.Message, ran []Command, since *later) []Command {
+	var all []Command
+	settled := map[string]bool{}
+	long := said[max(0, len(said)-fresh):]
+	if len(long) > 0 {
+		for what, at := range since.succeeded {
+			settled[what] = at.After(said[len(said)-1].Body.Time)
+		}
+	}
+	for _, c := range slices.Backward(ran) {
+		if c.ID < long[0].ID {
+			break
+		}
+		what := purpose(c.Line)
+		if settled[what] || c.Outcome == Unknown {
+			continue
+		}
+		settled[what] = true
+		if c.Outcome == Failed && !looking().MatchString(c.Line) && len(all) < keepFailing && !since.failed[c.Detail] && !since.failed[what] {
+			all = append(all, c)
+			since.failed[what], since.failed[c.Detail] = true, c.Detail != ""
+		}
+	}
+	return all
+}
+
+// purpose is what a command is for: the program and its first word, so that a
+// run with other flags counts as another try.
+func purpose(line string) string {
+	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
+		line = after
+	}
+	words := strings.Fields(line)
+	var kept []string
+	for _, w := range words {
+		if strings.Contains(w, "=") && len(kept) == 0 {
+			continue // a variable before the program
+		}
+		if strings.HasPrefix(w, "-") || len(kept) == 2 {
+			break
+		}
+		kept = append(kept, w)
+	}
+	return strings.Join(kept, " ")
+}
+
+// fresh is how many messages ago a failure may have been.
+const fresh = 100
+
+var patchFile = pattern(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
+
+// files are those that the agent changed, the latest first, uncommitted ones
+// before the others. since is when the last commit was made in any session.
+func files(said []store.Message, ran []Command, since time.Time) []File {
+	committed := store.MessageID(0)
+	for _, c := range ran {
+		if c.commits() {
+			committed = c.ID
+		}
+	}
+	byPath := map[string]*File{}
+	for _, m := range said {
+		for _, call := range m.Body.ToolCalls() {
+			for _, p := range changed(call) {
+				f := byPath[p]
+				if f == nil {
+					f = &File{Path: p}
+					byPath[p] = f
+				}
+				f.Changes++
+				f.Last, f.Committed = m.ID, m.ID < committed || m.Body.Time.Before(since)
+			}
+		}
+	}
+	all := make([]File, 0, len(byPath))
+	for _, f := range byPath {
+		all = append(all, *f)
+	}
+	slices.SortFunc(all, func(x, y File) int {
+		if x.Committed != y.Committed {
+			return b2i(x.Committed) - b2i(y.Committed)
+		}
+		if x.Last != y.Last {
+			return int(y.Last - x.Last)
+		}
+		return strings.Compare(x.Path, y.Path)
+	})
+	for i, f := range all {
+		if f.Committed && i >= keepCommitted {
+			return all[:i]
+		}
+	}
+	return all[:min(len(all), keepFiles)]
+}
+
+// changed lists the files that a call changes.
+func changed(call llms.ToolCall) []string {
+	var all []string
+	for _, m := range patchFile().FindAllStringSubmatch(strings.ReplaceAll(call.Arguments, `\n`, "\n"), -1) {
+		all = append(all, strings.TrimSpace(m[1]))
+	}
+	if !slices.Contains(changeTools, toolName(call.Name)) {
+		return all
+	}
+	a := parse(call)
+	for _, p := range []string{a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename} {
+		if p != "" {
+			return append(all, path.Clean(p))
+		}
+	}
+	return all
+}
+
+// plan is what is open of the plan that the agent wrote down last.
+func plan(said []store.Message) []Step {
+	for _, m := range slices.Backward(said) {
+		for _, call := range slices.Backward(m.Body.ToolCalls()) {
+			if !slices.Contains(planTools, toolName(call.Name)) {
+				continue
+			}
+			a := parse(call)
+			var open []Step
+			for _, t := range append(a.Todos, a.Plan...) {
+				if text := t.Content + t.Step; text != "" && t.Status != "completed" && t.Status != "cancelled" {
+					open = append(open, Step{Text: text, Doing: t.Status == "in_progress"})
+				}
+			}
+			return open
+		}
+	}
+	return nil
+}

@@ -1,0 +1,385 @@
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// A batch is stored in one transaction. It is bounded in both ways so that
+// memory does not depend on the size of the records either.
+const (
+	batchRecords = 1000
+	batchBytes   = 8 << 20
+)
+
+// CatchUp stores what is new in a transcript, from where the last reading of
+// it stopped. Where the limits end it early the next call goes on. Sessions
+// that the engine's settings exclude are not stored, and the report says so.
+//
+// The error is that of a record that could not be read or of the store; what
+// was read before it is stored.
+func (f *Feed) CatchUp(ctx context.Context, t Transcript, l Limits) (Report, error) {
+	return f.catchUp(ctx, t, l, nil)
+}
+
+func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Report)) (Report, error) {
+	report := Report{Transcript: t}
+	host, err := f.Host(t.Host)
+	if err != nil {
+		return report, err
+	}
+	c, _, err := f.cursor(ctx, t)
+	if err != nil {
+		return report, &storeError{err}
+	}
+	if c.unchanged(t) {
+		report.Conversation, report.Complete = c.Conversation, true
+		return report, nil
+	}
+	r := &reading{feed: f, host: host, t: t, limits: l, report: report, told: told}
+	if l.Time > 0 {
+		r.deadline = f.options.Clock().Add(l.Time)
+	}
+	if why := r.ignored(ctx, c); why != "" {
+		r.report.Ignored, r.report.Complete = why, true
+		return r.report, nil
+	}
+	r.held, err = f.take(ctx, t, l.Wait)
+	switch {
+	case errors.Is(err, errBusy):
+		r.report.Busy = true
+		return r.report, nil
+	case err != nil:
+		return r.report, &storeError{err}
+	}
+	err = r.run(ctx)
+	if errors.Is(err, errBusy) { // it was so slow that another took over
+		r.report.Busy = true
+		return r.report, nil
+	}
+	if e := r.held.release(ctx); e != nil && !errors.Is(e, errBusy) {
+		err = errors.Join(err, &storeError{e})
+	}
+	return r.report, err
+}
+
+// storeError is a failure of the store, not of a transcript: with the next
+// transcript it would happen again.
+type storeError struct{ error }
+
+func (e *storeError) Unwrap() error { return e.error }
+
+// reading is one CatchUp.
+type reading struct {
+	feed     *Feed
+	host     Host
+	t        Transcript
+	limits   Limits
+	deadline time.Time
+	report   Report
+	told     func(Report)
+	held     *held
+
+	session *lcm.Session
+	conv    store.ConversationID
+	batch   []Record
+	bytes   int64
+	next    Position // after the last record of the batch
+	unsaved bool     // something is stored that the cursor does not know
+}
+
+// peeked is how many records are looked at for what they tell about their
+// session.
+const peeked = 64
+
+// peek completes what is known of a transcript by what its first records
+// tell.
+func (f *Feed) peek(ctx context.Context, host Host, t Transcript, c cursor) Transcript {
+	if t.Dir = cmp.Or(c.Dir, t.Dir); c.Conversation != 0 || t.Dir != "" {
+		return t
+	}
+	n := 0
+	for rec, err := range host.Read(ctx, t, Position{}) {
+		if n++; err != nil || n > peeked {
+			break
+		}
+		t.Parent = cmp.Or(t.Parent, rec.Parent)
+		if t.Dir = cmp.Or(t.Dir, rec.Dir); t.Dir != "" {
+			break
+		}
+	}
+	return t
+}
+
+// ignored says why the settings exclude a transcript, or the session that
+// started it.
+func (r *reading) ignored(ctx context.Context, c cursor) string {
+	r.t = r.feed.peek(ctx, r.host, r.t, c)
+	in := lcm.InProject(r.feed.projectOf(r.t.Dir))
+	for _, key := range []string{r.t.Key(), r.t.parentKey()} {
+		if key == "" {
+			continue
+		}
+		if err := r.feed.engine.Session(key, in).Ignored(); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// run reads to the end, or to a limit.
+func (r *reading) run(ctx context.Context) error {
+	from := r.held.Position
+	if from != (Position{}) && r.held.Conversation == 0 {
+		from = Position{} // read once, and never stored
+	}
+	first := true
+	for rec, err := range r.host.Read(ctx, r.t, from) {
+		if err != nil {
+			return errors.Join(r.flush(ctx), fmt.Errorf("read %s: %w", r.t.Path, err))
+		}
+		if first && from.Head != "" && rec.End.Head != from.Head {
+			r.report.Rescanned = true
+		}
+		first = false
+		if err := r.add(ctx, rec); err != nil {
+			return err
+		}
+		if r.spent() {
+			return r.flush(ctx)
+		}
+	}
+	if err := errors.Join(r.flush(ctx), ctx.Err()); err != nil {
+		return err
+	}
+	r.report.Complete = true
+	r.held.Path, r.held.Size, r.held.Modified = r.t.Path, r.t.Size, r.t.Modified
+	return nil
+}
+
+// spent reports whether a limit is reached.
+func (r *reading) spent() bool {
+	return r.limits.Bytes > 0 && r.report.Bytes >= r.limits.Bytes ||
+		!r.deadline.IsZero() && !r.feed.options.Clock().Before(r.deadline)
+}
+
+// add puts a record into the batch, and stores the batch when it is full or
+// when the record needs what is before it to be stored.
+func (r *reading) add(ctx context.Context, rec Record) error {
+	if rec.TooLong > 0 {
+		r.report.TooLong = append(r.report.TooLong, rec.TooLong)
+		r.report.Bytes += rec.TooLong
+		r.next = rec.End
+		return nil
+	}
+	if rec.Validate() != nil { // one record must not keep the others out
+		kept := Unreadable(rec.Raw.Bytes, rec.ID)
+		kept.End = rec.End
+		rec = kept
+	}
+	size := int64(len(rec.Raw.Bytes))
+	r.report.Records++
+	r.report.Bytes += size
+	r.held.note(&rec)
+	if rec.Branch || rec.Undo > 0 {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+		if err := r.goBack(ctx, rec); err != nil {
+			return err
+		}
+	}
+	r.batch = append(r.batch, rec)
+	r.bytes += size
+	r.next = rec.End
+	if len(r.batch) < batchRecords && r.bytes < batchBytes {
+		return nil
+	}
+	return r.flush(ctx)
+}
+
+// flush stores the batch.
+func (r *reading) flush(ctx context.Context) error {
+	if r.next != (Position{}) && len(r.batch) == 0 {
+		r.held.Position = r.next
+	}
+	if len(r.batch) == 0 {
+		return nil
+	}
+	if r.unsaved {
+		if err := r.save(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.open(ctx); err != nil {
+		return &storeError{err}
+	}
+	if err := r.revisions(ctx); err != nil {
+		return &storeError{err}
+	}
+	inputs := make([]ingest.Input, len(r.batch))
+	for i, rec := range r.batch {
+		inputs[i] = rec.Input
+	}
+	stored, err := r.session.AppendInputs(ctx, inputs...)
+	if err != nil {
+		return &storeError{fmt.Errorf("store records of %s: %w", r.t.Path, err)}
+	}
+	r.count(stored)
+	r.held.Position, r.held.Ingested = r.next, r.feed.options.Clock()
+	r.unsaved = true
+	clear(r.batch) // the records can be freed
+	r.batch, r.bytes = r.batch[:0], 0
+	if r.told != nil {
+		r.told(r.report)
+	}
+	return nil
+}
+
+// save makes the cursor follow what is stored.
+func (r *reading) save(ctx context.Context) error {
+	r.unsaved = false
+	err := r.held.save(ctx)
+	if err != nil && !errors.Is(err, errBusy) {
+		err = &storeError{err}
+	}
+	return err
+}
+
+func (r *reading) count(stored []store.Appended) {
+	for i, s := range stored {
+		rec := r.batch[i]
+		if s.Existed {
+			r.report.Known++
+			continue
+		}
+		r.report.New++
+		if rec.Flags&store.FlagHidden != 0 {
+			r.report.Hidden++
+		}
+		if !rec.Known {
+			if r.report.Unknown == nil {
+				r.report.Unknown = map[string]int{}
+			}
+			r.report.Unknown[rec.Type]++
+		}
+	}
+}
+
+// open makes the session, and its conversation with what the first records
+// tell about it.
+func (r *reading) open(ctx context.Context) error {
+	if r.session != nil {
+		return nil
+	}
+	title := r.t.Title
+	for _, rec := range r.batch {
+		r.t.Dir, r.t.Parent, r.t.Agent = cmp.Or(r.t.Dir, rec.Dir), cmp.Or(r.t.Parent, rec.Parent), cmp.Or(r.t.Agent, rec.Agent)
+		title = cmp.Or(title, rec.Title)
+	}
+	backdate(r.batch)
+	if title == "" {
+		title = firstPrompt(r.batch)
+	}
+	if r.t.Agent != "" {
+		title = strings.TrimSuffix(r.t.Agent+": "+title, ": ")
+	}
+	in := r.feed.projectOf(r.t.Dir)
+	options := []lcm.SessionOption{lcm.InProject(in), lcm.ByAgent(r.t.Host), lcm.Titled(title)}
+	if key := r.t.parentKey(); key != "" {
+		parent, err := r.feed.engine.Session(key, lcm.InProject(in), lcm.ByAgent(r.t.Host)).Conversation(ctx)
+		if err != nil {
+			return err
+		}
+		options = append(options, lcm.ChildOf(parent.ID))
+	}
+	session := r.feed.engine.Session(r.t.Key(), options...)
+	inputs := make([]ingest.Input, len(r.batch))
+	for i, rec := range r.batch {
+		inputs[i] = rec.Input
+	}
+	if err := session.DropForgottenTitle(ctx, inputs...); err != nil {
+		return err
+	}
+	conv, err := session.Conversation(ctx)
+	if err != nil {
+		return err
+	}
+	r.session, r.conv = session, conv.ID
+	r.held.Conversation, r.held.Dir, r.report.Conversation = conv.ID, r.t.Dir, conv.ID
+	return nil
+}
+
+// titleLength is how much of a first prompt names a session that its host did
+// not name.
+const titleLength = 80
+
+func firstPrompt(records []Record) string {
+	for _, rec := range records {
+		if !prompt(rec.Message, rec.Flags) {
+			continue
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(rec.PlainText()), "\n")
+		if utf8.RuneCountInString(line) > titleLength {
+			line = string([]rune(line)[:titleLength-1]) + "…"
+		}
+		return line
+	}
+	return ""
+}
+
+// prompt reports whether a message is one that a person wrote.
+func prompt(m llms.Message, flags store.Flag) bool {
+	return m.Role == llms.RoleUser && m.PlainText() != "" &&
+		flags&(store.FlagHidden|store.FlagSynthetic|store.FlagHostSummary|store.FlagEcho) == 0
+}
+
+// maxOwn bounds how many calls of lcm's tools are remembered at a time.
+const maxOwn = 64
+
+// note completes a record by what the ones before it told. Where it does not
+// say when it was written it was then, not now: what is stored must not depend
+// on when it is read. And results of lcm's own tools are echoes, although in
+// most hosts' records only the call has the tool's name.
+func (c *cursor) note(rec *Record) {
+	if rec.Time.IsZero() {
+		rec.Time = c.Said
+	}
+	c.Said = rec.Time
+	own, others := false, false
+	for _, p := range rec.Parts {
+		switch {
+		case p.Call != nil && ingest.IsOwnTool(p.Call.Name):
+			c.Own = append(c.Own, p.Call.ID)
+		case p.Result != nil && slices.Contains(c.Own, p.Result.CallID):
+			c.Own = slices.DeleteFunc(c.Own, func(id string) bool { return id == p.Result.CallID })
+			own = true
+		default:
+			others = true
+		}
+	}
+	if own && !others {
+		rec.Flags |= store.FlagEcho
+	}
+	c.Own = c.Own[max(0, len(c.Own)-maxOwn):]
+}
+
+// backdate gives the records before the first that says when it was written
+// its time.
+func backdate(records []Record) {
+	first := slices.IndexFunc(records, func(rec Record) bool { return !rec.Time.IsZero() })
+	for i := range max(0, first) {
+		records[i].Time = records[first].Time
+	}
+}

@@ -1,0 +1,146 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/hosttest"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// one reads a single line.
+func one(line string) hosts.Record {
+	r := &reader{t: hosts.Transcript{Session: "s"}, session: "s"}
+	return r.record([]byte(line))
+}
+
+func TestRecords(t *testing.T) {
+	const (
+		hidden    = store.FlagHidden
+		synthetic = store.FlagSynthetic
+	)
+	for name, c := range map[string]struct {
+		line  string
+		role  llms.Role
+		shows string
+		flags store.Flag
+		typ   string
+	}{
+		"prompt":        {`{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hello"}}`, llms.RoleUser, "hello", 0, "user"},
+		"answer":        {`{"type":"assistant","uuid":"u","message":{"role":"assistant","id":"msg_1","content":[{"type":"text","text":"hi"}]}}`, llms.RoleAssistant, "hi", 0, "assistant"},
+		"result":        {`{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"out"}]},"toolUseResult":{"stdout":"out"}}`, llms.RoleTool, "← out", 0, "user"},
+		"reminder":      {`{"type":"user","uuid":"u","isMeta":true,"message":{"role":"user","content":"x"}}`, llms.RoleUser, "x", synthetic, "user"},
+		"command":       {`{"type":"user","uuid":"u","message":{"role":"user","content":"<command-name>/compact</command-name>"}}`, llms.RoleUser, "<command-name>/compact</command-name>", synthetic, "user"},
+		"API error":     {`{"type":"assistant","uuid":"u","isApiErrorMessage":true,"message":{"role":"assistant","content":[{"type":"text","text":"API Error"}]}}`, llms.RoleAssistant, "API Error", synthetic, "assistant"},
+		"summary":       {`{"type":"user","uuid":"u","isCompactSummary":true,"message":{"role":"user","content":"what was"}}`, llms.RoleUser, "what was", store.FlagHostSummary, "user"},
+		"old summary":   {`{"type":"summary","summary":"what was","leafUuid":"x"}`, llms.RoleSystem, "what was", store.FlagHostSummary | hidden, "summary"},
+		"side chain":    {`{"type":"user","uuid":"u","isSidechain":true,"message":{"role":"user","content":"x"}}`, llms.RoleUser, "x", hidden, "user"},
+		"brought":       {`{"type":"user","uuid":"u","sessionId":"another","message":{"role":"user","content":"x"}}`, llms.RoleUser, "x", store.FlagDuplicate, "user"},
+		"system":        {`{"type":"system","subtype":"informational","uuid":"u","content":"note"}`, llms.RoleSystem, "note", hidden, "system/informational"},
+		"boundary":      {`{"type":"system","subtype":"compact_boundary","uuid":"u","logicalParentUuid":"x"}`, llms.RoleSystem, "", hidden, "system/compact_boundary"},
+		"bookkeeping":   {`{"type":"file-history-snapshot","messageId":"m","snapshot":{}}`, llms.RoleSystem, "", hidden, "file-history-snapshot"},
+		"typed ahead":   {`{"type":"attachment","uuid":"u","attachment":{"type":"queued_command","prompt":"wait"}}`, llms.RoleUser, "wait", 0, "attachment/queued_command"},
+		"listing":       {`{"type":"attachment","uuid":"u","attachment":{"type":"skill_listing","content":"x"}}`, llms.RoleSystem, "", hidden, "attachment/skill_listing"},
+		"unknown type":  {`{"type":"telepathy","thought":"x"}`, llms.RoleSystem, `{"type":"telepathy","thought":"x"}`, hidden | store.FlagUnknown, "telepathy"},
+		"odd message":   {`{"type":"user","uuid":"u","message":"text"}`, llms.RoleSystem, `{"type":"user","uuid":"u","message":"text"}`, hidden | store.FlagUnknown, "user"},
+		"no type":       {`{}`, llms.RoleSystem, "{}", hidden | store.FlagUnknown, "(none)"},
+		"not an object": {`[1]`, llms.RoleSystem, "[1]", hidden | store.FlagUnknown, "(none)"},
+		"not JSON":      {`{"type":`, llms.RoleSystem, `{"type":`, hidden | store.FlagUnknown, "(damaged)"},
+	} {
+		rec := one(c.line)
+		shows := rec.Render()
+		if len(rec.Parts) == 1 && rec.Parts[0].Kind == llms.PartOther {
+			shows = string(rec.Parts[0].Extra)
+		}
+		if rec.Role != c.role || shows != c.shows || rec.Flags != c.flags || rec.Type != c.typ {
+			t.Errorf("%s: %s %q flags %b type %q, want %s %q %b %q", name, rec.Role, shows, rec.Flags, rec.Type, c.role, c.shows, c.flags, c.typ)
+		}
+		if string(rec.Raw.Bytes) != c.line || rec.ID == "" {
+			t.Errorf("%s: id %q, record %q", name, rec.ID, rec.Raw.Bytes)
+		}
+	}
+}
+
+func TestSpilledOutputIsKept(t *testing.T) {
+	dir := t.TempDir()
+	spill := filepath.Join(dir, "s", "tool-results", "b1.txt")
+	if err := os.MkdirAll(filepath.Dir(spill), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(spill, []byte("all of the output"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(dir, "secret.txt")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "s.jsonl")
+	lines := `{"type":"user","uuid":"u1","sessionId":"s","message":{"role":"user","content":"see /x/s/tool-results/b1.txt and tool-results/../../secret.txt, tool-results/gone.txt"}}` + "\n"
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := (Host{}).In(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for rec, err := range (Host{}).Read(t.Context(), found[0], hosts.Position{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, rec.ID)
+		if hosts.IsAside(rec.ID) && (rec.PlainText() != "all of the output" || rec.Flags != store.FlagHidden) {
+			t.Errorf("%q %b", rec.PlainText(), rec.Flags)
+		}
+	}
+	if diff := cmp.Diff([]string{"aside:tool-results/b1.txt", "u1"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, line := range []string{
+		`{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user","content":"hello"}}`,
+		`{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"x","input":{}}]}}`,
+		`{"type":"attachment","attachment":{"type":"queued_command","prompt":[{"type":"image"}]}}`,
+		`{"type":"system","content":1,"timestamp":[]}`, "tool-results/x.txt", "{", "\x00",
+	} {
+		f.Add([]byte(line + "\n" + line + "\n"))
+	}
+	path := filepath.Join(f.TempDir(), "s.jsonl")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		hosttest.Lines(t, hosttest.Read(t, Host{}, hosts.Transcript{Host: Name, Path: path, Session: "s"}), content)
+	})
+}
+
+// TestSniff: what a file begins with does not hide what it is.
+func TestSniff(t *testing.T) {
+	const prompt = `{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hello"}}` + "\n"
+	for name, c := range map[string]struct {
+		content string
+		want    bool
+	}{
+		"a prompt":            {prompt, true},
+		"summaries first":     {strings.Repeat(`{"type":"summary","summary":"what was","leafUuid":"x"}`+"\n", 30) + prompt, true},
+		"a damaged beginning": {"\x00\x00\x00\n" + prompt, true},
+		"another's lines":     {strings.Repeat(`{"role":"user","content":"hello"}`+"\n", 300) + prompt, false},
+		"nothing":             {"", false},
+	} {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := sniff(t.Context(), path); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

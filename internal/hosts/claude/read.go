@@ -1,0 +1,296 @@
+package claude
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"iter"
+	"path/filepath"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Read implements [hosts.Host].
+func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) iter.Seq2[hosts.Record, error] {
+	return func(yield func(hosts.Record, error) bool) {
+		r := &reader{t: t, session: cmp.Or(t.Parent, t.Session)}
+		r.restore(from)
+		if from == (hosts.Position{}) && !r.meta(yield) {
+			return
+		}
+		for line, err := range lines.Read(ctx, t.Path, from.Offset, from.Head) {
+			if err != nil {
+				yield(hosts.Record{}, err)
+				return
+			}
+			if line.Anew {
+				r.restore(hosts.Position{})
+			}
+			if !r.line(line, yield) {
+				return
+			}
+		}
+	}
+}
+
+// reader makes records of lines.
+type reader struct {
+	t       hosts.Transcript
+	session string // the id that its records should carry
+	prev    string // the id of the record before
+	last    string // the uuid of the last record that has one
+	end     hosts.Position
+}
+
+// restore goes on from a position. Its state is the two ids, which hold no
+// spaces.
+func (r *reader) restore(from hosts.Position) {
+	r.end = from
+	r.prev, r.last, _ = strings.Cut(from.State, " ")
+}
+
+// meta yields what is written beside the transcript of a sub-agent about it.
+func (r *reader) meta(yield func(hosts.Record, error) bool) bool {
+	if r.t.Parent == "" {
+		return true
+	}
+	name := strings.TrimSuffix(filepath.Base(r.t.Path), suffix) + ".meta.json"
+	rec, ok := r.aside(filepath.Base(filepath.Dir(r.t.Path)), name, name)
+	if !ok {
+		return true
+	}
+	if v, err := llms.Members(rec.Raw.Bytes, "agentType", "description"); err == nil {
+		rec.Agent, rec.Title = llms.Unquote(v[0]), llms.Unquote(v[1])
+	}
+	return yield(rec, nil)
+}
+
+func (r *reader) line(l lines.Line, yield func(hosts.Record, error) bool) bool {
+	var rec hosts.Record
+	if l.Bytes == nil {
+		rec = hosts.TooLong(l.End - l.Start)
+	} else {
+		rec = r.record(l.Bytes)
+	}
+	before := r.end
+	if rec.ID != "" {
+		r.prev = rec.ID
+	}
+	r.end = hosts.Position{Offset: l.End, Head: l.Head, State: r.prev + " " + r.last}
+	rec.End = r.end
+	for _, spilled := range r.spilled(l.Bytes) {
+		spilled.End, spilled.Time = before, rec.Time
+		if !yield(spilled, nil) {
+			return false
+		}
+	}
+	return yield(rec, nil)
+}
+
+// fields are what a record says beside its message.
+type fields struct {
+	kind, subtype        string
+	parent               []byte // a string, null, or nothing
+	session, cwd, agent  string
+	sidechain, meta      bool
+	compact, failed      bool
+	aiTitle, customTitle string
+	uuid                 string
+	attachment           string
+}
+
+func read(record []byte) (fields, error) {
+	v, err := llms.Members(record, "type", "subtype", "parentUuid", "sessionId", "cwd", "isSidechain", "isMeta", "isCompactSummary",
+		"isApiErrorMessage", "aiTitle", "customTitle", "uuid", "agentId", "attachment")
+	if err != nil {
+		return fields{}, err
+	}
+	text := func(i int) string { return llms.Unquote(v[i]) }
+	is := func(i int) bool { return string(v[i]) == "true" }
+	f := fields{kind: text(0), subtype: text(1), parent: v[2], session: text(3), cwd: text(4), sidechain: is(5), meta: is(6),
+		compact: is(7), failed: is(8), aiTitle: text(9), customTitle: text(10), uuid: text(11), agent: text(12)}
+	if v[13] != nil {
+		if kind, err := llms.Members(v[13], "type"); err == nil {
+			f.attachment = llms.Unquote(kind[0])
+		}
+	}
+	return f, nil
+}
+
+// record makes a record of a line.
+func (r *reader) record(raw []byte) hosts.Record {
+	f, err := read(raw)
+	var m llms.Message
+	if err == nil {
+		m, err = llms.Decode(llms.FormatClaude, "", raw)
+	}
+	if err != nil {
+		return hosts.Unreadable(raw, r.prev)
+	}
+	rec := hosts.Record{Input: ingest.Input{Message: m}, Type: f.name(), Known: !hosts.IsUnknown(m), Dir: f.cwd, Title: cmp.Or(f.customTitle, f.aiTitle)}
+	if f.agent != "" && f.sidechain && r.t.Parent == "" && strings.HasPrefix(r.t.Session, subagent) {
+		rec.Parent = f.session // the file of a sub-agent beside those of sessions
+	}
+	if rec.ID == "" {
+		rec.ID = hosts.ChainedID(r.prev, raw)
+	}
+	rec.Flags = r.flags(f, m)
+	if !rec.Known {
+		rec.Flags |= store.FlagUnknown | store.FlagHidden
+	}
+	if f.uuid == "" {
+		return rec
+	}
+	if f.kind == "user" && m.Role == llms.RoleUser && rec.Flags&store.FlagHidden == 0 && r.last != "" {
+		after := llms.Unquote(f.parent)
+		rec.Branch, rec.After = after != r.last && f.parent != nil && !f.compact, after
+	}
+	if rec.Flags&store.FlagHidden == 0 || !f.sidechain {
+		r.last = f.uuid
+	}
+	return rec
+}
+
+// name says what kind of record it is, as precisely as the record does.
+func (f fields) name() string {
+	switch {
+	case f.kind == "":
+		return "(none)"
+	case f.attachment != "":
+		return f.kind + "/" + f.attachment
+	case f.subtype != "":
+		return f.kind + "/" + f.subtype
+	}
+	return f.kind
+}
+
+// flags says what a record is beside what it says.
+func (r *reader) flags(f fields, m llms.Message) (flags store.Flag) {
+	if f.sidechain && !r.ofSubagent() {
+		flags |= store.FlagHidden // a sub-agent's turns in the file of its parent
+	}
+	if f.session != "" && f.session != r.session && !r.ofSubagent() {
+		flags |= store.FlagDuplicate // brought along from the session that this one goes on with
+	}
+	switch f.kind {
+	case "user", "assistant":
+		switch {
+		case f.compact:
+			flags |= store.FlagHostSummary
+		case f.meta, f.failed, bytes.Contains(m.Raw.Bytes, []byte(`"model":"<synthetic>"`)), m.Role == llms.RoleUser && synthetic(m.PlainText()):
+			flags |= store.FlagSynthetic
+		}
+		if len(m.Parts) == 0 {
+			flags |= store.FlagHidden
+		}
+	case "summary":
+		flags |= store.FlagHostSummary | store.FlagHidden
+	case "attachment":
+		if m.Role != llms.RoleUser {
+			flags |= store.FlagHidden
+		}
+	default:
+		flags |= store.FlagHidden
+	}
+	return flags
+}
+
+func (r *reader) ofSubagent() bool {
+	return r.t.Parent != "" || strings.HasPrefix(r.t.Session, subagent)
+}
+
+// synthetic reports whether a user's message was written by the program.
+func synthetic(text string) bool {
+	text = strings.TrimSpace(text)
+	for _, mark := range []string{"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<system-reminder>", "<bash-input>",
+		"<bash-stdout>", "<task-notification>", "<user-memory-input>", "Caveat: The messages below were generated by the user"} {
+		if strings.HasPrefix(text, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// sniffed is how many lines are looked at: a session that goes on with others
+// begins with their summaries, which name no session, and a damaged line says
+// nothing about the others.
+const sniffed = 100
+
+// sniff reports whether a file looks like a transcript of this host.
+func sniff(ctx context.Context, path string) bool {
+	n := 0
+	for line, err := range lines.Read(ctx, path, 0, "") {
+		if n++; err != nil || n > sniffed {
+			return false
+		}
+		f, err := read(line.Bytes)
+		if err != nil {
+			continue
+		}
+		if f.kind != "" && (f.session != "" || f.uuid != "" && f.parent != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// spillDir is where the program writes output that is too long for a line.
+const spillDir = "tool-results"
+
+// spilled returns the files of tool output that a record refers to. Only
+// files in the session's own directory are read.
+func (r *reader) spilled(raw []byte) []hosts.Record {
+	if !bytes.Contains(raw, []byte(spillDir)) {
+		return nil
+	}
+	var found []hosts.Record
+	seen := map[string]bool{}
+	for _, sep := range []string{spillDir + "/", spillDir + `\\`} {
+		pieces := strings.Split(string(raw), sep)
+		for _, after := range pieces[1:] {
+			name := after[:nameLength(after)]
+			if seen[name] || len(seen) == maxSpilled {
+				continue
+			}
+			seen[name] = true
+			if rec, ok := r.aside(spillDir, name, spillDir+"/"+name); ok {
+				found = append(found, rec)
+			}
+		}
+	}
+	return found
+}
+
+// maxSpilled bounds how many files one record may refer to.
+const maxSpilled = 32
+
+// aside reads a file in a directory of the session. Links that lead out of the
+// project's directory are not followed.
+func (r *reader) aside(dir, file, name string) (hosts.Record, bool) {
+	session := r.sessionDir()
+	return hosts.ReadAside(filepath.Dir(session), filepath.Join(filepath.Base(session), dir, file), name)
+}
+
+// sessionDir is the directory beside the session's file.
+func (r *reader) sessionDir() string {
+	dir := filepath.Dir(r.t.Path)
+	if r.t.Parent != "" {
+		return filepath.Dir(dir)
+	}
+	return filepath.Join(dir, r.t.Session)
+}
+
+// nameLength is how much of a text is a file name that may be read.
+func nameLength(s string) int {
+	for i, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.') {
+			return i
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,126 @@
+// Package codex reads the rollouts of the Codex CLI.
+//
+// A session (a thread) is a file of JSON lines, in directories by day below
+// sessions/ in CODEX_HOME. Old ones may be compressed (.jsonl.zst) and moved to
+// archived_sessions/; they are the same sessions still. A sub-agent's thread
+// has a file of its own, which names the thread that started it.
+//
+// What is said stands in response items; the events beside them repeat it for
+// the screen and are kept as bookkeeping.
+package codex
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
+)
+
+// Name is the host's short name.
+const Name = "codex"
+
+// Host is the Codex CLI.
+type Host struct{}
+
+// Name implements [hosts.Host].
+func (Host) Name() string { return Name }
+
+// Title implements [hosts.Host].
+func (Host) Title() string { return "Codex CLI" }
+
+// Find implements [hosts.Host]. The data of Codex lie in several directories
+// below its home.
+func (Host) Find(m hosts.Machine) hosts.Installation {
+	home := m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex"))
+	_, err := os.Stat(home)
+	return hosts.Installation{Host: Name, Config: home, Data: home, Present: err == nil}
+}
+
+// rollout is the name of a rollout's file: when it began, and its id.
+var rollout = regexp.MustCompile(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)\.jsonl(\.zst)?$`)
+
+// levels is how deep the directories of days nest: year, month, day.
+const levels = 3
+
+// Transcripts implements [hosts.Host].
+func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
+	return func(yield func(hosts.Transcript, error) bool) {
+		if walk(ctx, in.Data, filepath.Join(in.Data, "sessions"), levels, yield) {
+			walk(ctx, in.Data, filepath.Join(in.Data, "archived_sessions"), levels, yield)
+		}
+	}
+}
+
+// walk yields the rollouts of a directory and those below it. A rollout that
+// is there both plain and compressed is one that is just being compressed: the
+// plain one is read.
+func walk(ctx context.Context, root, dir string, levels int, yield func(hosts.Transcript, error) bool) bool {
+	found := lines.List(root, dir)
+	plain := map[string]bool{}
+	for _, f := range found {
+		if strings.HasSuffix(f.Path, ".jsonl") {
+			plain[f.Path] = true
+		}
+	}
+	for _, f := range found {
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case f.Err != nil:
+			if !yield(hosts.Transcript{Host: Name, Path: f.Path}, f.Err) {
+				return false
+			}
+		case f.Info.IsDir():
+			if levels > 0 && !walk(ctx, root, f.Path, levels-1, yield) {
+				return false
+			}
+		case f.Info.Mode().IsRegular():
+			if before, compressed := strings.CutSuffix(f.Path, ".zst"); compressed && plain[before] {
+				continue
+			}
+			if t, ok := transcript(f.Path, f.Info); ok && !yield(t, nil) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func transcript(path string, info fs.FileInfo) (hosts.Transcript, bool) {
+	name := rollout.FindStringSubmatch(filepath.Base(path))
+	if name == nil {
+		return hosts.Transcript{}, false
+	}
+	return hosts.Transcript{Host: Name, Path: path, Session: name[1], Size: info.Size(), Modified: info.ModTime()}, true
+}
+
+// In implements [hosts.Host].
+func (Host) In(_ context.Context, path string) ([]hosts.Transcript, error) {
+	path, info, err := lines.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info != nil {
+		if t, ok := transcript(path, info); ok {
+			return []hosts.Transcript{t}, nil
+		}
+	}
+	return nil, hosts.ErrNoTranscript
+}
+
+// Session implements [hosts.Host].
+func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
+	for t, err := range h.Transcripts(ctx, in) {
+		if err == nil && id != "" && t.Session == id {
+			return t, nil
+		}
+	}
+	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
+}

@@ -1,0 +1,173 @@
+package hosts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/process"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// space is where cursors are kept in [store.State], by session key.
+const space = "hosts"
+
+// leaseTime is how long a process that died keeps others from its transcript.
+// A batch takes a fraction of it, and every batch renews it.
+const leaseTime = 10 * time.Second
+
+// cursor is what is known of a transcript between two readings of it. It is
+// the lease as well: whoever writes it with the version that he read has it.
+type cursor struct {
+	Position
+	// Path, Size and Modified are those of the file when it was last read to
+	// its end.
+	Path     string    `json:"path,omitempty"`
+	Size     int64     `json:"size,omitempty"`
+	Modified time.Time `json:"modified,omitzero"`
+
+	Conversation store.ConversationID `json:"conversation,omitempty"`
+	Dir          string               `json:"dir,omitempty"`
+	Ingested     time.Time            `json:"ingested,omitzero"`
+	// Said is when the last record was written.
+	Said time.Time `json:"said,omitzero"`
+	// Own are calls of lcm's tools whose results have not come yet.
+	Own []string `json:"own,omitempty"`
+	// Undo is a rewind that was begun: to To, because of the record Undo.
+	Undo string          `json:"undo,omitempty"`
+	To   store.MessageID `json:"to,omitempty"`
+
+	Owner string    `json:"owner,omitempty"` // of the lease
+	Until time.Time `json:"until,omitzero"`
+}
+
+// unchanged reports whether a transcript is as it was when it was last read
+// to its end.
+func (c cursor) unchanged(t Transcript) bool {
+	return c.Path == t.Path && c.Size == t.Size && c.Modified.Equal(t.Modified)
+}
+
+func decodeCursor(data []byte) cursor {
+	var c cursor
+	if json.Unmarshal(data, &c) != nil {
+		return cursor{} // a cursor that cannot be read costs a rescan
+	}
+	return c
+}
+
+// cursor reads the cursor of a transcript and its version.
+func (f *Feed) cursor(ctx context.Context, t Transcript) (cursor, int64, error) {
+	v, err := f.store.Get(ctx, space, t.Key())
+	if errors.Is(err, store.ErrNotFound) {
+		return cursor{}, 0, nil
+	}
+	if err != nil {
+		return cursor{}, 0, fmt.Errorf("read the cursor of %s: %w", t.Key(), err)
+	}
+	return decodeCursor(v.Data), v.Version, nil
+}
+
+// cursors reads the cursors of all transcripts, by session key.
+func (f *Feed) cursors(ctx context.Context) (map[string]cursor, error) {
+	values, err := f.store.List(ctx, space)
+	if err != nil {
+		return nil, fmt.Errorf("read the cursors: %w", err)
+	}
+	all := make(map[string]cursor, len(values))
+	for _, v := range values {
+		all[v.Key] = decodeCursor(v.Data)
+	}
+	return all, nil
+}
+
+// errBusy says that another process reads the transcript.
+var errBusy = errors.New("another process is reading the transcript")
+
+// held is a cursor whose lease this process has.
+type held struct {
+	cursor
+	feed    *Feed
+	key     string
+	version int64
+}
+
+// poll is how often a process that waits for a transcript looks again.
+const poll = 100 * time.Millisecond
+
+// take takes the lease of a transcript, or fails with errBusy.
+func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error) {
+	for {
+		c, version, err := f.cursor(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		// A lease that lasts longer than any was taken when the clock was
+		// ahead of what it is now.
+		if left := c.Until.Sub(f.options.Clock()); c.Owner == "" || left <= 0 || left > 2*leaseTime || process.Ended(c.Owner) {
+			h := &held{cursor: c, feed: f, key: t.Key(), version: version}
+			if err = h.save(ctx); !errors.Is(err, errBusy) {
+				return h, err
+			}
+		}
+		if !wait {
+			return nil, errBusy
+		}
+		timer := time.NewTimer(poll)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+// save writes the cursor and renews the lease.
+func (h *held) save(ctx context.Context) error {
+	h.Owner, h.Until = h.feed.options.Owner, h.feed.options.Clock().Add(leaseTime)
+	return h.put(ctx)
+}
+
+// release writes the cursor and gives the lease back, also when the work was
+// called off.
+func (h *held) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTime/2)
+	defer cancel()
+	h.Owner, h.Until = "", time.Time{}
+	return h.put(ctx)
+}
+
+func (h *held) put(ctx context.Context) error {
+	data, err := json.Marshal(h.cursor)
+	if err != nil {
+		return fmt.Errorf("write the cursor of %s: %w", h.key, err)
+	}
+	version, err := h.feed.store.Put(ctx, space, h.key, data, h.version, time.Time{})
+	if errors.Is(err, store.ErrConflict) {
+		return errBusy
+	}
+	if err != nil {
+		return fmt.Errorf("write the cursor of %s: %w", h.key, err)
+	}
+	h.version = version
+	return nil
+}
+
+// Lag says how far the record is behind a transcript.
+func (f *Feed) Lag(ctx context.Context, t Transcript) (Lag, error) {
+	c, version, err := f.cursor(ctx, t)
+	lag := Lag{Ingested: c.Ingested, Written: t.Modified}
+	if err != nil || version != 0 && c.unchanged(t) {
+		return lag, err
+	}
+	lag.Behind = true
+	switch {
+	case c.Path == t.Path:
+		lag.Bytes = max(0, t.Size-c.Size)
+	default:
+		lag.Bytes = max(0, t.Size-c.Offset)
+	}
+	return lag, nil
+}

@@ -1,0 +1,146 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
+	"github.com/lossless-context/lcm/internal/process"
+	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Feed keeps the record up to date with transcripts. It is safe for
+// concurrent use, and so are the Feeds of several processes on one store.
+type Feed struct {
+	engine  *lcm.Engine
+	store   store.Store
+	hosts   []Host
+	machine Machine
+	options Options
+
+	mu       sync.Mutex
+	projects map[string]store.Project // by directory
+}
+
+// Options are what a Feed may be told. The zero value is a good one.
+type Options struct {
+	// Clock tells the time (time.Now).
+	Clock func() time.Time
+	// Log is told what is out of the ordinary (slog.Default).
+	Log *slog.Logger
+	// Owner names this feed among those of the store (its process).
+	Owner string
+}
+
+// New returns a Feed of the given hosts, as they are found on a machine.
+func New(engine *lcm.Engine, known []Host, m Machine, o Options) (*Feed, error) {
+	switch {
+	case engine == nil:
+		return nil, errors.New("hosts: no engine was given")
+	case m.Home == "":
+		return nil, errors.New("hosts: no home directory was given")
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Owner == "" {
+		o.Owner = process.Owner()
+	}
+	return &Feed{engine: engine, store: engine.Store(), hosts: known, machine: m, options: o, projects: map[string]store.Project{}}, nil
+}
+
+// Hosts returns the hosts of the feed with what was found of each.
+func (f *Feed) Hosts() []Installation {
+	found := make([]Installation, len(f.hosts))
+	for i, h := range f.hosts {
+		found[i] = h.Find(f.machine)
+	}
+	return found
+}
+
+// Host returns the host with a name.
+func (f *Feed) Host(name string) (Host, error) {
+	for _, h := range f.hosts {
+		if h.Name() == name {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("hosts: no host is called %q", name)
+}
+
+// Locate finds the transcript that a host speaks of: by its path, or where it
+// tells none by the session's id. What an event says is not trusted with any
+// file of the machine: the path must lie where the host keeps its transcripts,
+// or be named for the session or a sub-agent of it.
+func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcript, error) {
+	h, err := f.Host(host)
+	if err != nil {
+		return Transcript{}, err
+	}
+	in := h.Find(f.machine)
+	if path == "" {
+		return h.Session(ctx, in, session)
+	}
+	t, err := one(ctx, h, path, session)
+	if err != nil {
+		return Transcript{}, err
+	}
+	if err := lines.Within(in.Data, t.Path); err != nil && (session == "" || t.Session != session && t.Parent != session) {
+		return Transcript{}, fmt.Errorf("the transcript %s is not read for session %q: it leads %w", t.Path, session, err)
+	}
+	return t, nil
+}
+
+// one returns the transcript of a session that a file holds, or the only one.
+func one(ctx context.Context, h Host, path, session string) (Transcript, error) {
+	found, err := h.In(ctx, path)
+	if err != nil {
+		return Transcript{}, err
+	}
+	for _, t := range found {
+		if len(found) == 1 || t.Session == session {
+			return t, nil
+		}
+	}
+	return Transcript{}, fmt.Errorf("%w: path %q, session %q", ErrNoTranscript, path, session)
+}
+
+// ByPath finds the host and transcript that a file belongs to, wherever it
+// lies.
+func (f *Feed) ByPath(ctx context.Context, path string) (Transcript, error) {
+	for _, h := range f.hosts {
+		if t, err := one(ctx, h, path, ""); !errors.Is(err, ErrNoTranscript) {
+			return t, err
+		}
+	}
+	return Transcript{}, fmt.Errorf("%w: path %q", ErrNoTranscript, path)
+}
+
+// projectOf returns the project of a directory. One that cannot be looked at
+// is named by its path.
+func (f *Feed) projectOf(dir string) store.Project {
+	if dir == "" {
+		return store.Project{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, ok := f.projects[dir]
+	if !ok {
+		var err error
+		if p, err = project.Of(dir); err != nil {
+			f.options.Log.Debug("the project of a transcript cannot be looked at", "dir", dir, "error", err)
+			p = store.Project{Root: dir}
+		}
+		f.projects[dir] = p
+	}
+	return p
+}

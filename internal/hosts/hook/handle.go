@@ -1,0 +1,279 @@
+package hook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/brief"
+	"github.com/lossless-context/lcm/internal/hosts/reminder"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Feed is what a handler needs of [hosts.Feed].
+type Feed interface {
+	Locate(ctx context.Context, host, path, session string) (hosts.Transcript, error)
+	CatchUp(ctx context.Context, t hosts.Transcript, l hosts.Limits) (hosts.Report, error)
+}
+
+// Record is what a handler needs of a store.
+type Record interface {
+	store.Reader
+	store.Searcher
+	store.State
+}
+
+// Handler answers events.
+type Handler struct {
+	Feed   Feed
+	Record Record
+	// Project says which project a directory belongs to.
+	Project func(dir string) (store.Project, error)
+	// Clock tells the time.
+	Clock func() time.Time
+	// FoldAbove is the size of a view, in tokens, from which on a conversation
+	// is to be folded after a turn; 0 is never.
+	FoldAbove int
+	// SilentPrompts leaves prompts unanswered.
+	SilentPrompts bool
+	// PromptTime is how long a prompt may wait for its reminder (1 s). Hosts
+	// wait for 5 s.
+	PromptTime time.Duration
+}
+
+// Bounds of what is done while a host waits. A session that has just been
+// compacted needs its record more than it needs speed.
+var (
+	quick   = hosts.Limits{Bytes: 256 << 10, Time: 30 * time.Millisecond}
+	patient = hosts.Limits{Bytes: 32 << 20, Time: 2 * time.Second}
+)
+
+// sealEvery is how many messages are stored between two times that the search
+// index is brought up to date. Searches are complete in between, but each
+// process indexes the rest for itself, and a prompt waits for its search. A long
+// message, the output of a tool say, counts once for every longMessage bytes.
+const (
+	sealEvery   = 250
+	longMessage = 4 << 10
+)
+
+// Answer is what is to be said to the host, and what is left to do.
+type Answer struct {
+	// Context is the block for the session, or "", and Event the event that
+	// it answers.
+	Context string
+	Event   string
+	// Rest is what a process that outlives the hook should go on with.
+	Rest Rest
+}
+
+// Rest is work that is left.
+type Rest struct {
+	// Transcripts are not read to their end.
+	Transcripts []hosts.Transcript
+	// All says that other sessions of the host may have something new.
+	All bool
+	// Index says that the search index is behind.
+	Index bool
+	// Fold are conversations that are to be folded.
+	Fold []store.ConversationID
+}
+
+// Empty reports whether nothing is left.
+func (r Rest) Empty() bool {
+	return len(r.Transcripts) == 0 && !r.All && !r.Index && len(r.Fold) == 0
+}
+
+// limits are what the hosts take of a block.
+type limits struct{ characters, tokens int }
+
+var limitsOf = map[string]limits{
+	"claude": {characters: brief.DefaultLimit},
+	"codex":  {characters: brief.DefaultLimit, tokens: 2_400}, // of 2,500; the count is an estimate
+}
+
+// Handle does what an event asks for. The answer is good even where an error
+// says that something went wrong.
+func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
+	a := Answer{Event: e.Name}
+	if e.Name == UserPromptSubmit {
+		// The user waits. What is new in the transcript is the session's own and
+		// is stored at the end of the turn. Most prompts get no answer, and
+		// those leave no note.
+		var err error
+		if a.Context, err = h.remind(ctx, e); err != nil || a.Context != "" {
+			err = errors.Join(err, h.note(ctx, e, err))
+		}
+		return a, err
+	}
+	limit := quick
+	if e.Name == SessionStart && e.Source == "compact" || e.Name == PreCompact {
+		limit = patient
+	}
+	problems := []error{h.ingest(ctx, e, limit, &a)}
+	switch e.Name {
+	case PreCompact, PostCompact:
+		problems = append(problems, h.forget(ctx, e))
+	case SessionStart:
+		var err error
+		if e.Source != "compact" {
+			a.Rest.All, err = h.lookDue(ctx, e.Host)
+		}
+		problems = append(problems, err)
+		if !e.InAgent {
+			block, err := h.block(ctx, e)
+			a.Context = block
+			problems = append(problems, err)
+		}
+	}
+	err := errors.Join(problems...)
+	return a, errors.Join(err, h.note(ctx, e, err))
+}
+
+// ingest stores what is new in the transcripts of an event.
+func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer) error {
+	paths := []string{e.Transcript}
+	if e.Agent != "" {
+		paths = append(paths, e.Agent)
+	}
+	stored := 0
+	var problems []error
+	for _, path := range paths {
+		t, err := h.Feed.Locate(ctx, e.Host, path, e.Session)
+		if errors.Is(err, hosts.ErrNoTranscript) {
+			continue // nothing has been written yet
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		r, err := h.Feed.CatchUp(ctx, t, l)
+		if r.New > 0 {
+			stored += max(r.New, int(r.Bytes/longMessage))
+		}
+		if !r.Complete && !r.Busy && r.Ignored == "" { // or the store was busy: there is more time in the background
+			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
+		}
+		problems = append(problems, err, h.foldDue(ctx, e, r.Conversation, &a.Rest))
+	}
+	if stored > 0 {
+		due, err := h.count(ctx, stored)
+		a.Rest.Index = due
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+// block is what a starting session is told, or "" if it knows it.
+func (h *Handler) block(ctx context.Context, e Event) (string, error) {
+	shown, err := h.shown(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	own := e.Source == "compact" || shown.Compacted
+	if !own && !shown.At.IsZero() && e.Source != "clear" {
+		return "", nil
+	}
+	in, err := h.Project(e.Dir)
+	if err != nil {
+		return "", fmt.Errorf("find the project: %w", err)
+	}
+	b, err := brief.Of(ctx, h.Record, brief.Options{Project: in, Session: key(e), Own: own})
+	if err != nil {
+		return "", err
+	}
+	text := fit(b, e.Host)
+	if text == "" {
+		return "", nil
+	}
+	shown.At, shown.Conversation, shown.Compacted = h.Clock(), b.Work.Conversation.ID, false
+	return text, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
+}
+
+// defaultPromptTime is the default of [Handler.PromptTime]. A search takes less
+// than a tenth of it, unless the machine is busy.
+const defaultPromptTime = time.Second
+
+// NeedsRecord reports whether handling e reads or writes the record. Most
+// prompts refer to no earlier work: the caller need not open the database for
+// them.
+func NeedsRecord(e Event) bool {
+	return e.Name != UserPromptSubmit || !e.InAgent && reminder.RefersBack(e.Prompt)
+}
+
+// remind finds what a prompt refers back to, or "".
+func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
+	if h.SilentPrompts || !NeedsRecord(e) {
+		return "", nil
+	}
+	in, err := h.Project(e.Dir)
+	if err != nil {
+		return "", fmt.Errorf("find the project: %w", err)
+	}
+	shown, err := h.shown(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	limit := cmp.Or(h.PromptTime, defaultPromptTime)
+	search, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	lines, err := reminder.For(search, h.Record, e.Prompt, reminder.Options{Project: in, Session: key(e), Forgot: shown.Forgot, Shown: shown.Reminded})
+	if search.Err() != nil && ctx.Err() == nil {
+		return "", fmt.Errorf("the search for what the prompt refers to was given up after %v: the machine or its disk is slow", limit)
+	}
+	block := reminder.Block(lines)
+	if err != nil || block == "" {
+		return "", err
+	}
+	for _, l := range lines {
+		if strings.Contains(block, l.String()) { // it fits
+			shown.Reminded = append(shown.Reminded, l.ID)
+		}
+	}
+	shown.Reminded = shown.Reminded[max(0, len(shown.Reminded)-maxReminded):]
+	return block, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
+}
+
+// fit renders a brief within what a host takes.
+func fit(b brief.Brief, host string) string {
+	l, ok := limitsOf[host]
+	if !ok {
+		l = limits{characters: brief.DefaultLimit}
+	}
+	for n := l.characters; ; n = n * 9 / 10 {
+		text := b.Block(n)
+		if text == "" || l.tokens == 0 || llms.Estimate.Count(text) <= l.tokens {
+			return text
+		}
+	}
+}
+
+func key(e Event) string { return hosts.Transcript{Host: e.Host, Session: e.Session}.Key() }
+
+// JSON is what the host is told on its standard input's other end: nothing, or
+// the context in the form that Claude Code, Codex and lcm's plugin for
+// opencode read.
+func (a Answer) JSON() ([]byte, error) {
+	if a.Context == "" {
+		return nil, nil
+	}
+	var out struct {
+		Specific struct {
+			Event   string `json:"hookEventName"`
+			Context string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	out.Specific.Event, out.Specific.Context = a.Event, a.Context
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // hosts keep this text: ingest must know the tag again
+	err := e.Encode(out)
+	return b.Bytes(), err
+}

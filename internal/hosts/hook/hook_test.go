@@ -1,0 +1,380 @@
+package hook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/hook"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+var here = store.Project{Root: "/work/here"}
+
+// feed notes what it was asked for.
+type feed struct {
+	caught []string
+	report hosts.Report
+	err    error
+}
+
+func (f *feed) Locate(_ context.Context, host, path, session string) (hosts.Transcript, error) {
+	if path == "" && session == "" {
+		return hosts.Transcript{}, hosts.ErrNoTranscript
+	}
+	return hosts.Transcript{Host: host, Path: path, Session: session}, nil
+}
+
+func (f *feed) CatchUp(_ context.Context, t hosts.Transcript, _ hosts.Limits) (hosts.Report, error) {
+	f.caught = append(f.caught, t.Path)
+	return f.report, f.err
+}
+
+type world struct {
+	hook.Handler
+	feed   *feed
+	engine *lcm.Engine
+	db     *sqlite.DB
+	now    time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	e, err := lcm.New(db, lcm.WithoutBackground())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{feed: &feed{report: hosts.Report{Complete: true}}, engine: e, db: db, now: time.Now()}
+	w.Handler = hook.Handler{Feed: w.feed, Record: db, Clock: func() time.Time { return w.now },
+		Project: func(string) (store.Project, error) { return here, nil }}
+	return w
+}
+
+func (w *world) said(t *testing.T, key string, ms ...llms.Message) {
+	t.Helper()
+	if err := w.engine.Session(key, lcm.InProject(here)).Append(t.Context(), ms...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) handle(t *testing.T, e hook.Event) hook.Answer {
+	t.Helper()
+	if e.Host == "" {
+		e.Host = "claude"
+	}
+	a, err := w.Handle(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestShownOnceAndAgainAfterCompaction is the life of a session: it is told of
+// earlier work when it starts, not again when it is resumed, and of itself
+// once it was compacted.
+func TestShownOnceAndAgainAfterCompaction(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "claude:before", llms.User("mend the flaky test"), llms.Assistant("mended"))
+	start := hook.Event{Name: hook.SessionStart, Session: "now", Source: "startup"}
+	if a := w.handle(t, start); !strings.Contains(a.Context, "mend the flaky test") || !a.Rest.All {
+		t.Errorf("at its start: %+v", a)
+	}
+	if a := w.handle(t, hook.Event{Name: hook.SessionStart, Session: "soon", Source: "startup"}); a.Rest.All {
+		t.Error("a moment later, all sessions are looked through again")
+	}
+	w.said(t, "claude:now", llms.User("write the release notes"), llms.Assistant("here they are"))
+	resume := hook.Event{Name: hook.SessionStart, Session: "now", Source: "resume"}
+	if a := w.handle(t, resume); a.Context != "" {
+		t.Errorf("resumed, it is told again: %s", a.Context)
+	}
+	w.handle(t, hook.Event{Name: hook.PreCompact, Session: "now"})
+	compact := hook.Event{Name: hook.SessionStart, Session: "now", Source: "compact"}
+	a := w.handle(t, compact)
+	if !strings.Contains(a.Context, "write the release notes") {
+		t.Errorf("after a compaction: %s", a.Context)
+	}
+	// A host that forgets to say that it was compaction is not at a loss.
+	w.handle(t, hook.Event{Name: hook.PostCompact, Session: "now"})
+	if a := w.handle(t, resume); !strings.Contains(a.Context, "write the release notes") {
+		t.Errorf("resumed after a compaction: %s", a.Context)
+	}
+	if a := w.handle(t, resume); a.Context != "" {
+		t.Error("and once more")
+	}
+	if a := w.handle(t, hook.Event{Name: hook.SessionStart, Session: "other", InAgent: true}); a.Context != "" {
+		t.Error("a sub-agent is told")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "claude:before", sample.Messages()...)
+	for host, check := range map[string]func(string) bool{
+		"claude":   func(s string) bool { return len([]rune(s)) <= 9_500 },
+		"codex":    func(s string) bool { return llms.Estimate.Count(s) <= 2_500 },
+		"opencode": func(s string) bool { return len([]rune(s)) <= 9_500 },
+	} {
+		a := w.handle(t, hook.Event{Host: host, Name: hook.SessionStart, Session: "x", Source: "startup"})
+		if a.Context == "" || !check(a.Context) {
+			t.Errorf("%s: %d characters, %d tokens", host, len([]rune(a.Context)), llms.Estimate.Count(a.Context))
+		}
+		out, err := a.JSON()
+		var back struct {
+			HookSpecificOutput struct{ HookEventName, AdditionalContext string }
+		}
+		if err != nil || json.Unmarshal(out, &back) != nil || back.HookSpecificOutput.AdditionalContext != a.Context || back.HookSpecificOutput.HookEventName != "SessionStart" {
+			t.Errorf("%s: %s, %v", host, out, err)
+		}
+	}
+	if out, err := (hook.Answer{}).JSON(); err != nil || len(out) != 0 {
+		t.Errorf("with nothing to say, %q is said", out)
+	}
+}
+
+func TestIngest(t *testing.T) {
+	w := newWorld(t)
+	a := w.handle(t, hook.Event{Name: hook.SubagentStop, Session: "s", Transcript: "/t/s.jsonl", Agent: "/t/s/agent.jsonl"})
+	if strings.Join(w.feed.caught, " ") != "/t/s.jsonl /t/s/agent.jsonl" || !a.Rest.Empty() {
+		t.Errorf("%v %+v", w.feed.caught, a.Rest)
+	}
+	w.feed.report = hosts.Report{New: 150}
+	if a := w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t/s.jsonl"}); len(a.Rest.Transcripts) != 1 || a.Rest.Index {
+		t.Errorf("cut off: %+v", a.Rest)
+	}
+	if a := w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t/s.jsonl"}); !a.Rest.Index {
+		t.Errorf("300 messages later: %+v", a.Rest)
+	}
+	if a := w.handle(t, hook.Event{Name: hook.Stop}); !a.Rest.Empty() {
+		t.Errorf("an event that names no session: %+v", a.Rest)
+	}
+}
+
+// TestFoldAfterATurn: a conversation that is large enough is folded once a turn
+// has ended, unless that is turned off.
+func TestFoldAfterATurn(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "claude:s", sample.Messages()...)
+	c, err := w.engine.Session("claude:s").Conversation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.feed.report = hosts.Report{Complete: true, Conversation: c.ID}
+	for _, tt := range []struct {
+		event string
+		above int
+		want  bool
+	}{
+		{hook.Stop, c.ViewTokens, true},
+		{hook.SubagentStop, c.ViewTokens, true},
+		{hook.SessionEnd, c.ViewTokens, true},
+		{hook.Stop, c.ViewTokens + 1, false},
+		{hook.Stop, 0, false},
+		{hook.PreCompact, c.ViewTokens, false},
+	} {
+		w.FoldAbove = tt.above
+		a := w.handle(t, hook.Event{Name: tt.event, Session: "s", Transcript: "/t/s.jsonl"})
+		if got := len(a.Rest.Fold) == 1 && a.Rest.Fold[0] == c.ID; got != tt.want || a.Rest.Empty() == tt.want {
+			t.Errorf("%s, above %d of %d tokens: %+v", tt.event, tt.above, c.ViewTokens, a.Rest)
+		}
+	}
+}
+
+// TestProblemsAreNoted: a hook goes on where it can, and what went wrong is
+// kept with when it happened.
+func TestProblemsAreNoted(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "claude:before", llms.User("mend it"), llms.Assistant("mended"))
+	w.feed.err = errors.New("the disk is on fire")
+	a, err := w.Handle(t.Context(), hook.Event{Host: "codex", Name: hook.SessionStart, Session: "s", Transcript: "/t"})
+	if err == nil || a.Context == "" {
+		t.Errorf("%v, %q", err, a.Context)
+	}
+	w.feed.err = nil
+	w.handle(t, hook.Event{Name: hook.Stop, Session: "s"})
+	got, err := hook.Noted(t.Context(), w.db)
+	if err != nil || len(got) != 2 {
+		t.Fatal(got, err)
+	}
+	if got[0].Host != "claude" || got[0].Event != hook.Stop || got[0].Problem != "" || !got[0].At.Equal(w.now) {
+		t.Errorf("%+v", got[0])
+	}
+	if got[1].Host != "codex" || !strings.Contains(got[1].Problem, "on fire") {
+		t.Errorf("%+v", got[1])
+	}
+}
+
+// TestPrompt: a prompt that refers to earlier work is answered with what it
+// refers to, once; the session's own words are no answer, until it has
+// forgotten them.
+func TestPrompt(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "codex:before", llms.User("which port shall the staging proxy have?"), llms.Assistant("Port 8443 for the staging proxy, 8080 is taken."),
+		llms.User("fine"), llms.Assistant("done"))
+	w.said(t, "claude:own", llms.User("where do we keep the grafana dashboards?"), llms.Assistant("The grafana dashboards are in ops/boards."))
+	ask := func(prompt string) hook.Event {
+		return hook.Event{Name: hook.UserPromptSubmit, Session: "own", Transcript: "/t/own.jsonl", Prompt: prompt}
+	}
+	a := w.handle(t, ask("what port did we give the staging proxy?"))
+	if !strings.Contains(a.Context, "Port 8443") || !strings.HasPrefix(a.Context, ingest.ContextTag) || !a.Rest.Empty() || len(w.feed.caught) != 0 {
+		t.Errorf("%+v, caught up with %v", a, w.feed.caught)
+	}
+	out, err := a.JSON()
+	if err != nil || !strings.Contains(string(out), `"hookEventName":"UserPromptSubmit"`) {
+		t.Errorf("%s, %v", out, err)
+	}
+	if a := w.handle(t, ask("so what port did we give the staging proxy, again?")); a.Context != "" {
+		t.Errorf("told again: %s", a.Context)
+	}
+	own := ask("where did we keep the grafana dashboards?")
+	if a := w.handle(t, own); a.Context != "" {
+		t.Errorf("told what it said itself: %s", a.Context)
+	}
+	w.now = time.Now().Add(time.Minute)
+	w.handle(t, hook.Event{Name: hook.PreCompact, Session: "own"})
+	if a := w.handle(t, own); !strings.Contains(a.Context, "ops/boards") {
+		t.Errorf("compacted, it is not told: %q", a.Context)
+	}
+	since := llms.Assistant("The loki retention is nine days.")
+	since.Time = w.now.Add(time.Minute)
+	w.said(t, "claude:own", since)
+	if a := w.handle(t, ask("what retention did we give loki?")); a.Context != "" {
+		t.Errorf("told what it said since: %s", a.Context)
+	}
+	for _, e := range []hook.Event{
+		ask("write a haiku about autumn"),
+		{Name: hook.UserPromptSubmit, Session: "own", Prompt: "what port did we give the staging proxy?", InAgent: true},
+	} {
+		if a := w.handle(t, e); a.Context != "" {
+			t.Errorf("%+v is answered: %s", e, a.Context)
+		}
+	}
+	w.SilentPrompts = true
+	if a := w.handle(t, hook.Event{Name: hook.UserPromptSubmit, Session: "third", Prompt: "what port did we give the staging proxy?"}); a.Context != "" {
+		t.Errorf("switched off, it is told: %s", a.Context)
+	}
+}
+
+// TestIndexDue: the index is brought up to date after many messages, or after
+// few long ones.
+func TestIndexDue(t *testing.T) {
+	for name, test := range map[string]struct {
+		report hosts.Report
+		want   int // turns until it is due
+	}{
+		"short": {hosts.Report{Complete: true, New: 25, Bytes: 25_000}, 10},
+		"long":  {hosts.Report{Complete: true, New: 2, Bytes: 512 << 10}, 2},
+	} {
+		w := newWorld(t)
+		w.feed.report = test.report
+		turns := 1
+		for !w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t"}).Rest.Index {
+			turns++
+		}
+		if turns != test.want {
+			t.Errorf("%s: due after %d turns, want %d", name, turns, test.want)
+		}
+	}
+}
+
+// slowRecord never ends a search by itself.
+type slowRecord struct{ *sqlite.DB }
+
+func (slowRecord) Search(ctx context.Context, _ store.Search) (store.Found, error) {
+	<-ctx.Done()
+	return store.Found{}, ctx.Err()
+}
+
+// TestSlowPrompt: a search that takes too long is given up and noted, until a
+// prompt is answered again.
+func TestSlowPrompt(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "codex:before", llms.User("which port shall the staging proxy have?"), llms.Assistant("Port 8443 for the staging proxy."))
+	w.Record, w.PromptTime = slowRecord{w.db}, time.Millisecond
+	e := hook.Event{Host: "claude", Name: hook.UserPromptSubmit, Session: "s", Prompt: "what port did we give the staging proxy?"}
+	a, err := w.Handle(t.Context(), e)
+	if err == nil || !strings.Contains(err.Error(), "given up after 1ms") || a.Context != "" {
+		t.Errorf("%v, %q", err, a.Context)
+	}
+	problem := func() string {
+		t.Helper()
+		got, err := hook.Noted(t.Context(), w.db)
+		if err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+		return got[0].Problem
+	}
+	if p := problem(); !strings.Contains(p, "given up") {
+		t.Errorf("noted: %q", p)
+	}
+	w.Record, w.PromptTime = w.db, time.Minute
+	if w.handle(t, e).Context == "" || problem() != "" {
+		t.Errorf("an answered prompt leaves %q", problem())
+	}
+}
+
+// TestNeedsRecord: the database is opened for no prompt that refers to nothing.
+func TestNeedsRecord(t *testing.T) {
+	for prompt, want := range map[string]bool{
+		"what port did we give the staging proxy?": true,
+		"write a haiku about autumn":               false,
+		"run the tests again":                      false, // words of every day
+		"continue":                                 false,
+	} {
+		if got := hook.NeedsRecord(hook.Event{Name: hook.UserPromptSubmit, Prompt: prompt}); got != want {
+			t.Errorf("%q: %v", prompt, got)
+		}
+		if hook.NeedsRecord(hook.Event{Name: hook.UserPromptSubmit, Prompt: prompt, InAgent: true}) || !hook.NeedsRecord(hook.Event{Name: hook.Stop}) {
+			t.Error("an agent's prompt needs no record, the end of a turn does")
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want hook.Event
+	}{
+		{`{"hook_event_name":"SessionStart","session_id":"s","transcript_path":"/t","cwd":"/w","source":"compact"}`,
+			hook.Event{Host: "x", Name: "SessionStart", Session: "s", Transcript: "/t", Dir: "/w", Source: "compact"}},
+		{`{"hook_event_name":"Stop","session_id":"s","transcript_path":null,"turn_id":"7"}`, hook.Event{Host: "x", Name: "Stop", Session: "s"}},
+		{`{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/w","prompt":"as before?"}`,
+			hook.Event{Host: "x", Name: "UserPromptSubmit", Session: "s", Dir: "/w", Prompt: "as before?"}},
+		{`{"event":"stop","conversation_id":"c","workspace_roots":["/r"]}`, hook.Event{Host: "x", Name: "Stop", Session: "c", Dir: "/r"}},
+		{`{"hook_event_name":"SubagentStop","thread_id":"t","agent_id":"a","agent_transcript_path":"/a"}`,
+			hook.Event{Host: "x", Name: "SubagentStop", Session: "t", Agent: "/a", InAgent: true}},
+	} {
+		if got, err := hook.Parse("x", strings.NewReader(tt.in)); err != nil || got != tt.want {
+			t.Errorf("%s: %+v, %v", tt.in, got, err)
+		}
+	}
+	for _, bad := range []string{"", "garbage", "{}", "[]", `{"hook_event_name":7}`, strings.Repeat(" ", 9<<20)} {
+		if _, err := hook.Parse("x", strings.NewReader(bad)); err == nil {
+			t.Errorf("%.20q is taken for an event", bad)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(`{"hook_event_name":"SessionStart","session_id":"s","transcript_path":null,"cwd":"/w","source":"compact"}`)
+	f.Add(`{"event":"éa"}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		if e, err := hook.Parse("x", strings.NewReader(in)); err == nil && e.Name == "" {
+			t.Error("an event without a name")
+		}
+	})
+}

@@ -1,0 +1,118 @@
+// Package hosttest is what every host's reader must hold to, whatever stands
+// in a transcript.
+package hosttest
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// maxResumed is how many positions a reading is resumed from.
+const maxResumed = 40
+
+// Read reads a transcript and checks what holds of every record: it has an id
+// that tells it from others, its bytes give the message back, what is not known
+// is hidden, and a reading from its position on misses nothing that follows it.
+func Read(t testing.TB, h hosts.Host, tr hosts.Transcript) []hosts.Record {
+	t.Helper()
+	records, err := readAll(t.Context(), h, tr, hosts.Position{})
+	if err != nil {
+		t.Fatalf("%s: %v", tr.Path, err)
+	}
+	seen := map[string][]byte{}
+	for i, rec := range records {
+		if rec.TooLong > 0 {
+			continue
+		}
+		switch before, ok := seen[rec.ID]; {
+		case rec.ID == "":
+			t.Errorf("record %d has no id: %.200q", i, rec.Raw.Bytes)
+		case ok && bytes.Equal(before, rec.Raw.Bytes) && rec.ID[:min(7, len(rec.ID))] == "sha256:":
+			t.Errorf("record %d has the id of one before it: %.200q", i, rec.Raw.Bytes)
+		}
+		seen[rec.ID] = rec.Raw.Bytes
+		check(t, i, rec)
+	}
+	for i := 0; i < len(records); i += max(1, len(records)/maxResumed) {
+		resume(t, h, tr, records, i)
+	}
+	return records
+}
+
+func readAll(ctx context.Context, h hosts.Host, tr hosts.Transcript, from hosts.Position) (records []hosts.Record, err error) {
+	for rec, err := range h.Read(ctx, tr, from) {
+		if err != nil {
+			return records, err
+		}
+		records = append(records, rec)
+	}
+	return records, nil
+}
+
+func check(t testing.TB, i int, rec hosts.Record) {
+	t.Helper()
+	if err := rec.Validate(); err != nil {
+		t.Errorf("record %d: %v", i, err)
+	}
+	if unknown := rec.Flags&store.FlagUnknown != 0; unknown == rec.Known || unknown && rec.Flags&store.FlagHidden == 0 {
+		t.Errorf("record %d: type %q, known %v, flags %b", i, rec.Type, rec.Known, rec.Flags)
+	}
+	again, err := llms.Decode(rec.Raw.Format, rec.Role, rec.Raw.Bytes)
+	if err != nil {
+		t.Errorf("record %d: %v", i, err)
+		return
+	}
+	again.ID, again.Time = rec.ID, rec.Time
+	if !llms.Equal(again, rec.Message) {
+		t.Errorf("record %d is not what its bytes say: %.200q", i, rec.Raw.Bytes)
+	}
+}
+
+// resume reads from the end of a record on.
+func resume(t testing.TB, h hosts.Host, tr hosts.Transcript, records []hosts.Record, i int) {
+	t.Helper()
+	rest, err := readAll(t.Context(), h, tr, records[i].End)
+	if err != nil {
+		t.Fatalf("from record %d: %v", i, err)
+	}
+	at := 0
+	for _, want := range records[i+1:] {
+		n := slices.IndexFunc(rest[at:], func(r hosts.Record) bool {
+			return r.ID == want.ID && bytes.Equal(r.Raw.Bytes, want.Raw.Bytes) && r.Flags == want.Flags && r.Branch == want.Branch && r.After == want.After
+		})
+		if n < 0 {
+			t.Errorf("a reading from record %d misses %q", i, want.ID)
+			return
+		}
+		at += n + 1
+	}
+}
+
+// Lines checks that the records of a transcript are the lines of its content.
+func Lines(t testing.TB, records []hosts.Record, content []byte) {
+	t.Helper()
+	var got [][]byte
+	for _, rec := range records {
+		if !hosts.IsAside(rec.ID) {
+			got = append(got, rec.Raw.Bytes)
+		}
+	}
+	var want [][]byte
+	for line := range bytes.SplitSeq(content, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			want = append(want, line)
+		}
+	}
+	if len(got) < len(want) && !bytes.HasSuffix(content, []byte("\n")) {
+		want = want[:len(want)-1] // a last line that is not complete
+	}
+	if !slices.EqualFunc(want, got, bytes.Equal) {
+		t.Errorf("%d records of %d lines, or not the same bytes", len(got), len(want))
+	}
+}

@@ -1,0 +1,278 @@
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// pending is a transcript with something new.
+type pending struct {
+	t    Transcript
+	host Host
+	sum  *Summary
+	from int64 // bytes that were read before
+}
+
+// All catches up with every transcript that the filter selects, and returns a
+// summary for each host. A transcript that cannot be read is among the
+// failures and stops nothing else; the error is one that would meet every
+// transcript.
+func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]Summary, error) {
+	sums, todo, err := f.survey(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	p := Progress{SessionTotal: len(todo)}
+	for _, one := range todo {
+		p.Total += one.size()
+	}
+	// What another process is reading comes last, and is waited for: it may
+	// be about to die.
+	var busy []pending
+	for i := 0; i < len(todo)+len(busy); i++ {
+		wait := i >= len(todo)
+		var one pending
+		if wait {
+			one = busy[i-len(todo)]
+		} else {
+			one = todo[i]
+		}
+		r, err := f.one(ctx, one, filter, wait, p, told)
+		one.sum.add(r)
+		p.Records += r.Records
+		switch {
+		case ctx.Err() != nil:
+			return sums, ctx.Err()
+		case errors.As(err, new(*storeError)):
+			return sums, err
+		case err != nil:
+			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, err})
+		case r.Busy:
+			busy = append(busy, one)
+			continue
+		}
+		p.Bytes += one.size()
+		p.Sessions++
+	}
+	if told != nil {
+		told(p)
+	}
+	return sums, nil
+}
+
+// size is about how much there is to read.
+func (p pending) size() int64 { return max(0, p.t.Size-p.from) }
+
+// one catches up with one transcript, and tells how far it is.
+func (f *Feed) one(ctx context.Context, one pending, filter Filter, wait bool, p Progress, told func(Progress)) (Report, error) {
+	if filter.DryRun {
+		return f.look(ctx, one.host, one.t)
+	}
+	p.Host = one.t.Host
+	bytes, records := p.Bytes, p.Records
+	return f.catchUp(ctx, one.t, Limits{Wait: wait}, func(r Report) {
+		p.Bytes, p.Records = bytes+min(r.Bytes, one.size()), records+r.Records
+		if told != nil {
+			told(p)
+		}
+	})
+}
+
+// survey finds the transcripts that have something new.
+func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo []pending, err error) {
+	for _, name := range filter.Hosts {
+		if _, err := f.Host(name); err != nil {
+			return nil, nil, err
+		}
+	}
+	cursors, err := f.cursors(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	sums = make([]Summary, 0, len(f.hosts)) // what pending points into does not move
+	for _, h := range f.hosts {
+		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.Name()) {
+			continue
+		}
+		in := h.Find(f.machine)
+		sums = append(sums, Summary{Host: h.Name(), Title: h.Title(), Present: in.Present})
+		sum := &sums[len(sums)-1]
+		for t, err := range f.found(ctx, h, in, filter.Path) {
+			if ctx.Err() != nil {
+				return sums, nil, ctx.Err()
+			}
+			if err != nil {
+				sum.Failures = append(sum.Failures, Failure{t.Path, err})
+				continue
+			}
+			c := cursors[t.Key()]
+			if !f.selects(ctx, filter, h, t, c) {
+				continue
+			}
+			sum.Sessions++
+			if c.unchanged(t) {
+				sum.Unchanged++
+				continue
+			}
+			one := pending{t: t, host: h, sum: sum}
+			if c.Path == t.Path {
+				one.from = min(c.Size, t.Size)
+			}
+			todo = append(todo, one)
+		}
+	}
+	oldestFirst(todo)
+	return sums, todo, nil
+}
+
+// oldestFirst puts the session that was written last at the end, because
+// searches take what was stored last for the newest. Sub-agents follow their
+// session.
+func oldestFirst(todo []pending) {
+	written := map[string]time.Time{}
+	for _, p := range todo {
+		written[p.t.Host+":"+p.t.Session] = p.t.Modified
+	}
+	at := func(t Transcript) time.Time {
+		if parent, ok := written[t.Host+":"+t.Parent]; ok && t.Parent != "" {
+			return parent
+		}
+		return t.Modified
+	}
+	slices.SortStableFunc(todo, func(a, b pending) int {
+		return cmp.Or(at(a.t).Compare(at(b.t)), ParentsFirst(a.t, b.t))
+	})
+}
+
+// ParentsFirst orders sessions before those of sub-agents: a conversation gets
+// its title and project when it is made, and the session itself knows them.
+func ParentsFirst(a, b Transcript) int {
+	return cmp.Compare(min(len(a.Parent), 1), min(len(b.Parent), 1))
+}
+
+func (f *Feed) selects(ctx context.Context, filter Filter, h Host, t Transcript, c cursor) bool {
+	if !filter.Since.IsZero() && t.Modified.Before(filter.Since) {
+		return false
+	}
+	return filter.Project == nil || sameProject(*filter.Project, f.projectOf(f.peek(ctx, h, t, c).Dir))
+}
+
+func sameProject(a, b store.Project) bool {
+	return a.Origin != "" && a.Origin == b.Origin || a.Root != "" && a.Root == b.Root
+}
+
+// look reads what is new of a transcript without storing it.
+func (f *Feed) look(ctx context.Context, h Host, t Transcript) (Report, error) {
+	c, _, err := f.cursor(ctx, t)
+	r := &reading{feed: f, host: h, t: t, report: Report{Transcript: t}}
+	if err != nil {
+		return r.report, &storeError{err}
+	}
+	if why := r.ignored(ctx, c); why != "" {
+		r.report.Ignored = why
+		return r.report, nil
+	}
+	for rec, err := range h.Read(ctx, t, c.Position) {
+		if err != nil {
+			return r.report, err
+		}
+		if rec.TooLong > 0 {
+			r.report.TooLong = append(r.report.TooLong, rec.TooLong)
+			continue
+		}
+		r.report.Records++
+		r.report.Bytes += int64(len(rec.Raw.Bytes))
+		r.batch = append(r.batch[:0], rec)
+		r.count([]store.Appended{{}})
+	}
+	return r.report, ctx.Err()
+}
+
+// add counts what became of a transcript.
+func (s *Summary) add(r Report) {
+	for _, size := range r.TooLong {
+		err := fmt.Errorf("a record of %d bytes is too large to be stored and was left out", size)
+		s.Failures = append(s.Failures, Failure{r.Transcript.Path, err})
+	}
+	if r.Ignored != "" {
+		s.Ignored++
+	}
+	s.Records += r.Records
+	s.New += r.New
+	s.Known += r.Known
+	s.Hidden += r.Hidden
+	s.Bytes += r.Bytes
+	for kind, n := range r.Unknown {
+		if s.Unknown == nil {
+			s.Unknown = map[string]int{}
+		}
+		s.Unknown[kind] += n
+	}
+}
+
+// Recent returns the transcripts that the filter selects, the last written
+// first. Those that cannot be looked at are left out.
+func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) {
+	cursors, err := f.cursors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var recent []Transcript
+	for _, h := range f.hosts {
+		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.Name()) {
+			continue
+		}
+		for t, err := range f.found(ctx, h, h.Find(f.machine), filter.Path) {
+			if err == nil && f.selects(ctx, filter, h, t, cursors[t.Key()]) {
+				recent = append(recent, t)
+			}
+		}
+	}
+	slices.SortStableFunc(recent, func(a, b Transcript) int { return b.Modified.Compare(a.Modified) })
+	return recent, ctx.Err()
+}
+
+// found yields the transcripts of a host: those of its installation, or those
+// that a path holds.
+func (f *Feed) found(ctx context.Context, h Host, in Installation, path string) iter.Seq2[Transcript, error] {
+	if path == "" {
+		return h.Transcripts(ctx, in)
+	}
+	return func(yield func(Transcript, error) bool) {
+		// Files that cannot be looked at are told, and passed over. Links
+		// are not followed.
+		_ = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
+			if ctx.Err() != nil {
+				return fs.SkipAll
+			}
+			if err != nil {
+				if !yield(Transcript{Host: h.Name(), Path: file}, err) {
+					return fs.SkipAll
+				}
+				return nil
+			}
+			if !e.Type().IsRegular() && file != path || e.IsDir() {
+				return nil
+			}
+			ts, err := h.In(ctx, file)
+			if err != nil && !errors.Is(err, ErrNoTranscript) && !yield(Transcript{Host: h.Name(), Path: file}, err) {
+				return fs.SkipAll
+			}
+			for _, t := range ts {
+				if !yield(t, nil) {
+					return fs.SkipAll
+				}
+			}
+			return nil
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package jsonl
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// texts reads a transcript and returns what was said.
+func texts(input string) (said []string, t Reader, err error) {
+	t = Reader{Name: "in"}
+	err = t.Each(strings.NewReader(input), func(m llms.Message) error {
+		said = append(said, m.PlainText())
+		return nil
+	})
+	return said, t, err
+}
+
+func TestTranscriptLayouts(t *testing.T) {
+	const one, two = `{"role":"user","content":"one"}`, `{"role":"assistant","content":"two"}`
+	for name, input := range map[string]string{
+		"lines":                    one + "\n" + two + "\n",
+		"no final line break":      one + "\n" + two,
+		"blank lines and CRLF":     "\r\n" + one + "\r\n\r\n" + two + "\r\n",
+		"byte order mark":          "\ufeff" + one + "\n" + two,
+		"array on a line":          "[" + one + "," + two + "]",
+		"array over lines":         "[\n" + one + ",\n" + two + "\n]\n",
+		"request on a line":        `{"messages":[` + one + "," + two + "]}",
+		"request over lines":       "{\n\"messages\": [\n" + one + ",\n" + two + "\n]\n}",
+		"a request a line":         `{"messages":[` + one + "]}\n" + `{"messages":[` + two + "]}\n",
+		"messages over lines":      "{\n\"role\":\"user\",\n\"content\":\"one\"\n}\n" + two,
+		"an array and then a line": "[" + one + "]\n" + two,
+	} {
+		said, tr, err := texts(input)
+		if err != nil || tr.Torn != nil {
+			t.Errorf("%s: %v, torn %v", name, err, tr.Torn)
+		}
+		if diff := cmp.Diff([]string{"one", "two"}, said); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestTranscriptThatEndsAnywhere(t *testing.T) {
+	lines := bytes.SplitAfter(sample.JSONL(), []byte("\n"))[:12]
+	whole := string(bytes.Join(lines, nil))
+	rapid.Check(t, func(t *rapid.T) {
+		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
+		said, tr, err := texts(whole[:cut])
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		complete := 0
+		for rest := cut; complete < len(lines) && rest >= len(bytes.TrimRight(lines[complete], "\n")); complete++ {
+			rest -= len(lines[complete])
+		}
+		if len(said) != complete {
+			t.Fatalf("cut at %d: read %d messages, %d are complete", cut, len(said), complete)
+		}
+		if tr.Torn != nil && tr.Torn.Line != complete+1 {
+			t.Fatalf("cut at %d: line %d is said to be torn, it is %d", cut, tr.Torn.Line, complete+1)
+		}
+	})
+}
+
+// A JSON document on one line gives what is whole of it, wherever it ends.
+func TestOneLineThatEndsAnywhere(t *testing.T) {
+	const one, two, three = `{"role":"user","content":"one"}`, `{"role":"assistant","content":"two ] } \" "}`, `{"role":"user","content":"three"}`
+	items := []string{one, two, three}
+	for name, frame := range map[string][2]string{
+		"array":   {"[", "]"},
+		"request": {`{"model":"m","messages":[`, `],"stop":null}`},
+	} {
+		whole := frame[0] + strings.Join(items, ", ") + frame[1]
+		for cut := 1; cut < len(whole); cut++ {
+			said, tr, err := texts(whole[:cut])
+			if err != nil {
+				t.Fatalf("%s cut at %d: %v", name, cut, err)
+			}
+			complete, end := 0, len(frame[0])
+			for complete < len(items) && end+len(items[complete]) <= cut {
+				end += len(items[complete]) + len(", ")
+				complete++
+			}
+			if len(said) != complete {
+				t.Fatalf("%s cut at %d: read %q, %d are complete", name, cut, said, complete)
+			}
+			if tr.Torn == nil || tr.Torn.Line != 1 || tr.Torn.Bytes > int64(cut) {
+				t.Fatalf("%s cut at %d: torn %+v", name, cut, tr.Torn)
+			}
+		}
+	}
+}
+
+func TestTranscriptReadsWithoutHoldingTheFile(t *testing.T) {
+	line := []byte(`{"role":"user","content":"` + strings.Repeat("x", 400) + "\"}\n")
+	const lines = 20_000
+	var n int
+	r, w := io.Pipe()
+	go func() {
+		for range lines {
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+		}
+		w.Close()
+	}()
+	tr := Reader{Name: "in"}
+	ahead := int64(0)
+	tr.Progress = func(read int64) { ahead = max(ahead, read-int64(n*len(line))) }
+	if err := tr.Each(r, func(llms.Message) error { n++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n != lines || ahead > 1<<20 {
+		t.Errorf("read %d of %d messages, up to %d bytes ahead of them", n, lines, ahead)
+	}
+}
+
+func FuzzTranscript(f *testing.F) {
+	f.Add(`{"role":"user","content":"one"}` + "\n")
+	f.Add("[\n{\"role\":\"user\",\"content\":\"one\"},\n{\"role\":")
+	f.Add(`{"system":"s","messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`)
+	f.Add("{\"messages\":\n")
+	f.Add(`{"messages":{"messages":[{"role":"user","content":"one"},{`)
+	f.Add(`{"system":"s","messages":[{"role":"user","content":"one"}],"messages":[`)
+	f.Add("\ufeff[]\n[")
+	f.Fuzz(func(t *testing.T, input string) {
+		_, _, err := texts(input)
+		if err != nil && !errors.As(err, new(*BadRecord)) {
+			t.Fatalf("%q: %v is not about a record", input, err)
+		}
+	})
+}

@@ -1,0 +1,220 @@
+// Package opencode reads the sessions of opencode.
+//
+// They are rows of a SQLite database: a session, its messages and the parts of
+// those, which the program rewrites while it works. Each row becomes a record:
+// its columns as one line of JSON with the data exactly as it stands there,
+// without the time of its last change. A message is taken when it is complete.
+// What is changed after that is kept as well, hidden, under an id of its own.
+//
+// The database is opened for reading only. It is never made, and nobody who
+// writes to it has to wait.
+package opencode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
+)
+
+// Name is the host's short name.
+const Name = "opencode"
+
+// Host is opencode.
+type Host struct{}
+
+// Name implements [hosts.Host].
+func (Host) Name() string { return Name }
+
+// Title implements [hosts.Host].
+func (Host) Title() string { return "opencode" }
+
+// Find implements [hosts.Host].
+func (Host) Find(m hosts.Machine) hosts.Installation {
+	data := filepath.Join(m.Env("XDG_DATA_HOME", filepath.Join(m.Home, ".local", "share")), "opencode")
+	config := filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode")
+	in := hosts.Installation{Host: Name, Data: data, Config: config}
+	for _, dir := range []string{data, config} {
+		if _, err := os.Stat(dir); err == nil {
+			in.Present = true
+		}
+	}
+	return in
+}
+
+// Transcripts implements [hosts.Host].
+func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
+	return func(yield func(hosts.Transcript, error) bool) {
+		found, err := databases(in)
+		if err != nil && !yield(hosts.Transcript{Host: Name, Path: in.Data}, err) {
+			return
+		}
+		for _, path := range found {
+			ts, err := sessions(ctx, path, "")
+			if err != nil && !yield(hosts.Transcript{Host: Name, Path: path}, err) {
+				return
+			}
+			for _, t := range ts {
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// In implements [hosts.Host]: every session of a database.
+func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
+	name := filepath.Base(path)
+	if !strings.HasPrefix(name, "opencode") || filepath.Ext(name) != ".db" {
+		return nil, hosts.ErrNoTranscript
+	}
+	found, err := sessions(ctx, path, "")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0 {
+		return nil, hosts.ErrNoTranscript
+	}
+	return found, err
+}
+
+// Session implements [hosts.Host].
+func (Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
+	paths, problem := databases(in)
+	for _, path := range paths {
+		found, err := sessions(ctx, path, id)
+		if err != nil {
+			return hosts.Transcript{}, err
+		}
+		if id != "" && len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	if problem != nil {
+		return hosts.Transcript{}, problem
+	}
+	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
+}
+
+// databases lists the databases of an installation: other channels of the
+// program have their own.
+func databases(in hosts.Installation) ([]string, error) {
+	var paths []string
+	var problems []error
+	for _, f := range lines.List(in.Data, in.Data) {
+		switch name := filepath.Base(f.Path); {
+		case f.Path == in.Data:
+			problems = append(problems, f.Err)
+		case !strings.HasPrefix(name, "opencode") || filepath.Ext(name) != ".db":
+		case f.Err != nil:
+			problems = append(problems, fmt.Errorf("%s: %w", f.Path, f.Err))
+		default:
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths, errors.Join(problems...)
+}
+
+// sessions lists the sessions of a database, or the one that is asked for,
+// parents before the sessions that they started.
+func sessions(ctx context.Context, path, only string) (ts []hosts.Transcript, err error) {
+	db, err := open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	sql := `
+		SELECT s.id, s.parent_id, s.directory, s.title,
+		       max(s.time_updated, ifnull((SELECT max(m.time_updated) FROM message m WHERE m.session_id = s.id), 0))
+		FROM session s WHERE ?1 = '' OR s.id = ?1 ORDER BY s.parent_id IS NOT NULL, s.time_created, s.id`
+	err = query(db, sql, func(s *sqlite3.Stmt) error {
+		ts = append(ts, hosts.Transcript{
+			Host: Name, Path: path, Session: s.ColumnText(0), Parent: s.ColumnText(1), Dir: s.ColumnText(2), Title: s.ColumnText(3),
+			Modified: time.UnixMilli(s.ColumnInt64(4)).UTC(),
+		})
+		return ctx.Err()
+	}, only)
+	return ts, err
+}
+
+// open opens a database for reading. One without a log beside it is not in
+// use, and is read without so much as a lock file.
+func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	name := "file:" + escape(filepath.ToSlash(path)) + "?mode=ro"
+	if wal, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) || err == nil && wal.Size() == 0 {
+		name += "&immutable=1"
+	}
+	db, err := sqlite3.OpenFlags(name, sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	db.SetInterrupt(ctx)
+	err = db.BusyTimeout(time.Second)
+	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
+		if err == nil {
+			_, err = db.Config(option, false) // the file is another program's: its schema runs nothing
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// escape writes a path so that SQLite reads it as one in a URI.
+func escape(path string) string {
+	var b []byte
+	for _, c := range []byte(path) {
+		switch c {
+		case '%', '?', '#':
+			b = fmt.Appendf(b, "%%%02X", c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// query calls fn for each row.
+func query(db *sqlite3.Conn, sql string, fn func(*sqlite3.Stmt) error, args ...any) (err error) {
+	s, _, err := db.Prepare(sql)
+	if err != nil {
+		return fmt.Errorf("the database is not one that this version can read: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case string:
+			err = s.BindText(i+1, v)
+		case int64:
+			err = s.BindInt64(i+1, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for s.Step() {
+		if err := fn(s); err != nil {
+			return err
+		}
+	}
+	return s.Err()
+}

@@ -1,0 +1,122 @@
+package reminder
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/hosts/internal/settle"
+	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Bounds of the conclusion of an exchange.
+const (
+	maxTurn  = 80 // messages after a request that are read for its reply
+	maxAsked = 80 // characters of the request that are shown beside the reply
+	minReply = 40 // bytes of a reply to what is no question: "done" says less than the request
+)
+
+// conclude replaces each line that cites a request by the reply that concluded
+// it, and puts the user's choice below a question to the user. The words of a
+// request are those of the prompt; the reply has what the prompt asks for.
+func (f *found) conclude(ctx context.Context, r Record, lines []Line) ([]Line, error) {
+	var out []Line
+	add := func(l Line) {
+		known := slices.Contains(f.shown, l.ID) || slices.ContainsFunc(out, func(o Line) bool { return o.ID == l.ID })
+		if !known && len(out) < MaxLines {
+			out = append(out, l)
+		}
+	}
+	for _, l := range lines {
+		reply, err := f.reply(ctx, r, l)
+		switch {
+		case err != nil:
+			return nil, err
+		case reply == nil:
+			add(l)
+		case l.Who == llms.RoleUser:
+			reply.Asked = strings.Trim(l.Text, "…")
+			add(*reply)
+		default:
+			add(l)
+			add(*reply)
+		}
+	}
+	return out, nil
+}
+
+// reply finds the message that concluded what a line cites, or nil if the line
+// itself says most: the user's choice that follows the turn, else the last
+// prose of the turn that a request began.
+func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) {
+	var last, choice *store.Message
+	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: cited.Conversation.ID, After: cited.seq, Limit: maxTurn, NoRaw: true}) {
+		if err != nil {
+			return nil, err
+		}
+		text := strings.TrimSpace(m.Body.PlainText())
+		if m.Flags&noise != 0 || text == "" {
+			continue
+		}
+		if m.Body.Role == llms.RoleAssistant {
+			last = &m
+		}
+		if m.Body.Role == llms.RoleUser {
+			if settle.Choice(text) && (last == nil || strings.HasSuffix(strings.TrimSpace(last.Body.PlainText()), "?")) {
+				choice = &m
+			}
+			break
+		}
+	}
+	switch {
+	case choice != nil:
+	case cited.Who == llms.RoleUser && last != nil && (strings.Contains(cited.Text, "?") || len(last.Body.PlainText()) >= minReply):
+		choice = last
+	default:
+		return nil, nil
+	}
+	text := strings.TrimSpace(choice.Body.PlainText())
+	l := f.line(cited.Conversation, *choice, text, f.query.Excerpt([]byte(text), passage))
+	return &l, nil
+}
+
+// window chooses the bytes of a text that a line shows: from the beginning of a
+// sentence, with most of the query's words, and as much as possible of what
+// follows them: that is what answers.
+func (f *found) window(text string, within index.Excerpt) (start, end int) {
+	if len(text) <= shown {
+		return 0, len(text)
+	}
+	starts := []int{within.Start}
+	if len(within.Ranges) > 0 {
+		starts = append(starts, max(within.Start, within.Ranges[0][0]-shown/4))
+	}
+	for i := within.Start; i < within.End; i++ {
+		if i > 0 && strings.IndexByte(".!?:;\n", text[i-1]) >= 0 && (text[i] == ' ' || text[i] == '\n' || text[i-1] == '\n') {
+			starts = append(starts, i)
+		}
+	}
+	best := -1.0
+	for _, s := range starts {
+		s = max(0, min(s, len(text)-shown))
+		for s > 0 && !utf8.RuneStart(text[s]) {
+			s--
+		}
+		e := min(len(text), s+shown)
+		for e < len(text) && !utf8.RuneStart(text[e]) {
+			e--
+		}
+		has := f.query.Excerpt([]byte(text[s:e]), shown)
+		score := 0.0
+		for _, t := range has.Terms {
+			score += f.weights[t]
+		}
+		if score > best || score == best && len(has.Terms) > 0 {
+			best, start, end = score, s, e
+		}
+	}
+	return start, end
+}

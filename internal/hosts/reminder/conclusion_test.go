@@ -1,0 +1,78 @@
+package reminder
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// TestConclusionIsCited: a prompt whose words are those of an old request is
+// answered with what that request came to, and the line shows the words that
+// answer.
+func TestConclusionIsCited(t *testing.T) {
+	call := func(id string) []llms.Message {
+		return []llms.Message{llms.Calls("", llms.ToolCall{ID: id, Name: "Bash", Arguments: `{"command":"wrk -c 40 http://localhost"}`}),
+			llms.Result(id, "Bash", "2,100 in 30 s", false)}
+	}
+	work := []llms.Message{}
+	for _, id := range []string{"1", "2", "3", "4", "5", "6"} {
+		work = append(work, call(id)...)
+	}
+	filler := strings.Repeat("The graph of the day before looks much the same as the one of last week. ", 5)
+	for name, test := range map[string]struct {
+		said       []llms.Message
+		prompt     string
+		want, none string
+	}{
+		"the last reply of the turn": {
+			said:   append(append([]llms.Message{llms.User("look into throttling for the tile server")}, work...), llms.Assistant("40 requests a second for each key, with a burst of 80.")),
+			prompt: "what did we decide about throttling the tile server?",
+			want:   `assistant, asked "look into throttling for the tile server": "40 requests a second`,
+		},
+		"the user's choice": {
+			said: []llms.Message{llms.User("which geoid shall the height converter use?"), llms.Assistant("EGM96 is small, EGM2008 exact. Which one?"),
+				llms.User("EGM96 it is"), llms.Assistant("done")},
+			prompt: "which geoid did we choose for the height converter?",
+			want:   `"EGM96 it is"`,
+		},
+		"the user's order": {
+			said:   []llms.Message{llms.User("give the height converter the geoid EGM96"), llms.Assistant("Done.")},
+			prompt: "which geoid did we choose for the height converter?",
+			want:   `user: "give the height converter the geoid EGM96"`,
+		},
+		"a request that settles nothing": {
+			said: []llms.Message{llms.User("which geoid shall the height converter use?"), llms.Assistant("EGM2008, because the harbour needs centimetres."),
+				llms.User("and now write the changelog"), llms.Assistant("done")},
+			prompt: "which geoid did we choose for the height converter?",
+			want:   "EGM2008, because", none: "changelog",
+		},
+		"the words behind those of the question": {
+			said: []llms.Message{llms.User("please have a look"), llms.Assistant(filler + "About throttling on the tile server, which we discussed at length with Ines and with the two people from the network team on Friday: " +
+				"it is 40 requests a second for each key. " + filler)},
+			prompt: "what did we decide about throttling the tile server?",
+			want:   "40 requests a second",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, _ := record(t, history{})
+			e, err := lcm.New(db, lcm.WithoutBackground())
+			if err != nil {
+				t.Fatal(err)
+			}
+			here := store.Project{Root: "/p"}
+			if err := e.Session("claude:a", lcm.InProject(here), lcm.ByAgent("claude")).Append(t.Context(), test.said...); err != nil {
+				t.Fatal(err)
+			}
+			lines, err := For(t.Context(), db, test.prompt, Options{Project: here, Session: "claude:b"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if block := Block(lines); !strings.Contains(block, test.want) || test.none != "" && strings.Contains(block, test.none) {
+				t.Error(block)
+			}
+		})
+	}
+}

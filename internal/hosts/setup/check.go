@@ -1,0 +1,231 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/hook"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Finding is something that was found out about the connection with a host.
+type Finding struct {
+	Code     string
+	Severity string // SeverityProblem, SeverityWarning or SeverityNote
+	Host     string // its title
+	Message  string
+	Fix      string // what to do about it
+}
+
+// The severities.
+const (
+	SeverityProblem = "problem" // the connection does not work
+	SeverityWarning = "warning" // it may not work, or not wholly
+	SeverityNote    = "note"    // good to know
+)
+
+// Feed is what a check asks of [hosts.Feed].
+type Feed interface {
+	Recent(ctx context.Context, f hosts.Filter) ([]hosts.Transcript, error)
+	Lag(ctx context.Context, t hosts.Transcript) (hosts.Lag, error)
+}
+
+// Inspection is what Check looks at.
+type Inspection struct {
+	Machine hosts.Machine
+	// State and Feed are nil where there is no database to ask.
+	State store.State
+	Feed  Feed
+	// Tools starts an MCP server and lists its tools ([ListTools]); nil does
+	// not try.
+	Tools func(ctx context.Context, command []string) ([]string, error)
+	Clock func() time.Time
+}
+
+// wanted are the tools that an agent must see.
+var wanted = []string{"expand", "lcm_describe", "lcm_expand_query", "lcm_grep"}
+
+// Check says for every host on the machine whether its connection with lcm is
+// alive: whether it is set up, the program is where the host looks for it,
+// hooks have run, the record is up to date, and the tools are there.
+func Check(ctx context.Context, in Inspection) []Finding {
+	var all []Finding
+	var fired []hook.Fired
+	if in.State != nil {
+		var err error
+		if fired, err = hook.Noted(ctx, in.State); err != nil {
+			all = append(all, Finding{Code: "hooks-unknown", Severity: SeverityWarning, Message: err.Error(), Fix: "`lcm doctor` says more about the database"})
+		}
+	}
+	for _, t := range targets {
+		if _, err := os.Stat(t.dir(in.Machine)); err != nil {
+			continue // a program that was never started is not worth a word
+		}
+		c := check{Inspection: in, target: t, fired: slices.DeleteFunc(slices.Clone(fired), func(f hook.Fired) bool { return f.Host != t.name })}
+		c.run(ctx)
+		all = append(all, c.found...)
+	}
+	return all
+}
+
+// Connected names the hosts on the machine, and those of them that start lcm.
+func Connected(m hosts.Machine) (connected, installed []string) {
+	for _, t := range targets {
+		if _, err := os.Stat(t.dir(m)); err != nil {
+			continue
+		}
+		installed = append(installed, t.name)
+		if now, err := t.configured(m); err == nil && (len(now.server) > 0 || len(now.hooks) > 0) {
+			connected = append(connected, t.name)
+		}
+	}
+	return connected, installed
+}
+
+// check looks at one host.
+type check struct {
+	Inspection
+	target target
+	fired  []hook.Fired
+	found  []Finding
+	good   []string // what is as it should be
+}
+
+func (c *check) add(severity, code, fix, format string, args ...any) {
+	c.found = append(c.found, Finding{Code: code, Severity: severity, Host: c.target.title, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+func (c *check) run(ctx context.Context) {
+	setup := fmt.Sprintf("`lcm setup %s`", c.target.name)
+	now, err := c.target.configured(c.Machine)
+	switch {
+	case err != nil:
+		c.add(SeverityProblem, "host-settings", "mend the file, then "+setup, "its settings cannot be read: %v", err)
+		return
+	case len(now.server) == 0 && len(now.hooks) == 0:
+		c.add(SeverityNote, "host-not-set-up", setup+" connects it", "it is installed, but not connected with lcm")
+		return
+	case len(now.server) == 0:
+		c.add(SeverityProblem, "host-no-tools", setup, "the hooks are set up, but not the tools")
+	case len(now.hooks) == 0:
+		c.add(SeverityWarning, "host-no-hooks", setup, "the tools are set up, but not the hooks: sessions start without knowing of earlier work")
+	}
+	c.programs(now, setup)
+	if len(now.server) > 0 {
+		c.tools(ctx, now.server)
+	}
+	if len(now.hooks) > 0 && c.State != nil {
+		c.hooks()
+	}
+	if c.Feed != nil {
+		c.lag(ctx)
+	}
+	if len(c.good) > 0 {
+		c.add(SeverityNote, "host-alive", "", "%s", strings.Join(c.good, "; "))
+	}
+}
+
+// programs looks whether what the settings start is there.
+func (c *check) programs(now configured, setup string) {
+	var looked []string
+	for _, command := range append([][]string{now.server}, now.hooks...) {
+		if len(command) == 0 || slices.Contains(looked, command[0]) {
+			continue
+		}
+		looked = append(looked, command[0])
+		if info, err := os.Stat(command[0]); err != nil || info.IsDir() {
+			c.add(SeverityProblem, "host-program", setup, "its settings start %s, and there is no such program", command[0])
+		}
+	}
+}
+
+const toolsWait = 10 * time.Second
+
+func (c *check) tools(ctx context.Context, command []string) {
+	if c.Tools == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, toolsWait)
+	defer cancel()
+	got, err := c.Tools(ctx, command)
+	if err != nil {
+		c.add(SeverityProblem, "host-tools", "run `"+shellLine(command)+"` to see what it says", "the MCP server does not answer: %v", err)
+		return
+	}
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return slices.Contains(got, name) })
+	if len(missing) > 0 {
+		c.add(SeverityProblem, "host-tools", "the program may be an older one: install this one in its place", "the MCP server lacks %s", strings.Join(missing, ", "))
+		return
+	}
+	c.good = append(c.good, fmt.Sprintf("%d tools visible", len(wanted)))
+}
+
+// hooks looks at when they last ran.
+func (c *check) hooks() {
+	if len(c.fired) == 0 {
+		fix := "start a session in it; if this stays, `lcm setup " + c.target.name + "`"
+		if c.target.trust != "" {
+			fix = c.target.trust
+		}
+		c.add(SeverityWarning, "host-hooks-silent", fix, "its hooks are set up, but none has run yet")
+		return
+	}
+	last := slices.MaxFunc(c.fired, func(x, y hook.Fired) int { return x.At.Compare(y.At) })
+	c.good = append(c.good, fmt.Sprintf("hooks last ran %s (%s)", last.At.UTC().Format("2006-01-02 15:04"), last.Event))
+	for _, f := range c.fired {
+		if f.Problem != "" {
+			c.add(SeverityWarning, "host-hook-failed", "see whether it happens again", "its hook for %s met a problem at %s: %s", f.Event, f.At.UTC().Format("2006-01-02 15:04"), f.Problem)
+		}
+	}
+}
+
+// A transcript that was written to a moment ago may still be under way; one
+// that nobody has touched for long is for `lcm import`, not for hooks.
+const (
+	settled  = 2 * time.Minute
+	lagRange = 14 * 24 * time.Hour
+)
+
+// lag compares the record with the transcripts.
+func (c *check) lag(ctx context.Context) {
+	now := c.Clock()
+	found, err := c.Feed.Recent(ctx, hosts.Filter{Hosts: []string{c.target.name}, Since: now.Add(-lagRange)})
+	if err != nil {
+		c.add(SeverityWarning, "host-transcripts", "see that its files can be read", "its sessions cannot be listed: %v", err)
+	}
+	var behind int64
+	sessions := 0
+	var newest time.Time
+	for _, t := range found {
+		l, err := c.Feed.Lag(ctx, t)
+		if err != nil {
+			c.add(SeverityWarning, "host-transcripts", "see that its files can be read", "%v", err)
+			return
+		}
+		if l.Ingested.After(newest) {
+			newest = l.Ingested
+		}
+		if l.Behind && now.Sub(l.Written) > settled {
+			behind, sessions = behind+l.Bytes, sessions+1
+		}
+	}
+	if sessions > 0 {
+		c.add(SeverityWarning, "host-lag", "`lcm import "+c.target.name+"` stores it", "%s of the last two weeks with %d bytes that are not stored yet", sessionCount(sessions), behind)
+		return
+	}
+	if !newest.IsZero() {
+		c.good = append(c.good, fmt.Sprintf("%s of the last two weeks stored, last %s", sessionCount(len(found)), newest.UTC().Format("2006-01-02 15:04")))
+	}
+}
+
+func sessionCount(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
+}

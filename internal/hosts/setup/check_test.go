@@ -1,0 +1,109 @@
+package setup_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/hook"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// lagging is a feed whose transcripts are all as far behind.
+type lagging struct{ lag hosts.Lag }
+
+func (l lagging) Recent(context.Context, hosts.Filter) ([]hosts.Transcript, error) {
+	return []hosts.Transcript{{Host: "claude", Session: "s"}}, nil
+}
+func (l lagging) Lag(context.Context, hosts.Transcript) (hosts.Lag, error) { return l.lag, nil }
+
+// nothing is a feed of transcripts that do not exist.
+type nothing struct{}
+
+func (nothing) Locate(context.Context, string, string, string) (hosts.Transcript, error) {
+	return hosts.Transcript{}, hosts.ErrNoTranscript
+}
+func (nothing) CatchUp(context.Context, hosts.Transcript, hosts.Limits) (hosts.Report, error) {
+	return hosts.Report{}, nil
+}
+
+func TestCheck(t *testing.T) {
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	m := home(t, map[string]string{".claude/x": ""})
+	in := setup.Inspection{Machine: m, State: db, Clock: func() time.Time { return now },
+		Feed: lagging{hosts.Lag{Ingested: now.Add(-time.Hour), Written: now.Add(-time.Hour)}},
+		Tools: func(context.Context, []string) ([]string, error) {
+			return []string{"expand", "lcm_describe", "lcm_expand_query", "lcm_grep"}, nil
+		}}
+	expect := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, f := range setup.Check(t.Context(), in) {
+			got = append(got, f.Severity+" "+f.Code)
+			if f.Severity != setup.SeverityNote && f.Fix == "" {
+				t.Errorf("%s says not what to do: %s", f.Code, f.Message)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	expect("note host-not-set-up")
+
+	kept := filepath.Join(t.TempDir(), "kept")
+	o := options(m)
+	o.Binary = filepath.Join(m.Home, "it's here", "lcm")
+	apply(t, "claude", o, kept)
+	expect("problem host-program", "warning host-hooks-silent", "note host-alive")
+
+	if err := os.MkdirAll(filepath.Dir(o.Binary), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(o.Binary, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h := hook.Handler{Feed: nothing{}, Record: db, Clock: in.Clock, Project: func(string) (store.Project, error) { return store.Project{Root: "/x"}, nil }}
+	if _, err := h.Handle(t.Context(), hook.Event{Host: "claude", Name: hook.Stop, Session: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	expect("note host-alive")
+	if all := setup.Check(t.Context(), in); !strings.Contains(all[0].Message, "4 tools visible; hooks last ran 2026-03-04 05:06 (Stop)") {
+		t.Error(all[0].Message)
+	}
+
+	in.Feed = lagging{hosts.Lag{Behind: true, Bytes: 7, Written: now.Add(-time.Hour)}}
+	expect("warning host-lag", "note host-alive")
+	in.Feed = lagging{hosts.Lag{Behind: true, Bytes: 7, Written: now}} // under way
+	expect("note host-alive")
+
+	in.Tools = func(context.Context, []string) ([]string, error) { return []string{"lcm_grep"}, nil }
+	expect("problem host-tools", "note host-alive")
+	in.Tools = func(context.Context, []string) ([]string, error) { return nil, errors.New("it ended") }
+	expect("problem host-tools", "note host-alive")
+
+	if err := os.WriteFile(filepath.Join(m.Home, ".claude.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect("problem host-settings")
+	if got := setup.Check(t.Context(), in)[0].Message; !strings.Contains(got, ".claude.json: line 1") {
+		t.Error(got)
+	}
+	if !slices.Contains(setup.Names(), "claude") || setup.Title("claude") != "Claude Code" {
+		t.Error("names")
+	}
+}

@@ -1,0 +1,52 @@
+package setup
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+)
+
+// claude is Claude Code: the MCP server in its own state file, the hooks in
+// the user's settings.
+var claude = target{
+	name: "claude", title: "Claude Code", program: "claude",
+	dir: claudeDir,
+	configured: func(m hosts.Machine) (configured, error) {
+		return claudeConfigured(claudeState(m), filepath.Join(claudeDir(m), "settings.json"))
+	},
+	entries: func(dir string, o Options) []entry {
+		server := struct {
+			Type    string   `json:"type"`
+			Command string   `json:"command"`
+			Args    []string `json:"args"`
+		}{"stdio", o.Binary, append([]string{"mcp"}, o.Args...)}
+		return append([]entry{
+			member(claudeState(o.Machine), "MCP server", server, "mcpServers", "lcm"),
+			hooks(filepath.Join(dir, "settings.json"), "claude", claudeEvents, o.hook("claude")),
+		}, guidance(o, filepath.Join(dir, "skills", "lcm-memory", "SKILL.md"), filepath.Join(dir, "CLAUDE.md"))...)
+	},
+	notes: []string{"Claude Code reads its settings when it starts: sessions that are running now do not have the tools yet"},
+}
+
+func claudeDir(m hosts.Machine) string {
+	return m.Env("CLAUDE_CONFIG_DIR", filepath.Join(m.Home, ".claude"))
+}
+
+// claudeState is the file in which Claude Code keeps its own state, and the
+// user's MCP servers.
+func claudeState(m hosts.Machine) string {
+	return filepath.Join(m.Env("CLAUDE_CONFIG_DIR", m.Home), ".claude.json")
+}
+
+// The events: the end of a turn keeps the record up to date, a session's start
+// (and what follows a compaction counts as one) and a prompt that refers to
+// earlier work are answered with context. The
+// end of a session is a last chance, which hosts do not always give.
+var claudeEvents = []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 10}}
+
+// hook is the command line that a host's hooks run.
+func (o Options) hook(host string) string {
+	words := slices.Concat([]string{o.Binary, "hook", host}, o.Args)
+	return shellLine(words)
+}

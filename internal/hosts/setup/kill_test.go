@@ -1,0 +1,85 @@
+package setup_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+)
+
+// killedAt runs fn and stops it before its n-th change of the file system, as
+// SIGKILL does: nothing is cleaned up. It reports whether fn came that far.
+func killedAt(n int, fn func()) (killed bool) {
+	type kill struct{}
+	defer setup.BeforeEffect(func() {
+		if n--; n == 0 {
+			panic(kill{})
+		}
+	})()
+	defer func() {
+		switch r := recover(); r.(type) {
+		case nil:
+		case kill:
+			killed = true
+		default:
+			panic(r)
+		}
+	}()
+	fn()
+	return false
+}
+
+// TestKilled: wherever setup or remove is killed, repeating it and then
+// removing lcm gives back every byte, and leaves no file or directory behind.
+func TestKilled(t *testing.T) {
+	type run struct {
+		t    *testing.T
+		host string
+		o    setup.Options
+		kept string
+	}
+	nothing := func(run) {}
+	setUp := func(r run) { apply(r.t, r.host, r.o, r.kept) }
+	takeOut := func(r run) { remove(r.t, r.host, r.o.Machine, r.kept) }
+	for name, steps := range map[string]struct {
+		before func(run) // that is not killed
+		killed func(run)
+		after  []func(run)
+	}{
+		"setup":                    {nothing, setUp, []func(run){setUp, takeOut}},
+		"setup, not repeated":      {nothing, setUp, []func(run){takeOut}},
+		"upgrade":                  {func(r run) { r.o.Binary = "/elsewhere/lcm"; setUp(r) }, setUp, []func(run){setUp, takeOut}},
+		"remove":                   {setUp, takeOut, []func(run){takeOut}},
+		"remove, then setup again": {setUp, takeOut, []func(run){setUp, takeOut}},
+	} {
+		for world, g := range map[string]setup.Guidance{"fresh": setup.SkillGuidance, "settled": setup.FileGuidance} {
+			for _, host := range setup.Names() {
+				t.Run(name+"/"+world+"/"+host, func(t *testing.T) {
+					points := 0
+					for killed := true; killed; points++ {
+						m := home(t, worlds[world])
+						r := run{t, host, options(m), filepath.Join(t.TempDir(), "kept")}
+						r.o.Guidance = g
+						before := tree(t, m.Home)
+						steps.before(r)
+						killed = killedAt(points+1, func() { steps.killed(r) })
+						for _, step := range steps.after {
+							step(r)
+						}
+						if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+							t.Fatalf("killed before change %d: %s", points+1, diff)
+						}
+						if kept, err := setup.OpenReceipts(r.kept); err != nil || len(kept.Hosts()) > 0 {
+							t.Fatalf("killed before change %d: receipts of %v are left, %v", points+1, kept.Hosts(), err)
+						}
+					}
+					if points < 10 {
+						t.Errorf("only %d points", points)
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,331 @@
+// Package setup connects lcm with the agents on a machine, and takes the
+// connection apart again.
+//
+// A [Plan] says what would change in which file of a host: the MCP server that
+// gives the agent its tools, the hooks that keep the record up to date, and a
+// text that teaches the agent to recall, where that is wanted. Nothing is
+// written before [Plan.Apply].
+//
+// Only lcm's own entries are touched (see package edit); the files keep their
+// mode, and where one is a symbolic link its target is edited. Every file is
+// copied before it is changed. The copies and a receipt for each file are kept
+// in a [Receipts] directory, so that removal gives back the very bytes where
+// nothing else changed since, and takes out only lcm's own entries where
+// something did.
+//
+// [Check] says whether the connection is alive, for `lcm doctor`.
+package setup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+)
+
+// Guidance says how an agent is taught to use its memory, beyond what the MCP
+// server tells it.
+type Guidance string
+
+// The ways.
+const (
+	NoGuidance    Guidance = "none"
+	SkillGuidance Guidance = "skill" // a skill, which the agent reads when it needs it
+	FileGuidance  Guidance = "file"  // a section of CLAUDE.md or AGENTS.md, which it always sees
+)
+
+// Options say what to set up, and where.
+type Options struct {
+	Machine hosts.Machine
+	// Binary is the absolute path of lcm as hosts are to start it. It should
+	// outlive upgrades: hosts ask for consent anew when a command changes.
+	Binary string
+	// Args are added to every command: a database that is not the usual one.
+	Args []string
+	// Guidance is NoGuidance when empty; Text is what it says.
+	Guidance Guidance
+	Text     string
+}
+
+// Problem is an error with a hint of what to do about it.
+type Problem struct {
+	Err  error
+	Hint string
+}
+
+func (p *Problem) Error() string { return p.Err.Error() }
+
+// Unwrap returns the error without its hint.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// ErrNotInstalled says that there is no sign of a host on the machine.
+var ErrNotInstalled = errors.New("is not installed here")
+
+// Names lists the hosts that can be set up.
+func Names() []string {
+	names := make([]string, len(targets))
+	for i, t := range targets {
+		names[i] = t.name
+	}
+	return names
+}
+
+// Title returns the name by which people know a host.
+func Title(host string) string {
+	if t, ok := targetOf(host); ok {
+		return t.title
+	}
+	return host
+}
+
+// Installed reports whether there is any sign of a host on a machine: its
+// settings, or its program.
+func Installed(m hosts.Machine, host string) bool {
+	t, ok := targetOf(host)
+	return ok && t.installed(m)
+}
+
+// target is a host that lcm can be set up in.
+type target struct {
+	name, title string
+	program     string
+	dir         func(m hosts.Machine) string // of its settings
+	// entries are what lcm has in the host's files.
+	entries func(dir string, o Options) []entry
+	// configured reads what the host's settings say about lcm.
+	configured func(m hosts.Machine) (configured, error)
+	// notes say what is left for the user to do.
+	notes []string
+	// trust is how the user lets the host run hooks, where it asks for that.
+	trust string
+}
+
+var targets = []target{claude, codex, opencode}
+
+func targetOf(name string) (target, bool) {
+	i := slices.IndexFunc(targets, func(t target) bool { return t.name == name })
+	if i < 0 {
+		return target{}, false
+	}
+	return targets[i], true
+}
+
+func (t target) installed(m hosts.Machine) bool {
+	if _, err := os.Stat(t.dir(m)); err == nil {
+		return true
+	}
+	for _, dir := range filepath.SplitList(m.Getenv("PATH")) {
+		if info, err := os.Stat(filepath.Join(dir, t.program)); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// entry is one thing that lcm has in a file of a host.
+type entry struct {
+	path string
+	what string
+	// put adds the entry, or brings it up to date; made are the containers
+	// that it had to make. cut takes it out, with those of the containers that
+	// are empty then.
+	put func(src []byte) (out []byte, made [][]string, err error)
+	cut func(src []byte, made [][]string) ([]byte, error)
+	// theirs reports whether what is in the entry's place was not written by
+	// setup: the user's own, to be given back. It may be nil.
+	theirs func(src []byte) bool
+	// whole says that the file is lcm's own.
+	whole bool
+}
+
+// Change is what would become of one file.
+type Change struct {
+	Path   string // as the host names it
+	What   string // what of lcm's is in it
+	Before []byte
+	Exists bool // before
+	After  []byte
+	Delete bool // the file is to go
+
+	target string // Path with its symbolic links resolved
+	made   [][]string
+	clean  []byte   // what the file would be without lcm
+	dirs   []string // that are made for it, outermost first
+	whole  bool
+}
+
+// Plan is what would change for one host.
+type Plan struct {
+	Host    string
+	Title   string
+	Changes []Change // none: everything is as it should be
+	Notes   []string // what is left for the user to do
+
+	unchanged []Change // files that are as they should be
+}
+
+// For plans to set lcm up in a host.
+func For(host string, o Options) (Plan, error) {
+	t, ok := targetOf(host)
+	if !ok {
+		return Plan{}, unknownHost(host)
+	}
+	if !t.installed(o.Machine) {
+		return Plan{}, &Problem{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", t.title, ErrNotInstalled, t.dir(o.Machine), t.program),
+			Hint: "install it and start it once, then repeat the command"}
+	}
+	if !filepath.IsAbs(o.Binary) {
+		return Plan{}, fmt.Errorf("the path of the program, %q, is not absolute", o.Binary)
+	}
+	for _, word := range append([]string{o.Binary}, o.Args...) {
+		if !utf8.ValidString(word) {
+			return Plan{}, &Problem{Err: fmt.Errorf("%q is not valid UTF-8, and the settings of %s hold nothing else", word, t.title),
+				Hint: "use a program (--binary) and a database (--db) whose paths are valid UTF-8; nothing was changed"}
+		}
+	}
+	p := Plan{Host: t.name, Title: t.title, Notes: t.notes}
+	for _, e := range t.entries(t.dir(o.Machine), o) {
+		if e.put == nil {
+			continue
+		}
+		if err := p.edit(e, func(c *Change) (err error) {
+			var made [][]string
+			if c.After, made, err = e.put(c.After); err != nil {
+				return err
+			}
+			c.made = append(c.made, made...)
+			if e.theirs != nil && e.theirs(c.Before) {
+				return nil
+			}
+			// What lcm had there before is no part of the user's file.
+			c.clean, err = e.cut(c.clean, nil)
+			return err
+		}); err != nil {
+			return Plan{}, err
+		}
+	}
+	p.settle()
+	return p, nil
+}
+
+func unknownHost(host string) error {
+	return &Problem{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
+}
+
+// Removal plans to take lcm out of a host, to the byte where the receipts
+// allow it.
+func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
+	t, ok := targetOf(host)
+	if !ok {
+		return Plan{}, unknownHost(host)
+	}
+	p := Plan{Host: t.name, Title: t.title}
+	for _, e := range t.entries(t.dir(m), Options{Machine: m, Guidance: ""}) {
+		if err := p.edit(e, func(c *Change) (err error) {
+			if !c.Exists {
+				return nil
+			}
+			var made [][]string
+			if r, ok := kept.of(c.target); ok {
+				made = r.Made
+			}
+			c.After, err = e.cut(c.After, made)
+			return err
+		}); err != nil {
+			return Plan{}, err
+		}
+	}
+	for i := range p.Changes {
+		if err := kept.restore(&p.Changes[i]); err != nil {
+			return Plan{}, err
+		}
+	}
+	p.settle()
+	return p, nil
+}
+
+// edit applies fn to the file of an entry, on top of what other entries did to
+// it.
+func (p *Plan) edit(e entry, fn func(*Change) error) error {
+	i := slices.IndexFunc(p.Changes, func(c Change) bool { return c.Path == e.path })
+	if i < 0 {
+		c, err := read(e.path)
+		if err != nil {
+			return err
+		}
+		c.whole = e.whole
+		p.Changes = append(p.Changes, c)
+		i = len(p.Changes) - 1
+	}
+	c := &p.Changes[i]
+	if c.What != "" {
+		c.What += ", "
+	}
+	c.What += e.what
+	if err := fn(c); err != nil {
+		return &Problem{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; mend the file and repeat the command"}
+	}
+	return nil
+}
+
+// settle sets the changes that change nothing apart.
+func (p *Plan) settle() {
+	all := p.Changes
+	p.Changes = nil
+	for _, c := range all {
+		if !c.Delete && bytes.Equal(c.Before, c.After) && (c.Exists || len(c.After) == 0) {
+			p.unchanged = append(p.unchanged, c)
+		} else {
+			p.Changes = append(p.Changes, c)
+		}
+	}
+}
+
+// maxFile is more than any settings file has; what is larger is not read.
+const maxFile = 64 << 20
+
+// read returns a file as a change that changes nothing yet.
+func read(path string) (Change, error) {
+	c := Change{Path: path, target: path, dirs: missingDirs(filepath.Dir(path))}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		c.target = real
+	} else if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return c, &Problem{Err: fmt.Errorf("%s is a symbolic link to a file that does not exist", path), Hint: "mend or remove the link, then repeat the command"}
+	}
+	info, err := os.Stat(c.target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return c, nil
+	case err != nil:
+		return c, fmt.Errorf("look at the settings: %w", err)
+	case !info.Mode().IsRegular():
+		return c, fmt.Errorf("%s is not a file", path)
+	case info.Size() > maxFile:
+		return c, fmt.Errorf("%s has %d bytes: that is no settings file", path, info.Size())
+	}
+	if c.Before, err = os.ReadFile(c.target); err != nil {
+		return c, fmt.Errorf("read the settings: %w", err)
+	}
+	c.Exists, c.After, c.clean = true, c.Before, c.Before
+	return c, nil
+}
+
+// missingDirs lists the directories that must be made for one to exist,
+// outermost first.
+func missingDirs(dir string) []string {
+	var missing []string
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append([]string{dir}, missing...)
+	}
+	return missing
+}

@@ -1,0 +1,362 @@
+package setup_test
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+)
+
+// home is a home directory with a few files.
+func home(t *testing.T, files map[string]string) hosts.Machine {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return hosts.Machine{Home: dir, Getenv: func(string) string { return "" }}
+}
+
+// tree reads everything below a directory; a directory is a name with a slash.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		if d.IsDir() {
+			all[rel+"/"] = ""
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		all[rel] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func options(m hosts.Machine) setup.Options {
+	return setup.Options{Machine: m, Binary: "/opt/lcm/bin/lcm", Text: "## Memory\n\nUse it.", Guidance: setup.NoGuidance}
+}
+
+func apply(t *testing.T, host string, o setup.Options, dir string) setup.Plan {
+	t.Helper()
+	kept, err := setup.OpenReceipts(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := setup.For(host, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Apply(kept); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func remove(t *testing.T, host string, m hosts.Machine, dir string) {
+	t.Helper()
+	kept, err := setup.OpenReceipts(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := setup.Removal(host, m, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Undo(kept); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// worlds are homes as people have them.
+var worlds = map[string]map[string]string{
+	"fresh": {".claude/x": "", ".codex/x": "", ".config/opencode/x": ""},
+	"settled": {
+		".claude.json":                       "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
+		".claude/settings.json":              "{\"permissions\":{\"allow\":[\"Bash\"]},\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say done\"}]}]}}\n",
+		".claude/CLAUDE.md":                  "# Mine\n\nBe brief.\n",
+		".codex/config.toml":                 "# my settings\nmodel = \"m\"\n\n[mcp_servers.other] # keep\ncommand = \"x\"\n",
+		".codex/hooks.json":                  "{\r\n\t\"hooks\": {}\r\n}\r\n",
+		".codex/AGENTS.md":                   "no line end",
+		".config/opencode/opencode.jsonc":    "{\n  // mine\n  \"theme\": \"x\", // dark\n}\n",
+		".config/opencode/plugins/theirs.js": "x",
+		".config/opencode/skills/a/SKILL.md": "a",
+	},
+}
+
+// TestRemoveRestoresEveryByte: what setup did is undone to the byte, for every
+// host, guidance and state of the home.
+func TestRemoveRestoresEveryByte(t *testing.T) {
+	for world, files := range worlds {
+		for _, g := range []setup.Guidance{setup.NoGuidance, setup.SkillGuidance, setup.FileGuidance} {
+			t.Run(world+"/"+string(g), func(t *testing.T) {
+				m, kept := home(t, files), filepath.Join(t.TempDir(), "kept")
+				before := tree(t, m.Home)
+				o := options(m)
+				o.Guidance = g
+				for _, host := range setup.Names() {
+					if p := apply(t, host, o, kept); len(p.Changes) < 2 {
+						t.Errorf("%s: only %d files change", host, len(p.Changes))
+					}
+					if p := apply(t, host, o, kept); len(p.Changes) != 0 {
+						t.Errorf("%s: a second time %s changes:\n%s", host, p.Changes[0].Path, p.Changes[0].Diff())
+					}
+				}
+				o.Binary = "/elsewhere/my lcm/lcm" // the program moved
+				for _, host := range setup.Names() {
+					apply(t, host, o, kept)
+				}
+				if now := tree(t, m.Home); strings.Contains(strings.Join(slices.Collect(maps.Values(now)), ""), "/opt/lcm") {
+					t.Error("the old path is still there")
+				}
+				for _, host := range setup.Names() {
+					remove(t, host, m, kept)
+				}
+				if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
+// TestRemoveLeavesWhatOthersChanged: where somebody else wrote to a file after
+// setup, only lcm's entries go.
+func TestRemoveLeavesWhatOthersChanged(t *testing.T) {
+	m, kept := home(t, worlds["settled"]), filepath.Join(t.TempDir(), "kept")
+	before := tree(t, m.Home)
+	for _, host := range setup.Names() {
+		apply(t, host, options(m), kept)
+	}
+	edit := func(name, old, new string) {
+		path := filepath.Join(m.Home, name)
+		content, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(content), old) {
+			t.Fatal(name, err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(content), old, new, 1)), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		before[name] = strings.Replace(before[name], old, new, 1)
+	}
+	edit(".claude.json", `"numStartups": 3`, `"numStartups": 4`)
+	edit(".claude/settings.json", `"Bash"`, `"Bash","Edit"`)
+	edit(".codex/config.toml", `model = "m"`, `model = "n"`)
+	edit(".config/opencode/opencode.jsonc", `"x", // dark`, `"y", // light`)
+	for _, host := range setup.Names() {
+		remove(t, host, m, kept)
+	}
+	if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHooksOfOthersInTheSameGroup(t *testing.T) {
+	m := home(t, map[string]string{".claude/settings.json": `{"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","command":"say"},{"type":"command","command":"'/a b/lcm' hook claude"}]}]}}`})
+	remove(t, "claude", m, filepath.Join(t.TempDir(), "kept"))
+	want := `{"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","command":"say"}]}]}}`
+	if diff := cmp.Diff(want, tree(t, m.Home)[".claude/settings.json"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestHookThatSomebodyMoved: a command that runs already is not added again.
+func TestHookThatSomebodyMoved(t *testing.T) {
+	const stop = `"Stop":[{"hooks":[{"type":"command","command":"say"},{"type":"command","command":"/opt/lcm/bin/lcm hook claude"}]}]`
+	m := home(t, map[string]string{".claude/settings.json": `{"hooks":{` + stop + `}}`})
+	apply(t, "claude", options(m), filepath.Join(t.TempDir(), "kept"))
+	if got := tree(t, m.Home)[".claude/settings.json"]; !strings.Contains(got, stop) {
+		t.Error(got)
+	}
+}
+
+// TestBinaryOfAnotherName: a program that was downloaded under the name of a
+// release is known again, also when it is replaced by one of another name.
+func TestBinaryOfAnotherName(t *testing.T) {
+	m := home(t, map[string]string{".claude/settings.json": "{}"})
+	kept := filepath.Join(t.TempDir(), "kept")
+	o := options(m)
+	o.Binary = "/opt/my tools/lcm-linux_amd64-v1.2+3"
+	apply(t, "claude", o, kept)
+	if p := apply(t, "claude", o, kept); len(p.Changes) > 0 {
+		t.Errorf("set up once more, %s changes", p.Changes[0].Path)
+	}
+	apply(t, "claude", options(m), kept)
+	settings := tree(t, m.Home)[".claude/settings.json"]
+	if strings.Contains(settings, "linux_amd64") || strings.Count(settings, "/opt/lcm/bin/lcm hook claude") != 6 {
+		t.Error(settings)
+	}
+	if err := os.WriteFile(filepath.Join(m.Home, ".claude", "settings.json"), []byte(strings.Replace(settings, "{", `{"model":"m",`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, "claude", m, kept)
+	if got := tree(t, m.Home)[".claude/settings.json"]; strings.Contains(got, "lcm") {
+		t.Error(got)
+	}
+}
+
+// TestEntriesOfTheUsersOwn: what stood in the place of lcm's entries, by hand or
+// of another program of the name, comes back.
+func TestEntriesOfTheUsersOwn(t *testing.T) {
+	for host, files := range map[string]map[string]string{
+		"claude":   {".claude/x": "", ".claude.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp","--project-only"]}}}`},
+		"codex":    {".codex/config.toml": "[mcp_servers.lcm] # mine\ncommand = \"npx\"\nstartup_timeout_sec = 9\n"},
+		"opencode": {".config/opencode/opencode.json": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
+	} {
+		m := home(t, files)
+		before, kept := tree(t, m.Home), filepath.Join(t.TempDir(), "kept")
+		apply(t, host, options(m), kept)
+		o := options(m)
+		o.Binary = "/usr/local/bin/lcm" // and set up anew: what stands there now is lcm's
+		apply(t, host, o, kept)
+		remove(t, host, m, kept)
+		if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+			t.Errorf("%s: %s", host, diff)
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	tests := []struct {
+		name, host string
+		files      map[string]string
+		want       string
+	}{
+		{"not installed", "codex", nil, "Codex is not installed here"},
+		{"unknown", "emacs", nil, `no host is called "emacs"`},
+		{"broken JSON", "claude", map[string]string{".claude/settings.json": "{\n  \"a\": 1,,\n}"}, "settings.json: line 2, column 10"},
+		{"broken TOML", "codex", map[string]string{".codex/config.toml": "a = 1\nb = = 2\n"}, "config.toml: line 2"},
+		{"hooks of another shape", "claude", map[string]string{".claude/settings.json": `{"hooks": []}`}, "hooks is not an object"},
+		{"somebody else's plugin", "opencode", map[string]string{".config/opencode/plugins/lcm.js": "mine"}, "somebody else's"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := home(t, tt.files)
+			before := tree(t, m.Home)
+			_, err := setup.For(tt.host, options(m))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if p := new(setup.Problem); !errors.As(err, &p) || p.Hint == "" {
+				t.Errorf("%v has no hint", err)
+			}
+			if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLinksAreEditedAtTheirTarget(t *testing.T) {
+	m := home(t, map[string]string{".claude/x": "", "dotfiles/settings.json": "{}\n"})
+	link := filepath.Join(m.Home, ".claude", "settings.json")
+	if err := os.Symlink(filepath.Join("..", "dotfiles", "settings.json"), link); err != nil {
+		t.Skip(err)
+	}
+	kept := filepath.Join(t.TempDir(), "kept")
+	apply(t, "claude", options(m), kept)
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Fatal("the link is no link any more")
+	}
+	info, err := os.Stat(link)
+	if err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the mode became %v, %v", info.Mode(), err)
+	}
+	if !strings.Contains(tree(t, m.Home)["dotfiles/settings.json"], "/opt/lcm/bin/lcm hook claude") {
+		t.Error("the target was not edited")
+	}
+	remove(t, "claude", m, kept)
+	if got := tree(t, m.Home)["dotfiles/settings.json"]; got != "{}\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestChangedMeanwhile(t *testing.T) {
+	m := home(t, worlds["settled"])
+	p, err := setup.For("claude", options(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(m.Home, ".claude.json")
+	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := setup.OpenReceipts(filepath.Join(t.TempDir(), "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Apply(kept); err == nil || !strings.Contains(err.Error(), "has changed") {
+		t.Errorf("%v", err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "{}" {
+		t.Errorf("what another program wrote was overwritten: %q", got)
+	}
+}
+
+func TestReadOnlyHome(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	m := home(t, worlds["fresh"])
+	dir := filepath.Join(m.Home, ".claude")
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+	p, err := setup.For("claude", options(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := setup.OpenReceipts(filepath.Join(t.TempDir(), "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem := new(setup.Problem)
+	if err := p.Apply(kept); !errors.As(err, &problem) || !strings.Contains(problem.Hint, "--print") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	m := home(t, map[string]string{".codex/config.toml": "a = 1\nb = 2\nc = 3\nd = 4\n"})
+	p, err := setup.For("codex", options(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.ReplaceAll(p.Changes[0].Diff(), m.Home, "~")
+	want := `--- ~/.codex/config.toml
++++ ~/.codex/config.toml
+@@ line 3 @@
+ c = 3
+ d = 4
++
++[mcp_servers.lcm]
++command = "/opt/lcm/bin/lcm"
++args = ["mcp"]
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,210 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/redact"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// stored is a message of the record, by its names and by what it says.
+type stored struct {
+	id     store.MessageID
+	conv   store.ConversationID
+	seq    int64
+	native string
+	record [sha256.Size]byte
+	hash   [sha256.Size]byte // its identity; set where it was asked for
+	hidden bool
+}
+
+func storedOf(m store.Message) stored {
+	return stored{
+		id: m.ID, conv: m.Conversation, seq: m.Seq, native: m.Native, record: m.SHA256,
+		hidden: m.Flags&store.FlagHidden != 0,
+	}
+}
+
+// branch reads the active branch of a conversation. Its view is read once.
+type branch struct {
+	*Ingester
+	items []store.Item
+	ids   []store.MessageID // all of it, once walked
+}
+
+func (in *Ingester) branch(ctx context.Context, id store.ConversationID) (*branch, error) {
+	view, err := in.store.View(ctx, id, store.Window{})
+	return &branch{Ingester: in, items: view.Items}, err
+}
+
+// newest returns the last message, or 0 if the branch is empty or ends with a
+// summary.
+func (b *branch) newest() store.MessageID {
+	if len(b.items) == 0 {
+		return 0
+	}
+	return b.items[len(b.items)-1].Message
+}
+
+// count returns how many messages the branch has.
+func (b *branch) count(ctx context.Context) (int, error) {
+	n := 0
+	var folded []store.SummaryID
+	for _, it := range b.items {
+		if it.IsSummary() {
+			folded = append(folded, it.Summary)
+		} else {
+			n++
+		}
+	}
+	if len(folded) == 0 {
+		return n, nil
+	}
+	for s, err := range b.store.Summaries(ctx, store.SummaryQuery{IDs: folded}) {
+		if err != nil {
+			return 0, err
+		}
+		n += s.Messages
+	}
+	return n, nil
+}
+
+// all returns the ids of the branch, oldest first.
+func (b *branch) all(ctx context.Context) ([]store.MessageID, error) {
+	if b.ids != nil {
+		return b.ids, nil
+	}
+	ids, err := b.first(ctx, -1)
+	b.ids = ids
+	return ids, err
+}
+
+// first returns the n oldest ids, oldest first; all of them if n is negative.
+func (b *branch) first(ctx context.Context, n int) ([]store.MessageID, error) {
+	var ids []store.MessageID
+	for _, it := range b.items {
+		if len(ids) == n {
+			break
+		}
+		var err error
+		if ids, err = b.leaves(ctx, ids, it.Node, n, false); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// last returns the n newest ids, oldest first.
+func (b *branch) last(ctx context.Context, n int) ([]store.MessageID, error) {
+	var ids []store.MessageID
+	for i := len(b.items) - 1; i >= 0 && len(ids) < n; i-- {
+		var err error
+		if ids, err = b.leaves(ctx, ids, b.items[i].Node, n, true); err != nil {
+			return nil, err
+		}
+	}
+	slices.Reverse(ids)
+	return ids, nil
+}
+
+// leaves adds the messages beneath a node until there are n.
+func (b *branch) leaves(ctx context.Context, ids []store.MessageID, node store.Node, n int, backwards bool) ([]store.MessageID, error) {
+	if !node.IsSummary() {
+		return append(ids, node.Message), nil
+	}
+	sources, err := b.store.Sources(ctx, node.Summary)
+	if err != nil {
+		return nil, err
+	}
+	if backwards {
+		slices.Reverse(sources)
+	}
+	for _, s := range sources {
+		if len(ids) == n {
+			break
+		}
+		if ids, err = b.leaves(ctx, ids, s, n, backwards); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// batch is how many messages are read at a time.
+const batch = 512
+
+// load reads messages by number, with their identities.
+func (in *Ingester) load(ctx context.Context, ids []store.MessageID) ([]stored, error) {
+	all := make([]stored, 0, len(ids))
+	for part := range slices.Chunk(ids, batch) {
+		read, err := collect(in.store.Messages(ctx, store.MessageQuery{IDs: part}))
+		if err != nil {
+			return nil, err
+		}
+		if all, err = in.identified(ctx, all, read); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// identified adds messages with their identities. It is not done while they
+// are read, because it may read payloads.
+func (in *Ingester) identified(ctx context.Context, all []stored, ms []store.Message) ([]stored, error) {
+	for _, m := range ms {
+		said, err := in.original(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		s := storedOf(m)
+		s.hash = identity(said)
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func collect(messages func(func(store.Message, error) bool)) ([]store.Message, error) {
+	var all []store.Message
+	for m, err := range messages {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// original returns a message as it was said: externalised content included, and
+// secrets that are not shown, since what is masked changes with the rules.
+func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message, error) {
+	// Before there was a flag, a message that was masked had a mark in its body.
+	masked := m.Flags&store.FlagMasked != 0 || m.Body.Raw.Bytes == nil && strings.Contains(m.Body.SearchText(), redact.SecretMark)
+	if !masked && !hasRef(m.Body.Parts) {
+		return m.Body, nil
+	}
+	record, err := in.store.Record(ctx, m.ID)
+	if errors.Is(err, store.ErrDamaged) {
+		return m.Body, nil // what arrives again is stored again
+	}
+	if err != nil {
+		return llms.Message{}, err
+	}
+	said, err := llms.Decode(m.Format, m.Body.Role, record)
+	if err != nil {
+		// A record of a host's own shape: its references are all there is to
+		// compare, and they name what they stand for.
+		return m.Body, nil
+	}
+	return said, nil
+}
+
+func hasRef(parts []llms.Part) bool {
+	return slices.ContainsFunc(parts, func(p llms.Part) bool {
+		return p.Ref != nil || p.Result != nil && hasRef(p.Result.Output)
+	})
+}

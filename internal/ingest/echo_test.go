@@ -1,0 +1,18 @@
+package ingest_test
+
+import (
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/ingest"
+)
+
+func TestIsOwnTool(t *testing.T) {
+	for name, own := range map[string]bool{
+		"lcm_grep": true, "mcp__lcm__lcm_grep": true, "mcp__my-memory__lcm_describe": true, "lcm_lcm_expand_query": true,
+		"grep": false, "lcm": false, "mcp__lcm__grep": false, "lcm_lcm_": false, "bash": false, "": false,
+	} {
+		if got := ingest.IsOwnTool(name); got != own {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package ingest
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// compareAll is the length up to which a history is compared message by
+// message. Hashing is cheap; a message that is taken for stored and is not is
+// lost.
+var compareAll = 4096
+
+// A longer history may be taken as known where it lies one to one over the
+// active branch: as many messages, and these at either end the same.
+const (
+	oldest = 8
+	window = 64
+)
+
+// trust says what a plan may rely on. A plan whose assumption fails in the
+// transaction is made again without it.
+type trust struct {
+	full      bool // rely on nothing: compare everything
+	branches  bool // a kept branch may be guessed from what it says
+	inherited bool // inherited messages that the view does not reach can be gone back to
+}
+
+// plan says for each message of a history whether it is stored, and what is
+// to be done about the others.
+type plan struct {
+	conv    store.Conversation // as it was read
+	branch  *branch
+	where   []scope
+	history []Input
+	hashes  []hash
+	from    int       // the messages before this one are known
+	known   []*stored // the others that are known
+	loose   map[int]string
+	doubt   map[int]bool
+	proof   []claim
+}
+
+func (p *plan) has(i int) bool { return i < p.from || p.known[i] != nil }
+
+// last returns the last message of the history that is known and has a place
+// in views, or -1.
+func (p *plan) last() int {
+	for i := len(p.history) - 1; i >= p.from; i-- {
+		if p.known[i] != nil && !p.known[i].hidden {
+			return i
+		}
+	}
+	return p.from - 1
+}
+
+func (p *plan) first() int {
+	if p.from > 0 {
+		return 0
+	}
+	return slices.IndexFunc(p.known, func(s *stored) bool { return s != nil && !s.hidden })
+}
+
+// plan compares a history with what is stored.
+func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history []Input, t trust) (*plan, error) {
+	p := &plan{conv: conv, history: history, known: make([]*stored, len(history)), loose: map[int]string{}, doubt: map[int]bool{}}
+	var err error
+	if p.branch, err = in.branch(ctx, conv.ID); err != nil {
+		return nil, err
+	}
+	if p.where, err = in.scopes(ctx, conv); err != nil {
+		return nil, err
+	}
+	if !t.full && len(history) > compareAll {
+		if p.from, err = in.overlaid(ctx, p.branch, history); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.byID(ctx, p.where, history[p.from:], p.known[p.from:]); err != nil {
+		return nil, err
+	}
+	if disproved, err := p.disproved(ctx); err != nil || disproved {
+		if err == nil {
+			t.full = true
+			return in.plan(ctx, conv, history, t)
+		}
+		return nil, err
+	}
+	if !t.inherited {
+		if err := p.forgetUnreached(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if p.from == 0 {
+		if err := in.byContent(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	if t.branches {
+		err = in.guessBranch(ctx, p)
+	}
+	return p, err
+}
+
+// overlaid returns how many messages of a long history lie one to one over
+// the active branch, or 0 if they do not.
+func (in *Ingester) overlaid(ctx context.Context, b *branch, history []Input) (int, error) {
+	n, err := b.count(ctx)
+	if err != nil || n < window || n > len(history) {
+		return 0, err
+	}
+	first, err := b.first(ctx, oldest)
+	if err != nil {
+		return 0, err
+	}
+	last, err := b.last(ctx, window)
+	if err != nil {
+		return 0, err
+	}
+	for _, end := range []struct {
+		ids  []store.MessageID
+		said []Input
+	}{{first, history[:oldest]}, {last, history[n-window : n]}} {
+		read, err := in.load(ctx, end.ids)
+		if err != nil {
+			return 0, err
+		}
+		if !slices.EqualFunc(read, end.said, stored.is) {
+			return 0, nil
+		}
+	}
+	return n, nil
+}
+
+// disproved reports whether a message that follows those taken as known is on
+// the active branch: then that does not lie one to one beneath them.
+func (p *plan) disproved(ctx context.Context) (bool, error) {
+	if p.last() < p.from || p.from == 0 {
+		return false, nil
+	}
+	active, err := p.branch.all(ctx)
+	if err != nil {
+		return false, err
+	}
+	on := setOf(active)
+	return slices.ContainsFunc(p.known, func(s *stored) bool { return s != nil && on[s.id] }), nil
+}
+
+// is reports whether a stored message is the given one: by id and record, or
+// where there is no id by what it says.
+func (s stored) is(m Input) bool {
+	if m.ID == "" {
+		return s.hash == m.identity()
+	}
+	sum := recordSum(m.Message)
+	return s.record == sum && (s.native == m.ID || s.native == secondID(m.ID, sum))
+}
+
+// forgetUnreached takes inherited messages that are not on the active branch
+// as unknown: the origin may have left them before the fork.
+func (p *plan) forgetUnreached(ctx context.Context) error {
+	active, err := p.branch.all(ctx)
+	if err != nil {
+		return err
+	}
+	reached := setOf(active)
+	for i, s := range p.known {
+		if s != nil && s.conv != p.conv.ID && !s.hidden && !reached[s.id] {
+			p.known[i] = nil
+		}
+	}
+	return nil
+}
+
+// byContent aligns the messages that have no id with the messages of the
+// active branch that no id of the history names.
+func (in *Ingester) byContent(ctx context.Context, p *plan) error {
+	at, certain := p.nameless()
+	if len(at) == 0 {
+		return nil
+	}
+	active, err := p.branch.all(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := in.load(ctx, p.unnamed(active))
+	if err != nil {
+		return err
+	}
+	p.hashes = make([]hash, len(at))
+	for i, n := range at {
+		p.hashes[i] = p.history[n].identity()
+	}
+	main, repeat := align(all, p.hashes)
+	if certain < len(at) {
+		if best, end, _ := longestRun(all, p.hashes); best < sure || end <= certain {
+			main, repeat = align(all, p.hashes[:certain])
+		}
+	}
+	if repeat != nil {
+		q := *p
+		q.known, q.loose = slices.Clone(p.known), map[int]string{}
+		if err := in.assign(ctx, &q, at, all, *repeat); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(at[:len(repeat.of)], func(n int) bool { return q.known[n] == nil }) {
+			p.known, p.loose = q.known, q.loose
+			return nil
+		}
+	}
+	return in.assign(ctx, p, at, all, main)
+}
+
+// nameless lists the messages without an id. Those from certain on follow a
+// message with a new id: few of them are no proof that they are stored.
+func (p *plan) nameless() (at []int, certain int) {
+	end := len(p.history)
+	for i := len(p.history) - 1; i >= 0 && (p.history[i].ID == "" || p.known[i] == nil); i-- {
+		if p.history[i].ID != "" {
+			end = i
+		}
+	}
+	for i, m := range p.history {
+		if m.ID != "" {
+			continue
+		}
+		if at = append(at, i); i < end {
+			certain = len(at)
+		}
+	}
+	return at, certain
+}
+
+func setOf(ids []store.MessageID) map[store.MessageID]bool {
+	set := make(map[store.MessageID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+// unnamed leaves out the messages that the history names by id.
+func (p *plan) unnamed(active []store.MessageID) []store.MessageID {
+	named := map[store.MessageID]bool{}
+	for _, s := range p.known {
+		if s != nil {
+			named[s.id] = true
+		}
+	}
+	var ids []store.MessageID
+	for _, id := range active {
+		if !named[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// assign enters an alignment of the messages at the given places, and looks
+// up those before its end among what is kept outside the view.
+func (in *Ingester) assign(ctx context.Context, p *plan, at []int, all []stored, a alignment) error {
+	for i, n := range a.of {
+		if n >= 0 {
+			p.known[at[i]] = &all[n]
+		}
+	}
+	for i := range a.doubtful {
+		p.doubt[at[i]] = true
+	}
+	last := p.last()
+	count := map[hash]int{}
+	var ids []string
+	for i, n := range at {
+		if n > last || p.known[n] != nil {
+			continue
+		}
+		h := p.hashes[i]
+		count[h]++
+		// A stable id makes the next Sync of the same head find it stored.
+		p.loose[n] = fmt.Sprintf("lcm-sync:%s:%d", hex.EncodeToString(h[:12]), count[h])
+		ids = append(ids, p.loose[n])
+	}
+	found, err := in.natives(ctx, p.where, ids)
+	if err != nil {
+		return err
+	}
+	for n, id := range p.loose {
+		if m := found[id]; len(m) > 0 {
+			p.known[n] = &m[0]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package ingest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/redact"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Title returns the title of a session without what is to be kept out.
+func (p Privacy) Title(title string) string {
+	out, _ := redact.Redactor{Secrets: p.hides()}.Text([]byte(title))
+	if out == nil {
+		return title
+	}
+	return string(out)
+}
+
+// hides reports whether secrets are kept out of what is shown.
+func (p Privacy) hides() bool { return p.Redact == redact.Search || p.Redact == redact.All }
+
+// clean takes out of messages what is to be kept out of the record. It comes
+// before everything else, so that the same message is known again by what is
+// stored of it.
+func (in *Ingester) clean(ms []Input) ([]Input, error) {
+	var out []Input // nil while nothing has changed
+	for i, m := range ms {
+		cleaned, changed, err := in.cleanOne(m)
+		if err != nil {
+			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
+		}
+		if changed && out == nil {
+			out = slices.Clone(ms)
+		}
+		if changed {
+			out[i] = cleaned
+		}
+	}
+	if out == nil {
+		return ms, nil
+	}
+	return out, nil
+}
+
+func (in *Ingester) cleanOne(m Input) (Input, bool, error) {
+	said, changed, err := remove(redact.Redactor{Secrets: in.privacy.Redact == redact.All}, m.Message)
+	if err != nil {
+		return m, false, err
+	}
+	if changed {
+		m.Message, m.Flags = said, m.Flags|store.FlagRedacted
+	}
+	if in.privacy.Redact != redact.Search {
+		return m, changed, nil
+	}
+	hider := redact.Redactor{Secrets: true, KeepPrivate: true}
+	if m.Raw.Bytes != nil {
+		// What is shown comes from the record: where that has no secrets,
+		// neither has what is shown.
+		if found, _ := hider.Text(m.Raw.Bytes); found == nil {
+			return m, changed, nil
+		}
+		m.Flags |= store.FlagMasked
+	}
+	shown, hidden, err := rewrite(hider, m.Message)
+	if err != nil || !hidden {
+		return m, changed || m.Raw.Bytes != nil, err
+	}
+	whole := m.Message
+	if m.Raw.Bytes == nil {
+		// The record is what was said, not what is shown of it.
+		format, record, _, err := recordOf(m.Message)
+		if err != nil {
+			return m, false, err
+		}
+		shown.Raw = llms.Raw{Format: format, Bytes: record}
+	}
+	m.Message, m.Flags, m.said = shown, m.Flags|store.FlagMasked, &whole
+	return m, true, nil
+}
+
+// Masked returns how a stored message is masked, if its record has secrets that
+// it shows. It is for messages that were stored before secrets were masked.
+func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, error) {
+	if m.Flags&(store.FlagMasked|store.FlagErased) != 0 || sha256.Sum256(record) != m.SHA256 {
+		return store.Mask{}, false, nil
+	}
+	said := m.Body
+	if hasRef(said.Parts) {
+		whole, err := llms.Decode(m.Format, m.Body.Role, record)
+		if err != nil {
+			return store.Mask{}, false, nil // what is shown of it is all there is
+		}
+		said.Parts = whole.Parts
+	}
+	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
+	masking := *in
+	masking.privacy = Privacy{Redact: redact.Search}
+	input, _, err := masking.cleanOne(Input{Message: said, Flags: m.Flags})
+	if err != nil || input.Flags&store.FlagMasked == 0 {
+		return store.Mask{}, false, err
+	}
+	p, err := masking.prepare(input)
+	if err != nil || p.row.SHA256 != m.SHA256 {
+		return store.Mask{}, false, err
+	}
+	return store.Mask{ID: m.ID, Row: p.row, Payloads: p.payloads}, true, nil
+}
+
+// remove takes what r finds out of a message and out of its record.
+func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
+	raw := m.Raw.Bytes
+	said, joined := withoutJoined(m)
+	if joined != nil && raw != nil {
+		raw = redact.Rewrite(raw, func(text []byte) []byte { return joined[string(text)] })
+	}
+	out, changed, err := rewrite(r, said)
+	if err != nil {
+		return m, false, err
+	}
+	if clean, _ := r.Text(raw); clean != nil {
+		raw = clean
+	}
+	switch {
+	case m.Raw.Bytes == nil:
+	case joined != nil && !holds(m, raw, joined):
+		// The record spells it in a way that cannot be edited in place: the
+		// message as it is now becomes the record.
+		if raw, err = llms.Encode(llms.FormatLCM, llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta}); err != nil {
+			return m, false, fmt.Errorf("the message cannot be written down: %w", err)
+		}
+		out.Raw = llms.Raw{Format: llms.FormatLCM, Bytes: raw}
+	case !bytes.Equal(raw, m.Raw.Bytes):
+		out.Raw.Bytes, changed = raw, true
+	}
+	return out, changed || joined != nil, nil
+}
+
+// holds reports whether a record that was edited is still what it was, but for
+// the private blocks.
+func holds(was llms.Message, raw []byte, joined map[string][]byte) bool {
+	if raw == nil {
+		return false
+	}
+	before, err := llms.Decode(was.Raw.Format, was.Role, was.Raw.Bytes)
+	if err != nil {
+		return false
+	}
+	now, err := llms.Decode(was.Raw.Format, was.Role, raw)
+	if err != nil || now.Role != before.Role {
+		return false
+	}
+	left := func(p llms.Part) bool {
+		return p.Text != "" && joined[p.Text] != nil || p.Blob != nil && joined[string(p.Blob.Data)] != nil
+	}
+	_, still := withoutJoined(now)
+	return still == nil && !slices.ContainsFunc(now.Parts, left) &&
+		slices.EqualFunc(now.Parts, before.Parts, func(a, b llms.Part) bool { return a.Kind == b.Kind })
+}
+
+// withoutJoined removes the private blocks that reach over several parts of a
+// message. It returns the texts that it replaced with what they are now, nil if
+// there is no such block.
+func withoutJoined(m llms.Message) (llms.Message, map[string][]byte) {
+	changes := map[string][]byte{}
+	m.Parts = joinedParts(m.Parts, changes)
+	if len(changes) == 0 {
+		return m, nil
+	}
+	return m, changes
+}
+
+// joinedParts is withoutJoined for one list of parts. Texts and files of a list
+// are read one after the other; calls and results are not part of that.
+func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
+	out := slices.Clone(parts)
+	var texts [][]byte
+	var at []int
+	for i, p := range out {
+		switch {
+		case p.Result != nil:
+			r := *p.Result
+			r.Output = joinedParts(r.Output, changes)
+			out[i].Result = &r
+		case p.Blob != nil && len(p.Blob.Data) > 0:
+			texts, at = append(texts, p.Blob.Data), append(at, i)
+		case p.Kind == llms.PartText && p.Text != "":
+			texts, at = append(texts, []byte(p.Text)), append(at, i)
+		}
+	}
+	if len(texts) < 2 {
+		return out
+	}
+	for i, found := range redact.PrivateTexts(texts) {
+		alone := redact.Private(texts[i])
+		if slices.Equal(found, alone) {
+			continue
+		}
+		now := redact.Replace(texts[i], found)
+		changes[string(texts[i])] = now
+		if p := &out[at[i]]; p.Blob != nil {
+			b := *p.Blob
+			b.Data = now
+			p.Blob = &b
+		} else {
+			p.Text = string(now)
+		}
+	}
+	return out
+}
+
+// rewrite replaces what r finds in what is shown of a message.
+func rewrite(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
+	e := partsEditor{Redactor: r}
+	out := m
+	out.Parts = e.parts(m.Parts)
+	if len(m.Meta) > 0 {
+		encoded, err := llms.Encode(llms.FormatLCM, llms.Message{Role: m.Role, Meta: m.Meta})
+		if err != nil {
+			return m, false, fmt.Errorf("the message cannot be written down: %w", err)
+		}
+		if changed, _ := r.Text(encoded); changed != nil {
+			meta, err := llms.Decode(llms.FormatLCM, m.Role, changed)
+			if err != nil {
+				return m, false, fmt.Errorf("the message without what is to be kept out: %w", err)
+			}
+			out.Meta, e.changed = meta.Meta, true
+		}
+	}
+	if !e.changed {
+		return m, false, nil
+	}
+	return out, true, nil
+}
+
+// partsEditor redacts the parts of a message.
+type partsEditor struct {
+	redact.Redactor
+	changed bool
+}
+
+func (e *partsEditor) text(s string) string {
+	if now, _ := e.Text([]byte(s)); now != nil {
+		e.changed = true
+		return string(now)
+	}
+	return s
+}
+
+func (e *partsEditor) parts(parts []llms.Part) []llms.Part {
+	out := slices.Clone(parts)
+	for i, p := range out {
+		out[i].Text = e.text(p.Text)
+		if p.Call != nil {
+			c := *p.Call
+			c.Name, c.Arguments = e.text(c.Name), e.text(c.Arguments)
+			out[i].Call = &c
+		}
+		if p.Result != nil {
+			r := *p.Result
+			r.Name, r.Output = e.text(r.Name), e.parts(r.Output)
+			out[i].Result = &r
+		}
+		if p.Blob != nil {
+			b := *p.Blob
+			b.Name, b.URL = e.text(b.Name), e.text(b.URL)
+			if now, _ := e.Data(b.Data); now != nil {
+				b.Data, e.changed = now, true
+			}
+			out[i].Blob = &b
+		}
+		if now, _ := e.Text(p.Extra); now != nil {
+			out[i].Extra, e.changed = now, true
+		}
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/recall"
+)
+
+// refusal is an error in the words of the tool that refused.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// grep answers lcm_grep: as many matches as fit, and a cursor behind them.
+func (c *call) grep(ctx context.Context) (answer, error) {
+	var r recall.GrepRequest
+	if err := c.read(&r); err != nil {
+		return answer{}, err
+	}
+	c.report("catching up on the transcript")
+	at := c.place(ctx, c.session, c.meta)
+	w, notes, err := c.where(ctx, at, r.Where)
+	if err != nil {
+		return answer{}, err
+	}
+	r.Where, r.OrWords, r.Compact, r.Snippet = w, true, true, snippetRunes
+	if r.Context == 0 {
+		r.Fill = min(fillTokens, c.config.MaxTokens/2)
+	}
+	c.report("searching")
+	asked := r.Limit
+	r.Limit = min(asked, max(1, c.config.MaxTokens/matchTokens))
+	for {
+		found, err := c.recall.Grep(ctx, r)
+		if err != nil {
+			return answer{}, c.said(err)
+		}
+		found.Notes = slices.Concat(notes, found.Notes)
+		if r.Limit < asked && found.NextCursor != "" {
+			found.Notes = append(found.Notes, fmt.Sprintf("the page is short because an answer has at most %d tokens", c.config.MaxTokens))
+		}
+		text, value := found.Text(), newGrepResult(found)
+		if c.fits(text, value) {
+			return answer{text: text, value: value}, nil
+		}
+		switch n := len(found.Matches); {
+		case n > 1:
+			r.Limit, r.Fill = min(n-1, c.fitting(found)), 0
+		case r.Context > 0 || r.Fill > 0:
+			r.Context, r.Fill = 0, 0
+			notes = append(notes, "the messages around the match are too long for one answer: lcm_describe shows them one by one")
+		default: // a single match that does not fit says where to find it
+			for i := range found.Matches {
+				m := &found.Matches[i]
+				m.Snippet, m.MatchRanges, m.Truncated = "", [][2]int{}, true
+			}
+			found.Notes = append(found.Notes, "the match is too long for one answer: lcm_describe shows it in pages")
+			return answer{text: found.Text(), value: newGrepResult(found)}, nil
+		}
+	}
+}
+
+// snippetRunes is how many characters of a match are shown: enough that most
+// matches need no second call.
+const snippetRunes = 360
+
+// fillTokens is how large a page becomes by the messages around its matches: an
+// answer often stands beside the words of its question.
+const fillTokens = 2000
+
+// matchTokens is less than a match costs.
+const matchTokens = 60
+
+// fitting estimates how many of the matches fit one answer, at least one: what
+// they cost apart is about what they cost together.
+func (c *call) fitting(a recall.GrepAnswer) int {
+	left := c.config.MaxTokens
+	all := a.Matches
+	a.Matches = []recall.Match{}
+	left -= c.cost(a.Text(), newGrepResult(a))
+	for i := range all {
+		a.Matches = all[i : i+1]
+		if left -= c.cost(all[i].Heading(nil)+all[i].Mark("«", "»", nil), newGrepResult(a).Matches); left < 0 {
+			return max(1, i)
+		}
+	}
+	return len(all)
+}
+
+// describe answers lcm_describe: one page of content that fits.
+func (c *call) describe(ctx context.Context) (answer, error) {
+	var r recall.DescribeRequest
+	if err := c.read(&r); err != nil {
+		return answer{}, err
+	}
+	c.report("catching up on the transcript")
+	at := c.place(ctx, c.session, c.meta)
+	w, notes, err := c.where(ctx, at, r.Where)
+	if err != nil {
+		return answer{}, err
+	}
+	r.Where = w
+	c.report("reading")
+	r.MaxTokens = min(r.MaxTokens, c.config.MaxTokens*3/4)
+	r.Limit = min(50, max(1, c.config.MaxTokens/300)) // of the manifest, whose entries cost a hundred tokens
+	for {
+		a, err := c.recall.Describe(ctx, r)
+		if err != nil {
+			return answer{}, c.said(err)
+		}
+		a.Notes = slices.Concat(notes, a.Notes)
+		if c.fits(a.Text(), a) {
+			return answer{text: a.Text(), value: a}, nil
+		}
+		shortenLists(&a)
+		if c.fits(a.Text(), a) || r.MaxTokens == 1 && r.Limit == 1 {
+			return answer{text: a.Text(), value: a}, nil
+		}
+		// What is escaped in JSON costs more there.
+		r.MaxTokens, r.Limit = max(1, r.MaxTokens*2/3), max(1, r.Limit*2/3)
+	}
+}
+
+// expandQuery answers lcm_expand_query. The answer is made once, since a model
+// may be paid for it, and is cut to what fits.
+func (c *call) expandQuery(ctx context.Context) (answer, error) {
+	var r delegation.Request
+	if err := c.read(&r); err != nil {
+		return answer{}, err
+	}
+	if r.Query == "" && len(r.SummaryIDs) == 0 {
+		r.Query = r.Prompt
+	}
+	c.report("catching up on the transcript")
+	at := c.place(ctx, c.session, c.meta)
+	w, notes, err := c.where(ctx, at, r.Where)
+	if err != nil {
+		return answer{}, err
+	}
+	r.Where, r.Caller, r.Agent = w, c.caller, at.Host
+	if most := max(delegation.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
+		r.MaxTokens = most
+		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
+	}
+	if r.MaxTokens > delegation.MinMaxTokens { // the notes are part of the result
+		for _, n := range notes {
+			r.MaxTokens -= c.config.Counter.Count(n) + 3
+		}
+		r.MaxTokens = max(r.MaxTokens, delegation.MinMaxTokens)
+	}
+	c.report("reading the record")
+	a, err := c.ask.Ask(ctx, r)
+	if err != nil {
+		return answer{}, c.said(err)
+	}
+	a.Notes = slices.Concat(notes, a.Notes)
+	if a.Method == delegation.MethodEvidence {
+		a.Citations = nil // the answer quotes them
+	}
+	c.trim(&a)
+	return answer{text: askText(a), value: newAskResult(a)}, nil
+}
+
+// said adds to an error where the tool's guide is. What ended with the call is
+// no mistake of the caller's.
+func (c *call) said(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return learnMore(c.tool, err)
+}

@@ -1,0 +1,34 @@
+package mcpserver
+
+import (
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// askResult is an answer of lcm_expand_query as structured content.
+type askResult struct {
+	Answer               string                `json:"answer"`
+	CitedIDs             []string              `json:"citedIds"`
+	SourceConversationID store.ConversationID  `json:"sourceConversationId"`
+	ExpandedSummaryCount int                   `json:"expandedSummaryCount"`
+	TotalSourceTokens    int                   `json:"totalSourceTokens"`
+	Truncated            bool                  `json:"truncated"`
+	TruncatedBy          string                `json:"truncatedBy,omitempty"`
+	Method               string                `json:"method"`
+	Reason               string                `json:"reason,omitempty"`
+	Searched             string                `json:"searched"`
+	Citations            []delegation.Citation `json:"citations,omitempty"`
+	Model                string                `json:"model,omitempty"`
+	Usage                delegation.Usage      `json:"usage,omitzero"`
+	Notes                []string              `json:"notes,omitempty"`
+}
+
+func newAskResult(a delegation.Answer) askResult {
+	return askResult{
+		Answer: a.Answer, CitedIDs: a.CitedIDs, SourceConversationID: a.SourceConversationID,
+		ExpandedSummaryCount: a.ExpandedSummaryCount, TotalSourceTokens: a.TotalSourceTokens,
+		Truncated: a.Truncated, TruncatedBy: a.TruncatedBy,
+		Method: a.Method, Reason: a.Reason, Searched: a.Scope.String(),
+		Citations: a.Citations, Model: a.Model, Usage: a.Usage, Notes: a.Notes,
+	}
+}

@@ -1,0 +1,127 @@
+package mcpserver
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/recall"
+)
+
+// fits reports whether an answer is within the bound, in both of its forms:
+// some hosts show the model the text and others the structured content.
+func (s *Server) fits(text string, value any) bool { return s.cost(text, value) <= s.config.MaxTokens }
+
+// cost is what the longer form of an answer costs. What cannot be written does
+// not fit.
+func (s *Server) cost(text string, value any) int {
+	raw, err := compact(value)
+	if err != nil {
+		return math.MaxInt
+	}
+	return max(s.config.Counter.Count(text), s.config.Counter.Count(string(raw)))
+}
+
+// maxIDs is how many ids a list of an answer keeps.
+const maxIDs = 40
+
+// shortenLists cuts long lists of ids and says so.
+func shortenLists(a *recall.DescribeAnswer) {
+	cut := func(name string, ids *[]string, rest string) {
+		if all := *ids; len(all) > maxIDs {
+			a.Notes = append(a.Notes, fmt.Sprintf("%s has %d of %d ids, the last one is %s; %s", name, maxIDs, len(all), all[len(all)-1], rest))
+			*ids = all[:maxIDs:maxIDs]
+		}
+	}
+	cut("fileIds", &a.FileIDs, `lcm_grep with scope "files" finds the others`)
+	if d := a.SummaryDetail; d != nil {
+		cut("sourceMessageIds", &d.SourceMessageIDs, "lcm_describe of a message names the one after it, and lcm_expand_query with this summary reads them all")
+		cut("parentIds", &d.ParentIDs, "the manifest lists them all, page by page")
+		cut("childIds", &d.ChildIDs, "each of them is in lcm_describe of the others")
+	}
+	if d := a.MessageDetail; d != nil && len(d.Parts) > maxIDs {
+		a.Notes = append(a.Notes, fmt.Sprintf("parts has %d of %d entries: content has them all", maxIDs, len(d.Parts)))
+		d.Parts = d.Parts[:maxIDs:maxIDs]
+	}
+	if d := a.FileDetail; d != nil {
+		const most = 4000
+		if text := d.ExplorationSummary; len(text) > most {
+			d.ExplorationSummary = strings.ToValidUTF8(text[:most], "")
+			a.Notes = append(a.Notes, fmt.Sprintf("explorationSummary has %d of %d bytes: content has it all", most, len(text)))
+		}
+	}
+}
+
+// trim cuts an answer of lcm_expand_query to what fits: quotes first, then
+// what is told about citations, then the answer's end.
+func (s *Server) trim(a *delegation.Answer) {
+	if s.fits(askText(*a), newAskResult(*a)) {
+		return
+	}
+	if len(a.Citations) > 0 {
+		a.Notes = append(a.Notes, "quotes were left out for want of room: lcm_describe shows each cited id")
+	}
+	for i := range a.Citations {
+		a.Citations[i].Quote = ""
+	}
+	if s.fits(askText(*a), newAskResult(*a)) {
+		return
+	}
+	if n := len(a.Citations); n > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("citations were left out for want of room: citedIds names the %d of them", n))
+		a.Citations = []delegation.Citation{}
+	}
+	if len(a.CitedIDs) > maxIDs {
+		a.Notes = append(a.Notes, fmt.Sprintf("citedIds has %d of %d ids: ask about less at a time", maxIDs, len(a.CitedIDs)))
+		a.CitedIDs = a.CitedIDs[:maxIDs]
+	}
+	if s.fits(askText(*a), newAskResult(*a)) {
+		return
+	}
+	a.Truncated = true
+	a.TruncatedBy = "maxTokens"
+	a.Notes = append(a.Notes, "the answer was cut at its end for want of room: ask a narrower question")
+	low, high := 0, len(a.Answer)
+	whole := a.Answer
+	for low < high {
+		mid := (low + high + 1) / 2
+		a.Answer = strings.ToValidUTF8(whole[:mid], "")
+		if s.fits(askText(*a), newAskResult(*a)) {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	a.Answer = strings.ToValidUTF8(whole[:low], "")
+}
+
+// askText is an answer of lcm_expand_query as people and models read it.
+func askText(a delegation.Answer) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", a.Answer)
+	if a.Method == delegation.MethodDelegated && len(a.CitedIDs) > 0 {
+		fmt.Fprintf(&b, "\ncited: %s\n", strings.Join(a.CitedIDs, " "))
+		for _, c := range a.Citations {
+			if c.Quote != "" {
+				fmt.Fprintf(&b, "  %s (%s): %q\n", c.ID, cmp.Or(c.MessageID, c.ID), c.Quote)
+			}
+		}
+	}
+	summaries := "summaries"
+	if a.ExpandedSummaryCount == 1 {
+		summaries = "summary"
+	}
+	fmt.Fprintf(&b, "\n%s in %s; %d %s and %d tokens of the record were read\n", a.Method, a.Scope, a.ExpandedSummaryCount, summaries, a.TotalSourceTokens)
+	if a.Reason != "" {
+		fmt.Fprintf(&b, "reason: %s\n", a.Reason)
+	}
+	if a.Truncated {
+		fmt.Fprintf(&b, "truncated by %s\n", a.TruncatedBy)
+	}
+	for _, n := range a.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	return b.String()
+}

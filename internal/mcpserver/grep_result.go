@@ -1,0 +1,61 @@
+package mcpserver
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/recall"
+)
+
+// grepResult is an answer of lcm_grep as structured content: what matched, and
+// where to go from it.
+type grepResult struct {
+	Matches []grepMatch `json:"matches"`
+	// Found counts the matches and says where they were looked for.
+	Found      string   `json:"found"`
+	Total      int      `json:"total"`
+	Sessions   []string `json:"sessions,omitempty"` // of the matches
+	Notes      []string `json:"notes,omitempty"`
+	NextCursor string   `json:"nextCursor,omitempty"`
+}
+
+type grepMatch struct {
+	ID      string `json:"id"`
+	Who     string `json:"who"`  // the role, or that it is a summary or a file
+	When    string `json:"when"` // UTC
+	Session int64  `json:"session"`
+	// Snippet is the text around the match, which stands between « and ».
+	Snippet string `json:"snippet"`
+	// Beside are messages next to it.
+	Beside    []string `json:"beside,omitempty"`
+	CoveredBy string   `json:"coveredBy,omitempty"` // the summary of what is around it
+	FileIDs   []string `json:"fileIds,omitempty"`
+}
+
+func newGrepResult(a recall.GrepAnswer) grepResult {
+	r := grepResult{Matches: []grepMatch{}, Found: a.Headline(), Total: a.Total, Notes: a.Notes, NextCursor: a.NextCursor}
+	named := map[int64]bool{}
+	for _, m := range a.Matches {
+		g := grepMatch{
+			ID: m.ID, Who: m.Who(), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Shown(),
+			CoveredBy: m.CoveredBy, FileIDs: m.FileIDs,
+		}
+		if m.Damaged {
+			g.Who += ", DAMAGED"
+		}
+		if m.Truncated {
+			g.Snippet += " […]"
+		}
+		if m.Context != nil {
+			for _, n := range append(m.Context.Before[:len(m.Context.Before):len(m.Context.Before)], m.Context.After...) {
+				g.Beside = append(g.Beside, fmt.Sprintf("%s %s: %s", n.ID, n.Role, n.Shown()))
+			}
+		}
+		r.Matches = append(r.Matches, g)
+		if !named[g.Session] {
+			named[g.Session] = true
+			r.Sessions = append(r.Sessions, strings.TrimPrefix(m.Session(), "session "))
+		}
+	}
+	return r
+}

@@ -1,0 +1,50 @@
+package mcpserver
+
+import (
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/lossless-context/lcm/internal/recall"
+)
+
+func grepSchema() (*jsonschema.Schema, error) { return schemaOf[grepResult]() }
+
+func askSchema() (*jsonschema.Schema, error) { return schemaOf[askResult]() }
+
+// describeSchema is that of an answer about a summary, a file or a message:
+// only what all three have is required.
+func describeSchema() (*jsonschema.Schema, error) {
+	s, err := schemaOf[recall.DescribeAnswer]()
+	if err != nil {
+		return nil, err
+	}
+	s.Required = []string{"id", "type", "scope", "createdAt", "content", "tokenCount", "byteSize"}
+	s.Properties["type"].Enum = []any{"summary", "file", "message"}
+	s.Properties["encoding"] = &jsonschema.Schema{Type: "string", Enum: []any{"base64"}}
+	return s, nil
+}
+
+// schemaOf derives the schema of a type. Clients that validate against it must
+// not stumble over a field that a later version adds, and those that map it to
+// a simpler dialect not over types that may also be null: no answer has one.
+func schemaOf[T any]() (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, err
+	}
+	simplify(s)
+	return s, nil
+}
+
+func simplify(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.AdditionalProperties = nil
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	simplify(s.Items)
+	for _, p := range s.Properties {
+		simplify(p)
+	}
+}

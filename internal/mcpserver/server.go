@@ -1,0 +1,163 @@
+package mcpserver
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+//go:embed instructions.md
+var instructions string
+
+// Instructions returns what the server tells a client about itself. Claude
+// Code cuts it off at 2 KB, and may show nothing else of the server until the
+// model looks for tools.
+func Instructions() string { return strings.TrimSpace(instructions) }
+
+// instructions are what this server says: one that keeps to a project says so.
+func (c *Config) instructions() string {
+	if c.ProjectOnly {
+		return Instructions() + "\n\nThis server answers from one project only: allConversations means all conversations of that project."
+	}
+	return Instructions()
+}
+
+// The bounds of [Config.MaxTokens].
+const (
+	DefaultMaxTokens = 6_000
+	MinMaxTokens     = 1_000
+)
+
+// Config is what a Server is made of. Only Engine is required.
+type Config struct {
+	// Engine holds the record that is searched.
+	Engine *lcm.Engine
+	// Feed keeps the record up to date; without one it is searched as it is.
+	Feed Feed
+	// Dir is the directory that the server was started in, and Getenv reads
+	// its environment: where the host says what it is working on.
+	Dir    string
+	Getenv func(string) string
+	// ProjectOnly says that the engine's store was narrowed by the function
+	// of that name; answers say so.
+	ProjectOnly bool
+	// MaxTokens bounds the text and the structured content of one answer
+	// (6,000).
+	MaxTokens int
+	Counter   llms.Counter // estimates where nil
+	// Model says that lcm_expand_query may send passages to a model.
+	Model   bool
+	Version string
+	Log     *slog.Logger     // slog.Default where nil
+	Clock   func() time.Time // time.Now where nil
+	// Tick is how often a long call reports progress (2 seconds).
+	Tick time.Duration
+}
+
+func (c *Config) complete() error {
+	if c.Engine == nil {
+		return errors.New("mcpserver: no engine was given")
+	}
+	if c.MaxTokens == 0 {
+		c.MaxTokens = DefaultMaxTokens
+	}
+	if c.MaxTokens < MinMaxTokens {
+		return fmt.Errorf("mcpserver: answers of %d tokens are too short to be useful: at least %d", c.MaxTokens, MinMaxTokens)
+	}
+	if c.Counter == nil {
+		c.Counter = llms.Estimate
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Getenv == nil {
+		c.Getenv = func(string) string { return "" }
+	}
+	if c.Tick <= 0 {
+		c.Tick = 2 * time.Second
+	}
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	return nil
+}
+
+// Server answers MCP clients. It may serve several at a time.
+type Server struct {
+	config   Config
+	mcp      *mcp.Server
+	store    store.Store
+	recall   *recall.Service
+	ask      *delegation.Delegation
+	lifetime context.Context // ends with Close
+	end      context.CancelFunc
+	started  sync.Once
+	running  sync.WaitGroup // background work
+}
+
+// New returns a server whose background work ends with ctx. It must be closed.
+func New(ctx context.Context, c Config) (*Server, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, store: c.Engine.Store()}
+	var err error
+	if s.recall, err = c.Engine.Recall(); err != nil {
+		return nil, err
+	}
+	if s.ask, err = c.Engine.Delegation(); err != nil {
+		return nil, err
+	}
+	s.lifetime, s.end = context.WithCancel(ctx)
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "lcm", Title: "Lossless context memory", Version: c.Version}, &mcp.ServerOptions{
+		Instructions: c.instructions(),
+		Logger:       c.Log,
+		// What is stored is nobody else's: no proxy may keep it.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
+		// Tools and templates never change, so that no client need listen.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+	})
+	s.mcp.AddReceivingMiddleware(s.afterHandshake, s.listing, s.textForHosts)
+	if err := s.addTools(); err != nil {
+		s.end()
+		return nil, err
+	}
+	s.addResources()
+	return s, nil
+}
+
+// Close ends what the server does in the background and waits for it.
+func (s *Server) Close() {
+	s.end()
+	s.running.Wait()
+}
+
+// afterHandshake starts the work in the background with the first request
+// that is not part of a handshake: a host that only looks what the server is
+// like should not pay for it.
+func (s *Server) afterHandshake(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "initialize", "ping", "server/discover":
+		default:
+			s.started.Do(s.catchUpInBackground)
+		}
+		return next(ctx, method, req)
+	}
+}

@@ -1,0 +1,168 @@
+package project
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/regularfile"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// How much is read of git's files. A file with the path of a directory is
+// short; of a configuration the beginning is read.
+const (
+	maxPathFile = 16 << 10
+	maxConfig   = 1 << 20
+)
+
+// repository is what git's files say about a working tree.
+type repository struct {
+	root   string // of the working tree
+	gitDir string
+	shared string // the git directory that all worktrees of a repository share
+	config []byte
+}
+
+// repositoryAt looks for a repository whose working tree begins at a
+// directory. Only regular files are read, and only a repository counts that
+// git itself would use: one that belongs to this user, or that the user's
+// safe.directory names. Else anybody who may write to a directory above could
+// choose the project.
+func repositoryAt(root string) (r repository, found bool, err error) {
+	dot := filepath.Join(root, ".git")
+	info, err := os.Stat(dot)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return r, false, nil
+	case err != nil:
+		return r, false, err
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return r, false, nil
+	}
+	r = repository{root: root, gitDir: dot}
+	trusted := ownedPath(root) && ownedPath(dot)
+	if !info.IsDir() {
+		content, info, err := regularfile.Read(dot, maxPathFile)
+		if err != nil {
+			return r, false, nil
+		}
+		to, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir:")
+		if !ok {
+			return r, false, nil
+		}
+		r.gitDir = resolve(root, strings.TrimSpace(to))
+		trusted = trusted && owned(info) && ownedPath(r.gitDir)
+	}
+	r.shared = r.gitDir
+	if content, info, err := regularfile.Read(filepath.Join(r.gitDir, "commondir"), maxPathFile); err == nil {
+		r.shared = resolve(r.gitDir, strings.TrimSpace(string(content)))
+		trusted = trusted && owned(info) && ownedPath(r.shared)
+	}
+	config, info, err := regularfile.Read(filepath.Join(r.shared, "config"), maxConfig)
+	if err == nil {
+		r.config = config
+		trusted = trusted && owned(info)
+	}
+	if !trusted && !safeDirectory(root) {
+		return r, false, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, regularfile.ErrNotRegular) {
+		return r, false, err
+	}
+	return r, true, nil
+}
+
+// ownedPath reports whether what stands at a path belongs to this user; of a
+// symbolic link both the link and its target must.
+func ownedPath(path string) bool {
+	link, err := os.Lstat(path)
+	if err != nil || !owned(link) {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && owned(info)
+}
+
+// project names the project of a working tree. All worktrees of a repository
+// share a directory, and with it the project.
+func (r repository) project() store.Project {
+	root := r.root
+	if r.shared != r.gitDir && filepath.Base(r.shared) == ".git" {
+		root = filepath.Dir(r.shared)
+	}
+	origin := ""
+	if urls := configValues(r.config, `remote "origin"`, "url"); len(urls) > 0 {
+		origin = urls[0]
+	}
+	return store.Project{Origin: normalOrigin(root, origin), Root: root}
+}
+
+func resolve(base, p string) string {
+	p = filepath.FromSlash(p)
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(base, p)
+}
+
+// configValues returns the values of a key in a section of a git
+// configuration, in their order.
+func configValues(config []byte, section, key string) (values []string) {
+	inside := false
+	for line := range strings.Lines(string(config)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			inside = strings.EqualFold(strings.Join(strings.Fields(line), " "), "["+section+"]")
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if inside && ok && strings.EqualFold(strings.TrimSpace(name), key) {
+			values = append(values, strings.Trim(strings.TrimSpace(value), `"`))
+		}
+	}
+	return values
+}
+
+// safeDirectory reports whether the configuration of the user or the machine
+// says that git may use a directory of somebody else.
+func safeDirectory(root string) bool {
+	safe := false
+	for _, path := range userConfigs() {
+		config, _, err := regularfile.Read(path, maxConfig)
+		if err != nil {
+			continue
+		}
+		for _, value := range configValues(config, "safe", "directory") {
+			if rest, ok := strings.CutPrefix(value, "~/"); ok {
+				if home, err := os.UserHomeDir(); err == nil {
+					value = filepath.Join(home, rest)
+				}
+			}
+			prefix, below := strings.CutSuffix(value, "/*")
+			switch {
+			case value == "":
+				safe = false // an empty value takes back those before it
+			case value == "*", value == root, below && strings.HasPrefix(root, strings.TrimSuffix(prefix, "/")+"/"):
+				safe = true
+			}
+		}
+	}
+	return safe
+}
+
+// userConfigs are the configurations in which git honours safe.directory.
+func userConfigs() []string {
+	paths := []string{"/etc/gitconfig"}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return paths
+	}
+	config := os.Getenv("XDG_CONFIG_HOME")
+	if config == "" {
+		config = filepath.Join(home, ".config")
+	}
+	return append(paths, filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig"))
+}

@@ -1,0 +1,162 @@
+package recall
+
+import (
+	"context"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// SummaryDetail is what only a summary has.
+type SummaryDetail struct {
+	Depth      int          `json:"depth"`
+	Kind       summary.Kind `json:"kind"`
+	EarliestAt time.Time    `json:"earliestAt"`
+	LatestAt   time.Time    `json:"latestAt"`
+	// DescendantCount counts the summaries beneath, MessageCount the messages.
+	DescendantCount int `json:"descendantCount"`
+	MessageCount    int `json:"messageCount"`
+	// ParentIDs are the summaries that it was made from, ChildIDs those that
+	// were made from it, SourceMessageIDs the messages directly beneath it.
+	ParentIDs        []string `json:"parentIds"`
+	ChildIDs         []string `json:"childIds"`
+	SourceMessageIDs []string `json:"sourceMessageIds"`
+	// SourceTokens is what its direct sources cost, MessageTokens what all
+	// messages beneath it cost.
+	SourceTokens  int           `json:"sourceTokens"`
+	MessageTokens int64         `json:"messageTokens"`
+	Level         summary.Level `json:"level"`
+	Method        string        `json:"method"`
+	Model         string        `json:"model,omitempty"`
+	Revision      int           `json:"revision,omitempty"`
+	Retired       bool          `json:"retired,omitempty"`
+	// Manifest lists what lies beneath, breadth first, in pages.
+	Manifest []Branch `json:"manifest"`
+}
+
+// Branch is a node beneath a summary, with what it costs to go on from it.
+type Branch struct {
+	ID         string       `json:"id"`
+	Type       string       `json:"type"`            // summary or message
+	Level      int          `json:"level"`           // steps below what was described
+	Depth      *int         `json:"depth,omitempty"` // of a summary
+	Kind       summary.Kind `json:"kind,omitempty"`
+	Role       llms.Role    `json:"role,omitempty"`
+	TokenCount int          `json:"tokenCount"` // of the node itself
+	// SourceTokens is what one step down costs, MessageTokens what reading all
+	// messages beneath costs.
+	SourceTokens    int       `json:"sourceTokens,omitempty"`
+	MessageTokens   int64     `json:"messageTokens,omitempty"`
+	MessageCount    int       `json:"messageCount,omitempty"`
+	DescendantCount int       `json:"descendantCount,omitempty"`
+	EarliestAt      time.Time `json:"earliestAt"`
+	LatestAt        time.Time `json:"latestAt"`
+}
+
+func (s *Service) describeSummary(ctx context.Context, r DescribeRequest, id store.SummaryID, a *DescribeAnswer) error {
+	sum, err := s.summary(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := a.Scope.within(string(id), sum.Conversation); err != nil {
+		return err
+	}
+	a.ID, a.Type, a.ConversationID, a.CreatedAt = string(sum.ID), "summary", sum.Conversation, sum.CreatedAt
+	a.Content, a.TokenCount, a.ByteSize, a.FileIDs = sum.Body, sum.Tokens, int64(len(sum.Body)), names(sum.Files)
+	d := &SummaryDetail{
+		Depth: sum.Depth, Kind: sum.Kind, EarliestAt: sum.Earliest, LatestAt: sum.Latest,
+		DescendantCount: sum.Descendants, MessageCount: sum.Messages, ParentIDs: []string{}, SourceMessageIDs: []string{},
+		SourceTokens: sum.SourceTokens, MessageTokens: sum.MessageTokens,
+		Level: sum.Level, Method: sum.Method, Model: sum.Model, Revision: sum.Revision, Retired: sum.Retired,
+	}
+	a.SummaryDetail = d
+	sources, err := s.store.Sources(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, n := range sources {
+		if n.IsSummary() {
+			d.ParentIDs = append(d.ParentIDs, string(n.Summary))
+		} else {
+			d.SourceMessageIDs = append(d.SourceMessageIDs, n.Message.String())
+		}
+	}
+	derived, err := s.store.Derived(ctx, store.Node{Summary: id})
+	if err != nil {
+		return err
+	}
+	d.ChildIDs = names(derived)
+	if len(s.bounded([]byte(sum.Body), r)) < len(sum.Body) {
+		return s.longSummary(ctx, r, sum, a)
+	}
+	return s.manifest(ctx, r, id, a)
+}
+
+// longSummary shows a summary that the bounds of a request do not hold in
+// pages, and what lies beneath it after the last of them.
+func (s *Service) longSummary(ctx context.Context, r DescribeRequest, sum store.Summary, a *DescribeAnswer) error {
+	body := []byte(sum.Body)
+	err := s.cut(r, a, window{to: int64(len(body)), read: func(from, to int64) ([]byte, error) { return body[from:to], nil }})
+	if err == nil {
+		a.Manifest = []Branch{}
+		if a.NextCursor != "" {
+			return nil
+		}
+		r.Cursor = ""
+	} else {
+		// The cursor is one of the manifest, or of neither: that will be said.
+		a.Content, a.Offset, a.Truncated = "", int64(len(body)), true
+	}
+	return s.manifest(ctx, r, sum.ID, a)
+}
+
+// manifest lists a page of what lies beneath a summary.
+func (s *Service) manifest(ctx context.Context, r DescribeRequest, id store.SummaryID, a *DescribeAnswer) error {
+	digest := question("manifest", id, r.IncludeMessages, r.ConversationID, r.AllConversations, r.Current)
+	from, err := unseal[spot](r.Cursor, digest)
+	if err != nil {
+		return err
+	}
+	limit := r.Limit
+	if limit == 0 {
+		limit = defaultManifest
+	}
+	a.Manifest = []Branch{}
+	n := 0
+	for st, err := range s.descend(ctx, []store.SummaryID{id}, 0, r.IncludeMessages) {
+		if err != nil {
+			return err
+		}
+		if n++; n <= from.Done {
+			continue
+		}
+		if len(a.Manifest) == limit {
+			a.NextCursor = seal(digest, spot{Done: n - 1})
+			a.Notes = append(a.Notes, "the manifest goes on: ask again with cursor set to nextCursor")
+			break
+		}
+		b, err := s.branch(ctx, st)
+		if err != nil {
+			return err
+		}
+		a.Manifest = append(a.Manifest, b)
+	}
+	return nil
+}
+
+func (s *Service) branch(ctx context.Context, st step) (Branch, error) {
+	b := Branch{ID: st.Node.String(), Level: st.level}
+	if !st.IsSummary() {
+		m, err := s.message(ctx, st.Message)
+		b.Type, b.Role, b.TokenCount = "message", m.Body.Role, m.Tokens
+		b.EarliestAt, b.LatestAt = m.Body.Time, m.Body.Time
+		return b, err
+	}
+	sum, err := s.summary(ctx, st.Summary)
+	b.Type, b.Depth, b.Kind, b.TokenCount = "summary", &sum.Depth, sum.Kind, sum.Tokens
+	b.SourceTokens, b.MessageTokens, b.MessageCount, b.DescendantCount = sum.SourceTokens, sum.MessageTokens, sum.Messages, sum.Descendants
+	b.EarliestAt, b.LatestAt = sum.Earliest, sum.Latest
+	return b, err
+}

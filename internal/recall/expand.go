@@ -1,0 +1,188 @@
+package recall
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// DefaultTokenCap is how many tokens of text a page of Expand holds unless it
+// is asked for more or less.
+const DefaultTokenCap = 4000
+
+// maxPieces bounds a page of many short messages.
+const maxPieces = 1000
+
+// crumb is the size in tokens below which the rest of a page is left empty
+// rather than filled with the first words of a message.
+const crumb = 32
+
+// ExpandRequest asks for what summaries were made from.
+type ExpandRequest struct {
+	// SummaryIDs are sum_… ids, bare or in a pasted reference.
+	SummaryIDs []string `json:"summaryIds"`
+	Where
+	// Depth is how many steps down to go; 0 goes down to the messages.
+	Depth int `json:"depth,omitempty"`
+	// IncludeMessages returns the messages' text too, not only the summaries
+	// on the way; nil is true.
+	IncludeMessages *bool `json:"includeMessages,omitempty"`
+	// Raw returns the records of messages exactly as they arrived, in place of
+	// what they say.
+	Raw bool `json:"raw,omitempty"`
+	// TokenCap bounds the text of one page; 0 is DefaultTokenCap.
+	TokenCap int    `json:"tokenCap,omitempty"`
+	Cursor   string `json:"cursor,omitempty"`
+}
+
+// Piece is a summary or a message beneath the summaries that were asked for,
+// or a part of one where a page ends inside it.
+type Piece struct {
+	ID             string               `json:"id"`
+	Type           string               `json:"type"` // message or summary
+	Role           llms.Role            `json:"role,omitempty"`
+	ConversationID store.ConversationID `json:"conversationId"`
+	CreatedAt      time.Time            `json:"createdAt"`
+	Depth          *int                 `json:"depth,omitempty"` // of a summary
+	Level          int                  `json:"level"`           // steps below what was asked for
+	// Text holds the exact bytes. In JSON those that are not UTF-8 travel in
+	// base64, and "encoding" says so.
+	Text   string `json:"text"`
+	Offset int    `json:"offset"` // of Text in the whole
+	Size   int    `json:"size"`   // bytes of the whole
+	// Complete says that Text ends where the whole does.
+	Complete bool `json:"complete"`
+	Tokens   int  `json:"tokens"`
+	Damaged  bool `json:"damaged,omitempty"` // what is stored is not what arrived
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (p Piece) MarshalJSON() ([]byte, error) {
+	type plain Piece
+	w := struct {
+		plain
+		Encoding string `json:"encoding,omitempty"`
+	}{plain: plain(p)}
+	w.Text, w.Encoding = encode(p.Text)
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *Piece) UnmarshalJSON(b []byte) error {
+	type plain Piece
+	var w struct {
+		plain
+		Encoding string `json:"encoding"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*p = Piece(w.plain)
+	var err error
+	p.Text, err = decode(w.Text, w.Encoding)
+	return err
+}
+
+// ExpandAnswer is one page of what lies beneath summaries.
+type ExpandAnswer struct {
+	SummaryIDs []string `json:"summaryIds"`
+	Scope      Scope    `json:"scope"`
+	Pieces     []Piece  `json:"pieces"`
+	Tokens     int      `json:"tokens"` // of the pieces' text
+	// MessageCount and MessageTokens are those of all messages beneath, on
+	// whatever page; a message beneath two of the summaries counts twice.
+	MessageCount  int      `json:"messageCount"`
+	MessageTokens int64    `json:"messageTokens"`
+	Truncated     bool     `json:"truncated,omitempty"` // there is more
+	NextCursor    string   `json:"nextCursor,omitempty"`
+	Notes         []string `json:"notes,omitempty"`
+}
+
+// spot is a place in a walk: so many nodes are done, and so many bytes of the
+// next one. Its size tells whether that is still the same text.
+type spot struct {
+	Done   int
+	Node   string `asn1:"optional,utf8,tag:0"`
+	Offset int    `asn1:"optional,tag:1"`
+	Size   int    `asn1:"optional,tag:2"`
+}
+
+// Expand climbs down from summaries to what they were made from, breadth
+// first, and returns its text verbatim. The cursor continues exactly where a
+// page ended, inside a message too but never inside a character: all pages
+// together hold every byte beneath the summaries once.
+//
+// The text of a message is what it said, with content that was externalised
+// in its place; with Raw it is the record as it arrived.
+func (s *Service) Expand(ctx context.Context, r ExpandRequest) (ExpandAnswer, error) {
+	limit := r.TokenCap
+	if limit == 0 {
+		limit = DefaultTokenCap
+	}
+	if limit < 1 {
+		return ExpandAnswer{}, refuse("", "tokenCap is %d: it must be at least 1", r.TokenCap)
+	}
+	if r.Depth < 0 {
+		return ExpandAnswer{}, refuse("0 goes all the way down", "depth is %d", r.Depth)
+	}
+	var a ExpandAnswer
+	roots, err := s.roots(ctx, r, &a)
+	if err != nil {
+		return a, err
+	}
+	messages := r.IncludeMessages == nil || *r.IncludeMessages
+	digest := question("expand", roots, r.Depth, messages, r.Raw, r.ConversationID, r.AllConversations, r.Current)
+	from, err := unseal[spot](r.Cursor, digest)
+	if err != nil {
+		return a, err
+	}
+	p := &page{Service: s, answer: &a, left: limit, raw: r.Raw, at: from}
+	more, err := p.fill(ctx, s.descend(ctx, roots, r.Depth, messages))
+	if err != nil {
+		return a, err
+	}
+	if more {
+		a.Truncated, a.NextCursor = true, seal(digest, p.at)
+		a.Notes = append(a.Notes, p.rest())
+	}
+	if !messages && a.MessageCount > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s of %d tokens lie beneath: includeMessages: true returns them",
+			plural(a.MessageCount, "message", "messages"), a.MessageTokens))
+	}
+	return a, nil
+}
+
+// roots looks up what is to be expanded.
+func (s *Service) roots(ctx context.Context, r ExpandRequest, a *ExpandAnswer) ([]store.SummaryID, error) {
+	if len(r.SummaryIDs) == 0 {
+		return nil, refuse("lcm_grep and lcm_describe name summaries", "summaryIds is empty")
+	}
+	var err error
+	if a.Scope, err = s.reach(ctx, r.Where); err != nil {
+		return nil, err
+	}
+	var roots []store.SummaryID
+	for _, text := range r.SummaryIDs {
+		id, err := store.ParseID(text)
+		if err != nil || id.Summary == "" {
+			return nil, refuse("summaries are sum_…; lcm_describe shows messages and files", "%q is not the id of a summary", brief(text, 60))
+		}
+		sum, err := s.summary(ctx, id.Summary)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.Scope.within(string(sum.ID), sum.Conversation); err != nil {
+			return nil, err
+		}
+		roots = append(roots, sum.ID)
+		a.SummaryIDs = append(a.SummaryIDs, string(sum.ID))
+		a.MessageCount += sum.Messages
+		a.MessageTokens += sum.MessageTokens
+	}
+	a.Pieces = []Piece{}
+	return roots, nil
+}

@@ -1,0 +1,184 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// place is how far a cursor has come in one lane. The total is the one that
+// the first page counted, so that all pages tell the same.
+type place struct {
+	Below   int64 `asn1:"optional,tag:0"`
+	Offset  int   `asn1:"optional,tag:1"`
+	Through int64 `asn1:"optional,tag:2"`
+	Now     int64 `asn1:"optional,tag:3"`
+	Taken   int   `asn1:"optional,tag:4"`
+	Total   int   `asn1:"optional,tag:5"`
+	AtLeast bool  `asn1:"optional,tag:6"`
+	Done    bool  `asn1:"optional,tag:7"`
+}
+
+// places are those of a grep's two lanes. Words says that the first page read
+// the pattern as words.
+type places struct {
+	Begun     bool  `asn1:"optional,tag:0"`
+	Words     bool  `asn1:"optional,tag:1"`
+	Messages  place `asn1:"optional,tag:2"`
+	Summaries place `asn1:"optional,tag:3"`
+}
+
+// maxOffset is further than anybody pages through ranked matches; a cursor
+// beyond it was made up.
+const maxOffset = 1 << 20
+
+// lane is the messages or the summaries of a grep.
+type lane struct {
+	summaries bool
+	place     place
+	found     store.Found
+	used      int // of the hits
+}
+
+func (l *lane) head() (store.Hit, bool) {
+	if l.used == len(l.found.Hits) {
+		return store.Hit{}, false
+	}
+	return l.found.Hits[l.used], true
+}
+
+// take moves past a hit.
+func (l *lane) take() store.Hit {
+	h := l.found.Hits[l.used]
+	l.used++
+	l.place.Taken++
+	l.place.Below, l.place.Offset, l.place.Through, l.place.Now = h.After.Below, h.After.Offset, h.After.Through, h.After.Now
+	return h
+}
+
+// search asks each lane for a page.
+func (s *Service) search(ctx context.Context, q *query, from places) ([]*lane, error) {
+	var lanes []*lane
+	if q.kinds != InSummaries {
+		lanes = append(lanes, &lane{place: from.Messages})
+	}
+	if q.kinds == InSummaries || q.kinds == InBoth {
+		lanes = append(lanes, &lane{summaries: true, place: from.Summaries})
+	}
+	ctx, cancel := early(ctx)
+	defer cancel()
+	late := 0
+	for _, l := range lanes {
+		err := s.searchLane(ctx, q, l, from.Begun)
+		if errors.Is(err, context.DeadlineExceeded) {
+			l.found.Unfinished, err = true, nil
+			late++
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if late == len(lanes) {
+		return nil, context.DeadlineExceeded
+	}
+	return lanes, nil
+}
+
+// early ends before its parent does, so that there is time left to show what
+// was found.
+func early(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, end.Add(-time.Until(end)/5))
+}
+
+func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool) error {
+	if l.place.Done {
+		return nil
+	}
+	if l.place.Below < 0 || l.place.Through < 0 || l.place.Now < 0 || l.place.Offset < 0 || l.place.Offset > maxOffset {
+		return refuse(cursorHint, "the cursor is damaged")
+	}
+	search := q.search
+	search.Summaries = l.summaries
+	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now}
+	if begun {
+		search.CountTo = 0 // the first page has counted
+	}
+	var err error
+	if l.found, err = s.store.Search(ctx, search); err != nil {
+		return err
+	}
+	if !begun {
+		l.place.Total, l.place.AtLeast = l.found.Matched, l.found.AtLeast
+	}
+	return nil
+}
+
+// merge takes up to limit hits from the lanes in the order of the answer.
+func merge(lanes []*lane, sort store.Sort, limit int) []store.Hit {
+	var out []store.Hit
+	for len(out) < limit {
+		l := first(lanes, sort)
+		if l == nil {
+			break
+		}
+		out = append(out, l.take())
+	}
+	return out
+}
+
+// first chooses the lane whose turn it is.
+func first(lanes []*lane, sort store.Sort) *lane {
+	var live []*lane
+	for _, l := range lanes {
+		if _, ok := l.head(); ok {
+			live = append(live, l)
+		}
+	}
+	if len(live) < 2 {
+		if len(live) == 0 {
+			return nil
+		}
+		return live[0]
+	}
+	messages, summaries := live[0], live[1]
+	if sort == store.ByRecency {
+		m, _ := messages.head()
+		s, _ := summaries.head()
+		if s.Time.After(m.Time) {
+			return summaries
+		}
+		return messages
+	}
+	if messages.place.Taken >= 2*(summaries.place.Taken+1) {
+		return summaries
+	}
+	return messages
+}
+
+// next is the cursor behind what was taken, or nothing if that is all.
+func next(lanes []*lane, digest string, from places) string {
+	to := places{Begun: true, Words: from.Words}
+	more := false
+	for _, l := range lanes {
+		rest := l.used < len(l.found.Hits) || l.found.Next != nil
+		l.place.Done = l.place.Done || !rest && !l.found.Unfinished
+		// A lane that ran out of time without a hit is worth another try, but
+		// with more time, not with a cursor.
+		more = more || rest || l.found.Unfinished && l.used > 0
+		if l.summaries {
+			to.Summaries = l.place
+		} else {
+			to.Messages = l.place
+		}
+	}
+	if !more {
+		return ""
+	}
+	return seal(digest, to)
+}

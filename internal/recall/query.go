@@ -1,0 +1,175 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// query is a grep that was checked.
+type query struct {
+	search  store.Search // of one lane; Summaries is set for each
+	kinds   string
+	scope   Scope
+	limit   int
+	context int
+	compact bool
+	fill    int
+	runes   int            // of a snippet
+	re      *regexp.Regexp // of a pattern
+	words   *index.Query   // of a question
+	current []store.ConversationID
+	digest  string // binds cursors to the question
+	notes   []string
+	// expression says that words stands for an expression that matched
+	// nothing.
+	expression bool
+	// home is the scope of the question where scope goes past it.
+	home *Scope
+}
+
+// check reads a request, and refuses what cannot be answered.
+func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
+	q := &query{kinds: r.Scope, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
+	for _, step := range []func(GrepRequest) error{q.bounds, q.kind, q.pattern, q.order} {
+		if err := step(r); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if q.search.Since, q.search.Before, err = span(r.Since, r.Before, time.Now()); err != nil {
+		return nil, err
+	}
+	if q.scope, err = s.scope(ctx, r.Where); err != nil {
+		return nil, err
+	}
+	for _, id := range q.search.Payloads {
+		if _, err := s.store.Payload(ctx, id); err != nil {
+			return nil, lookup(string(id), err)
+		}
+	}
+	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
+	q.scope.Narrow(&q.search)
+	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
+	current := q.current
+	if q.scope.Kind != ScopeCurrent {
+		current = nil // which sessions are going on may change between two pages
+	}
+	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, current,
+		r.Projects, r.Since, r.Before, r.Role, r.Tool, r.Everything)
+	return q, nil
+}
+
+func (q *query) bounds(r GrepRequest) error {
+	if q.limit == 0 {
+		q.limit = DefaultLimit
+	}
+	if q.limit < 1 || q.limit > MaxLimit {
+		return refuse("page through more with nextCursor", "limit is %d: it must be from 1 to %d", r.Limit, MaxLimit)
+	}
+	if r.Context < 0 || r.Context > MaxContext {
+		return refuse("lcm_describe of a message shows its neighbours as well", "context is %d: it must be from 0 to %d", r.Context, MaxContext)
+	}
+	return nil
+}
+
+// kind settles what is looked at.
+func (q *query) kind(r GrepRequest) error {
+	if q.kinds == "" {
+		q.kinds = InBoth
+		if len(r.FileIDs) > 0 {
+			q.kinds = InFiles
+		}
+	}
+	if !slices.Contains([]string{InMessages, InSummaries, InBoth, InFiles}, q.kinds) {
+		return refuse("", "scope is %q: it must be messages, summaries, both or files", brief(q.kinds, 40))
+	}
+	if len(r.FileIDs) > 0 && q.kinds != InFiles {
+		return refuse(`set scope to "files"`, "fileIds narrows scope files, not %s", q.kinds)
+	}
+	for _, text := range r.FileIDs {
+		id, err := store.ParseID(text)
+		if err != nil || id.Payload == "" {
+			return refuse("fileIds are file_… as in a match, a summary or a reference", "%q is not the id of a file", brief(text, 60))
+		}
+		q.search.Payloads = append(q.search.Payloads, id.Payload)
+	}
+	q.search.Files = q.kinds == InFiles
+	if r.Role != "" {
+		if !r.Role.Valid() {
+			return refuse("", "role is %q: it must be user, assistant, system or tool", brief(string(r.Role), 40))
+		}
+		q.search.Roles = []llms.Role{r.Role}
+	}
+	if (r.Role != "" || r.Tool != "") && q.kinds == InSummaries {
+		return refuse("leave it out, or search messages", "role and tool are those of messages: no summary has one")
+	}
+	if (r.Role != "" || r.Tool != "") && q.kinds == InBoth {
+		q.kinds = InMessages
+		q.notes = append(q.notes, "role and tool are those of messages: summaries were not searched")
+	}
+	return nil
+}
+
+// pattern reads the pattern in its mode.
+func (q *query) pattern(r GrepRequest) error {
+	q.search.Mode, q.search.Pattern = r.Mode, r.Pattern
+	if r.Mode == "" {
+		q.search.Mode = store.Regex
+	}
+	if strings.TrimSpace(r.Pattern) == "" {
+		return refuse(`give a word, a question with mode "full_text", or a regular expression`, "the pattern is empty")
+	}
+	switch q.search.Mode {
+	case store.Regex:
+		p, err := index.ParsePattern(r.Pattern)
+		if err != nil {
+			return refuse(`the syntax is RE2; escape what is meant literally (\( \. \[), or use mode "full_text"`, "%w", err)
+		}
+		q.re = p.Regexp()
+	case store.FullText:
+		words, err := index.ParseQuery(r.Pattern)
+		if errors.Is(err, index.ErrNoWords) {
+			return refuse(`ask for a word that must occur, or use mode "regex" for punctuation`, "the pattern %q has no words to look for", brief(r.Pattern, 60))
+		}
+		if err != nil {
+			return refuse("search for the few words that matter", "the pattern cannot be searched for: %w", err)
+		}
+		q.words = words
+		if expression.MatchString(r.Pattern) {
+			q.notes = append(q.notes, `the pattern looks like a regular expression, and full_text reads it as words: mode "regex" would match it`)
+		}
+	default:
+		return refuse("", "mode is %q: it must be regex or full_text", brief(string(r.Mode), 40))
+	}
+	return nil
+}
+
+// expression recognises what nobody writes in a question.
+var expression = regexp.MustCompile(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
+
+// order settles how what is found is sorted.
+func (q *query) order(r GrepRequest) error {
+	q.search.Sort = r.Sort
+	if !slices.Contains([]store.Sort{"", store.ByRecency, store.ByRelevance, store.ByHybrid}, r.Sort) {
+		return refuse("", "sort is %q: it must be recency, relevance or hybrid", brief(string(r.Sort), 40))
+	}
+	switch {
+	case q.search.Mode == store.Regex:
+		if r.Sort != "" && r.Sort != store.ByRecency {
+			q.notes = append(q.notes, "matches of a regex have no rank: they are sorted by recency")
+		}
+		q.search.Sort = store.ByRecency
+	case r.Sort == "":
+		q.search.Sort = store.ByRelevance
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package recall
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+
+// Text returns the answer as people and models read it: a line that tells what
+// was found, then the matches under their sessions, each with its id, who spoke
+// and when (UTC), and after a dot the messages beside it. The match stands
+// between « and ».
+func (a GrepAnswer) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", a.Headline())
+	last := store.ConversationID(0)
+	for _, m := range a.Matches {
+		if m.ConversationID != last {
+			fmt.Fprintf(&b, "\n%s\n", m.Session())
+			last = m.ConversationID
+		}
+		m.write(&b)
+	}
+	if a.Elsewhere != nil {
+		fmt.Fprintf(&b, "elsewhere: %s in other conversations; %s\n", atLeast(a.Elsewhere.Hits, a.Elsewhere.AtLeast), a.Elsewhere.How)
+	}
+	for _, n := range a.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	if a.NextCursor != "" {
+		fmt.Fprintf(&b, "nextCursor: %s\n", a.NextCursor)
+	}
+	return b.String()
+}
+
+// Headline counts the matches and says where they were looked for.
+func (a GrepAnswer) Headline() string {
+	if w := a.Widened; w != nil {
+		return fmt.Sprintf("%s in %s; widened to all conversations: %s elsewhere", plural(w.InScope, "match", "matches"), w.From, atLeast(w.Elsewhere, w.AtLeast))
+	}
+	return fmt.Sprintf("%s in %s", atLeast(a.Total, a.TotalIsLowerBound), a.Scope)
+}
+
+// Session names the session of a match: its number, the agent and the title,
+// and the project where that is another one.
+func (m Match) Session() string {
+	parts := []string{fmt.Sprintf("session %d", m.ConversationID)}
+	for _, p := range []string{m.Host, brief(m.Title, 60)} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	if m.Project != "" {
+		parts = append(parts, "project "+m.Project)
+	}
+	return oneLine(strings.Join(parts, " · "))
+}
+
+// oneLine keeps names from beginning a line of their own, and from holding what
+// is not seen.
+func oneLine(s string) string { return strings.Join(strings.Fields(safetext.Line(s)), " ") }
+
+// Shown is the snippet as a model or a person reads it, with the match between
+// « and ».
+func (m Match) Shown() string { return safetext.Text(m.Mark("«", "»", nil)) }
+
+// Shown is the beginning of a neighbour as a model or a person reads it, on one
+// line.
+func (n Neighbour) Shown() string { return safetext.Line(n.Snippet) }
+
+func (m Match) write(b *strings.Builder) {
+	fmt.Fprintf(b, "%s:", m.Heading(nil))
+	text := m.Shown()
+	if m.Truncated {
+		text += " […]"
+	}
+	if strings.Contains(text, "\n") {
+		b.WriteString("\n" + indent(text) + "\n")
+	} else {
+		b.WriteString(" " + text + "\n")
+	}
+	if m.Context != nil {
+		writeNeighbours(b, m.Context.Before)
+		writeNeighbours(b, m.Context.After)
+	}
+}
+
+// Who says who spoke, or that it is a summary or a file.
+func (m Match) Who() string {
+	who := string(m.Role)
+	switch {
+	case m.Depth != nil:
+		who = fmt.Sprintf("%s summary d%d", m.Kind, *m.Depth)
+	case m.Type == "file":
+		who = "file of " + m.MessageID
+	}
+	if m.Retired {
+		who += ", retired"
+	}
+	return who
+}
+
+// When is the time at which a match was said; a summary's is that of the newest
+// message that it covers.
+func (m Match) When() time.Time {
+	if m.Depth != nil {
+		return m.LatestAt
+	}
+	return m.CreatedAt
+}
+
+// Heading tells what a match is and where to go from it. Its time is written by
+// stamp, or where that is nil to the minute in UTC.
+func (m Match) Heading(stamp func(time.Time) string) string {
+	if stamp == nil {
+		stamp = minute
+	}
+	parts := []string{m.ID + " " + m.Who() + " " + stamp(m.When())}
+	if m.CoveredBy != "" {
+		parts = append(parts, "in "+m.CoveredBy)
+	}
+	if len(m.FileIDs) > 0 && m.Type != "file" {
+		parts = append(parts, "inside "+strings.Join(m.FileIDs, ", "))
+	}
+	if m.Beside {
+		parts = append(parts, "beside a match")
+	}
+	if m.Damaged {
+		parts = append(parts, "DAMAGED")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func writeNeighbours(b *strings.Builder, all []Neighbour) {
+	for _, n := range all {
+		text := n.Shown()
+		if n.Truncated {
+			text += " […]"
+		}
+		fmt.Fprintf(b, "  · %s %s: %s\n", n.ID, n.Role, text)
+	}
+}
+
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

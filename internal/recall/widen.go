@@ -1,0 +1,246 @@
+package recall
+
+import (
+	"context"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Constants of widening.
+const (
+	// littleMatches is how many matches are so few that all conversations are
+	// searched as well.
+	littleMatches = 3
+	// clearlyBetter is how much better than the best match of the scope one
+	// from elsewhere must be to be shown although the scope has matches.
+	clearlyBetter = 1.15
+)
+
+// Preferences of a ranking: a match of the current conversation comes before an
+// equally good one of the project, and that before one from elsewhere.
+const (
+	preferScope   = 1.05
+	preferCurrent = 1.1
+)
+
+// first moves the hits of one ranked page that are closer to the question up
+// past others that are no better.
+func (q *query) first(hits []store.Hit) {
+	if q.search.Sort == store.ByRecency {
+		return
+	}
+	prefer := func(h store.Hit) float64 {
+		switch {
+		case slices.Contains(q.current, h.Conversation):
+			return preferCurrent
+		case q.home != nil && q.home.holds(h.Conversation):
+			return preferScope
+		}
+		return 1
+	}
+	ahead := func(a, b store.Hit) bool {
+		pa, pb := prefer(a), prefer(b)
+		return a.IsSummary() == b.IsSummary() && pa > pb && a.Score*pa >= b.Score*pb // scores compare within one kind
+	}
+	for i := range hits {
+		for j := i; j > 0 && ahead(hits[j], hits[j-1]); j-- {
+			hits[j], hits[j-1] = hits[j-1], hits[j]
+		}
+	}
+}
+
+// isPlain reports whether a pattern reads like words: no text would be written
+// like this by somebody who means an expression.
+func isPlain(pattern string) bool {
+	pattern = strings.TrimPrefix(pattern, ignoreCase)
+	if expression.MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
+		return false
+	}
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil && re.Op == syntax.OpLiteral || strings.Contains(strings.TrimSpace(pattern), " ")
+}
+
+// ignoreCase begins an expression that matches in any case, as full text does.
+const ignoreCase = "(?i)"
+
+// asWords is the same question in full text.
+func (q *query) asWords(r GrepRequest) (*query, error) {
+	words := *q
+	words.re, words.notes = nil, slices.Clone(q.notes)
+	r.Mode, r.Pattern = store.FullText, strings.TrimPrefix(r.Pattern, ignoreCase)
+	if err := words.pattern(r); err != nil {
+		return nil, err
+	}
+	words.expression = true
+	return &words, words.order(r)
+}
+
+// wide is the same question asked of all conversations.
+func (q *query) wide() *query {
+	w := *q
+	home := q.scope
+	w.home, w.notes = &home, slices.Clone(q.notes)
+	w.scope = Scope{Kind: ScopeAll, Except: q.scope.Except}
+	w.scope.Narrow(&w.search)
+	return &w
+}
+
+// widen adds matches of other conversations where the scope of the question has
+// little, or where a ranked search finds a clearly better one there. Matches of
+// the scope are never pushed out: they come first, or have half of the page
+// where better ones are elsewhere. Only the first page is widened; its cursor
+// goes on in the scope.
+func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer, error) {
+	little := a.Total < littleMatches
+	if !little && q.search.Sort == store.ByRecency {
+		return a, nil
+	}
+	w := q.wide()
+	w.search.Limit = 2 * q.limit
+	lanes, err := s.search(ctx, w, places{})
+	switch {
+	case ctx.Err() != nil:
+		return a, ctx.Err()
+	case err != nil:
+		a.note("other conversations could not be searched: " + err.Error())
+		return a, nil
+	}
+	said := &Widened{From: q.scope.String(), InScope: a.Total, AtLeast: a.TotalIsLowerBound}
+	for _, l := range lanes {
+		said.Elsewhere += l.place.Total
+		said.AtLeast = said.AtLeast || l.place.AtLeast
+	}
+	if said.Elsewhere -= a.Total; said.Elsewhere <= 0 {
+		if a.Total == 0 {
+			s.empty(ctx, w, &a)
+			a.note("all conversations were searched")
+		}
+		return a, nil
+	}
+	better := !little && w.betterElsewhere(lanes)
+	if !little && !better {
+		return a, nil
+	}
+	own := *q
+	own.fill = q.fill / 2
+	room := q.limit - min(q.limit, len(a.Matches))
+	if better {
+		own.limit, room = q.limit/2, q.limit-q.limit/2
+	}
+	if room == 0 {
+		a.Elsewhere = &Elsewhere{Hits: said.Elsewhere, AtLeast: said.AtLeast, How: "ask again with allConversations: true"}
+		return a, nil
+	}
+	return s.addElsewhere(ctx, &own, w, a, said, w.outside(merge(lanes, w.search.Sort, w.search.Limit), room), better)
+}
+
+// addElsewhere puts the matches of the scope and those from elsewhere on one
+// page.
+func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer, said *Widened, hits []store.Hit, better bool) (GrepAnswer, error) {
+	w.fill = own.fill
+	other, err := s.matches(ctx, w, hits)
+	if err != nil {
+		return a, err
+	}
+	if own.limit == 0 { // a page of one, and the better one is elsewhere
+		a.Matches, a.NextCursor = []Match{}, ""
+	} else if a.Total > 0 {
+		own.search.Limit = own.limit
+		if a, err = s.page(ctx, own, places{}); err != nil {
+			return a, err
+		}
+	}
+	if better {
+		a.Matches = append(other, a.Matches...)
+	} else {
+		a.Matches = append(a.Matches, other...)
+	}
+	if own.expression {
+		a.note(wordsNote)
+	}
+	if n := said.Elsewhere - len(other); n > 0 {
+		a.note(atLeast(n, said.AtLeast) + " more elsewhere: allConversations: true finds them")
+	}
+	a.Total, a.Widened, a.Scope = said.InScope, said, w.scope
+	return a, nil
+}
+
+// outside picks the first hits that lie outside the question's own scope.
+func (q *query) outside(hits []store.Hit, most int) []store.Hit {
+	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return q.home.holds(h.Conversation) })
+	return hits[:min(len(hits), most)]
+}
+
+// betterElsewhere reports that the best match of a ranked search lies outside
+// the question's own scope, and is clearly better than any inside. Matches
+// beyond the page are no better than its last.
+func (q *query) betterElsewhere(lanes []*lane) bool {
+	var inside, outside float64
+	for _, l := range lanes {
+		if l.summaries {
+			continue
+		}
+		for i, h := range l.found.Hits {
+			last := i == len(l.found.Hits)-1 && l.found.Next != nil
+			if q.home.holds(h.Conversation) || last {
+				inside = max(inside, h.Score)
+			}
+			if !q.home.holds(h.Conversation) {
+				outside = max(outside, h.Score)
+			}
+		}
+	}
+	return outside > inside*clearlyBetter
+}
+
+// empty says where else to look when nothing was found. It is help, not the
+// answer: a search that fails is left out.
+func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
+	if q.search.Mode == store.Regex && strings.ContainsAny(strings.TrimSpace(q.search.Pattern), " ?") {
+		a.note(`a regex is matched exactly, case and all: mode "full_text" finds the words of a question, and (?i) ignores case`)
+	}
+	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, nil }); n > 0 && !q.search.Everything {
+		a.note(atLeast(n, more) + " among what is left out otherwise (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
+	}
+	if q.scope.Kind == ScopeAll {
+		return
+	}
+	if n, more := s.count(ctx, q, func(search *store.Search) { search.Conversations = nil }); n > 0 {
+		a.Elsewhere = &Elsewhere{Hits: n, AtLeast: more, How: "ask again with allConversations: true"}
+	}
+}
+
+// otherCase says how many more matches differ from the pattern in case alone.
+func (s *Service) otherCase(ctx context.Context, q *query, a *GrepAnswer) {
+	n, more := s.count(ctx, q, func(search *store.Search) { search.Pattern = ignoreCase + search.Pattern })
+	if n > a.Total {
+		a.note(atLeast(n-a.Total, more) + " more in another case: begin the pattern with (?i)")
+	}
+}
+
+// count counts the matches of a search that differs from the question's.
+func (s *Service) count(ctx context.Context, q *query, change func(*store.Search)) (n int, more bool) {
+	other := *q
+	other.search.Limit = 1
+	change(&other.search)
+	lanes, err := s.search(ctx, &other, places{})
+	if err != nil {
+		return 0, false
+	}
+	for _, l := range lanes {
+		n += l.place.Total
+		more = more || l.place.AtLeast
+	}
+	return n, more
+}
+
+func atLeast(n int, more bool) string {
+	text := plural(n, "match", "matches")
+	if more {
+		return "at least " + text
+	}
+	return text
+}

@@ -1,0 +1,75 @@
+package spend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// breaker is what is known of how a provider receives a key.
+type breaker struct {
+	Failures  int       `json:"failures,omitempty"`
+	OpenUntil time.Time `json:"openUntil,omitzero"`
+}
+
+// probeTime is how long others wait for the one call that tries a key again.
+const probeTime = time.Minute
+
+func (m *Meter) breakerKey() string { return m.engine.Name() + "@" + m.limits.Account }
+
+func (m *Meter) breaker(ctx context.Context) (b breaker, err error) {
+	v, err := m.state.Get(ctx, breakerSpace, m.breakerKey())
+	if errors.Is(err, store.ErrNotFound) {
+		return b, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(v.Data, &b)
+	}
+	return b, err
+}
+
+// pass refuses a call while the circuit is open. Once it may close, the first
+// caller goes through and keeps the others out until it is known how that
+// ended.
+func (m *Meter) pass(ctx context.Context) error {
+	b, err := m.breaker(ctx)
+	if err != nil || b.Failures < m.limits.Failures {
+		return err
+	}
+	var refused error
+	err = change(ctx, m.state, breakerSpace, m.breakerKey(), func(b *breaker) {
+		refused = nil
+		if b.Failures < m.limits.Failures {
+			return
+		}
+		if wait := b.OpenUntil.Sub(m.clock()); wait > 0 {
+			refused = &llms.Error{Class: llms.ClassAuth, Provider: m.engine.Name(), Message: fmt.Sprintf(
+				"the key was refused %d times in a row; it is not tried again for %s, another key at once", b.Failures, wait.Round(time.Second))}
+			return
+		}
+		b.OpenUntil = m.clock().Add(probeTime)
+	})
+	return errors.Join(refused, err)
+}
+
+// received notes whether the key was refused.
+func (m *Meter) received(ctx context.Context, refused bool) error {
+	b, err := m.breaker(ctx)
+	if err != nil || !refused && b == (breaker{}) {
+		return err
+	}
+	return change(ctx, m.state, breakerSpace, m.breakerKey(), func(b *breaker) {
+		if !refused {
+			*b = breaker{}
+			return
+		}
+		if b.Failures++; b.Failures >= m.limits.Failures {
+			b.OpenUntil = m.clock().Add(m.limits.Cooldown)
+		}
+	})
+}

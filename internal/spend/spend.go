@@ -1,0 +1,326 @@
+// Package spend keeps an eye on what models cost. A [Meter] wraps a model and
+// writes down what every call used, by purpose, model and day; it refuses
+// calls once a cap is reached, and stops asking a provider that keeps refusing
+// the key. Everything it knows is in the store, so that a restart neither
+// forgets what was spent nor begins to hammer a provider again.
+//
+// The ledger's counts are the sum of what providers said. A stream that was cut
+// before it said anything of the kind is estimated, counts towards the cap, and
+// stands in the ledger as an estimate, apart from the rest.
+package spend
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// The spaces of store.State that this package uses.
+const (
+	ledgerSpace  = "spend"
+	daySpace     = "spend-day"
+	breakerSpace = "breaker"
+)
+
+// Limits bound what a Meter lets through. Zero fields have the defaults given
+// with them.
+type Limits struct {
+	// TokensPerDay caps input and output tokens of all purposes in a day
+	// (UTC). 0 is no cap.
+	TokensPerDay int64
+	// Failures is how many refusals of the key in a row open the circuit: 5.
+	Failures int
+	// Cooldown is how long it stays open: 30 minutes. Then one call is let
+	// through, and the rest wait for how it ends.
+	Cooldown time.Duration
+	// Account tells keys and servers apart, so that a mended key is not kept
+	// out by the refusals of another one. It is kept in the store: give a
+	// fingerprint, never a key.
+	Account string
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Failures <= 0 {
+		l.Failures = 5
+	}
+	if l.Cooldown <= 0 {
+		l.Cooldown = 30 * time.Minute
+	}
+	return l
+}
+
+// Meter is a model whose calls are counted and bounded.
+type Meter struct {
+	engine  llms.Engine
+	state   store.State
+	purpose string
+	limits  Limits
+	clock   func() time.Time
+}
+
+var _ llms.Engine = (*Meter)(nil)
+
+// NewMeter returns engine, metered for a purpose such as "summary".
+func NewMeter(engine llms.Engine, state store.State, purpose string, limits Limits, clock func() time.Time) (*Meter, error) {
+	if engine == nil || state == nil {
+		return nil, errors.New("spend: a meter needs a model and a store")
+	}
+	if clock == nil {
+		clock = time.Now
+	}
+	return &Meter{engine: engine, state: state, purpose: purpose, limits: limits.withDefaults(), clock: clock}, nil
+}
+
+// Name implements [llms.Engine].
+func (m *Meter) Name() string { return m.engine.Name() }
+
+// Stream implements [llms.Engine].
+func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+	return func(yield func(llms.Event, error) bool) {
+		hold, err := m.allow(ctx, r)
+		if err != nil {
+			yield(llms.Event{}, err)
+			return
+		}
+		var used llms.Usage
+		var heard strings.Builder
+		var failure error
+		left := false // the reader has gone
+		crashed := true
+		defer func() {
+			if crashed { // nothing may stay held; the panic goes on
+				_ = m.record(context.WithoutCancel(ctx), r, hold, used, false, errCrashed)
+			}
+		}()
+		for event, err := range m.engine.Stream(ctx, r) {
+			if err != nil {
+				failure = err
+				used = largest(used, usageOf(err))
+				break
+			}
+			if event.Kind == llms.EventUsage || event.Kind == llms.EventEnd {
+				used = largest(used, event.Usage)
+			}
+			heard.WriteString(event.Text)
+			if event.Call != nil {
+				heard.WriteString(event.Call.Arguments)
+			}
+			if left = !yield(event, nil); left {
+				break
+			}
+		}
+		crashed = false
+		guessed := used == llms.Usage{} && heard.Len() > 0
+		if guessed {
+			used = guess(r, heard.String())
+		}
+		// What was spent was spent, also where the caller has gone.
+		err = m.record(context.WithoutCancel(ctx), r, hold, used, guessed, failure)
+		if failure == nil {
+			failure = err
+		}
+		if failure != nil && !left {
+			yield(llms.Event{}, failure)
+		}
+	}
+}
+
+// errCrashed stands in the ledger's place of an error where a model or its
+// reader panicked.
+var errCrashed = errors.New("the call crashed")
+
+// usageOf is what a failed call is known to have cost.
+func usageOf(err error) llms.Usage {
+	var failed *llms.Error
+	if errors.As(err, &failed) {
+		return failed.Usage
+	}
+	return llms.Usage{}
+}
+
+// largest is the later of two totals of one call: totals only grow.
+func largest(a, b llms.Usage) llms.Usage {
+	return llms.Usage{InputTokens: max(a.InputTokens, b.InputTokens), OutputTokens: max(a.OutputTokens, b.OutputTokens)}
+}
+
+// allow refuses a call if the circuit is open or the day's cap could be
+// exceeded by it, and else holds what it may cost.
+func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err error) {
+	if err := m.pass(ctx); err != nil {
+		return "", err
+	}
+	if m.limits.TokensPerDay == 0 {
+		return "", nil
+	}
+	now := m.clock()
+	estimate := estimate(r)
+	hold = rand.Text()
+	var refused error
+	err = change(ctx, m.state, daySpace, day(now), func(d *dayTotal) {
+		refused = nil
+		taken := d.Used
+		for id, h := range d.Held {
+			if now.After(h.Until) { // its process has died
+				delete(d.Held, id)
+				continue
+			}
+			taken += h.Tokens
+		}
+		if taken+estimate > m.limits.TokensPerDay {
+			refused = &llms.Error{Class: llms.ClassQuota, Provider: m.engine.Name(), Message: fmt.Sprintf(
+				"%d tokens were spent today, this call may cost %d, and the cap is %d", taken, estimate, m.limits.TokensPerDay)}
+			return
+		}
+		if d.Held == nil {
+			d.Held = map[string]held{}
+		}
+		d.Held[hold] = held{Tokens: estimate, Until: now.Add(holdTime)}
+	})
+	return hold, errors.Join(refused, err)
+}
+
+// holdTime is how long a call that never came to its end counts.
+const holdTime = 10 * time.Minute
+
+// guess is what a call probably cost that spoke but did not say: some providers
+// report usage only at the end of a stream, which a cut stream never reaches.
+func guess(r llms.Request, heard string) llms.Usage {
+	return llms.Usage{InputTokens: sent(r), OutputTokens: llms.Estimate.Count(heard)}
+}
+
+// estimate is what a call may cost at the most, as far as can be told.
+func estimate(r llms.Request) int64 { return int64(sent(r) + r.MaxTokens) }
+
+// sent is about how many tokens a request has.
+func sent(r llms.Request) int {
+	tokens := llms.Estimate.Count(r.System)
+	for _, msg := range r.Messages {
+		tokens += llms.CountMessage(llms.Estimate, msg)
+	}
+	for _, t := range r.Tools {
+		tokens += llms.Estimate.Count(t.Description) + llms.Estimate.Count(string(t.Parameters))
+	}
+	return tokens
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// dayTotal is what all models together cost on one day, and what calls that
+// are under way may still cost.
+type dayTotal struct {
+	Used int64           `json:"used"`
+	Held map[string]held `json:"held,omitempty"`
+}
+
+type held struct {
+	Tokens int64     `json:"tokens"`
+	Until  time.Time `json:"until"`
+}
+
+// record writes down what a call used and how it ended.
+func (m *Meter) record(ctx context.Context, r llms.Request, hold string, used llms.Usage, guessed bool, failure error) error {
+	entry := Entry{Purpose: m.purpose, Model: m.modelOf(r), Day: day(m.clock())}
+	errs := []error{change(ctx, m.state, ledgerSpace, entry.key(), func(e *Entry) {
+		e.Purpose, e.Model, e.Day = entry.Purpose, entry.Model, entry.Day
+		e.Calls++
+		if failure != nil {
+			e.Failures++
+		}
+		if guessed {
+			e.EstimatedTokens += int64(used.InputTokens + used.OutputTokens)
+			return
+		}
+		e.InputTokens += int64(used.InputTokens)
+		e.OutputTokens += int64(used.OutputTokens)
+	})}
+	errs = append(errs, change(ctx, m.state, daySpace, entry.Day, func(d *dayTotal) {
+		d.Used += int64(used.InputTokens + used.OutputTokens)
+		delete(d.Held, hold)
+	}))
+	refused := llms.ClassOf(failure) == llms.ClassAuth
+	if failure == nil || refused {
+		errs = append(errs, m.received(ctx, refused))
+	}
+	return errors.Join(errs...)
+}
+
+// modelOf names the model that a request is for.
+func (m *Meter) modelOf(r llms.Request) string {
+	name := m.engine.Name()
+	if r.Model == "" {
+		return name
+	}
+	provider, _, _ := strings.Cut(name, "/")
+	return provider + "/" + r.Model
+}
+
+// Entry is what one model was used for on one day.
+type Entry struct {
+	Day          string `json:"day"` // 2006-01-02, UTC
+	Purpose      string `json:"purpose"`
+	Model        string `json:"model"`
+	Calls        int64  `json:"calls"`
+	Failures     int64  `json:"failures,omitempty"`
+	InputTokens  int64  `json:"inputTokens"`
+	OutputTokens int64  `json:"outputTokens"`
+	// EstimatedTokens is what streams probably cost that were cut before they
+	// said so, or never say. It is not part of the others.
+	EstimatedTokens int64 `json:"estimatedTokens,omitempty"`
+}
+
+func (e Entry) key() string { return strings.Join([]string{e.Day, e.Purpose, e.Model}, "/") }
+
+// Ledger returns everything that was spent, by day, purpose and model.
+func Ledger(ctx context.Context, state store.State) ([]Entry, error) {
+	values, err := state.List(ctx, ledgerSpace)
+	if err != nil {
+		return nil, fmt.Errorf("reading what was spent: %w", err)
+	}
+	all := make([]Entry, 0, len(values))
+	for _, v := range values {
+		var e Entry
+		if err := json.Unmarshal(v.Data, &e); err != nil {
+			return nil, fmt.Errorf("ledger entry %s: %w", v.Key, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// maxRaces is how often a change is tried again because another process was
+// faster.
+const maxRaces = 100
+
+// change applies fn to a value in state, whoever else changes it meanwhile.
+func change[T any](ctx context.Context, state store.State, space, key string, fn func(*T)) error {
+	for range maxRaces {
+		var value T
+		v, err := state.Get(ctx, space, key)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return err
+		default:
+			if err := json.Unmarshal(v.Data, &value); err != nil {
+				return fmt.Errorf("%s/%s: %w", space, key, err)
+			}
+		}
+		fn(&value)
+		data, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		if _, err = state.Put(ctx, space, key, data, v.Version, time.Time{}); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s/%s kept changing", space, key)
+}

@@ -1,0 +1,347 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Dump is where the rows of conversations go to be kept outside a database.
+type Dump struct {
+	// Begin is told what will come: the conversations that there are, though
+	// the rows of those that were erased come as well. complete says that it
+	// is everything.
+	Begin func(schema int, conversations []store.Conversation, digest [sha256.Size]byte, complete bool) error
+	// Row is given a row. A value is nil, an int64, a string or a []byte. Every
+	// message and payload is proved; damage says what is wrong with it.
+	Row func(table string, columns []string, values []any, damage string) error
+	// Payload is given the content that a row of payloads refers to, after all
+	// rows. What is missing of one that is damaged is zeros.
+	Payload func(sum [sha256.Size]byte, size int64, r io.Reader, damaged bool) error
+	// Fault is told of everything that is damaged.
+	Fault func(store.Fault)
+}
+
+// chosen selects what belongs to the conversations ?1, a JSON list of numbers.
+const chosen = `(SELECT value FROM json_each(?1))`
+
+// dumped are the tables of an archive, in the order in which they are written.
+// some selects the rows that belong to chosen conversations; where it is empty,
+// only an archive of everything has them. all selects the rows for that one.
+var dumped = []struct{ table, some, all string }{
+	{"projects", `id IN (SELECT project FROM conversations WHERE id IN ` + chosen + `)`, always},
+	{"conversations", `id IN ` + chosen, always},
+	{"messages", `conversation IN ` + chosen, always},
+	{"summaries", `conversation IN ` + chosen, always},
+	{"edges", `summary IN (SELECT num FROM summaries WHERE conversation IN ` + chosen + `)`, always},
+	{"revisions", `summary IN (SELECT num FROM summaries WHERE conversation IN ` + chosen + `)`, always},
+	{"view", `conversation IN ` + chosen, always},
+	{"branches", `conversation IN ` + chosen, always},
+	{"branch_items", `branch IN (SELECT id FROM branches WHERE conversation IN ` + chosen + `)`, always},
+	{"payloads", attached, always},
+	{"message_payloads", `message IN (SELECT id FROM messages WHERE conversation IN ` + chosen + `)`, always},
+	{"erasures", `id IN ` + erasedFrom, always},
+	{"forgotten", `key IN ` + sessions, always},
+	{"tombstones", `erasure IN ` + erasedFrom, always},
+	{"tombstone_salt", always, always},
+	{"state", "", lasting},
+}
+
+const (
+	always = `TRUE`
+	// attached selects the payloads of the messages of chosen conversations.
+	attached = `num IN (SELECT mp.payload FROM message_payloads mp JOIN messages m ON m.id = mp.message WHERE m.conversation IN ` + chosen + `)`
+	// sessions are the keys of chosen conversations, and erasedFrom the
+	// erasures that took something from them: what was forgotten must not come
+	// back where they go.
+	sessions   = `(SELECT key FROM conversations WHERE id IN ` + chosen + `)`
+	erasedFrom = `(SELECT erasure FROM forgotten WHERE key IN ` + sessions + `)`
+	// lasting selects the state that means something to others than processes
+	// that are running.
+	lasting = `expires IS NULL AND space <> '` + leaseSpace + `'`
+)
+
+// undumped are the tables that are made anew: the search index, and the
+// content of payloads, which an archive has as files.
+var undumped = []string{"segments", "sections", "lanes", "chunks"}
+
+// Dump proves and writes conversations, and those that they were forked from or belong
+// to, as they stand at one moment. No ids: everything.
+func (db *DB) Dump(ctx context.Context, ids []store.ConversationID, to Dump) error {
+	return db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error { return c.dump(ids, to) })
+	})
+}
+
+func (c *conn) dump(ids []store.ConversationID, to Dump) error {
+	complete := len(ids) == 0
+	all, err := c.related(ids)
+	if err != nil {
+		return err
+	}
+	unlisted, err := c.unlisted()
+	if err != nil {
+		return err
+	}
+	numbers := []int64{}
+	var counting []store.Conversation
+	h := sha256.New()
+	for _, one := range all {
+		numbers = append(numbers, int64(one.ID))
+		if unlisted[one.ID] {
+			continue
+		}
+		counting = append(counting, one)
+		digest := conversationDigest(one.Key, one.Segment, one.Messages, one.Head)
+		h.Write(digest[:])
+	}
+	var digest [sha256.Size]byte
+	h.Sum(digest[:0])
+	var schema int
+	if _, err := c.one("PRAGMA user_version", integer(&schema)); err != nil {
+		return err
+	}
+	if err := to.Begin(schema, counting, digest, complete); err != nil {
+		return err
+	}
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return err
+	}
+	for _, d := range dumped {
+		where := d.some
+		if complete {
+			where = d.all
+		}
+		if where == "" {
+			continue
+		}
+		if err := c.dumpTable(d.table, where, string(list), to); err != nil {
+			return fmt.Errorf("archive the table %s: %w", d.table, err)
+		}
+	}
+	if complete {
+		orphans, err := c.orphans()
+		if err != nil {
+			return err
+		}
+		for _, f := range orphans {
+			to.Fault(f)
+		}
+	}
+	where := attached
+	if complete {
+		where = always
+	}
+	return c.dumpPayloads(where, string(list), to)
+}
+
+// unlisted are the conversations that do not count as such.
+func (c *conn) unlisted() (map[store.ConversationID]bool, error) {
+	ids := map[store.ConversationID]bool{}
+	err := c.query(`SELECT c.id FROM conversations c WHERE NOT (`+listed+`)`, func(s *sqlite3.Stmt) error {
+		ids[store.ConversationID(s.ColumnInt64(0))] = true
+		return nil
+	})
+	return ids, err
+}
+
+// related are the chosen conversations with those that they cannot do without,
+// in the order that the digest depends on.
+func (c *conn) related(ids []store.ConversationID) ([]store.Conversation, error) {
+	where := ` ORDER BY c.key COLLATE BINARY, c.segment`
+	args := []any{}
+	if len(ids) > 0 {
+		list, err := json.Marshal(ids)
+		if err != nil {
+			return nil, err
+		}
+		where = ` WHERE c.id IN (
+			WITH RECURSIVE need (id) AS (
+				SELECT value FROM json_each(?)
+				UNION SELECT x.value FROM need JOIN conversations c ON c.id = need.id, json_each(json_array(c.forked_from, c.parent)) x WHERE x.value IS NOT NULL
+			) SELECT id FROM need)` + where
+		args = append(args, string(list))
+	}
+	var all []store.Conversation
+	err := c.query(`SELECT`+conversationColumns+where, func(s *sqlite3.Stmt) error {
+		all = append(all, scanConversation(s).Conversation)
+		return nil
+	}, args...)
+	for _, id := range ids {
+		if err == nil && !slices.ContainsFunc(all, func(c store.Conversation) bool { return c.ID == id }) {
+			err = store.Missing(fmt.Sprintf("conversation %d", id))
+		}
+	}
+	return all, err
+}
+
+func (c *conn) dumpTable(table, where, list string, to Dump) error {
+	objects, err := c.objects()
+	if err != nil {
+		return err
+	}
+	if _, found := objects[table]; !found {
+		return nil // a database of an older version that may only be read
+	}
+	var columns []string
+	for _, col := range objects[table].columns {
+		columns = append(columns, col.name)
+	}
+	order := "1"
+	if len(columns) > 1 {
+		order = "1, 2"
+	}
+	values := make([]any, len(columns))
+	return c.query(fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s`, strings.Join(columns, ", "), table, where, order), func(s *sqlite3.Stmt) error {
+		for i := range columns {
+			switch s.ColumnType(i) {
+			case sqlite3.NULL:
+				values[i] = nil
+			case sqlite3.INTEGER:
+				values[i] = s.ColumnInt64(i)
+			case sqlite3.TEXT:
+				values[i] = s.ColumnText(i)
+			case sqlite3.BLOB:
+				values[i] = s.ColumnBlob(i, []byte{})
+			default: // no column of ours holds such a number
+				values[i] = s.ColumnText(i)
+			}
+		}
+		fault, err := c.prove(table, columns, values)
+		if err != nil {
+			return err
+		}
+		if fault.Code != "" {
+			to.Fault(fault)
+		}
+		return to.Row(table, columns, values, fault.Detail)
+	}, only(where, list)...)
+}
+
+// prove checks a row of messages or payloads against its hashes. Another row
+// has none.
+func (c *conn) prove(table string, columns []string, values []any) (store.Fault, error) {
+	number := func(name string) int64 { n, _ := values[slices.Index(columns, name)].(int64); return n }
+	text := func(name string) string { s, _ := values[slices.Index(columns, name)].(string); return s }
+	data := func(name string) []byte { b, _ := values[slices.Index(columns, name)].([]byte); return b }
+	switch table {
+	case "payloads":
+		p := payloadRow{num: number("num"), id: text("id"), size: number("size")}
+		copy(p.sum[:], data("sha256"))
+		found, err := c.hashChunks(p.num, false)
+		switch {
+		case err != nil && fatal(err):
+			return store.Fault{}, err
+		case err != nil || found.sum != p.sum || found.size != p.size:
+			return store.Fault{Code: "payload", Node: p.id, Detail: "its content does not match its SHA-256"}, nil
+		}
+	case "messages":
+		id := store.MessageID(number("id"))
+		m := sealed{
+			conversation: number("conversation"), seq: number("seq"), role: store.RoleOf(int(number("role"))), flags: store.Flag(number("flags")),
+			native: text("native"), format: llms.Format(text("format")), size: number("size"), sha256: data("sha256"), chain: data("chain"),
+			record: data("record"), cut: text("cuts") != "", body: data("body"),
+		}
+		if said, ok := values[slices.Index(columns, "said")].(int64); ok {
+			m.said = time.UnixMilli(said).UTC()
+		}
+		if m.flags&store.FlagErased != 0 {
+			return store.Fault{}, nil
+		}
+		record, err := c.join(m.record, text("cuts"))
+		if err != nil && fatal(err) {
+			return store.Fault{}, err
+		}
+		if sum := sha256.Sum256(record); err != nil || string(sum[:]) != string(m.sha256) {
+			return store.Fault{Code: "record", Node: id.String(), Detail: "its record does not match the SHA-256 taken when it arrived"}, nil
+		}
+		if intact, err := c.intact(m); err != nil || !intact {
+			return store.Fault{Code: "chain", Node: id.String(), Detail: "its body or its metadata does not match its link of the chain"}, err
+		}
+	}
+	return store.Fault{}, nil
+}
+
+// only is the list of chosen conversations, where a condition asks for it.
+func only(where, list string) []any {
+	if strings.Contains(where, "?1") {
+		return []any{list}
+	}
+	return nil
+}
+
+func (c *conn) dumpPayloads(where, list string, to Dump) error {
+	var rows []payloadRow
+	err := c.query(`SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) error {
+		p := payloadRow{num: s.ColumnInt64(0), id: s.ColumnText(1), size: s.ColumnInt64(3)}
+		copy(p.sum[:], s.ColumnRawBlob(2))
+		rows = append(rows, p)
+		return nil
+	}, only(where, list)...)
+	if err != nil {
+		return err
+	}
+	for _, p := range rows {
+		found, err := c.hashChunks(p.num, false)
+		if err != nil && fatal(err) {
+			return err
+		}
+		whole := err == nil && found.sum == p.sum && found.size == p.size
+		size := p.size
+		if !whole {
+			var last int64
+			if _, err := c.one(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }, p.num); err != nil {
+				return err
+			}
+			size = max(0, min(size, (last+1)*chunkSize))
+		}
+		if err := to.Payload(p.sum, size, &chunkReader{conn: c, num: p.num, lenient: !whole}, !whole); err != nil {
+			return fmt.Errorf("archive %s: %w", p.id, err)
+		}
+	}
+	return nil
+}
+
+// chunkReader reads a payload chunk by chunk inside a transaction.
+type chunkReader struct {
+	*conn
+	num, next int64
+	rest      []byte
+	lenient   bool // read zeros for chunks that cannot be, without end
+}
+
+// Read implements [io.Reader].
+func (r *chunkReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		found := false
+		err := r.chunks(r.num, r.next, r.next, func(_ int64, raw []byte) error {
+			found = true
+			r.rest = append(r.rest[:0], raw...)
+			return nil
+		})
+		if err != nil && (!r.lenient || fatal(err)) {
+			return 0, damaged("its content", err)
+		}
+		if r.lenient && (err != nil || !found) {
+			found, r.rest = true, make([]byte, chunkSize)
+		}
+		if !found {
+			return 0, io.EOF
+		}
+		r.next++
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}

@@ -1,0 +1,300 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Loader fills a new database with the rows of an archive. After an error of
+// one row or payload it can be given the next.
+type Loader struct {
+	// KeepDamaged keeps records and payloads that do not match their hashes.
+	// Else their places are kept without them.
+	KeepDamaged bool
+
+	c       *conn
+	columns map[string][]string // of the tables that may be filled
+	lost    []store.Fault
+	loaded  int64 // messages
+}
+
+// Build makes a new database beside path from the rows that fill gives it, in
+// the schema that they were written in, brings it to the present one, builds
+// its search index and proves it. What is derived and does not follow from the
+// messages, or is missing, is derived anew; what is missing of the messages is
+// named in the proof. Nothing is at path before [Scratch.Install], and nothing
+// is left behind without it.
+func Build(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Scratch, error) {
+	tmp, err := partFile(Resolve(path))
+	if err != nil {
+		return nil, err
+	}
+	s := &Scratch{path: tmp}
+	l, err := load(ctx, tmp, schema, fill)
+	if err == nil {
+		err = s.settle(ctx, l)
+	}
+	if err != nil {
+		s.Remove()
+		return nil, explain(path, err)
+	}
+	return s, nil
+}
+
+// settle proves what was loaded, and mends of it what can be derived.
+func (s *Scratch) settle(ctx context.Context, l *Loader) error {
+	db, err := Open(ctx, s.path, Options{Relaxed: true})
+	if err != nil {
+		return err
+	}
+	s.Proof, err = db.Prove(ctx)
+	if err == nil && len(s.Proof.Faults) > 0 {
+		if !l.KeepDamaged {
+			err = db.transact(ctx, func(c *conn) error { return c.blank(s.Proof.Faults) })
+		}
+		err = errors.Join(err, db.Repair(ctx))
+		if err == nil {
+			s.Proof, err = db.Prove(ctx)
+		}
+	}
+	if err == nil {
+		err = db.Reindex(ctx)
+	}
+	s.Proof.Faults = append(s.Proof.Faults, l.lost...)
+	s.Proof.Messages = min(s.Proof.Messages, l.loaded) // a proof counts places, also those of messages that are missing
+	return errors.Join(err, db.Close())
+}
+
+// blank takes away the records that do not match their hashes. The place of
+// each, its hash and its link of the chain stay, so that it stays named. One that
+// payloads belong into is left: it can be the payload that is damaged.
+func (c *conn) blank(faults []store.Fault) error {
+	for _, f := range faults {
+		id, err := store.ParseID(f.Node)
+		if f.Code != "record" || err != nil || id.Message == 0 {
+			continue
+		}
+		if err := c.exec(`UPDATE messages SET record = x'' WHERE id = ? AND cuts IS NULL`, int64(id.Message)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Scratch is a finished database that has no name yet.
+type Scratch struct {
+	path  string
+	Proof Proof
+}
+
+// Path is where the database is until it is installed.
+func (s *Scratch) Path() string { return s.path }
+
+// Remove throws the database away, if it was not installed.
+func (s *Scratch) Remove() { removeDatabase(s.path) }
+
+// Install gives the database its name. A database that is there and holds
+// something is not replaced.
+func (s *Scratch) Install(ctx context.Context, to string) error {
+	to = Resolve(to)
+	release, err := alone(to)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if there(to) {
+		empty, err := hollow(ctx, to)
+		if err != nil {
+			return err
+		}
+		if !empty {
+			return &store.Problem{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with what is there"}
+		}
+	}
+	if err := syncFile(s.path); err != nil {
+		return err
+	}
+	return explain(to, os.Rename(s.path, to))
+}
+
+// hollows counts what is in a database that one in its place would be missed
+// in. State is not: where transcripts were read to, or when hooks fired, means
+// nothing without conversations.
+const hollows = `SELECT (SELECT count(*) FROM conversations) + (SELECT count(*) FROM erasures)`
+
+// Hollow reports whether there is nothing in the database yet: neither
+// conversations nor a trace of one that was erased.
+func (db *DB) Hollow(ctx context.Context) (bool, error) {
+	n := 0
+	err := db.withReader(ctx, func(c *conn) error {
+		_, err := c.one(hollows, integer(&n))
+		return err
+	})
+	return n == 0, err
+}
+
+// hollow is Hollow for a database that this process keeps others out of.
+func hollow(ctx context.Context, path string) (bool, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() == 0 {
+		return true, err
+	}
+	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	if err != nil {
+		return false, explain(path, err)
+	}
+	n := 0
+	_, err = c.one(hollows, integer(&n))
+	return n == 0, errors.Join(explain(path, err), c.close())
+}
+
+// load fills a new file. A crash leaves a file that nobody knows, so nothing
+// is journalled.
+func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (l *Loader, err error) {
+	want, err := schemaAt(schema)
+	if err != nil {
+		return nil, &store.Problem{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
+	}
+	c, err := openConn(ctx, path, Options{CacheKiB: 64 << 10})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	// In memory: a row that fails must be taken back without the others.
+	if err := c.Exec("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
+		return nil, err
+	}
+	all, err := steps()
+	if err != nil {
+		return nil, err
+	}
+	for _, sql := range all[:schema] {
+		if err := c.Exec(sql); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.Exec(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", schema, applicationID)); err != nil {
+		return nil, err
+	}
+	l = &Loader{c: c, columns: map[string][]string{}}
+	for _, d := range dumped {
+		for _, col := range want[d.table].columns {
+			l.columns[d.table] = append(l.columns[d.table], col.name)
+		}
+	}
+	if l.columns["tombstone_salt"] != nil { // the archive brings its own
+		if err := c.Exec("DELETE FROM tombstone_salt"); err != nil {
+			return nil, err
+		}
+	}
+	if err := fill(l); err != nil {
+		return nil, err
+	}
+	if err := l.finish(); err != nil {
+		return nil, err
+	}
+	return l, c.Exec("COMMIT")
+}
+
+// Row adds a row of an archive.
+func (l *Loader) Row(table string, columns []string, values []any) error {
+	known, ok := l.columns[table]
+	if !ok {
+		return fmt.Errorf("there is no table %q in an archive of this version", table)
+	}
+	for _, name := range columns {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("the table %s has no column %q", table, name)
+		}
+	}
+	if len(columns) == 0 || len(columns) != len(values) {
+		return fmt.Errorf("a row of %s has %d columns and %d values", table, len(columns), len(values))
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")
+	err := l.c.exec(`INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) VALUES (`+marks+`)`, values...)
+	if err != nil {
+		return fmt.Errorf("a row of %s: %w", table, err)
+	}
+	if table == "messages" {
+		l.loaded++
+	}
+	return nil
+}
+
+// Payload adds the content that a row of payloads names by its hash.
+func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err error) {
+	var num, want int64
+	found, err := l.c.one(`SELECT num, size FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
+		num, want = s.ColumnInt64(0), s.ColumnInt64(1)
+		return nil
+	}, sum[:])
+	if err != nil {
+		return err
+	}
+	if !found || want != size && !l.KeepDamaged {
+		return fmt.Errorf("the payload %x… of %d bytes belongs to nothing", sum[:8], size)
+	}
+	defer func() {
+		if err != nil && !l.KeepDamaged {
+			err = errors.Join(err, l.c.exec(`DELETE FROM chunks WHERE payload = ?`, num))
+		}
+	}()
+	h := sha256.New()
+	raw := make([]byte, chunkSize)
+	for n := 0; ; n++ {
+		got, err := io.ReadFull(r, raw)
+		if got > 0 {
+			h.Write(raw[:got])
+			if err := l.c.putChunk(num, n, raw[:got]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if [sha256.Size]byte(h.Sum(nil)) != sum {
+		return fmt.Errorf("the payload %x… does not have the hash that it is named by", sum[:8])
+	}
+	return nil
+}
+
+// Chunk adds a chunk of a payload as another database has it.
+func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
+	return l.c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, payload, n, compressed, data)
+}
+
+func (c *conn) putChunk(num int64, n int, raw []byte) error {
+	data, compressed := encoder.EncodeAll(raw, nil), true
+	if len(data) >= len(raw) {
+		data, compressed = raw, false
+	}
+	return c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
+}
+
+// finish completes what every database has, and notes what is missing of it.
+func (l *Loader) finish() error {
+	if l.columns["tombstone_salt"] != nil {
+		if err := l.c.exec(saltAtLeast); err != nil {
+			return err
+		}
+	}
+	return l.c.query(`SELECT id FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, func(s *sqlite3.Stmt) error {
+		l.lost = append(l.lost, store.Fault{Code: "payload", Node: s.ColumnText(0), Detail: "its content is not there"})
+		return nil
+	})
+}

@@ -1,0 +1,303 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// magic begins every SQLite file.
+const magic = "SQLite format 3\x00"
+
+// walHeader is the size of a write-ahead log that holds nothing.
+const walHeader = 32
+
+// bereft refuses to make a database beside a write-ahead log that has lost
+// its own: SQLite would throw the log away, with all that is in it.
+func bereft(path string) error {
+	log, err := os.Stat(path + "-wal") // first: it never comes before its file
+	if err != nil || log.Size() <= walHeader {
+		return nil
+	}
+	if file, err := os.Stat(path); err == nil && file.Size() > 0 {
+		return nil
+	}
+	return &store.Problem{
+		Err:  fmt.Errorf("%s-wal is the write-ahead log of a database that is not there", path),
+		Hint: "put the database back beside it, or see what `lcm doctor` can do; nothing was changed",
+	}
+}
+
+// CheckFile looks at the file of a database from outside, so that it also
+// tells what is wrong with one that cannot be opened. Nothing is changed. A
+// database that passes can be opened; [DB.Check] does the rest.
+func CheckFile(ctx context.Context, path string) ([]store.Fault, error) {
+	path = Resolve(path)
+	k := &fileCheck{path: path}
+	if err := bereft(path); err != nil {
+		k.fault("wal-orphan", path+"-wal", "it is the write-ahead log of a database that is not there")
+		return k.faults, nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		k.fault("absent", path, "there is no database yet")
+		return k.faults, nil
+	case err != nil:
+		return nil, explain(path, err)
+	case info.IsDir():
+		k.fault("file", path, "it is a directory")
+		return k.faults, nil
+	}
+	k.permissions(info)
+	if info.Size() == 0 {
+		return k.faults, nil // a database that nobody has written to
+	}
+	if err := k.header(info.Size()); err != nil {
+		return k.faults, explain(path, err)
+	}
+	return k.faults, k.identity(ctx)
+}
+
+type fileCheck struct {
+	path   string
+	faults []store.Fault
+	broken bool // SQLite will not open it
+}
+
+func (k *fileCheck) fault(code, node, format string, args ...any) {
+	k.faults = append(k.faults, store.Fault{Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
+}
+
+// permissions finds what others than the owner may read or write.
+func (k *fileCheck) permissions(info os.FileInfo) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if suffix != "" {
+			var err error
+			if info, err = os.Stat(k.path + suffix); err != nil {
+				continue
+			}
+		}
+		if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			k.fault("permissions", k.path+suffix, "others may use it: its mode is %#o, it should be %#o", mode, mode&0o700)
+		}
+	}
+	dir := filepath.Dir(k.path)
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
+		k.fault("directory", dir, "others may write to the directory, and so replace the database: its mode is %#o", info.Mode().Perm())
+	}
+}
+
+// header checks the first page as far as it can be told without SQLite.
+func (k *fileCheck) header(size int64) error {
+	head, err := readHead(k.path)
+	if err != nil {
+		return err
+	}
+	switch ours := plausible(head); {
+	case string(head[:16]) != magic && ours:
+		k.broken = true
+		k.fault("header", k.path, "its first bytes are not those of a database; what follows them is")
+		return nil
+	case string(head[:16]) != magic:
+		k.broken = true
+		k.fault("file", k.path, "it is not a database, or its beginning was overwritten")
+		return nil
+	}
+	page := pageSize(head)
+	pages := int64(binary.BigEndian.Uint32(head[28:]))
+	current := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:])
+	log, err := os.Stat(k.path + "-wal")
+	logged := err == nil && log.Size() > walHeader
+	if page > 0 && !logged && (size%page != 0 || current && size < pages*page) {
+		k.fault("truncated", k.path, "it has %d bytes of %d: its end is missing", size, max(pages*page, size+page-size%page))
+	}
+	return nil
+}
+
+// readHead reads the header of a database file.
+func readHead(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, 100)
+	if _, err := io.ReadFull(f, head); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return head, nil
+}
+
+// plausible reports whether a header is one of ours but for its first bytes.
+func plausible(head []byte) bool {
+	return pageSize(head) > 0 && head[21] == 64 && head[22] == 32 && head[23] == 32 && binary.BigEndian.Uint32(head[68:]) == applicationID
+}
+
+func pageSize(head []byte) int64 {
+	n := int64(binary.BigEndian.Uint16(head[16:]))
+	if n == 1 {
+		n = 65536
+	}
+	if n < 512 || n&(n-1) != 0 {
+		return 0
+	}
+	return n
+}
+
+// identity checks that the file is ours and has the version that it says.
+func (k *fileCheck) identity(ctx context.Context) error {
+	if k.broken {
+		return nil
+	}
+	c, err := openConn(ctx, k.path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	if err == nil {
+		err = k.versions(c)
+		err = errors.Join(err, c.close())
+	}
+	if Full(err) {
+		return explain(k.path, err) // it says nothing about the file
+	}
+	if err != nil && ctx.Err() == nil {
+		k.fault("file", k.path, "it cannot be opened: %s", bare(err))
+		return nil
+	}
+	return ctx.Err()
+}
+
+func (k *fileCheck) versions(c *conn) error {
+	says, app, err := c.stamps()
+	if err != nil {
+		return err
+	}
+	is, err := c.likeness(says)
+	if err != nil {
+		return err
+	}
+	known, err := steps()
+	switch {
+	case err != nil:
+		return err
+	case app == applicationID && says > len(known):
+		k.fault("schema-newer", k.path, "it has schema version %d, this lcm knows versions up to %d", says, len(known))
+	case is == 0 && app != applicationID:
+		k.fault("file", k.path, "it is the database of another program")
+	case is != 0 && app != applicationID:
+		k.fault("schema-version", k.path, "it is not marked as a database of lcm, but has the tables of one (version %d)", is)
+	case is != 0 && is != says:
+		k.fault("schema-version", k.path, "it says it has schema version %d, but has the tables of version %d", says, is)
+	}
+	return nil
+}
+
+// stamps reads what the file says it is.
+func (c *conn) stamps() (version, app int, err error) {
+	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
+		if _, err := c.one("PRAGMA "+pragma, integer(to)); err != nil {
+			return 0, 0, err
+		}
+	}
+	return version, app, nil
+}
+
+// likeness returns the schema version whose tables and columns the file has,
+// 0 if it is none that is known. Of versions that differ in indexes alone it is
+// the one that the file says, else the newest: indexes can be missing.
+func (c *conn) likeness(says int) (int, error) {
+	have, err := c.objects()
+	if err != nil {
+		return 0, err
+	}
+	all, err := steps()
+	if err != nil {
+		return 0, err
+	}
+	is := 0
+	for v := 1; v <= len(all); v++ {
+		want, err := schemaAt(v)
+		if err != nil {
+			return 0, err
+		}
+		if (is == 0 || is != says) && maps.Equal(tables(have), tables(want)) {
+			is = v
+		}
+	}
+	return is, nil
+}
+
+// tables are the tables of a schema with their columns.
+func tables(all map[string]object) map[string]string {
+	shape := map[string]string{}
+	for name, o := range all {
+		if o.kind == "table" {
+			shape[name] = fmt.Sprint(o.columns)
+		}
+	}
+	return shape
+}
+
+// MendFile repairs what [CheckFile] found and can be derived, so that the
+// database can be opened: its first bytes, the version and the mark in its
+// header, the rights of others, and a database of which only the write-ahead
+// log is left, if the log holds all of it. The caller has made a copy.
+func MendFile(ctx context.Context, path string, faults []store.Fault) error {
+	path = Resolve(path)
+	var errs []error
+	for _, f := range faults {
+		switch f.Code {
+		case "wal-orphan":
+			errs = append(errs, fromLog(path))
+		case "permissions":
+			if info, err := os.Stat(f.Node); err == nil {
+				errs = append(errs, os.Chmod(f.Node, info.Mode().Perm()&0o700))
+			}
+		case "directory":
+			if info, err := os.Stat(f.Node); err == nil {
+				errs = append(errs, os.Chmod(f.Node, info.Mode().Perm()&^0o022))
+			}
+		case "header":
+			errs = append(errs, overwrite(path, []byte(magic)))
+		case "schema-version":
+			errs = append(errs, restamp(ctx, path))
+		}
+	}
+	return explain(path, errors.Join(errs...))
+}
+
+func overwrite(path string, head []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(head, 0)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// restamp writes the version that the tables have into the header.
+func restamp(ctx context.Context, path string) error {
+	c, err := openConn(ctx, path, Options{CacheKiB: 1 << 10})
+	if err != nil {
+		return err
+	}
+	is, err := c.likeness(0)
+	if err == nil && is > 0 {
+		err = c.Exec(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, applicationID))
+	}
+	return errors.Join(err, c.close())
+}
+
+// Unopenable reports whether an error says that the file is damaged or is no
+// database.
+func Unopenable(err error) bool {
+	return errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.NOTADB)
+}

@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"context"
+	"iter"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Summaries implements [store.Reader].
+func (db *DB) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
+	return func(yield func(store.Summary, error) bool) {
+		stopped := false
+		err := db.withReader(ctx, func(c *conn) error {
+			row := func(s *sqlite3.Stmt) error {
+				_, sum, err := scanSummary(s)
+				if err != nil {
+					return err
+				}
+				if !yield(sum, nil) {
+					stopped = true
+					return errStop
+				}
+				return nil
+			}
+			if q.IDs != nil {
+				return c.summariesByID(q.IDs, row)
+			}
+			limit := q.Limit
+			if limit == 0 {
+				limit = -1
+			}
+			return c.query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`,
+				row, int64(q.Conversation), limit)
+		})
+		if err != nil && !stopped {
+			yield(store.Summary{}, err)
+		}
+	}
+}
+
+func (c *conn) summariesByID(ids []store.SummaryID, row func(*sqlite3.Stmt) error) error {
+	return c.read(func() error {
+		for _, id := range ids {
+			found, err := c.one(`SELECT`+summaryColumns+` WHERE s.id = ?`, row, string(id))
+			if err != nil {
+				return err
+			}
+			if !found {
+				return store.Missing(string(id))
+			}
+		}
+		return nil
+	})
+}
+
+// Sources implements [store.Reader].
+func (db *DB) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
+	var nodes []store.Node
+	err := db.withReader(ctx, func(c *conn) error {
+		err := c.query(`
+			SELECT e.message, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source
+			WHERE e.summary = (SELECT num FROM summaries WHERE id = ?) ORDER BY e.ord`, func(s *sqlite3.Stmt) error {
+			nodes = append(nodes, store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(1))})
+			return nil
+		}, string(id))
+		if err == nil && nodes == nil { // every summary has sources
+			_, _, err = c.summaryByID(id)
+		}
+		return err
+	})
+	return nodes, err
+}
+
+// Derived implements [store.Reader].
+func (db *DB) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
+	var ids []store.SummaryID
+	err := db.withReader(ctx, func(c *conn) error {
+		row := func(s *sqlite3.Stmt) error {
+			ids = append(ids, store.SummaryID(s.ColumnText(0)))
+			return nil
+		}
+		if n.IsSummary() {
+			return c.query(`
+				SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary
+				WHERE e.source = (SELECT num FROM summaries WHERE id = ?) ORDER BY s.num`, row, string(n.Summary))
+		}
+		return c.query(`SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary WHERE e.message = ? ORDER BY s.num`,
+			row, int64(n.Message))
+	})
+	return ids, err
+}
+
+// edge is a source of a summary, with the number of the source if that is a
+// summary itself.
+type edge struct {
+	store.Node
+	num int64
+}
+
+// edges returns the sources of a summary in order.
+func (c *conn) edges(num int64) ([]edge, error) {
+	var all []edge
+	err := c.query(`SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+		func(s *sqlite3.Stmt) error {
+			all = append(all, edge{num: s.ColumnInt64(1), Node: store.Node{
+				Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2)),
+			}})
+			return nil
+		}, num)
+	return all, err
+}
+
+// messageRef is what a walk tells about a message.
+type messageRef struct {
+	id           store.MessageID
+	conversation store.ConversationID
+	sha256       []byte
+}
+
+// walk visits the messages that items lead to, in order. It trusts the edges
+// to be free of cycles, which they are unless the file was tampered with; see
+// Verify for a walk that does not.
+func (c *conn) walk(items []viewItem, visit func(messageRef) error) error {
+	for _, it := range items {
+		if err := c.walkNode(it.Node, it.num, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conn) walkNode(n store.Node, num int64, visit func(messageRef) error) error {
+	if !n.IsSummary() {
+		ref := messageRef{id: n.Message}
+		found, err := c.one(`SELECT conversation, sha256 FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
+			ref.conversation, ref.sha256 = store.ConversationID(s.ColumnInt64(0)), s.ColumnBlob(1, nil)
+			return nil
+		}, int64(n.Message))
+		if err != nil {
+			return err
+		}
+		if !found {
+			return store.Missing(n.String())
+		}
+		return visit(ref)
+	}
+	edges, err := c.edges(num)
+	if err != nil {
+		return err
+	}
+	for _, e := range edges {
+		if err := c.walkNode(e.Node, e.num, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// The lanes of the index.
+const (
+	laneMessages  = 1
+	laneSummaries = 2
+)
+
+// flagEcho is the bit of an indexed document that marks what lcm said itself.
+const flagEcho = 1
+
+// lane is one searchable kind of thing: its stored segments, and in memory
+// the documents past them.
+type lane struct {
+	db   *DB
+	kind int
+	sql  laneSQL
+
+	mu       sync.Mutex
+	segments map[int64]*index.Segment
+	tail     *index.Tail
+	from     int64 // the tail holds documents after this one
+	epoch    int64 // of the documents in the tail
+
+	sealing sync.Mutex // one at a time in this process
+}
+
+// laneSQL is where a lane's documents come from.
+type laneSQL struct {
+	last string // the highest id
+	docs string // documents after an id: id, conversation, time, role, flags and what scan needs
+	byID string // the same for one id
+	scan func(c *conn, s *sqlite3.Stmt) (index.Doc, error)
+	// text is what scan gives as the text, valid until the next row.
+	text func(c *conn, s *sqlite3.Stmt) ([]byte, error)
+}
+
+func newLane(db *DB, kind int) *lane {
+	l := &lane{db: db, kind: kind, segments: map[int64]*index.Segment{}, tail: index.NewTail(index.Options{})}
+	if kind == laneSummaries {
+		l.sql = laneSQL{
+			last: `SELECT ifnull(max(num), 0) FROM summaries`,
+			docs: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num > ? ORDER BY num`,
+			byID: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num = ?`,
+			scan: scanSummaryDoc,
+			text: func(_ *conn, s *sqlite3.Stmt) ([]byte, error) { return s.ColumnRawBlob(5), nil },
+		}
+		return l
+	}
+	const columns = `SELECT id, conversation, ifnull(said, stored), role, flags, format, record, body FROM messages `
+	l.sql = laneSQL{
+		last: `SELECT ifnull(max(id), 0) FROM messages`,
+		docs: columns + `WHERE id > ? AND flags & 128 = 0 ORDER BY id`,
+		byID: columns + `WHERE id = ? AND flags & 128 = 0`,
+		scan: scanMessageDoc,
+		text: (*conn).peekText,
+	}
+	return l
+}
+
+func scanHead(s *sqlite3.Stmt) index.Doc {
+	return index.Doc{ID: s.ColumnInt64(0), Conversation: s.ColumnInt64(1), Time: s.ColumnInt64(2), Role: uint8(s.ColumnInt(3))}
+}
+
+func scanSummaryDoc(_ *conn, s *sqlite3.Stmt) (index.Doc, error) {
+	d := scanHead(s)
+	d.Text = s.ColumnBlob(5, nil)
+	return d, nil
+}
+
+func scanMessageDoc(c *conn, s *sqlite3.Stmt) (index.Doc, error) {
+	d := scanHead(s)
+	if store.Flag(s.ColumnInt64(4))&store.FlagEcho != 0 {
+		d.Flags = flagEcho
+	}
+	var err error
+	d.Text, err = c.searchText(s)
+	return d, err
+}
+
+// watermark returns the highest id that a stored segment of the lane holds.
+func (l *lane) watermark(c *conn) (id int64, err error) {
+	_, err = c.one(`SELECT ifnull(max(last_id), 0) FROM segments WHERE lane = ?`, func(s *sqlite3.Stmt) error {
+		id = s.ColumnInt64(0)
+		return nil
+	}, l.kind)
+	return id, err
+}
+
+// infos lists the stored segments in order of ids.
+func (l *lane) infos(c *conn) (ids []int64, infos []index.Info, err error) {
+	err = c.query(`
+		SELECT id, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes FROM segments WHERE lane = ? ORDER BY last_id`,
+		func(s *sqlite3.Stmt) error {
+			ids = append(ids, s.ColumnInt64(0))
+			infos = append(infos, index.Info{
+				Docs: s.ColumnInt(1), FirstID: s.ColumnInt64(2), LastID: s.ColumnInt64(3), TextBytes: s.ColumnInt64(4),
+				WordBytes: s.ColumnInt64(5), GramBytes: s.ColumnInt64(6), DocBytes: s.ColumnInt64(7),
+			})
+			return nil
+		}, l.kind)
+	return ids, infos, err
+}
+
+// open returns the lane as one index that covers every document there is: the
+// stored segments and, brought up to date, the tail.
+func (l *lane) open(ctx context.Context) (index.Index, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var ix index.Index
+	err := l.db.withReader(ctx, func(c *conn) error {
+		return c.read(func() error {
+			ids, infos, err := l.infos(c)
+			if err != nil {
+				return err
+			}
+			if err := l.checkEpoch(c); err != nil {
+				return err
+			}
+			var end int64
+			for i, id := range ids {
+				seg, err := l.segment(ctx, id)
+				if err != nil {
+					return err
+				}
+				ix.Segments = append(ix.Segments, seg)
+				end = infos[i].LastID
+			}
+			l.forget(ids)
+			return l.catchUp(ctx, c, end)
+		})
+	})
+	ix.Segments = append(ix.Segments, l.tail.Segments()...)
+	return ix, err
+}
+
+// checkEpoch empties the tail if documents in it have changed.
+func (l *lane) checkEpoch(c *conn) error {
+	now, err := l.epochOf(c)
+	if err == nil && now != l.epoch {
+		l.epoch, l.tail, l.from = now, index.NewTail(index.Options{}), 0
+	}
+	return err
+}
+
+// epochOf reads how often documents of the lane have changed.
+func (l *lane) epochOf(c *conn) (epoch int64, err error) {
+	_, err = c.one(`SELECT epoch FROM lanes WHERE lane = ?`, func(s *sqlite3.Stmt) error {
+		epoch = s.ColumnInt64(0)
+		return nil
+	}, l.kind)
+	return epoch, err
+}
+
+// segment opens a stored segment, or returns it opened already.
+func (l *lane) segment(ctx context.Context, id int64) (*index.Segment, error) {
+	if seg, ok := l.segments[id]; ok {
+		return seg, nil
+	}
+	seg, err := index.Open(ctx, sections{l.db}, id)
+	if err != nil {
+		return nil, err
+	}
+	l.segments[id] = seg
+	return seg, nil
+}
+
+// forget drops what was opened of segments that were merged away.
+func (l *lane) forget(live []int64) {
+	if len(l.segments) <= len(live) {
+		return
+	}
+	keep := map[int64]bool{}
+	for _, id := range live {
+		keep[id] = true
+	}
+	for id := range l.segments {
+		if !keep[id] {
+			delete(l.segments, id)
+		}
+	}
+}
+
+// catchUp makes the tail hold exactly the documents after end.
+func (l *lane) catchUp(ctx context.Context, c *conn, end int64) error {
+	switch {
+	case end < l.from: // segments were dropped, to be built anew
+		l.tail, l.from = index.NewTail(index.Options{}), end
+	case end > l.from:
+		l.tail.Forget(end)
+		l.from = end
+	}
+	for {
+		docs, more, err := l.read(c, max(l.from, l.tail.LastID()), index.SealDocs)
+		if err != nil {
+			return err
+		}
+		if err := l.tail.Add(ctx, docs...); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// batchBytes is how much text is loaded at a time, however long messages are.
+const batchBytes = 16 << 20
+
+// read loads up to limit documents after an id. more says that there are
+// others.
+func (l *lane) read(c *conn, after int64, limit int) (docs []index.Doc, more bool, err error) {
+	size := 0
+	err = c.query(l.sql.docs, func(s *sqlite3.Stmt) error {
+		if len(docs) == limit || size > batchBytes {
+			more = true
+			return errStop
+		}
+		d, err := l.sql.scan(c, s)
+		docs = append(docs, d)
+		size += len(d.Text)
+		return err
+	}, after)
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return docs, more, err
+}
+
+// sections reads the stored sections of segments, through the cache.
+type sections struct{ db *DB }
+
+// errMerged says that a segment has gone because it was merged into another
+// one since the search began.
+var errMerged = errors.New("the segment was merged away")
+
+// Get implements [index.Blobs].
+func (b sections) Get(ctx context.Context, segment, n int64) ([]byte, error) {
+	key := sectionKey{segment, n}
+	if data, ok := b.db.sections.get(key); ok {
+		return data, nil
+	}
+	var data []byte
+	err := b.db.withReader(ctx, func(c *conn) error {
+		found, err := c.one(`SELECT data FROM sections WHERE segment = ? AND n = ?`, func(s *sqlite3.Stmt) error {
+			data = s.ColumnBlob(0, nil)
+			return nil
+		}, segment, n)
+		if err == nil && !found {
+			err = fmt.Errorf("section %d of segment %d: %w", n, segment, errMerged)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.db.sections.put(key, data)
+	return data, nil
+}

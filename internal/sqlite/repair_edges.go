@@ -1,0 +1,290 @@
+package sqlite
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+)
+
+// derive computes what a summary says of itself from its sources: everything
+// but its wording. It trusts the numbers of summaries among them; known holds
+// those that were derived already.
+func (c *conn) derive(num int64, known map[int64]store.Summary) (store.Summary, error) {
+	total := store.Summary{Kind: summary.Leaf}
+	edges, err := c.edges(num)
+	if err != nil {
+		return total, err
+	}
+	if len(edges) == 0 {
+		return total, store.Missing("a source")
+	}
+	for _, e := range edges {
+		if e.num == 0 {
+			continue
+		}
+		part, ok := known[e.num]
+		if !ok {
+			if part, err = c.summaryByNum(e.num); err != nil {
+				return total, err
+			}
+		}
+		total.Kind = summary.Condensed
+		total.Depth = max(total.Depth, part.Depth+1)
+		total.Descendants += 1 + part.Descendants
+		cover(&total, part)
+	}
+	if total.Pos, err = c.place(edges[0]); err != nil {
+		return total, err
+	}
+	return total, c.deriveMessages(num, &total)
+}
+
+// deriveMessages adds the messages among the sources of a summary.
+func (c *conn) deriveMessages(num int64, total *store.Summary) error {
+	direct, found := 0, 0
+	if _, err := c.one(`SELECT count(*) FROM edges WHERE summary = ? AND message IS NOT NULL`, integer(&direct), num); err != nil {
+		return err
+	}
+	err := c.query(`
+		SELECT count(*), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
+		FROM edges e JOIN messages m ON m.id = e.message WHERE e.summary = ?`, func(s *sqlite3.Stmt) error {
+		if found = s.ColumnInt(0); found > 0 {
+			cover(total, store.Summary{Messages: found, MessageTokens: s.ColumnInt64(1), Earliest: millis(s, 2), Latest: millis(s, 3)})
+		}
+		return nil
+	}, num)
+	if err != nil {
+		return err
+	}
+	if found < direct {
+		return store.Missing("a message that was summarised")
+	}
+	return c.query(`
+		SELECT p.id FROM edges e JOIN message_payloads mp ON mp.message = e.message JOIN payloads p ON p.num = mp.payload
+		WHERE e.summary = ? ORDER BY e.ord, p.num`, func(s *sqlite3.Stmt) error {
+		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
+		return nil
+	}, num)
+}
+
+// place returns where a node stands, or stood, in views.
+func (c *conn) place(e edge) (pos int64, err error) {
+	if e.num == 0 {
+		return c.position(e.Message)
+	}
+	found, err := c.one(`SELECT pos FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, e.num)
+	if err == nil && !found {
+		err = store.Missing(e.String())
+	}
+	return pos, err
+}
+
+// source is an edge with the place of what it leads to.
+type source struct {
+	edge
+	pos int64
+}
+
+// maxTail is how many loose nodes behind the last source of a summary are
+// tried as sources of it.
+const maxTail = 256
+
+// mendEdges finds the sources that a summary was made from, where its edges
+// are not those. The id of a summary is a hash of them and of its text, so what
+// is found is proved; one that was reworded has only the number of messages
+// that it covered to go by.
+func (m *mender) mendEdges(n node) error {
+	have, clean, err := m.sourcesOf(n)
+	if err != nil || clean && m.matches(n, have) {
+		return err
+	}
+	own := slices.DeleteFunc(slices.Clone(have), func(s source) bool { return m.holders[s.edge] > 1 })
+	for _, base := range [][]source{have, own} {
+		for _, try := range m.completions(n, base) {
+			if m.matches(n, try) {
+				return m.setEdges(n, try)
+			}
+		}
+	}
+	if clean {
+		return nil // the text is not what it was, or more is gone than can be guessed
+	}
+	return m.setEdges(n, have)
+}
+
+// sourcesOf reads the sources of a summary and leaves out what cannot be one:
+// a node twice, a summary that was made later or is gone, what belongs to
+// another conversation. clean says that nothing was left out and each has its
+// place.
+func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
+	clean = true
+	seen := map[edge]bool{}
+	err = m.query(`SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+		func(s *sqlite3.Stmt) error {
+			e := edge{num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
+			if seen[e] || e.num >= n.num || e.num != 0 && e.Summary == "" {
+				clean = false
+				return nil
+			}
+			seen[e] = true
+			have = append(have, source{edge: e, pos: s.ColumnInt64(3)})
+			return nil
+		}, n.num)
+	if err != nil {
+		return nil, false, err
+	}
+	var kept []source
+	for _, s := range have {
+		pos, err := m.place(s.edge)
+		if errors.Is(err, store.ErrNotFound) {
+			kept = append(kept, s)
+			continue // gone for good; the place that the edge tells is all there is
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		belongs, err := m.belongs(s.edge)
+		if err != nil {
+			return nil, false, err
+		}
+		clean = clean && belongs && pos == s.pos
+		if belongs {
+			kept = append(kept, source{s.edge, pos})
+		}
+	}
+	slices.SortFunc(kept, byPlace)
+	return kept, clean, nil
+}
+
+// byPlace orders sources as they stood. Of two with one place, the summary
+// that was made last comes first: it may cover the others.
+func byPlace(a, b source) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(b.num, a.num)) }
+
+// completions are the runs that a summary may have been made from: what it
+// has, with the loose nodes that stand between, and those with more and more
+// of the loose nodes that follow.
+func (m *mender) completions(n node, have []source) [][]source {
+	tries := [][]source{have}
+	first, last := n.Pos, n.Pos
+	if len(have) > 0 {
+		first, last = min(first, have[0].pos), max(last, have[len(have)-1].pos)
+	}
+	run := slices.Clone(have)
+	tail := 0
+	for _, l := range m.loose {
+		if l.pos < first || l.num >= n.num {
+			continue
+		}
+		if l.pos > last {
+			if tail++; tail > maxTail {
+				break
+			}
+			tries = append(tries, slices.Clone(run))
+		}
+		run = append(run, l)
+	}
+	tries = append(tries, run)
+	for _, t := range tries {
+		slices.SortFunc(t, byPlace)
+	}
+	return append(tries, runs(n, have)...)
+}
+
+// maxRuns is up to how many sources every run of them is tried.
+const maxRuns = 64
+
+// runs are the runs among the sources of a summary, where others were added to
+// them: those that begin where it stands, and of a few sources all, if there is
+// an id to prove them.
+func runs(n node, have []source) [][]source {
+	var tries [][]source
+	for from := range have {
+		if have[from].pos != n.Pos && (n.Revision > 0 || len(have) > maxRuns) {
+			continue
+		}
+		for to := from + 1; to <= len(have); to++ {
+			tries = append(tries, have[from:to])
+		}
+	}
+	return tries
+}
+
+// matches reports whether sources are the ones that a summary was made from.
+func (m *mender) matches(n node, from []source) bool {
+	if len(from) == 0 {
+		return false
+	}
+	if n.Revision > 0 {
+		messages := 0
+		for _, s := range from {
+			if s.num == 0 {
+				messages++
+			} else {
+				messages += m.derived[s.num].Messages
+			}
+		}
+		return messages == n.Messages
+	}
+	items := make([]viewItem, len(from))
+	for i, s := range from {
+		items[i] = viewItem{num: s.num, Item: store.Item{Pos: s.pos, Node: s.Node}}
+	}
+	return strings.HasPrefix("sum_"+summaryDigest(m.Conversation, items, n.Body), string(n.ID))
+}
+
+// setEdges makes these the sources of a summary.
+func (m *mender) setEdges(n node, from []source) error {
+	if err := m.exec(`DELETE FROM edges WHERE summary = ?`, n.num); err != nil {
+		return err
+	}
+	m.moved = true
+	for _, s := range from {
+		err := m.exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, n.num, s.pos, null(int64(s.Message)), null(s.num))
+		if err != nil {
+			return err
+		}
+	}
+	return m.survey()
+}
+
+// mendNumbers writes what follows from the sources of a summary, where it says
+// something else of itself.
+func (m *mender) mendNumbers(n node) error {
+	want, err := m.derive(n.num, m.derived)
+	if errors.Is(err, store.ErrNotFound) {
+		m.derived[n.num] = n.Summary
+		return nil // what it covered is not there to be counted
+	}
+	if err != nil {
+		return err
+	}
+	m.derived[n.num] = want
+	if n.Depth == want.Depth && n.Messages == want.Messages && !n.unread && len(differences(n.Summary, want)) == 0 && !m.rewritten[n.num] {
+		return nil
+	}
+	m.rewritten[n.num] = true
+	files, err := filesOf(want.Files)
+	if err != nil {
+		return err
+	}
+	return m.exec(`
+		UPDATE summaries SET kind = ?, depth = ?, pos = ?, descendants = ?, messages = ?, message_tokens = ?, earliest = ?, latest = ?, files = ?
+		WHERE num = ?`, string(want.Kind), want.Depth, want.Pos, want.Descendants, want.Messages, want.MessageTokens,
+		want.Earliest.UnixMilli(), want.Latest.UnixMilli(), files, n.num)
+}
+
+// filesOf encodes the files of a summary.
+func filesOf(files []store.PayloadID) (any, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(files)
+	return string(b), err
+}

@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// heritage is what a fork may lead to of the conversations that it came from.
+type heritage struct {
+	// messages are those that the fork started with, where the digest that was
+	// taken then proves it; nil where nothing does.
+	messages []edge
+	set      map[store.MessageID]bool
+	// until has for each conversation that it came from the last place that it
+	// shares with it.
+	until map[store.ConversationID]int64
+}
+
+// findHeritage finds out what a fork has inherited. The conversation that it
+// came from has been mended already.
+func (m *mender) findHeritage() error {
+	m.heirs = heritage{until: map[store.ConversationID]int64{}}
+	if m.inherited == nil {
+		return nil
+	}
+	last := int64(1) << 62
+	for r := m.row; r.ForkedFrom != 0; {
+		pos, err := m.position(r.ForkedAt)
+		if errors.Is(err, store.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if _, again := m.heirs.until[r.ForkedFrom]; again {
+			break
+		}
+		last = min(last, pos)
+		m.heirs.until[r.ForkedFrom] = last
+		if r, err = m.conversation(r.ForkedFrom); errors.Is(err, store.ErrNotFound) {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	return m.proveHeritage()
+}
+
+// proveHeritage reads the messages that the original leads to up to the place
+// of the fork, and takes them for the inherited ones if their digest is the one
+// that was taken when the fork was made.
+func (m *mender) proveHeritage() error {
+	pos, known := m.heirs.until[m.ForkedFrom]
+	if !known {
+		return nil
+	}
+	items, err := m.items(m.ForkedFrom, 0, pos)
+	if err != nil {
+		return nil // the original cannot be read: it is mended for itself
+	}
+	if items, err = m.unfoldTo(items, m.ForkedAt, pos); err != nil {
+		return nil // the original has left that branch
+	}
+	items, _ = split(items, pos)
+	var messages []edge
+	set := map[store.MessageID]bool{}
+	for _, it := range items {
+		err := m.descend(edge{Node: it.Node, num: it.num}, nil, func(e edge) error {
+			if e.num == 0 {
+				messages, set[e.Message] = append(messages, e), true
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	digest, err := m.digestOf(messages)
+	if err == nil && bytes.Equal(digest, m.inherited) {
+		m.heirs.messages, m.heirs.set = messages, set
+	}
+	return err
+}
+
+// digestOf computes the digest of inherited messages, in the order of their
+// places.
+func (m *mender) digestOf(messages []edge) ([]byte, error) {
+	var all []foreign
+	for _, e := range messages {
+		_, err := m.one(`SELECT m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
+			all = append(all, foreign{pos: s.ColumnInt64(0), sha256: s.ColumnBlob(1, nil)})
+			return nil
+		}, int64(e.Message))
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b foreign) int { return cmp.Compare(a.pos, b.pos) })
+	h := sha256.New()
+	for _, f := range all {
+		h.Write(f.sha256)
+	}
+	return h.Sum(nil), nil
+}
+
+// belongs reports whether the conversation may lead to a node: to what is its
+// own, and if it is a fork to what it has inherited, but not to a summary that
+// leads nowhere.
+func (m *mender) belongs(e edge) (bool, error) {
+	if e.num != 0 {
+		var of store.ConversationID
+		found, err := m.one(`SELECT conversation FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { of = store.ConversationID(s.ColumnInt64(0)); return nil }, e.num)
+		_, shared := m.heirs.until[of]
+		return found && (of == m.ID || shared) && !m.hollow[e.num], err
+	}
+	if _, own := m.own[e.Message]; own {
+		return true, nil
+	}
+	if m.heirs.set != nil {
+		return m.heirs.set[e.Message], nil
+	}
+	shared := false
+	_, err := m.one(`SELECT m.conversation, m.seq + c.base, m.flags FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+		func(s *sqlite3.Stmt) error {
+			until, known := m.heirs.until[store.ConversationID(s.ColumnInt64(0))]
+			shared = known && s.ColumnInt64(1) <= until && store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) == 0
+			return nil
+		}, int64(e.Message))
+	return shared, err
+}
+
+// placeInherited puts back the messages that a fork started with.
+func (m *mender) placeInherited() error {
+	for _, e := range m.heirs.messages {
+		if m.claimed[e] {
+			continue
+		}
+		pos, err := m.position(e.Message)
+		if err != nil {
+			return err
+		}
+		m.claimed[e], m.changed = true, true
+		m.places = append(m.places, placement{edge: e, pos: pos})
+	}
+	return nil
+}

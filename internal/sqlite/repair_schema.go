@@ -1,0 +1,257 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// refill says how a table that is missing is filled again. A table that is
+// neither here nor in derivedTables is not made anew: an empty one would make
+// the loss of what it held look sound.
+type refill struct {
+	// loss says what is lost although the table is there again, empty where
+	// nothing is.
+	loss string
+	sql  []string
+}
+
+// refills are for the tables that the file cannot do without, and from which
+// something is lost that no other table has. All messages stay.
+var refills = map[string]refill{
+	"forgotten": {
+		loss: "erased messages may be imported again, where neither the conversation that they were erased from is left, nor their session went with them",
+		sql:  []string{forgottenOfWhole, forgottenOfParts},
+	},
+	"tombstones":     {loss: "single messages that were erased may be imported again; conversations that were erased whole stay refused"},
+	"tombstone_salt": {loss: "single messages that were erased may be imported again; conversations that were erased whole stay refused", sql: []string{saltAtLeast}},
+	"erasures": {
+		loss: "when and why something was erased is not known any more; what was erased stays refused",
+		sql:  []string{noteErasures},
+	},
+	"state": {loss: "what models have cost so far is not known any more, and transcripts are read again from their beginning, of which nothing is stored twice"},
+	"revisions": {
+		loss: "the earlier texts of summaries that were reworded are gone",
+	},
+	"projects": {
+		loss: "which directories the conversations belong to is not known any more; those of one project still have one",
+		sql: []string{`
+			INSERT INTO projects (id, origin, root)
+			SELECT DISTINCT project, '', iif(NOT EXISTS (SELECT 1 FROM conversations o WHERE o.project = c.project AND o.erased_at IS NULL), '', 'unknown project ' || project)
+			FROM conversations c WHERE true ON CONFLICT DO UPDATE SET root = 'unknown project ' || id`},
+	},
+	"summaries": {
+		loss: "all summaries are gone; views show the messages themselves until they are folded again",
+		sql:  []string{`DELETE FROM edges`, `DELETE FROM revisions`},
+	},
+	"edges": {loss: "the sources of summaries are found again by their ids; those of summaries that a rewind took apart are not"},
+	"branches": {
+		loss: "when and why a conversation was rewound is not known any more",
+		sql: []string{`
+			INSERT INTO branches (id, conversation, after, cause, created_at)
+			SELECT b.id, b.conversation, (
+				SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation
+				WHERE m.conversation = b.conversation AND m.seq + c.base < b.first AND m.flags & ` + outOfView + ` = 0 ORDER BY m.seq DESC LIMIT 1), 'unknown', unixepoch() * 1000
+			FROM (SELECT i.branch AS id, min(i.pos) AS first, max(ifnull(m.conversation, s.conversation)) AS conversation FROM branch_items i
+				LEFT JOIN messages m ON m.id = i.message LEFT JOIN summaries s ON s.num = i.summary GROUP BY i.branch) b
+			WHERE b.conversation IS NOT NULL`},
+	},
+	"branch_items": {loss: "messages that a rewind took out of a view are told by when they arrived; some may show in the view again"},
+	"payloads":     {loss: "the paths that files came from are not known any more"},
+	"chunks":       {loss: "the content of all files is gone: restore a backup to have it again"},
+}
+
+// outOfView are the flags of messages that no view leads to.
+const outOfView = "(64 | 128)"
+
+// unnoted are the erasures that tombstones are from and nothing is noted of.
+const unnoted = `(SELECT erasure AS id FROM forgotten UNION SELECT erasure FROM tombstones EXCEPT SELECT id FROM erasures)`
+
+// They are noted as not finished: to overwrite free space twice does no harm.
+const noteErasures = `
+	INSERT INTO erasures (id, cause, created_at, messages, bytes)
+	SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0 FROM ` + unnoted + ` e`
+
+// Sessions of which a conversation went whole are refused until it went, as
+// long as they do not go on elsewhere.
+const forgottenOfWhole = `
+	INSERT INTO forgotten (key, erasure, messages, through)
+	SELECT c.key, (SELECT id FROM erasures e ORDER BY abs(e.created_at - c.erased_at) LIMIT 1) AS erasure, sum(c.erased), max(c.erased_at)
+	FROM conversations c
+	WHERE c.erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM erasures)
+		AND NOT EXISTS (SELECT 1 FROM conversations o WHERE o.key = c.key AND o.erased_at IS NULL)
+	GROUP BY c.key, erasure`
+
+// Sessions that single messages were erased from, and their forks, ask for the
+// tombstones again. Which erasure it was is not known; the hashes tell what
+// they refuse.
+const forgottenOfParts = `
+	INSERT INTO forgotten (key, erasure, messages)
+	WITH RECURSIVE line (id, key) AS (
+		SELECT id, key FROM conversations WHERE erased > 0
+		UNION SELECT f.id, f.key FROM line l JOIN conversations f ON f.forked_from = l.id
+	)
+	SELECT DISTINCT l.key, e.id, 0 FROM line l JOIN erasures e WHERE true ON CONFLICT DO NOTHING`
+
+// remakeable reports whether a missing table is made anew.
+func remakeable(table string) bool {
+	_, refilled := refills[table]
+	return refilled || derivedTables[table]
+}
+
+// tableFault finds the code and the sentence for a table that is missing.
+func tableFault(table string) (code, detail string) {
+	switch r, refilled := refills[table]; {
+	case derivedTables[table]:
+		return "schema-table", "the table is missing"
+	case refilled:
+		return "schema-table-bare", "the table is missing: " + r.loss
+	}
+	return "schema-table-lost", "the table is missing"
+}
+
+// CheckSchema tells what is missing from the schema of a database, and what is
+// in it that lcm did not make. It works where the database cannot be opened for
+// that reason.
+func CheckSchema(ctx context.Context, path string) (faults []store.Fault, err error) {
+	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	if err != nil {
+		return nil, err
+	}
+	k := &checkup{conn: c}
+	_, err = k.schema()
+	return k.faults, errors.Join(err, c.close())
+}
+
+// MendSchema makes what is missing of the schema anew, and removes code that is
+// not lcm's, before the database is opened. The caller has made a copy.
+func MendSchema(ctx context.Context, path string) error {
+	c, err := openConn(ctx, path, Options{CacheKiB: 1 << 10})
+	if err != nil {
+		return explain(path, err)
+	}
+	err = c.write(c.mendSchema)
+	return explain(path, errors.Join(err, c.close()))
+}
+
+// CopyUnproved copies a database of which too much is missing to be proved. It
+// is one moment of it, like [DB.Backup].
+func CopyUnproved(ctx context.Context, path, to string) error {
+	tmp, err := reserve(to)
+	if err != nil {
+		return err
+	}
+	defer removeDatabase(tmp)
+	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	if err != nil {
+		return explain(path, err)
+	}
+	err = c.read(func() error { return c.copyTo(ctx, tmp, nil) })
+	if err = errors.Join(err, c.close()); err != nil {
+		return fmt.Errorf("back up to %s: %w", to, err)
+	}
+	// Whether its pages hold parts of what was erased cannot be told.
+	if err := vacuumFile(ctx, tmp); err != nil {
+		return fmt.Errorf("clean the backup of what was erased: %w", err)
+	}
+	return publish(tmp, to)
+}
+
+// mendSchema adds what is missing of the schema and follows from the rest, or
+// is needed by it.
+func (c *conn) mendSchema() error {
+	if err := c.dropForeignCode(); err != nil {
+		return err
+	}
+	v, err := c.version()
+	if err != nil {
+		return err
+	}
+	want, err := schemaAt(v)
+	if err != nil {
+		return err
+	}
+	have, err := c.objects()
+	if err != nil {
+		return err
+	}
+	// Tables come before the indexes on them.
+	names := slices.SortedFunc(maps.Keys(want), func(a, b string) int {
+		return strings.Compare(order(want[a])+a, order(want[b])+b)
+	})
+	var made []string
+	for _, name := range names {
+		o, found := have[name]
+		switch {
+		case !found && want[name].kind != "table" && have[want[name].table].kind == "" && !remakeable(want[name].table):
+			// Its table is lost, which is told; an index of nothing helps nobody.
+		case !found && (want[name].kind != "table" || remakeable(name)):
+			if err := c.Exec(want[name].sql); err != nil {
+				return fmt.Errorf("make the %s %s anew: %w", want[name].kind, name, err)
+			}
+			if want[name].kind == "table" {
+				made = append(made, name)
+			}
+		case found:
+			if err := c.addColumns(name, missingColumns(o, want[name])); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range made {
+		if err := c.refill(name); err != nil {
+			return fmt.Errorf("fill the table %s: %w", name, err)
+		}
+	}
+	if have["messages"].kind == "" || have["conversations"].kind == "" {
+		return nil
+	}
+	return c.exec(`INSERT INTO lanes VALUES (1, 0), (2, 0) ON CONFLICT DO NOTHING`)
+}
+
+// refill fills a table that was made anew with what the others tell.
+func (c *conn) refill(table string) error {
+	if table == "payloads" {
+		return c.refillPayloads()
+	}
+	for _, sql := range refills[table].sql {
+		if err := c.Exec(sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refillPayloads takes what payloads are from their content. Names and
+// descriptions come from the messages that refer to them, later.
+func (c *conn) refillPayloads() error {
+	var nums []int64
+	err := c.query(`SELECT DISTINCT payload FROM chunks ORDER BY payload`, func(s *sqlite3.Stmt) error {
+		nums = append(nums, s.ColumnInt64(0))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, num := range nums {
+		found, err := c.hashChunks(num, false)
+		if err != nil {
+			continue // not whole: the messages that need it tell
+		}
+		err = c.exec(`
+			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
+			VALUES (?, ?, ?, ?, '', '', '', '', '', 0, unixepoch() * 1000) ON CONFLICT DO NOTHING`,
+			num, fmt.Sprintf("file_%x", found.sum[:8]), found.sum[:], found.size)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

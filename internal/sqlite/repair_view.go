@@ -1,0 +1,280 @@
+package sqlite
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// mender mends one conversation inside a transaction.
+type mender struct {
+	*conn
+	row
+	own     map[store.MessageID]message
+	nodes   []node                  // its summaries, sources first
+	derived map[int64]store.Summary // what follows for summaries from their sources
+	holders map[edge]int            // how many summaries, view items and branches lead to a node directly
+	loose   []source                // nodes that nothing leads to, by place
+	hollow  map[int64]bool          // summaries without sources
+	heirs   heritage                // what a fork may lead to of others
+
+	moved     bool           // edges have changed in this round
+	rewritten map[int64]bool // summaries whose numbers have changed
+
+	places  []placement
+	claimed map[edge]bool
+	changed bool
+}
+
+// message is what mending needs to know of a message.
+type message struct {
+	pos    int64
+	hidden bool
+	stored int64
+}
+
+// placement is an item of the view, or of a kept branch.
+type placement struct {
+	edge
+	pos    int64
+	branch int64 // 0 for the view
+	stub   bool
+	tokens int // of a stub
+}
+
+// mendConversation makes edges, numbers, view, branches and totals of a
+// conversation follow from its messages again.
+func (c *conn) mendConversation(id store.ConversationID) error {
+	r, err := c.conversation(id)
+	if err != nil {
+		return err
+	}
+	if !r.ErasedAt.IsZero() {
+		return nil // nothing is left to be derived from
+	}
+	if r.base, err = c.baseOf(r); err != nil {
+		return err
+	}
+	m := &mender{conn: c, row: r, derived: map[int64]store.Summary{}, claimed: map[edge]bool{}}
+	// What a summary led to that does not exist any more is loose.
+	if err := m.exec(`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`); err != nil {
+		return err
+	}
+	if err := m.exec(`UPDATE conversations SET base = ?1 WHERE id = ?2 AND base <> ?1`, r.base, int64(id)); err != nil {
+		return err
+	}
+	if err := m.survey(); err != nil {
+		return err
+	}
+	if err := m.findHeritage(); err != nil {
+		return err
+	}
+	if err := m.mendGraph(); err != nil {
+		return err
+	}
+	if err := m.mendView(); err != nil {
+		return err
+	}
+	return m.mendTotals()
+}
+
+// maxRounds bounds how often the graph is gone through: what one summary held
+// in error is loose, and may be found by those before it, in the next round.
+const maxRounds = 4
+
+// mendGraph mends the edges and the numbers of all summaries, sources first.
+func (m *mender) mendGraph() error {
+	m.rewritten = map[int64]bool{}
+	found := m.nodes // as they were found: what is derived may have been derived in error
+	for range maxRounds {
+		m.moved = false
+		for _, n := range found {
+			if err := m.mendEdges(n); err != nil {
+				return err
+			}
+			if err := m.mendNumbers(n); err != nil {
+				return err
+			}
+		}
+		if !m.moved {
+			break
+		}
+	}
+	return m.survey()
+}
+
+// survey reads what there is, and what leads to it.
+func (m *mender) survey() error {
+	m.own, m.holders, m.loose, m.hollow = map[store.MessageID]message{}, map[edge]int{}, nil, map[int64]bool{}
+	err := m.query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
+		m.own[store.MessageID(s.ColumnInt64(0))] = message{
+			pos: m.base + s.ColumnInt64(1), hidden: store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) != 0, stored: s.ColumnInt64(3),
+		}
+		return nil
+	}, int64(m.ID))
+	if err != nil {
+		return err
+	}
+	if m.nodes, err = m.summariesOf(m.ID); err != nil {
+		return err
+	}
+	ids := map[int64]store.SummaryID{}
+	for _, n := range m.nodes {
+		ids[n.num] = n.ID
+	}
+	for _, sql := range []string{
+		`SELECT e.message, e.source FROM edges e JOIN summaries s ON s.num = e.summary WHERE s.conversation = ? AND NOT s.retired`,
+		`SELECT message, summary FROM view WHERE conversation = ?`,
+		`SELECT bi.message, bi.summary FROM branches b JOIN branch_items bi ON bi.branch = b.id WHERE b.conversation = ?`,
+	} {
+		err := m.query(sql, func(s *sqlite3.Stmt) error {
+			e := edge{num: s.ColumnInt64(1)}
+			e.Message, e.Summary = store.MessageID(s.ColumnInt64(0)), ids[e.num]
+			m.holders[e]++
+			return nil
+		}, int64(m.ID))
+		if err != nil {
+			return err
+		}
+	}
+	err = m.query(`SELECT num FROM summaries WHERE conversation = ? AND NOT EXISTS (SELECT 1 FROM edges WHERE summary = num)`, func(s *sqlite3.Stmt) error {
+		m.hollow[s.ColumnInt64(0)] = true
+		return nil
+	}, int64(m.ID))
+	m.findLoose()
+	return err
+}
+
+func (m *mender) findLoose() {
+	for id, msg := range m.own {
+		if e := (edge{Node: store.Node{Message: id}}); !msg.hidden && m.holders[e] == 0 {
+			m.loose = append(m.loose, source{edge: e, pos: msg.pos})
+		}
+	}
+	for _, n := range m.nodes {
+		if e := (edge{num: n.num, Node: store.Node{Summary: n.ID}}); !n.Retired && m.holders[e] == 0 && !m.hollow[n.num] {
+			m.loose = append(m.loose, source{edge: e, pos: n.Pos})
+		}
+	}
+	slices.SortFunc(m.loose, func(a, b source) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(a.num, b.num)) })
+}
+
+// mendView makes the view and the kept branches lead to every message once.
+// What leads to a message that something else leads to already is taken out,
+// and what nothing leads to is put back where it stood.
+func (m *mender) mendView() error {
+	old, err := m.readPlaces()
+	if err != nil {
+		return err
+	}
+	// Summaries first, the deepest before the others, and the view before the
+	// branches: of two that claim a message, the larger is the likelier to be
+	// right, and a message alone is never lost by being taken out.
+	slices.SortStableFunc(old, func(a, b placement) int {
+		return cmp.Or(cmp.Compare(m.derived[b.num].Depth+min(1, int(b.num)), m.derived[a.num].Depth+min(1, int(a.num))), cmp.Compare(a.branch, b.branch))
+	})
+	for _, p := range old {
+		pos, err := m.place(p.edge)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		ok := err == nil
+		if ok {
+			if ok, err = m.claim(p.edge); err != nil {
+				return err
+			}
+		}
+		m.changed = m.changed || !ok || pos != p.pos
+		if ok {
+			p.pos = pos
+			m.places = append(m.places, p)
+		}
+	}
+	if err := m.placeLoose(); err != nil {
+		return err
+	}
+	if err := m.placeInherited(); err != nil {
+		return err
+	}
+	if err := m.mendRetired(); err != nil {
+		return err
+	}
+	return m.writePlaces()
+}
+
+// readPlaces reads the view and the kept branches as they are.
+func (m *mender) readPlaces() ([]placement, error) {
+	var all []placement
+	scan := func(s *sqlite3.Stmt) error {
+		p := placement{edge: edge{num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
+		p.Message, p.Summary = store.MessageID(s.ColumnInt64(2)), store.SummaryID(s.ColumnText(4))
+		all = append(all, p)
+		return nil
+	}
+	err := m.query(`
+		SELECT 0, v.pos, v.message, v.summary, s.id, v.stub, v.tokens FROM view v LEFT JOIN summaries s ON s.num = v.summary
+		WHERE v.conversation = ? ORDER BY v.pos`, scan, int64(m.ID))
+	if err != nil {
+		return nil, err
+	}
+	err = m.query(`
+		SELECT b.id, bi.pos, bi.message, bi.summary, s.id, 0, 0
+		FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
+		WHERE b.conversation = ? ORDER BY b.id, bi.pos`, scan, int64(m.ID))
+	return all, err
+}
+
+// claim marks everything beneath a node, unless some of it is claimed already
+// or has no place in the view.
+func (m *mender) claim(e edge) (bool, error) {
+	below := map[edge]bool{}
+	ok := true
+	err := m.descend(e, nil, func(n edge) error {
+		belongs, err := m.belongs(n)
+		ok = ok && belongs && !m.claimed[n] && !below[n] && !m.own[n.Message].hidden
+		below[n] = true
+		return err
+	})
+	if err != nil || !ok {
+		return false, err
+	}
+	maps.Copy(m.claimed, below)
+	return true, nil
+}
+
+// descend visits a node and everything beneath it. What is missing beneath a
+// summary is left out: the summary is all that is left of it.
+func (m *mender) descend(e edge, path []int64, visit func(edge) error) error {
+	if e.num == 0 {
+		if _, own := m.own[e.Message]; !own {
+			if _, err := m.position(e.Message); errors.Is(err, store.ErrNotFound) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+		return visit(e)
+	}
+	if slices.Contains(path, e.num) {
+		return nil
+	}
+	if err := visit(e); err != nil {
+		return err
+	}
+	sources, err := m.edges(e.num)
+	if err != nil {
+		return err
+	}
+	path = append(path, e.num)
+	for _, s := range sources {
+		if err := m.descend(s, path, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,322 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// erase carries out an order that must succeed.
+func (f *fixture) erase(t *testing.T, order store.Erasure) store.Erased {
+	t.Helper()
+	before, err := f.Weigh(t.Context(), order)
+	if err != nil {
+		t.Fatalf("weigh: %v", err)
+	}
+	done, err := f.Erase(t.Context(), order)
+	if err != nil {
+		t.Fatalf("erase: %v", err)
+	}
+	before.Tombstone = done.Tombstone
+	if got, wanted := fmt.Sprintf("%+v", done), fmt.Sprintf("%+v", before); got != wanted {
+		t.Errorf("erased %s, weighed %s", got, wanted)
+	}
+	if err := f.Scrub(t.Context()); err != nil {
+		t.Fatalf("scrub: %v", err)
+	}
+	return done
+}
+
+// gone fails the test if a text is found by a search.
+func (f *fixture) gone(t *testing.T, pattern string) {
+	t.Helper()
+	for _, summaries := range []bool{false, true} {
+		found, err := f.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Summaries: summaries, Everything: true, Limit: 10})
+		if err != nil {
+			t.Fatalf("search: %v", err)
+		}
+		for _, h := range found.Hits {
+			t.Errorf("%s still says %q", h.Node, pattern)
+		}
+	}
+}
+
+func testErase(t *testing.T, f *fixture) {
+	c := f.conversation(t, "k")
+	ids := f.fill(t, c.ID, 10)
+	leaf := f.fold(t, c.ID, 0, 3, "says message 2")
+	only := f.fold(t, c.ID, 1, 1, "says message 5 alone")
+	top := f.fold(t, c.ID, 0, 1, "says what message 2 and 5 said")
+	digest := f.sound(t, c.ID).Digest
+
+	done := f.erase(t, store.Erasure{Messages: []store.MessageID{ids[1], ids[4]}, Cause: "forget"})
+	want(t, "messages", done.Messages, 2)
+	want(t, "bytes", done.Bytes, int64(2*len("message 2")))
+	want(t, "unworded", done.Unworded, 2)
+	want(t, "summaries gone", done.Summaries, 1)
+
+	after := f.sound(t, c.ID)
+	want(t, "messages with their places", after.Messages, 10)
+	want(t, "digest", after.Digest, digest)
+	f.gone(t, `message [25]\b`)
+	want(t, "what is left", seqs(f.messages(t, store.MessageQuery{Conversation: c.ID})), "1 3 4 6 7 8 9 10")
+	for _, id := range []store.MessageID{ids[1], ids[4]} {
+		if _, err := f.Record(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("record of %s: %v", id, err)
+		}
+		all := f.messages(t, store.MessageQuery{IDs: []store.MessageID{id}, Erased: true})
+		want(t, "the place of it", all[0].Flags, store.FlagErased)
+	}
+	sources, err := f.Sources(t.Context(), leaf.ID)
+	if err != nil || len(sources) != 3 {
+		t.Errorf("sources of the leaf: %v, %v", sources, err)
+	}
+	if _, err := f.Sources(t.Context(), only.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a summary of nothing is left: %v", err)
+	}
+	unworded, err := f.Unworded(t.Context())
+	if err != nil || len(unworded) != 2 || unworded[0].ID != leaf.ID || unworded[1].ID != top.ID {
+		t.Fatalf("unworded: %v, %v", unworded, err)
+	}
+	want(t, "messages under the top", unworded[1].Messages, 3)
+	want(t, "depth of the top", unworded[1].Depth, 1)
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		for _, s := range unworded {
+			if _, err := w.Reword(ctx, s.ID, wording("anew")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.sound(t, c.ID)
+	again := f.erase(t, store.Erasure{Messages: ids[1:2]})
+	want(t, "a second time", again.Messages, 0)
+}
+
+func testEraseRefused(t *testing.T, f *fixture) {
+	c := f.conversation(t, "k")
+	named, timed, bare := row(llms.RoleUser, "named"), row(llms.RoleUser, "timed"), row(llms.RoleUser, "bare")
+	named.Native, timed.Said = "n1", f.now
+	var ids []store.MessageID
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		done, err := w.Append(ctx, named, timed, bare, row(llms.RoleUser, "kept"))
+		for _, d := range done {
+			ids = append(ids, d.ID)
+		}
+		return err
+	})
+	done := f.erase(t, store.Erasure{Messages: ids[:3], Cause: "forget"})
+	edited := row(llms.RoleUser, "named, but edited")
+	edited.Native = "n1"
+	other := timed
+	other.Said = f.now.Add(time.Second)
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		got, err := w.Append(ctx, named, edited, timed, other, row(llms.RoleUser, "new"))
+		if err != nil {
+			return err
+		}
+		var refused []string
+		for i, a := range got {
+			if a.Forgotten {
+				refused = append(refused, fmt.Sprint(i))
+			}
+		}
+		want(t, "refused", strings.Join(refused, " "), "0 1 2")
+		return nil
+	})
+	print := func(m store.NewMessage) store.Fingerprint {
+		return store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256}
+	}
+	known, err := f.Forgotten(t.Context(), "k", slices.Values([]store.Fingerprint{
+		print(named), print(timed), print(bare), print(row(llms.RoleUser, "kept")), print(bare), print(other),
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "forgotten", fmt.Sprint(known), "[true true true false false false]")
+	if known, err = f.Forgotten(t.Context(), "another", slices.Values([]store.Fingerprint{print(named)})); err != nil || slices.Contains(known, true) {
+		t.Errorf("another session: %v, %v", known, err)
+	}
+	all, err := f.Tombstones(t.Context())
+	if err != nil || len(all) != 1 || all[0].ID != done.Tombstone || all[0].Messages != 3 || !all[0].Finished || all[0].Sessions[0].Key != "k" {
+		t.Fatalf("tombstones: %+v, %v", all, err)
+	}
+	if err := f.Lift(t.Context(), done.Tombstone); err != nil {
+		t.Fatal(err)
+	}
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		got, err := w.Append(ctx, named)
+		if err == nil && got[0].Existed {
+			t.Error("a lifted tombstone still refuses")
+		}
+		return err
+	})
+	if err := f.Lift(t.Context(), done.Tombstone); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("lifting it twice: %v", err)
+	}
+	f.sound(t, c.ID)
+}
+
+func testEraseConversation(t *testing.T, f *fixture) {
+	other := f.conversation(t, "other")
+	f.fill(t, other.ID, 3)
+	c, err := f.Open(t.Context(), store.NewConversation{Key: "k", Title: "About message 1", Project: store.Project{Root: "/secret/place"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.fill(t, c.ID, 6)
+	f.fold(t, c.ID, 0, 3, "the beginning")
+	f.now = f.now.Add(time.Hour)
+	done := f.erase(t, store.Erasure{Conversations: []store.ConversationID{c.ID}, Cause: "forget"})
+	want(t, "conversations", done.Conversations, 1)
+	want(t, "messages", done.Messages, 6)
+	listed, err := f.Conversations(t.Context(), store.ConversationQuery{})
+	if err != nil || len(listed) != 1 || listed[0].ID != other.ID {
+		t.Fatalf("listed: %v, %v", listed, err)
+	}
+	f.sound(t, c.ID)
+	f.sound(t, other.ID)
+	husk, err := f.Conversation(t.Context(), c.ID)
+	if err != nil || husk.ErasedAt.IsZero() || husk.Active() || husk.Title != "" || husk.Project.Root != "" {
+		t.Errorf("what is left of it: %+v, %v", husk, err)
+	}
+	again := f.conversation(t, "k")
+	want(t, "the session's next conversation", again.Segment, 2)
+	old, fresh := row(llms.RoleUser, "message 1"), row(llms.RoleUser, "message 7")
+	old.Said, fresh.Said = f.now.Add(-time.Hour), f.now.Add(time.Minute)
+	f.update(t, again.ID, func(ctx context.Context, w store.Writer) error {
+		got, err := w.Append(ctx, old, fresh)
+		if err == nil && (!got[0].Forgotten || got[1].Forgotten) {
+			t.Errorf("what was said before and after: %+v", got)
+		}
+		return err
+	})
+	f.sound(t, again.ID)
+}
+
+func testEraseBranches(t *testing.T, f *fixture) {
+	c := f.conversation(t, "k")
+	ids := f.fill(t, c.ID, 6)
+	f.fold(t, c.ID, 0, 1, "the beginning")
+	fork, err := f.Fork(t.Context(), c.ID, ids[3], store.NewConversation{Key: "fork"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.fill(t, fork.ID, 2)
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		_, err := w.Rewind(ctx, ids[3], "test")
+		return err
+	})
+	f.sound(t, c.ID)
+	f.sound(t, fork.ID)
+	done := f.erase(t, store.Erasure{Messages: []store.MessageID{ids[1], ids[3], ids[4]}, Cause: "forget"})
+	want(t, "affected", fmt.Sprint(done.Affected), fmt.Sprint([]store.ConversationID{c.ID, fork.ID}))
+	f.sound(t, c.ID)
+	f.sound(t, fork.ID)
+	f.gone(t, `message [45]$`)
+	// The branch that was kept can be gone back to.
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		_, err := w.Rewind(ctx, ids[5], "back")
+		return err
+	})
+	f.sound(t, c.ID)
+	// What the fork had inherited is not taken for its own.
+	known, err := f.Forgotten(t.Context(), "fork", slices.Values([]store.Fingerprint{
+		{Said: f.now.Add(3 * time.Minute), SHA256: row(llms.RoleUser, "message 4").SHA256},
+	}))
+	if err != nil || len(known) != 1 || !known[0] {
+		t.Errorf("the fork does not know what it forgot: %v, %v", known, err)
+	}
+}
+
+func testErasePayloads(t *testing.T, f *fixture) {
+	c := f.conversation(t, "k")
+	var ids []store.MessageID
+	var payloads []store.PayloadID
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		for _, data := range []string{"shared content", "content of one"} {
+			id, err := w.PutPayload(ctx, store.NewPayload{Data: []byte(data), Kind: "text"})
+			if err != nil {
+				return err
+			}
+			payloads = append(payloads, id)
+		}
+		one, two := row(llms.RoleUser, "one"), row(llms.RoleUser, "two")
+		one.Payloads, two.Payloads = payloads, payloads[:1]
+		one.Native = "one"
+		done, err := w.Append(ctx, one, two)
+		for _, d := range done {
+			ids = append(ids, d.ID)
+		}
+		return err
+	})
+	done := f.erase(t, store.Erasure{Messages: ids[:1]})
+	want(t, "payloads", done.Payloads, 1)
+	want(t, "their bytes", done.PayloadBytes, int64(len("content of one")))
+	if _, err := f.Payload(t.Context(), payloads[0]); err != nil {
+		t.Errorf("the shared payload: %v", err)
+	}
+	if _, err := f.Payload(t.Context(), payloads[1]); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the payload of one: %v", err)
+	}
+	// A message that is refused leaves no payload behind.
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		id, err := w.PutPayload(ctx, store.NewPayload{Data: []byte("content of one"), Kind: "text"})
+		if err != nil {
+			return err
+		}
+		one := row(llms.RoleUser, "one")
+		one.Native, one.Payloads = "one", []store.PayloadID{id}
+		_, err = w.Append(ctx, one)
+		return err
+	})
+	if _, err := f.Payload(t.Context(), payloads[1]); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the payload of a refused message: %v", err)
+	}
+	f.sound(t, c.ID)
+}
+
+func testEraseTraces(t *testing.T, f *fixture) {
+	c, err := f.Open(t.Context(), store.NewConversation{Key: "k", Title: "The Password is hunter2…"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := f.Open(t.Context(), store.NewConversation{Key: "kept", Title: "Something else"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.fill(t, kept.ID, 1)
+	var id store.MessageID
+	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
+		done, err := w.Append(ctx, row(llms.RoleUser, "the password is hunter2 and nobody may know it"))
+		if err == nil {
+			id = done[0].ID
+		}
+		return err
+	})
+	for key, data := range map[string]string{"quotes": `{"shown":["and nobody may know it"]}`, "matches": "hunter2", "neither": `{"count":3,"path":"/a/b/c/d/e/f"}`} {
+		if _, err := f.Put(t.Context(), "brief", key, []byte(data), 0, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := f.erase(t, store.Erasure{Messages: []store.MessageID{id}, Quotes: func(text string) bool { return strings.Contains(text, "hunter2") }})
+	want(t, "values", done.Values, 2)
+	want(t, "titles", done.Titles, 1)
+	left, err := f.List(t.Context(), "brief")
+	if err != nil || len(left) != 1 || left[0].Key != "neither" {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if c, err = f.Conversation(t.Context(), c.ID); err != nil || c.Title != "" {
+		t.Errorf("title %q, %v", c.Title, err)
+	}
+	if c, err = f.Conversation(t.Context(), kept.ID); err != nil || c.Title == "" {
+		t.Errorf("title of another conversation %q, %v", c.Title, err)
+	}
+}

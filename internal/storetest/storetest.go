@@ -1,0 +1,208 @@
+// Package storetest is the suite that every store must pass. It states the
+// contract of package store as behaviour: what must come back after what was
+// written, and what must be refused.
+//
+// A backend's test calls Run with a function that opens a fresh store.
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Open opens an empty store that is closed when the test ends. The store's
+// clock is the one given.
+type Open func(t *testing.T, clock func() time.Time) store.Store
+
+// Run runs the whole suite.
+func Run(t *testing.T, open Open) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *fixture)
+	}{
+		{"conversations", testConversations},
+		{"old transcripts", testOldTranscripts},
+		{"archived segments", testSegments},
+		{"projects", testProjects},
+		{"hostile records", testHostileRecords},
+		{"native ids", testNativeIDs},
+		{"all or nothing", testAtomic},
+		{"hidden messages", testHidden},
+		{"windows of a view", testWindows},
+		{"the newest user message", testLastUser},
+		{"fold", testFold},
+		{"folds in one transaction", testFolds},
+		{"fold to depth three", testFoldDeep},
+		{"stale folds", testStale},
+		{"reword", testReword},
+		{"stub", testStub},
+		{"rewind", testRewind},
+		{"rewind into a summary", testRewindIntoSummary},
+		{"a branch restored", testRestoreBranch},
+		{"fork", testFork},
+		{"payloads", testPayloads},
+		{"carved records", testCarved},
+		{"state", testState},
+		{"expiry", testExpiry},
+		{"concurrent writers", testConcurrent},
+		{"iteration can stop", testStop},
+		{"many messages at once", testMany},
+		{"search", testSearch},
+		{"search finds everything at every moment", testSearchComplete},
+		{"search by page", testSearchPages},
+		{"search of what was reworded", testSearchReworded},
+		{"erase messages", testErase},
+		{"erased messages are refused", testEraseRefused},
+		{"erase a conversation", testEraseConversation},
+		{"erase from branches and forks", testEraseBranches},
+		{"erase payloads", testErasePayloads},
+		{"erase what quotes", testEraseTraces},
+		{"random operations agree with a model", testModel},
+		{"unknown things", testUnknown},
+		{"cancellation", testCancel},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := &fixture{now: time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)}
+			f.Store = open(t, func() time.Time { return f.now })
+			test.run(t, f)
+		})
+	}
+}
+
+// fixture is a store with a clock that the test moves.
+type fixture struct {
+	store.Store
+	now time.Time
+}
+
+// conversation opens a conversation under a key.
+func (f *fixture) conversation(t *testing.T, key string) store.Conversation {
+	t.Helper()
+	c, err := f.Open(t.Context(), store.NewConversation{Key: key, Agent: "test"})
+	if err != nil {
+		t.Fatalf("open %q: %v", key, err)
+	}
+	return c
+}
+
+// update runs fn in a transaction that must succeed.
+func (f *fixture) update(t *testing.T, id store.ConversationID, fn func(ctx context.Context, w store.Writer) error) {
+	t.Helper()
+	if err := f.Update(t.Context(), id, func(w store.Writer) error { return fn(t.Context(), w) }); err != nil {
+		t.Fatalf("update of conversation %d: %v", id, err)
+	}
+}
+
+// row makes a text message of ten tokens.
+func row(role llms.Role, text string) store.NewMessage {
+	return store.NewMessage{
+		Role: role, Format: llms.FormatText, Record: []byte(text), Size: int64(len(text)),
+		SHA256: sha256.Sum256([]byte(text)), Tokens: 10,
+	}
+}
+
+// fill appends n messages, user and assistant in turn.
+func (f *fixture) fill(t *testing.T, id store.ConversationID, n int) []store.MessageID {
+	t.Helper()
+	var ids []store.MessageID
+	f.update(t, id, func(ctx context.Context, w store.Writer) error {
+		for i := range n {
+			role := llms.RoleUser
+			if i%2 == 1 {
+				role = llms.RoleAssistant
+			}
+			m := row(role, fmt.Sprintf("message %d", i+1))
+			m.Said = f.now.Add(time.Duration(i) * time.Minute)
+			done, err := w.Append(ctx, m)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, done[0].ID)
+		}
+		return nil
+	})
+	return ids
+}
+
+// fold folds view items from and to, both included, counted from 0.
+func (f *fixture) fold(t *testing.T, id store.ConversationID, from, to int, body string) store.Summary {
+	t.Helper()
+	view := f.view(t, id)
+	var s store.Summary
+	f.update(t, id, func(ctx context.Context, w store.Writer) (err error) {
+		s, err = w.Fold(ctx, store.NewSummary{Over: view.Items[from : to+1], Wording: wording(body)})
+		return err
+	})
+	return s
+}
+
+func wording(body string) store.Wording {
+	return store.Wording{Body: body, Tokens: 3, Level: summary.Normal, Method: "extractive"}
+}
+
+func (f *fixture) view(t *testing.T, id store.ConversationID) store.View {
+	t.Helper()
+	v, err := f.View(t.Context(), id, store.Window{})
+	if err != nil {
+		t.Fatalf("view of conversation %d: %v", id, err)
+	}
+	return v
+}
+
+// show renders a view as the ids of its items.
+func show(v store.View) string {
+	var ids []string
+	for _, it := range v.Items {
+		ids = append(ids, it.Node.String())
+	}
+	return strings.Join(ids, " ")
+}
+
+// sound fails the test unless the conversation verifies.
+func (f *fixture) sound(t *testing.T, id store.ConversationID) store.Verification {
+	t.Helper()
+	v, err := f.Verify(t.Context(), id)
+	if err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+	for _, fault := range v.Faults {
+		t.Errorf("verify: %s: %s: %s", fault.Code, fault.Node, fault.Detail)
+	}
+	return v
+}
+
+// messages collects a query.
+func (f *fixture) messages(t *testing.T, q store.MessageQuery) []store.Message {
+	t.Helper()
+	var all []store.Message
+	for m, err := range f.Messages(t.Context(), q) {
+		if err != nil {
+			t.Fatalf("messages: %v", err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func seqs(ms []store.Message) string {
+	var all []string
+	for _, m := range ms {
+		all = append(all, fmt.Sprint(m.Seq))
+	}
+	return strings.Join(all, " ")
+}
+
+func want[T comparable](t *testing.T, what string, got, wanted T) {
+	t.Helper()
+	if got != wanted {
+		t.Errorf("%s: got %v, want %v", what, got, wanted)
+	}
+}
