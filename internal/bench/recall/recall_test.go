@@ -145,11 +145,23 @@ func TestBundledRanks(t *testing.T) {
 	golden(t, "ranks.golden", got.String())
 }
 
-func TestReportJSON(t *testing.T) {
-	d, err := Bundled()
-	if err != nil {
-		t.Fatal(err)
+// small is two short conversations of the bundled dataset.
+func small(t *testing.T) Dataset {
+	t.Helper()
+	var d Dataset
+	for _, name := range []string{"garden", "harbor"} {
+		one, err := Load("evidence/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Conversations = append(d.Conversations, one.Conversations...)
+		d.Questions = append(d.Questions, one.Questions...)
 	}
+	return d
+}
+
+func TestReportJSON(t *testing.T) {
+	d := small(t)
 	rep, err := Run(t.Context(), d, Options{Resamples: 50, Keep: func(c string) bool { return c == "garden" }})
 	if err != nil {
 		t.Fatal(err)
@@ -172,10 +184,7 @@ func TestReportJSON(t *testing.T) {
 
 // A caller's own search is measured like the others.
 func TestContender(t *testing.T) {
-	d, err := Bundled()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := small(t)
 	oracle := Contender{"oracle", func(_ context.Context, _, question string) ([]string, error) {
 		for _, q := range d.Questions {
 			if q.Text == question {
