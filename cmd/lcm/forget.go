@@ -144,11 +144,12 @@ func (f forgetFlags) forget(ctx context.Context, cmd *cobra.Command, ar *archive
 	if f.words {
 		what.Mode = store.FullText
 	}
-	since, before, err := timeSpan(f.since, f.before, time.Now())
+	now := time.Now()
+	since, before, err := timeSpan(f.since, f.before, now)
 	if err != nil {
 		return what, wrongUsage(cmd, err)
 	}
-	if what.Since, what.Before, err = recall.Span(since, before); err != nil {
+	if what.Since, what.Before, err = recall.Span(since, before, now); err != nil {
 		return what, err
 	}
 	if f.conversation != 0 {
