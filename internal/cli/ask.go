@@ -18,7 +18,7 @@ type askFlags struct {
 	evidence bool
 }
 
-func newAsk(a *app) *cobra.Command {
+func newAsk(a *program) *cobra.Command {
 	var f askFlags
 	c := &cobra.Command{
 		Use:   "ask QUESTION",
@@ -68,7 +68,7 @@ var askWords = strings.NewReplacer(
 	"lcm_grep", "`lcm grep`", "allConversations: true", "--all", "Try other words for the query", "Try other words with --query",
 )
 
-func (a *app) ask(ctx context.Context, ar *archive, r delegation.Request) error {
+func (a *program) ask(ctx context.Context, ar *archive, r delegation.Request) error {
 	bar := a.newBar("reading")
 	bar.set(0, 0, "")
 	answer, err := ar.engine.Ask(ctx, r)
@@ -103,7 +103,7 @@ func (a *app) ask(ctx context.Context, ar *archive, r delegation.Request) error 
 
 // printCitations prints what a sub-agent's answer rests on. Evidence carries
 // its ids itself.
-func (a *app) printCitations(answer delegation.Answer) {
+func (a *program) printCitations(answer delegation.Answer) {
 	if answer.Method != delegation.MethodDelegated {
 		return
 	}

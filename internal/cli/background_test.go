@@ -122,7 +122,7 @@ func TestTimeLeft(t *testing.T) {
 // TestFoldBar: `lcm compact` shows the share, the rate and how long is left.
 func TestFoldBar(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{err: &out, progress: true}
+	a := &program{err: &out, progress: true}
 	ar := testArchive(t, map[string]string{"context.token_budget": "16000"})
 	session := ar.engine.Session("s")
 	if err := session.Append(t.Context(), sample.Messages()...); err != nil {

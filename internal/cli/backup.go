@@ -28,7 +28,7 @@ type backupReport struct {
 	Seconds       float64  `json:"seconds"`
 }
 
-func newBackup(a *app) *cobra.Command {
+func newBackup(a *program) *cobra.Command {
 	keep := 0
 	c := &cobra.Command{
 		Use:   "backup [FILE]",
@@ -57,7 +57,7 @@ the time. --keep N removes older ones of those afterwards, all but the newest N.
 	return c
 }
 
-func (a *app) backup(cmd *cobra.Command, args []string, keep int) error {
+func (a *program) backup(cmd *cobra.Command, args []string, keep int) error {
 	begun := time.Now()
 	ar, err := a.open(cmd.Context(), toRead)
 	if err != nil {
@@ -110,7 +110,7 @@ const deserted = 24 * time.Hour
 
 // tidy removes what backups and exports that were killed have left in a
 // directory: it may hold what was erased since.
-func (a *app) tidy(dir string, now time.Time) {
+func (a *program) tidy(dir string, now time.Time) {
 	removed, err := sqlite.RemoveLeftOvers(dir, now.Add(-deserted))
 	for _, path := range removed {
 		a.note("removed %s, which a command that was cut off more than a day ago had left", neutralLine(path))
@@ -162,7 +162,7 @@ type restoreReport struct {
 	Seconds       float64 `json:"seconds"`
 }
 
-func newRestore(a *app) *cobra.Command {
+func newRestore(a *program) *cobra.Command {
 	var r sqlite.Replacement
 	c := &cobra.Command{
 		Use:   "restore FILE",
@@ -201,7 +201,7 @@ While another process has the database open it is not replaced.`,
 	return c
 }
 
-func (a *app) printRestored(r restoreReport) error {
+func (a *program) printRestored(r restoreReport) error {
 	if a.json {
 		return a.printJSON(r)
 	}

@@ -22,7 +22,7 @@ func commanded(t *testing.T) (dir string, command func(args ...string) (code int
 	return dir, func(args ...string) (int, string, string) {
 		var stdout, stderr bytes.Buffer
 		input := strings.NewReader(`{"role":"user","content":"the boathouse"}` + "\n")
-		code := run(context.WithoutCancel(t.Context()), newApp(input, &stdout, &stderr), args)
+		code := run(context.WithoutCancel(t.Context()), newProgram(input, &stdout, &stderr), args)
 		return code, stdout.String(), stderr.String()
 	}
 }

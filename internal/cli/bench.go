@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-func newBench(a *app) *cobra.Command {
+func newBench(a *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "bench",
 		Short:   "Measure what summaries keep, what search finds, and how it scales",
@@ -25,7 +25,7 @@ func newBench(a *app) *cobra.Command {
 	return c
 }
 
-func newBenchRetention(a *app) *cobra.Command {
+func newBenchRetention(a *program) *cobra.Command {
 	var ch choice
 	c := &cobra.Command{
 		Use:   "retention",
@@ -59,7 +59,7 @@ truncation to the same size.`,
 }
 
 // benchSources are the messages of a conversation, or of the bundled session.
-func (a *app) benchSources(ctx context.Context, ch choice) ([]summary.Source, error) {
+func (a *program) benchSources(ctx context.Context, ch choice) ([]summary.Source, error) {
 	var sources []summary.Source
 	if ch.number == 0 {
 		for i, m := range sample.Messages() {
@@ -94,7 +94,7 @@ func sourceOf(id store.MessageID, seq int64, m llms.Message, counter llms.Counte
 	}
 }
 
-func newBenchScale(a *app) *cobra.Command {
+func newBenchScale(a *program) *cobra.Command {
 	o := scale.Options{}
 	c := &cobra.Command{
 		Use:   "scale",

@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/recall"
 )
 
-func newBenchAnswer(a *app) *cobra.Command {
+func newBenchAnswer(a *program) *cobra.Command {
 	var o answer.Options
 	var path string
 	var identifiers bool

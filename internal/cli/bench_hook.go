@@ -8,7 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/hooks"
 )
 
-func newBenchHook(a *app) *cobra.Command {
+func newBenchHook(a *program) *cobra.Command {
 	o := hooks.Options{}
 	c := &cobra.Command{
 		Use:   "hook",

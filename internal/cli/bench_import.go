@@ -6,7 +6,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/imports"
 )
 
-func newBenchImport(a *app) *cobra.Command {
+func newBenchImport(a *program) *cobra.Command {
 	var o imports.Options
 	var megabytes int64
 	c := &cobra.Command{

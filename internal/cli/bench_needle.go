@@ -8,7 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/needle"
 )
 
-func newBenchNeedle(a *app) *cobra.Command {
+func newBenchNeedle(a *program) *cobra.Command {
 	var o needle.Options
 	c := &cobra.Command{
 		Use:   "needle",

@@ -17,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-func newBenchRecall(a *app) *cobra.Command {
+func newBenchRecall(a *program) *cobra.Command {
 	var path string
 	c := &cobra.Command{
 		Use:   "recall",

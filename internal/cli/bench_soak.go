@@ -8,7 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/soak"
 )
 
-func newBenchSoak(a *app) *cobra.Command {
+func newBenchSoak(a *program) *cobra.Command {
 	var o soak.Options
 	c := &cobra.Command{
 		Use:   "soak",

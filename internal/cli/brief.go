@@ -22,7 +22,7 @@ type briefReport struct {
 	Text         string               `json:"text"`
 }
 
-func newBrief(a *app) *cobra.Command {
+func newBrief(a *program) *cobra.Command {
 	var f briefFlags
 	c := &cobra.Command{
 		Use:   "brief",
@@ -46,7 +46,7 @@ With --block it is what the hooks give to an agent at the start of a session.`,
 	return c
 }
 
-func (a *app) brief(ctx context.Context, f briefFlags) (err error) {
+func (a *program) brief(ctx context.Context, f briefFlags) (err error) {
 	if f.limit < brief.MinLimit {
 		return failed(exitUsage, "leave --limit out for the most that agents take", "--limit %d is too little to say anything: use at least %d", f.limit, brief.MinLimit)
 	}

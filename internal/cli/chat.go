@@ -27,7 +27,7 @@ type chatFlags struct {
 	budget             int
 }
 
-func newChat(a *app) *cobra.Command {
+func newChat(a *program) *cobra.Command {
 	var f chatFlags
 	c := &cobra.Command{
 		Use:   "chat",
@@ -60,7 +60,7 @@ lcm chat --model qwen3:8b --session notes   # with OPENAI_BASE_URL at an Ollama`
 
 // chat is a conversation in a terminal.
 type chat struct {
-	*app
+	*program
 	ar      *archive
 	session *lcm.Session
 	agent   *agents.Agent
@@ -68,7 +68,7 @@ type chat struct {
 	spent   core.Usage
 }
 
-func (a *app) chat(ctx context.Context, ar *archive, f chatFlags) error {
+func (a *program) chat(ctx context.Context, ar *archive, f chatFlags) error {
 	c, err := a.newChatWith(ctx, ar, f)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *app) chat(ctx context.Context, ar *archive, f chatFlags) error {
 	}
 }
 
-func (a *app) newChatWith(ctx context.Context, ar *archive, f chatFlags) (*chat, error) {
+func (a *program) newChatWith(ctx context.Context, ar *archive, f chatFlags) (*chat, error) {
 	model, cfg := f.model, ar.cfg
 	if model == "" {
 		model = cfg.Agents.ChatModel
@@ -117,7 +117,7 @@ func (a *app) newChatWith(ctx context.Context, ar *archive, f chatFlags) (*chat,
 			return nil, err
 		}
 	}
-	c := &chat{app: a, ar: ar, session: ar.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
+	c := &chat{program: a, ar: ar, session: ar.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
 	if err := c.session.Ignored(); err != nil {
 		return nil, err
 	}

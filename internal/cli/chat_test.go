@@ -52,7 +52,7 @@ func chatting(t *testing.T, model llmtest.Model, input string, args ...string) (
 		t.Setenv(key, value)
 	}
 	var stdout, stderr bytes.Buffer
-	code := run(context.WithoutCancel(t.Context()), newApp(strings.NewReader(input), &stdout, &stderr), append([]string{"chat", "--model", "scripted"}, args...))
+	code := run(context.WithoutCancel(t.Context()), newProgram(strings.NewReader(input), &stdout, &stderr), append([]string{"chat", "--model", "scripted"}, args...))
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
@@ -187,7 +187,7 @@ func TestChatGoesOnUnderItsEarlierKey(t *testing.T) {
 	}
 	chatting(t, talker, "hello\n", "--session", "chat/"+projectName(here))
 	var stderr bytes.Buffer
-	code := run(context.WithoutCancel(t.Context()), newApp(strings.NewReader("hello again\n"), io.Discard, &stderr), []string{"chat", "--model", "scripted"})
+	code := run(context.WithoutCancel(t.Context()), newProgram(strings.NewReader("hello again\n"), io.Discard, &stderr), []string{"chat", "--model", "scripted"})
 	if list := listed(t); code != exitOK || len(list) != 1 || list[0].Messages != 4 {
 		t.Errorf("exit %d, %s\n%+v", code, stderr.String(), list)
 	}

@@ -35,7 +35,7 @@ type compactFlags struct {
 	full, all, rewrite bool
 }
 
-func newCompact(a *app) *cobra.Command {
+func newCompact(a *program) *cobra.Command {
 	var f compactFlags
 	c := &cobra.Command{
 		Use:   "compact [N]",
@@ -96,7 +96,7 @@ func (f compactFlags) chosen(ctx context.Context, ar *archive) ([]store.Conversa
 	return []store.Conversation{c}, err
 }
 
-func (a *app) compact(ctx context.Context, ar *archive, f compactFlags) error {
+func (a *program) compact(ctx context.Context, ar *archive, f compactFlags) error {
 	chosen, err := f.chosen(ctx, ar)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (a *app) compact(ctx context.Context, ar *archive, f compactFlags) error {
 	return nil
 }
 
-func (a *app) compactOne(ctx context.Context, ar *archive, c store.Conversation, f compactFlags) (compactReport, error) {
+func (a *program) compactOne(ctx context.Context, ar *archive, c store.Conversation, f compactFlags) (compactReport, error) {
 	bar := a.newFoldBar(fmt.Sprintf("folding conversation %d", c.ID), int64(c.ViewTokens-f.goal(ar.cfg)))
 	bar.start(c)
 	r, err := ar.engine.Compact(ctx, c.ID, lcm.CompactOptions{Budget: f.budget, Full: f.full, OnFold: bar.folded})
@@ -138,7 +138,7 @@ func (a *app) compactOne(ctx context.Context, ar *archive, c store.Conversation,
 	}, nil
 }
 
-func (a *app) printCompacted(c store.Conversation, r compact.Report) {
+func (a *program) printCompacted(c store.Conversation, r compact.Report) {
 	what := "nothing to fold"
 	if r.Progress() {
 		what = fmt.Sprintf("%s and %s", counted(r.Leaves, "leaf", "leaves"), counted(r.Condensed, "condensed summary", "condensed summaries"))

@@ -35,7 +35,7 @@ var flagValues = map[string][]string{
 
 // completions teaches the shell what the commands take: hosts, numbers of
 // conversations, ids and the values of flags.
-func (a *app) completions(c *cobra.Command) {
+func (a *program) completions(c *cobra.Command) {
 	flags := map[string]cobra.CompletionFunc{"conversation": a.completeNumbers, "summary": a.completeIDs("sum_"), "file-ids": a.completeIDs("file_")}
 	if c.Name() == "show" {
 		flags["id"] = a.completeIDs("sum_", "msg_", "file_")
@@ -93,7 +93,7 @@ func hostsAnd(names []string, directive cobra.ShellCompDirective) cobra.Completi
 
 // looking opens the database for a completion. Whatever goes wrong, the shell is
 // offered nothing.
-func (a *app) looking(ctx context.Context, fn func(*archive) error) {
+func (a *program) looking(ctx context.Context, fn func(*archive) error) {
 	a.err = io.Discard
 	ar, err := a.open(ctx, toRead)
 	if err != nil {
@@ -105,7 +105,7 @@ func (a *app) looking(ctx context.Context, fn func(*archive) error) {
 
 // completeNumbers offers the numbers of conversations with their titles, those
 // of the current project first.
-func (a *app) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
+func (a *program) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
 	a.looking(c.Context(), func(ar *archive) error {
 		var queries []store.ConversationQuery
 		if here, err := currentProject(); err == nil {
@@ -138,7 +138,7 @@ func (a *app) completeNumbers(c *cobra.Command, _ []string, begun string) (found
 
 // completeIDs offers ids of the kinds with these prefixes: those of the
 // conversation that --conversation names, else of the current one.
-func (a *app) completeIDs(prefixes ...string) cobra.CompletionFunc {
+func (a *program) completeIDs(prefixes ...string) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
 		var ch choice
 		if n, err := c.Flags().GetInt64("conversation"); err == nil {

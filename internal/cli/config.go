@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 )
 
-func newConfig(a *app) *cobra.Command {
+func newConfig(a *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Show or change settings",
@@ -62,7 +62,7 @@ func isSecret(key string) bool {
 	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Key == key && s.Secret })
 }
 
-func newConfigGet(a *app) *cobra.Command {
+func newConfigGet(a *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "get KEY",
 		Short:             "Print the value of one setting",
@@ -93,7 +93,7 @@ func newConfigGet(a *app) *cobra.Command {
 	return c
 }
 
-func newConfigSet(a *app) *cobra.Command {
+func newConfigSet(a *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set KEY VALUE",
 		Short: "Change one setting in the configuration file",
@@ -117,7 +117,7 @@ and the order of the file stay as they are.`,
 	}
 }
 
-func newConfigPath(a *app) *cobra.Command {
+func newConfigPath(a *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "path",
 		Short:   "Print where the configuration file is",

@@ -39,7 +39,7 @@ type contextFlags struct {
 	brief, fold       bool
 }
 
-func newContext(a *app) *cobra.Command {
+func newContext(a *program) *cobra.Command {
 	var f contextFlags
 	c := &cobra.Command{
 		Use:   "context [N]",
@@ -97,7 +97,7 @@ func (f contextFlags) check(cmd *cobra.Command, json bool) error {
 	return nil
 }
 
-func (a *app) context(ctx context.Context, ar *archive, f contextFlags) error {
+func (a *program) context(ctx context.Context, ar *archive, f contextFlags) error {
 	c, err := ar.pick(ctx, f.choice)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (a *app) context(ctx context.Context, ar *archive, f contextFlags) error {
 	return errors.Join(a.writeContext(ar, c, view, f), damageShown(len(view.Damaged)))
 }
 
-func (a *app) writeContext(ar *archive, c store.Conversation, view lcm.Context, f contextFlags) error {
+func (a *program) writeContext(ar *archive, c store.Conversation, view lcm.Context, f contextFlags) error {
 	switch {
 	case f.openai:
 		records, err := llms.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
@@ -151,7 +151,7 @@ func explainBudget(err error) error {
 }
 
 // noteFolding says what an agent's context would have done first.
-func (a *app) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
+func (a *program) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
 	limit := int(hard * float64(view.Budget))
 	if c.ViewTokens < limit && len(view.Dropped) == 0 && view.Skipped == 0 {
 		return
@@ -167,7 +167,7 @@ type request struct {
 	Messages []json.RawMessage `json:"messages"`
 }
 
-func (a *app) printAnthropic(ms []llms.Message) error {
+func (a *program) printAnthropic(ms []llms.Message) error {
 	system, rest := llms.SplitSystem(llms.WithoutRecords(ms))
 	records, err := llms.EncodeAll(llms.FormatAnthropic, rest)
 	if err != nil {
@@ -176,7 +176,7 @@ func (a *app) printAnthropic(ms []llms.Message) error {
 	return a.printJSON(request{System: system, Messages: records})
 }
 
-func (a *app) printContextJSON(c store.Conversation, view lcm.Context) error {
+func (a *program) printContextJSON(c store.Conversation, view lcm.Context) error {
 	r := contextReport{
 		Conversation: c.ID, Budget: view.Budget, Tokens: view.Tokens, HistoryTokens: c.Tokens,
 		Items: []contextItem{}, Skipped: view.Skipped, Repairs: view.Repairs, Messages: []json.RawMessage{},
@@ -200,7 +200,7 @@ func (a *app) printContextJSON(c store.Conversation, view lcm.Context) error {
 	return a.printJSON(r)
 }
 
-func (a *app) printContext(c store.Conversation, view lcm.Context, counter llms.Counter, brief bool) {
+func (a *program) printContext(c store.Conversation, view lcm.Context, counter llms.Counter, brief bool) {
 	if brief {
 		t := newTable("ITEM", ">TOKENS")
 		for _, it := range view.Items {
@@ -223,7 +223,7 @@ func (a *app) printContext(c store.Conversation, view lcm.Context, counter llms.
 
 // noteLeftOut names what the budget has no room for, in as many words as it
 // takes to find it.
-func (a *app) noteLeftOut(view lcm.Context) {
+func (a *program) noteLeftOut(view lcm.Context) {
 	switch n := len(view.Dropped); {
 	case n == 1:
 		a.note("%s is in the view but does not fit", view.Dropped[0])

@@ -46,7 +46,7 @@ func describeConversation(c store.Conversation) conversationReport {
 	}
 }
 
-func newConversations(a *app) *cobra.Command {
+func newConversations(a *program) *cobra.Command {
 	var all bool
 	var limit int
 	c := &cobra.Command{
@@ -80,7 +80,7 @@ question begins. The list fits the terminal, or $COLUMNS; --json has it all.`,
 	return c
 }
 
-func (a *app) listConversations(ctx context.Context, ar *archive, all bool, limit int) ([]store.Conversation, error) {
+func (a *program) listConversations(ctx context.Context, ar *archive, all bool, limit int) ([]store.Conversation, error) {
 	q := store.ConversationQuery{}
 	if limit > 0 {
 		q.Limit = limit + 1
@@ -113,7 +113,7 @@ func (a *app) listConversations(ctx context.Context, ar *archive, all bool, limi
 	return found, nil
 }
 
-func (a *app) printConversations(ctx context.Context, r store.Reader, found []store.Conversation) error {
+func (a *program) printConversations(ctx context.Context, r store.Reader, found []store.Conversation) error {
 	if a.json {
 		reports := []conversationReport{}
 		for _, c := range found {
@@ -212,7 +212,7 @@ func fit(columns []column, found []store.Conversation, width, least int) ([]colu
 
 // titleOf is how a conversation is called: by its title, else by how the first
 // thing begins that somebody asked in it, else by its key.
-func (a *app) titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
+func (a *program) titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
 	title := neutralLine(c.Title)
 	if title == "" {
 		for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: c.ID, Limit: titleLooks, NoRaw: true}) {

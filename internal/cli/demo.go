@@ -23,7 +23,7 @@ import (
 // demoBudget is small enough for the bundled session to overflow many times.
 const demoBudget = 16_000
 
-func newDemo(a *app) *cobra.Command {
+func newDemo(a *program) *cobra.Command {
 	var keep string
 	c := &cobra.Command{
 		Use:   "demo",
@@ -42,7 +42,7 @@ and keeps nothing unless --keep says where.`,
 	return c
 }
 
-func (a *app) demo(ctx context.Context, keep string) error {
+func (a *program) demo(ctx context.Context, keep string) error {
 	dir, err := os.MkdirTemp("", "lcm-demo-*")
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *app) demo(ctx context.Context, keep string) error {
 	if err != nil {
 		return err
 	}
-	d := &demo{app: a, dir: dir, kept: keep != ""}
+	d := &demo{program: a, dir: dir, kept: keep != ""}
 	if d.archive, err = a.openWith(ctx, cfg, toWrite); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func demoSettings(home, path string) (*config.Config, error) {
 // demo is a guided run. Its steps print what they do and fail where the
 // product does not keep a promise.
 type demo struct {
-	*app
+	*program
 	*archive
 	session *lcm.Session
 	dir     string
@@ -188,7 +188,7 @@ func (d *demo) tree(ctx context.Context) error {
 	for i, it := range view.Items {
 		nodes[i] = it.Node
 	}
-	p := planter{app: d.app, reader: d.db, treeForm: treeForm{brief: true}}
+	p := planter{program: d.program, reader: d.db, treeForm: treeForm{brief: true}}
 	roots, err := p.plant(ctx, nodes, 1)
 	if err != nil {
 		return err

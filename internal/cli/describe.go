@@ -17,7 +17,7 @@ type describeFlags struct {
 	raw, force bool
 }
 
-func newDescribe(a *app) *cobra.Command {
+func newDescribe(a *program) *cobra.Command {
 	var f describeFlags
 	c := &cobra.Command{
 		Use:   "describe ID",
@@ -64,7 +64,7 @@ lcm describe msg_12 --json`,
 	return c
 }
 
-func (a *app) describe(ctx context.Context, ar *archive, svc *recall.Service, f describeFlags) error {
+func (a *program) describe(ctx context.Context, ar *archive, svc *recall.Service, f describeFlags) error {
 	ranged := f.Offset != 0 || f.Length != 0 || f.StartLine != 0 || f.EndLine != 0 || f.MaxTokens != 0 || f.MaxBytes != 0 || f.Cursor != ""
 	r := f.DescribeRequest
 	if f.raw && !ranged {
@@ -91,7 +91,7 @@ func (a *app) describe(ctx context.Context, ar *archive, svc *recall.Service, f 
 
 // writeRaw writes what was described, byte for byte but for secrets that only
 // the record was to keep.
-func (a *app) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
+func (a *program) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
 	id, err := store.ParseID(answer.ID)
 	if err != nil {
 		return err

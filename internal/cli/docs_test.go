@@ -18,7 +18,7 @@ import (
 func TestCommandsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# The command line\n\n<!-- Generated from the commands by \"go generate ./internal/cli\"; edit those. -->\n")
-	root := newRoot(newApp(nil, nil, nil))
+	root := newRoot(newProgram(nil, nil, nil))
 	describe(&b, root)
 	path := filepath.Join("..", "..", "docs", "CLI.md")
 	if *update {
@@ -73,5 +73,5 @@ func TestHelpTeachesByExample(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(newApp(nil, nil, nil)))
+	walk(newRoot(newProgram(nil, nil, nil)))
 }

@@ -36,7 +36,7 @@ type doctorReport struct {
 	Seconds   float64          `json:"seconds"`
 }
 
-func newDoctor(a *app) *cobra.Command {
+func newDoctor(a *program) *cobra.Command {
 	var f doctorFlags
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -81,7 +81,7 @@ warning does not change it. docs/OPERATIONS.md lists the codes.`,
 	return c
 }
 
-func (a *app) doctor(ctx context.Context, f doctorFlags) error {
+func (a *program) doctor(ctx context.Context, f doctorFlags) error {
 	begun := time.Now()
 	cfg, cfgErr := a.settings()
 	if cfgErr != nil {
@@ -130,7 +130,7 @@ func (a *app) doctor(ctx context.Context, f doctorFlags) error {
 }
 
 // patient is the database with what surrounds it.
-func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
+func (a *program) patient(cfg *config.Config) (doctor.Patient, error) {
 	// Views are held to a budget by the engine's counter, so what is written
 	// anew is counted by it as well.
 	counter, err := fromconfig.Counter(cfg)
@@ -143,7 +143,7 @@ func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
 	}, err
 }
 
-func (a *app) vacuum(ctx context.Context, cfg *config.Config) (int64, error) {
+func (a *program) vacuum(ctx context.Context, cfg *config.Config) (int64, error) {
 	ar, err := a.openWith(ctx, cfg, toRead)
 	if err != nil {
 		return 0, err
@@ -162,7 +162,7 @@ func (a *app) vacuum(ctx context.Context, cfg *config.Config) (int64, error) {
 	return max(0, before.FileBytes-info.Size()), nil
 }
 
-func (a *app) printDoctor(r doctorReport, found doctor.Report, f doctorFlags) error {
+func (a *program) printDoctor(r doctorReport, found doctor.Report, f doctorFlags) error {
 	if r.Findings == nil {
 		r.Findings = []doctor.Finding{}
 	}
@@ -198,7 +198,7 @@ func serious(x doctor.Finding) bool { return x.Severity != doctor.Note }
 // maxShown is how many findings of one code are printed in full.
 const maxShown = 5
 
-func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
+func (a *program) printFindingsOf(r doctorReport, f doctorFlags) {
 	a.printf("%s\n", neutralLine(r.Database))
 	if r.Backup != "" {
 		a.printf("backup: %s\n", neutralLine(r.Backup))
@@ -243,7 +243,7 @@ func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
 
 // surroundings finds what is wrong around the database: the settings, the
 // hosts.
-func (a *app) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+func (a *program) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	found := readOnlyFindings(sqlite.Resolve(cfg.Storage.DatabasePath))
 	if cfg.Log.File != "" {
 		if err := writable(cfg.Log.File); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // hostFindings says whether the connection with each host is alive. db is nil
 // where the database cannot be opened.
-func (a *app) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+func (a *program) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	m, err := machine()
 	if err != nil {
 		return nil // without a home there are no hosts
@@ -45,7 +45,7 @@ func (a *app) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.D
 	return found
 }
 
-func (a *app) feedOf(cfg *config.Config, db *sqlite.DB, m hosts.Machine) (*hosts.Feed, error) {
+func (a *program) feedOf(cfg *config.Config, db *sqlite.DB, m hosts.Machine) (*hosts.Feed, error) {
 	ar, err := assembleArchive(cfg, db, a.logger(cfg))
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (a *app) feedOf(cfg *config.Config, db *sqlite.DB, m hosts.Machine) (*hosts
 }
 
 // waiting counts the sessions on this machine that are not stored wholly.
-func (a *app) waiting(ctx context.Context, cfg *config.Config, db *sqlite.DB) (n int, err error) {
+func (a *program) waiting(ctx context.Context, cfg *config.Config, db *sqlite.DB) (n int, err error) {
 	m, err := machine()
 	if err != nil {
 		return 0, err

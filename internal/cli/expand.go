@@ -16,7 +16,7 @@ type expandFlags struct {
 	messages bool
 }
 
-func newExpand(a *app) *cobra.Command {
+func newExpand(a *program) *cobra.Command {
 	var f expandFlags
 	c := &cobra.Command{
 		Use:   "expand SUM...",
@@ -55,7 +55,7 @@ lcm expand sum_0123456789abcdef --token-cap 4000 --json`,
 // everything is a cap that no message reaches, so that none is cut.
 const everything = 1 << 40
 
-func (a *app) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRequest) error {
+func (a *program) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRequest) error {
 	paged := r.TokenCap > 0
 	if !paged {
 		r.TokenCap = everything
@@ -99,7 +99,7 @@ func (a *app) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRe
 }
 
 // printPieces prints pieces as they come; JSON is printed in the end.
-func (a *app) printPieces(pieces []recall.Piece) {
+func (a *program) printPieces(pieces []recall.Piece) {
 	if a.json {
 		return
 	}

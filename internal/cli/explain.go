@@ -18,7 +18,7 @@ type explanation struct {
 }
 
 // newExplain is the tool expand on the command line.
-func newExplain(a *app) *cobra.Command {
+func newExplain(a *program) *cobra.Command {
 	troubleshoot := false
 	c := &cobra.Command{
 		Use:   "explain tool|agent NAME",

@@ -40,7 +40,7 @@ type exportReport struct {
 	Damaged []faultReport `json:"damaged,omitempty"`
 }
 
-func newExport(a *app) *cobra.Command {
+func newExport(a *program) *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export [FILE]",
@@ -104,7 +104,7 @@ lcm export --raw --all sessions/`,
 }
 
 // exportArchive writes an archive to a file or to standard output.
-func (a *app) exportArchive(ctx context.Context, ar *archive, f exportFlags) error {
+func (a *program) exportArchive(ctx context.Context, ar *archive, f exportFlags) error {
 	begun := time.Now()
 	r := exportReport{File: f.output}
 	write := func(w io.Writer) (err error) {
@@ -131,7 +131,7 @@ func (a *app) exportArchive(ctx context.Context, ar *archive, f exportFlags) err
 }
 
 // exportDamage names what an archive has that is damaged.
-func (a *app) exportDamage(r exportReport) error {
+func (a *program) exportDamage(r exportReport) error {
 	if len(r.Damaged) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (a *app) exportDamage(r exportReport) error {
 // maxFaults is how many faults are warned of one by one.
 const maxFaults = 20
 
-func (a *app) warnFaults(faults []faultReport) {
+func (a *program) warnFaults(faults []faultReport) {
 	for i, f := range faults {
 		if i == maxFaults {
 			a.warn("and %s", counted(len(faults)-maxFaults, "more fault", "more faults"))
@@ -252,7 +252,7 @@ func (f rawFaults) err(c store.Conversation) error {
 }
 
 // exportRaw writes original records.
-func (a *app) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
+func (a *program) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
 	if f.all {
 		return a.exportAllRaw(ctx, ar, f.output)
 	}
@@ -282,7 +282,7 @@ func (a *app) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
 
 // exportAllRaw writes a file for each conversation, and goes on after one that
 // cannot be read.
-func (a *app) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
+func (a *program) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
 	}

@@ -79,7 +79,7 @@ func exitCode(err error) int {
 // endCode is exitCode for the whole program. A command that a signal has
 // stopped exits with the number of the signal, and a plain failure of grep
 // with 2, since grep's 1 says that nothing was found.
-func (a *app) endCode(ctx context.Context, err error) int {
+func (a *program) endCode(ctx context.Context, err error) int {
 	switch code := exitCode(err); {
 	case err == nil || errors.Is(err, errNoMatch):
 		return code
@@ -96,7 +96,7 @@ func (a *app) endCode(ctx context.Context, err error) int {
 
 // report prints an error: a line that says what went wrong, and one that says
 // what to do.
-func (a *app) report(err error) {
+func (a *program) report(err error) {
 	if errors.Is(err, errNoMatch) {
 		return
 	}

@@ -20,7 +20,7 @@ type foldBar struct {
 	began   time.Time
 }
 
-func (a *app) newFoldBar(label string, total int64) *foldBar {
+func (a *program) newFoldBar(label string, total int64) *foldBar {
 	return &foldBar{bar: a.newBar(label), total: total, began: time.Now()}
 }
 

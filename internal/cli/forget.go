@@ -39,7 +39,7 @@ type forgetFlags struct {
 	lift          int64
 }
 
-func newForget(a *app) *cobra.Command {
+func newForget(a *program) *cobra.Command {
 	var f forgetFlags
 	c := &cobra.Command{
 		Use:   "forget [CONVERSATION|MESSAGE]...",
@@ -106,7 +106,7 @@ func (f forgetFlags) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) forget(ctx context.Context, cmd *cobra.Command, f forgetFlags, args []string) (err error) {
+func (a *program) forget(ctx context.Context, cmd *cobra.Command, f forgetFlags, args []string) (err error) {
 	ar, err := a.open(ctx, toRead)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func reportErased(e store.Erased, dry bool) eraseReport {
 }
 
 // erase shows what an order would erase, asks, and carries it out.
-func (a *app) erase(ctx context.Context, ar *archive, order store.Erasure, f eraseFlags) error {
+func (a *program) erase(ctx context.Context, ar *archive, order store.Erasure, f eraseFlags) error {
 	weighed, err := ar.engine.Weigh(ctx, order)
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func (a *app) erase(ctx context.Context, ar *archive, order store.Erasure, f era
 	return nil
 }
 
-func (a *app) printErased(e store.Erased) {
+func (a *program) printErased(e store.Erased) {
 	t := newTable("", ">", "")
 	row := func(what string, n int64, detail string) {
 		if n > 0 {
@@ -262,7 +262,7 @@ func (a *app) printErased(e store.Erased) {
 }
 
 // agree asks for a yes. Without a terminal, --yes is the way to say it.
-func (a *app) agree(ctx context.Context, f eraseFlags, question string) error {
+func (a *program) agree(ctx context.Context, f eraseFlags, question string) error {
 	if f.yes {
 		return nil
 	}
@@ -297,7 +297,7 @@ type forgottenSessionJSON struct {
 }
 
 // listForgotten shows the tombstones.
-func (a *app) listForgotten(ctx context.Context, ar *archive) error {
+func (a *program) listForgotten(ctx context.Context, ar *archive) error {
 	all, err := ar.db.Tombstones(ctx)
 	if err != nil {
 		return err
@@ -330,7 +330,7 @@ func (a *app) listForgotten(ctx context.Context, ar *archive) error {
 	return nil
 }
 
-func (a *app) finishErasing(ctx context.Context, ar *archive) error {
+func (a *program) finishErasing(ctx context.Context, ar *archive) error {
 	bar := a.newBar("erasing")
 	err := ar.engine.FinishErasing(ctx, func(doing string) {
 		bar.last = time.Time{}

@@ -49,7 +49,7 @@ search failed.`
 // grepLimit is how many matches are printed by default: a page.
 const grepLimit = 10
 
-func newGrep(a *app) *cobra.Command {
+func newGrep(a *program) *cobra.Command {
 	f := grepFlags{heading: a.terminal}
 	c := &cobra.Command{
 		Use:   "grep PATTERN",
@@ -122,7 +122,7 @@ func (f *grepFlags) complete(cmd *cobra.Command, pattern string) error {
 	return nil
 }
 
-func (a *app) grep(ctx context.Context, ar *archive, svc *recall.Service, f grepFlags) error {
+func (a *program) grep(ctx context.Context, ar *archive, svc *recall.Service, f grepFlags) error {
 	if f.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, f.timeout)
@@ -164,7 +164,7 @@ const (
 	matchOff = "\x1b[0m"
 )
 
-func (a *app) marked(m recall.Match) string {
+func (a *program) marked(m recall.Match) string {
 	if !a.colour {
 		return m.Mark("", "", a.shown)
 	}
@@ -172,7 +172,7 @@ func (a *app) marked(m recall.Match) string {
 }
 
 // grepGrouped prints matches under their conversations.
-func (a *app) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
+func (a *program) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
 	last := store.ConversationID(0)
 	for i, m := range answer.Matches {
 		if m.ConversationID != last {
@@ -212,7 +212,7 @@ func (a *app) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAn
 	return nil
 }
 
-func (a *app) grepNeighbours(all []recall.Neighbour) {
+func (a *program) grepNeighbours(all []recall.Neighbour) {
 	for _, n := range all {
 		a.printf("%s\n", a.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, neutralLine(n.Snippet)), 120)))
 	}
@@ -220,7 +220,7 @@ func (a *app) grepNeighbours(all []recall.Neighbour) {
 
 // grepLines prints a line for each match, for other programs to read. As in
 // grep's output, lines around a match have hyphens for colons.
-func (a *app) grepLines(answer recall.GrepAnswer) {
+func (a *program) grepLines(answer recall.GrepAnswer) {
 	for _, m := range answer.Matches {
 		var before, after []recall.Neighbour
 		if m.Context != nil {
@@ -240,7 +240,7 @@ func (a *app) grepLines(answer recall.GrepAnswer) {
 	}
 }
 
-func (a *app) grepBeside(in store.ConversationID, all []recall.Neighbour) {
+func (a *program) grepBeside(in store.ConversationID, all []recall.Neighbour) {
 	for _, n := range all {
 		line, _, _ := strings.Cut(n.Snippet, "\n")
 		a.printf("%d-%s-%s\n", in, n.ID, a.shown(line))
@@ -261,7 +261,7 @@ func matchedLine(m recall.Match) string {
 }
 
 // grepNotes tells how many there are and how to see more.
-func (a *app) grepNotes(answer recall.GrepAnswer) {
+func (a *program) grepNotes(answer recall.GrepAnswer) {
 	a.note("%s", neutralLine(answer.Headline()))
 	if e := answer.Elsewhere; e != nil {
 		a.note("%s elsewhere: add --all-conversations", counted(e.Hits, "match", "matches"))

@@ -26,7 +26,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-func newHook(a *app) *cobra.Command {
+func newHook(a *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hook HOST",
 		Short: "Answer an event of a host (for hosts)",
@@ -58,7 +58,7 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 
 // hookRun is one run of `lcm hook`.
 type hookRun struct {
-	*app
+	*program
 	host       string
 	goOn       bool                   // in the background, with what a hook left
 	all        bool                   // likewise: every session of the host
@@ -73,8 +73,8 @@ type hookRun struct {
 }
 
 // newHookRun reads the command line. What it does not know it leaves alone.
-func (a *app) newHookRun(args []string) *hookRun {
-	h := &hookRun{app: a, begun: time.Now(), limit: hookTime, background: startDetached}
+func (a *program) newHookRun(args []string) *hookRun {
+	h := &hookRun{program: a, begun: time.Now(), limit: hookTime, background: startDetached}
 	for i := 0; i < len(args); i++ {
 		name, value, has := strings.Cut(args[i], "=")
 		next := func() string {

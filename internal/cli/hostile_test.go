@@ -124,7 +124,7 @@ func TestNoEscapeSequenceReachesATerminal(t *testing.T) {
 		}
 		for _, args := range [][]string{args, append(args[:len(args):len(args)], "--json")} {
 			var out, errs bytes.Buffer
-			a := newApp(strings.NewReader(""), &out, &errs)
+			a := newProgram(strings.NewReader(""), &out, &errs)
 			a.terminal = true
 			if code := run(t.Context(), a, args); code == exitUsage && !strings.Contains(line, "EVIL") && !strings.Contains(line, "--raw") {
 				t.Errorf("lcm %q is not how it is called: %s", args, errs.String())
@@ -139,7 +139,7 @@ func TestNoEscapeSequenceReachesATerminal(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range newRoot(newApp(nil, &bytes.Buffer{}, &bytes.Buffer{})).Commands() {
+	for _, c := range newRoot(newProgram(nil, &bytes.Buffer{}, &bytes.Buffer{})).Commands() {
 		if !tried[c.Name()] && !isMute(c) {
 			t.Errorf("%s is new: add it to printing, or to mute if it prints nothing of the record", c.CommandPath())
 		}
@@ -186,7 +186,7 @@ func hostileIDs(t *testing.T, path string) map[string]string {
 // What JSON carries is what is stored, whatever is escaped on the way.
 func TestJSONIsNotChangedByWhatIsEscaped(t *testing.T) {
 	var out bytes.Buffer
-	a := newApp(nil, &out, &out)
+	a := newProgram(nil, &out, &out)
 	if err := a.printJSON(map[string]string{"text": evil}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type importFlags struct {
 	archive               archiveFlags
 }
 
-func newImport(a *app) *cobra.Command {
+func newImport(a *program) *cobra.Command {
 	var f importFlags
 	names := hostNames()
 	c := &cobra.Command{
@@ -96,7 +96,7 @@ func hostNames() []string {
 }
 
 // importAny finds out what is to be imported.
-func (a *app) importAny(cmd *cobra.Command, args []string, f importFlags) error {
+func (a *program) importAny(cmd *cobra.Command, args []string, f importFlags) error {
 	filter, err := f.filter()
 	if err != nil {
 		return wrongUsage(cmd, err)
@@ -127,7 +127,7 @@ func (a *app) importAny(cmd *cobra.Command, args []string, f importFlags) error 
 }
 
 // importEach imports several paths. One that fails stops no other.
-func (a *app) importEach(cmd *cobra.Command, paths []string, one func(path string) error) error {
+func (a *program) importEach(cmd *cobra.Command, paths []string, one func(path string) error) error {
 	failures := 0
 	for _, path := range paths {
 		err := one(path)
@@ -152,7 +152,7 @@ func (a *app) importEach(cmd *cobra.Command, paths []string, one func(path strin
 }
 
 // importPath imports what a file or a directory holds.
-func (a *app) importPath(cmd *cobra.Command, path string, filter hosts.Filter, f importFlags) error {
+func (a *program) importPath(cmd *cobra.Command, path string, filter hosts.Filter, f importFlags) error {
 	known := hostNames()
 	if path == "-" {
 		return a.importMessages(cmd, path, f)
@@ -199,7 +199,7 @@ func (a *app) importPath(cmd *cobra.Command, path string, filter hosts.Filter, f
 }
 
 // noteSkipped names files of a directory that were not read.
-func (a *app) noteSkipped(dir string, files []string) {
+func (a *program) noteSkipped(dir string, files []string) {
 	const most = 3
 	if len(files) == 0 {
 		return
@@ -248,7 +248,7 @@ type contents struct {
 }
 
 // lookInto finds out what a path holds.
-func (a *app) lookInto(ctx context.Context, path string) (contents, error) {
+func (a *program) lookInto(ctx context.Context, path string) (contents, error) {
 	var in contents
 	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -271,7 +271,7 @@ func (a *app) lookInto(ctx context.Context, path string) (contents, error) {
 	return in, err
 }
 
-func (a *app) importMessages(cmd *cobra.Command, path string, f importFlags) error {
+func (a *program) importMessages(cmd *cobra.Command, path string, f importFlags) error {
 	if f.dryRun || f.since != "" || f.project != "" {
 		return wrongUsage(cmd, errors.New("--dry-run, --since and --project are for the sessions of agents"))
 	}

@@ -54,7 +54,7 @@ func isArchive(path string) bool {
 // only then puts it in the place of an empty database or merges it with what
 // is there. What does not prove is left out, or taken as it is if that was asked
 // for, and named.
-func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) error {
+func (a *program) importArchive(ctx context.Context, path string, f archiveFlags) error {
 	begun := time.Now()
 	cfg, err := a.settings()
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) er
 
 // unpack loads an archive beside the database and proves it. lost is what could
 // not be read.
-func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags) (s *sqlite.Scratch, m portable.Manifest, lost []store.Fault, err error) {
+func (a *program) unpack(ctx context.Context, path, database string, f archiveFlags) (s *sqlite.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, m, nil, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
@@ -194,7 +194,7 @@ func unreadable(path string, err error) error {
 	return failed(exitFailure, hint, "%s: %s", path, message)
 }
 
-func (a *app) printImported(r archiveReport) error {
+func (a *program) printImported(r archiveReport) error {
 	if a.json {
 		return a.printJSON(r)
 	}

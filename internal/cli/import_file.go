@@ -31,7 +31,7 @@ type importReport struct {
 	current bool // the conversation is the one that commands mean here
 }
 
-func (a *app) importFile(ctx context.Context, name string, f importFlags) (importReport, error) {
+func (a *program) importFile(ctx context.Context, name string, f importFlags) (importReport, error) {
 	begun := time.Now()
 	src, err := a.openSource(ctx, name)
 	if err != nil {
@@ -109,7 +109,7 @@ func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 }
 
 // store writes what is new of the input.
-func (a *app) store(ctx context.Context, ar *archive, src *source, plan survey, key string, f importFlags) (importReport, error) {
+func (a *program) store(ctx context.Context, ar *archive, src *source, plan survey, key string, f importFlags) (importReport, error) {
 	project, err := currentProject()
 	if err != nil {
 		return importReport{}, err
@@ -142,7 +142,7 @@ func (a *app) store(ctx context.Context, ar *archive, src *source, plan survey, 
 	return in.report, nil
 }
 
-func (a *app) printImport(name string, r importReport) error {
+func (a *program) printImport(name string, r importReport) error {
 	a.printFindings(neutralLine(name), r)
 	if a.json {
 		return a.printJSON(r)
@@ -161,7 +161,7 @@ func (a *app) printImport(name string, r importReport) error {
 }
 
 // printFindings says in words what is out of the ordinary in an input.
-func (a *app) printFindings(name string, r importReport) {
+func (a *program) printFindings(name string, r importReport) {
 	switch t := r.Torn; {
 	case t == nil:
 	case t.Bytes == 0:

@@ -18,7 +18,7 @@ const importFoldTime = 20 * time.Second
 // foldImported folds the conversations that are large enough after an import
 // that ended with err, and returns that. What was imported is stored by then, so
 // that folding cannot make an import fail.
-func (a *app) foldImported(ctx context.Context, err error) error {
+func (a *program) foldImported(ctx context.Context, err error) error {
 	if ctx.Err() != nil || exitCode(err) > exitFailure {
 		return err
 	}
@@ -31,7 +31,7 @@ func (a *app) foldImported(ctx context.Context, err error) error {
 	return err
 }
 
-func (a *app) foldDue(ctx context.Context) (err error) {
+func (a *program) foldDue(ctx context.Context) (err error) {
 	cfg, err := a.settings()
 	if err != nil || foldAbove(cfg) == 0 {
 		return err

@@ -65,7 +65,7 @@ func standIn(cfg *config.Config) (away func(), err error) {
 }
 
 // importHosts catches up with the transcripts that a filter selects.
-func (a *app) importHosts(ctx context.Context, filter hosts.Filter) error {
+func (a *program) importHosts(ctx context.Context, filter hosts.Filter) error {
 	begun := time.Now()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
@@ -113,7 +113,7 @@ func (a *app) importHosts(ctx context.Context, filter hosts.Filter) error {
 	return nil
 }
 
-func (a *app) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]hosts.Summary, error) {
+func (a *program) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]hosts.Summary, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
@@ -149,7 +149,7 @@ func nothingFound(missing []string, filter hosts.Filter) error {
 	return failed(exitNotFound, hint, "there is no sign of %s on this machine", strings.Join(missing, " or "))
 }
 
-func (a *app) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
+func (a *program) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
 	out := hostImport{DryRun: filter.DryRun, Hosts: []hostReport{}, Seconds: took.Seconds()}
 	t := newTable("agent", ">sessions", ">unchanged", ">records", ">new", ">known", ">hidden", ">read")
 	for _, s := range sums {

@@ -41,7 +41,7 @@ func newImportBed(t *testing.T, messages int) *importBed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newApp(nil, nil, nil)
+	a := newProgram(nil, nil, nil)
 	src, err := a.openSource(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func newImportBed(t *testing.T, messages int) *importBed {
 
 func (b *importBed) importer(t *testing.T, held int64) *importer {
 	t.Helper()
-	in, err := b.newImporter(b.conv, newApp(nil, nil, nil).newBar(""), importReport{Read: b.plan.messages})
+	in, err := b.newImporter(b.conv, newProgram(nil, nil, nil).newBar(""), importReport{Read: b.plan.messages})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ const (
 
 // logger returns the log that the settings ask for. What looks like a secret
 // does not get into it, whoever logs it.
-func (a *app) logger(cfg *config.Config) *slog.Logger {
+func (a *program) logger(cfg *config.Config) *slog.Logger {
 	if a.log != nil {
 		return a.log
 	}
@@ -162,7 +162,7 @@ func writable(path string) error {
 }
 
 // logFlags lets the command line say what is logged, and where.
-func (a *app) logFlags(root *cobra.Command) {
+func (a *program) logFlags(root *cobra.Command) {
 	a.logging = map[string]*string{}
 	for _, f := range []struct{ flag, key, usage string }{
 		{"log-level", "log.level", "what is logged: debug, info, warn or error"},

@@ -16,7 +16,7 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	const own, shaped = "correct-horse-battery", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 	for _, format := range []string{"text", "json"} {
 		var out bytes.Buffer
-		a := newApp(nil, &bytes.Buffer{}, &out)
+		a := newProgram(nil, &bytes.Buffer{}, &out)
 		cfg := &config.Config{Log: config.Log{Level: "info", Format: format}}
 		cfg.Models.AnthropicAPIKey = own
 		log := a.logger(cfg)

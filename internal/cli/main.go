@@ -34,7 +34,7 @@ func Main(ctx context.Context, v string) int {
 		signal.Stop(signals)
 		cancel(cause)
 	}()
-	code := run(ctx, newApp(os.Stdin, os.Stdout, os.Stderr), os.Args[1:])
+	code := run(ctx, newProgram(os.Stdin, os.Stdout, os.Stderr), os.Args[1:])
 	runtime.KeepAlive(block)
 	return code
 }

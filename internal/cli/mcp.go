@@ -29,7 +29,7 @@ type mcpFlags struct {
 	dir         string
 }
 
-func newMCP(a *app) *cobra.Command {
+func newMCP(a *program) *cobra.Command {
 	var f mcpFlags
 	c := &cobra.Command{
 		Use:   "mcp",
@@ -72,7 +72,7 @@ LCM_MCP_TOKEN=$(openssl rand -hex 24) lcm mcp --http 0.0.0.0:8765`,
 
 // serveMCP opens the record and serves it until the client or the user ends
 // it.
-func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
+func (a *program) serveMCP(ctx context.Context, f mcpFlags) error {
 	cfg, err := a.settings()
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	return a.serveMCPOverHTTP(ctx, s, cfg, f)
 }
 
-func (a *app) mcpConfig(ar *archive, f mcpFlags) (mcpserver.Config, error) {
+func (a *program) mcpConfig(ar *archive, f mcpFlags) (mcpserver.Config, error) {
 	c := mcpserver.Config{
 		Engine: ar.engine, Dir: f.dir, Getenv: os.Getenv, ProjectOnly: f.projectOnly, MaxTokens: ar.cfg.MCP.MaxResultTokens,
 		Counter: ar.counter, Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
@@ -142,7 +142,7 @@ func (a *app) mcpConfig(ar *archive, f mcpFlags) (mcpserver.Config, error) {
 	return c, err
 }
 
-func (a *app) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config, f mcpFlags) error {
+func (a *program) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config, f mcpFlags) error {
 	o := mcpserver.HTTPOptions{Token: cmp.Or(f.token, cfg.MCP.Token), Origins: f.origins}
 	if o.Token == "" {
 		path := mcpTokenFile(cfg.Storage.DatabasePath)

@@ -26,7 +26,7 @@ func serveHTTP(t *testing.T) (said, url string) {
 	in, errs := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		code := run(ctx, newApp(strings.NewReader(""), io.Discard, errs), []string{"mcp", "--http", "0"})
+		code := run(ctx, newProgram(strings.NewReader(""), io.Discard, errs), []string{"mcp", "--http", "0"})
 		errs.Close()
 		done <- code
 	}()

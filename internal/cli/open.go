@@ -17,7 +17,7 @@ import (
 )
 
 // settings reads the configuration, with what the command line says on top.
-func (a *app) settings() (*config.Config, error) {
+func (a *program) settings() (*config.Config, error) {
 	o := config.Options{Flags: map[string]string{}}
 	if a.database != "" {
 		o.Flags["storage.database_path"] = a.database
@@ -60,7 +60,7 @@ const (
 )
 
 // open opens the database that the settings name.
-func (a *app) open(ctx context.Context, n need) (*archive, error) {
+func (a *program) open(ctx context.Context, n need) (*archive, error) {
 	cfg, err := a.settings()
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (a *app) open(ctx context.Context, n need) (*archive, error) {
 	return a.openWith(ctx, cfg, n)
 }
 
-func (a *app) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
+func (a *program) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
 	path := cfg.Storage.DatabasePath
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
 		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)

@@ -22,7 +22,7 @@ import (
 
 // app is what the commands share: where they read and write, and the flags
 // that more than one of them has.
-type app struct {
+type program struct {
 	in       io.Reader
 	out, err io.Writer
 	terminal bool // out is one
@@ -40,8 +40,8 @@ type app struct {
 	hide    func(string) string // takes the secrets of the settings out of a text
 }
 
-func newApp(in io.Reader, out, err io.Writer) *app {
-	a := &app{in: in, out: &remembering{w: out}, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
+func newProgram(in io.Reader, out, err io.Writer) *program {
+	a := &program{in: in, out: &remembering{w: out}, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
 	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
 	a.colour, a.colours = a.terminal && !plain, a.progress && !plain
 	return a
@@ -49,7 +49,7 @@ func newApp(in io.Reader, out, err io.Writer) *app {
 
 // typed is standard input for as long as a context lasts: a program that is
 // asked to end does not wait for what nobody may ever type.
-func (a *app) typed(ctx context.Context) io.Reader { return lasting{ctx, a.in} }
+func (a *program) typed(ctx context.Context) io.Reader { return lasting{ctx, a.in} }
 
 type lasting struct {
 	ctx context.Context // io.Reader has none
@@ -92,7 +92,7 @@ func (r *remembering) Write(p []byte) (int, error) {
 }
 
 // delivered reports whether everything that was printed has arrived.
-func (a *app) delivered() error {
+func (a *program) delivered() error {
 	if r, ok := a.out.(*remembering); ok && r.err != nil {
 		return failed(exitFailure, "see that there is room where the output goes", "print the result: %w", r.err)
 	}
@@ -106,7 +106,7 @@ func isTerminal(w io.Writer) bool {
 
 // width is how many columns a line of the result may have, 0 for any number: it
 // is $COLUMNS where that is set, else the width of the terminal.
-func (a *app) width() int {
+func (a *program) width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
@@ -130,7 +130,7 @@ var (
 	cyan   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
-func (a *app) paint(s lipgloss.Style, text string) string {
+func (a *program) paint(s lipgloss.Style, text string) string {
 	if !a.colour {
 		return text
 	}
@@ -138,7 +138,7 @@ func (a *app) paint(s lipgloss.Style, text string) string {
 }
 
 // mark is paint for standard error.
-func (a *app) mark(s lipgloss.Style, text string) string {
+func (a *program) mark(s lipgloss.Style, text string) string {
 	if !a.colours {
 		return text
 	}
@@ -146,26 +146,26 @@ func (a *app) mark(s lipgloss.Style, text string) string {
 }
 
 // printf writes a piece of the result.
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+func (a *program) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
 // note and warn tell what is not part of the result.
-func (a *app) note(format string, args ...any) {
+func (a *program) note(format string, args ...any) {
 	fmt.Fprintln(a.err, a.mark(dim, "note:"), fmt.Sprintf(format, args...))
 }
 
-func (a *app) warn(format string, args ...any) {
+func (a *program) warn(format string, args ...any) {
 	fmt.Fprintln(a.err, a.mark(yellow, "warning:"), fmt.Sprintf(format, args...))
 }
 
 // printJSON writes a result as indented JSON.
-func (a *app) printJSON(v any) error {
+func (a *program) printJSON(v any) error {
 	e := a.encoder()
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
 // encoder returns what writes JSON to standard output.
-func (a *app) encoder() *json.Encoder {
+func (a *program) encoder() *json.Encoder {
 	e := json.NewEncoder(visible{a.out})
 	e.SetEscapeHTML(false)
 	return e
@@ -216,7 +216,7 @@ func forceFlag(c *cobra.Command, force *bool) {
 
 // writeBytes writes what --raw asks for: exactly as it is, but for control
 // characters on a terminal, which would act upon them.
-func (a *app) writeBytes(data []byte, force bool) error {
+func (a *program) writeBytes(data []byte, force bool) error {
 	if a.terminal && !force {
 		data = []byte(neutral(string(data)))
 	}
@@ -227,7 +227,7 @@ func (a *app) writeBytes(data []byte, force bool) error {
 // terminalWriter is writeBytes for whoever writes whole records to an
 // [io.Writer].
 type terminalWriter struct {
-	a     *app
+	a     *program
 	force bool
 }
 
@@ -235,7 +235,7 @@ func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.a.writeB
 
 // shown returns stored text as it may be printed: exactly as it is into a file
 // or a pipe, with control characters made visible on a terminal.
-func (a *app) shown(text string) string {
+func (a *program) shown(text string) string {
 	if !a.terminal {
 		return text
 	}

@@ -40,7 +40,7 @@ const maxUnmasked = 1000
 
 // unmasked finds messages that show secrets, where the settings want them
 // masked: they were stored before.
-func (a *app) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+func (a *program) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	if db == nil || redact.Mode(cfg.Ingest.Redact) == redact.Off {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (a *app) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) [
 }
 
 // maskOlder masks them.
-func (a *app) maskOlder(ctx context.Context, cfg *config.Config) (n int, err error) {
+func (a *program) maskOlder(ctx context.Context, cfg *config.Config) (n int, err error) {
 	ar, err := a.openWith(ctx, cfg, toRead)
 	if err != nil {
 		return 0, err

@@ -9,7 +9,7 @@ import (
 // bar shows on standard error how far long work has come, if that is a
 // terminal; else it does nothing.
 type bar struct {
-	app   *app
+	program  *program
 	label string
 	last  time.Time
 	drawn bool
@@ -18,13 +18,13 @@ type bar struct {
 	first int64
 }
 
-func (a *app) newBar(label string) *bar { return &bar{app: a, label: label} }
+func (a *program) newBar(label string) *bar { return &bar{program: a, label: label} }
 
 const barWidth = 24
 
 // set redraws the bar, at most ten times a second. A total of 0 is unknown.
 func (b *bar) set(done, total int64, detail string) {
-	if !b.app.progress || time.Since(b.last) < 100*time.Millisecond {
+	if !b.program.progress || time.Since(b.last) < 100*time.Millisecond {
 		return
 	}
 	b.last, b.drawn = time.Now(), true
@@ -32,7 +32,7 @@ func (b *bar) set(done, total int64, detail string) {
 		b.begun, b.first = b.last, done
 	}
 	if total <= 0 {
-		fmt.Fprintf(b.app.err, "\r\x1b[K%s  %s", b.label, detail)
+		fmt.Fprintf(b.program.err, "\r\x1b[K%s  %s", b.label, detail)
 		return
 	}
 	share := min(1, float64(done)/float64(total))
@@ -40,7 +40,7 @@ func (b *bar) set(done, total int64, detail string) {
 	if left := timeLeft(done-b.first, total-b.first, b.last.Sub(b.begun)); left != "" {
 		detail += ", " + left + " left"
 	}
-	fmt.Fprintf(b.app.err, "\r\x1b[K%s  %s%s %3.0f%%  %s",
+	fmt.Fprintf(b.program.err, "\r\x1b[K%s  %s%s %3.0f%%  %s",
 		b.label, strings.Repeat("█", full), strings.Repeat("░", barWidth-full), 100*share, detail)
 }
 
@@ -66,7 +66,7 @@ func timeLeft(done, total int64, taken time.Duration) string {
 // clear removes the bar, so that what follows stands on a clean line.
 func (b *bar) clear() {
 	if b.drawn {
-		fmt.Fprint(b.app.err, "\r\x1b[K")
+		fmt.Fprint(b.program.err, "\r\x1b[K")
 		b.drawn = false
 	}
 }

@@ -21,7 +21,7 @@ type pruneFlags struct {
 	project   string
 }
 
-func newPrune(a *app) *cobra.Command {
+func newPrune(a *program) *cobra.Command {
 	var f pruneFlags
 	c := &cobra.Command{
 		Use:   "prune --older-than AGE",
@@ -68,7 +68,7 @@ func parseAge(text string) (time.Duration, error) {
 	return time.Duration(min(int64(unit)*n, int64(200*365*day))), nil
 }
 
-func (a *app) prune(ctx context.Context, f pruneFlags, age time.Duration) (err error) {
+func (a *program) prune(ctx context.Context, f pruneFlags, age time.Duration) (err error) {
 	ar, err := a.open(ctx, toRead)
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 }
 
 // asking opens the database and hands its recall to fn.
-func (a *app) asking(ctx context.Context, w where, fn func(*archive, *recall.Service, recall.Where) error) error {
+func (a *program) asking(ctx context.Context, w where, fn func(*archive, *recall.Service, recall.Where) error) error {
 	ar, err := a.open(ctx, toRead)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func recallFailure(err error) error {
 }
 
 // notes tells what recall has to say about an answer.
-func (a *app) notes(all []string) {
+func (a *program) notes(all []string) {
 	for _, n := range all {
 		a.note("%s", neutralLine(recallWords.Replace(n)))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
-func newRemove(a *app) *cobra.Command {
+func newRemove(a *program) *cobra.Command {
 	var f setupFlags
 	c := &cobra.Command{
 		Use:   "remove HOST…|--all",
@@ -37,7 +37,7 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 	return c
 }
 
-func (a *app) remove(ctx context.Context, names []string, f setupFlags) error {
+func (a *program) remove(ctx context.Context, names []string, f setupFlags) error {
 	m, err := machine()
 	if err != nil {
 		return err

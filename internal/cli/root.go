@@ -41,7 +41,7 @@ lcm context --budget 32000
 lcm verify --all`
 
 // run executes the command line and returns the exit code.
-func run(ctx context.Context, a *app, args []string) int {
+func run(ctx context.Context, a *program, args []string) int {
 	root := newRoot(a)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -91,7 +91,7 @@ func capture(c *cobra.Command, failure *error) {
 	}
 }
 
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "lcm",
 		Short:   "Lossless context memory for AI agents",
@@ -159,6 +159,6 @@ func withoutDatabase(c *cobra.Command) {
 }
 
 // jsonFlag gives a command that prints data its --json.
-func (a *app) jsonFlag(c *cobra.Command) {
+func (a *program) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 }

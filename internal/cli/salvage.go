@@ -22,7 +22,7 @@ type salvageReport struct {
 }
 
 // salvage makes a new database of what can be read of a damaged one.
-func (a *app) salvage(ctx context.Context, to string) error {
+func (a *program) salvage(ctx context.Context, to string) error {
 	begun := time.Now()
 	cfg, err := a.settings()
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *app) salvage(ctx context.Context, to string) error {
 
 // openToSave opens the database for an export. Of one that SQLite cannot read
 // to its end a salvaged copy is opened, which done removes.
-func (a *app) openToSave(ctx context.Context) (ar *archive, done func(), err error) {
+func (a *program) openToSave(ctx context.Context) (ar *archive, done func(), err error) {
 	cfg, err := a.settings()
 	if err != nil {
 		return nil, nil, err

@@ -40,7 +40,7 @@ type changedFile struct {
 	Diff string `json:"diff"`
 }
 
-func newSetup(a *app) *cobra.Command {
+func newSetup(a *program) *cobra.Command {
 	var f setupFlags
 	c := &cobra.Command{
 		Use:   "setup HOST…|--all",
@@ -79,7 +79,7 @@ lcm setup opencode --print      # only show`,
 	return c
 }
 
-func (a *app) setup(c *cobra.Command, names []string, f setupFlags) error {
+func (a *program) setup(c *cobra.Command, names []string, f setupFlags) error {
 	m, err := machine()
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ type step struct {
 
 // change shows plans, asks, and carries them out. A host that cannot be changed
 // keeps it from none of the others; the error at the end tells of it.
-func (a *app) change(ctx context.Context, names []string, plan func(string) (setup.Plan, error), f setupFlags, done string, apply func(setup.Plan, *setup.Receipts) error) error {
+func (a *program) change(ctx context.Context, names []string, plan func(string) (setup.Plan, error), f setupFlags, done string, apply func(setup.Plan, *setup.Receipts) error) error {
 	steps := make([]step, len(names))
 	for i, name := range names {
 		p, err := plan(name)
@@ -159,7 +159,7 @@ func (a *app) change(ctx context.Context, names []string, plan func(string) (set
 
 // carryOut changes one host. Also where nothing is to be changed, it removes
 // what a killed run left behind.
-func (a *app) carryOut(s *step, kept *setup.Receipts, done string, apply func(setup.Plan, *setup.Receipts) error) {
+func (a *program) carryOut(s *step, kept *setup.Receipts, done string, apply func(setup.Plan, *setup.Receipts) error) {
 	if s.err != nil {
 		return
 	}
@@ -174,7 +174,7 @@ func (a *app) carryOut(s *step, kept *setup.Receipts, done string, apply func(se
 
 // printSteps prints what became of each host: as JSON, or what is left for the
 // user to do.
-func (a *app) printSteps(steps []step) error {
+func (a *program) printSteps(steps []step) error {
 	reports := make([]setupReport, len(steps))
 	for i, s := range steps {
 		if s.err != nil {
@@ -194,7 +194,7 @@ func (a *app) printSteps(steps []step) error {
 }
 
 // leftOut is the error for the hosts that could not be changed.
-func (a *app) leftOut(steps []step) error {
+func (a *program) leftOut(steps []step) error {
 	var failures []error
 	for _, s := range steps {
 		if s.err != nil {
@@ -218,7 +218,7 @@ func (a *app) leftOut(steps []step) error {
 		"%d of %d hosts were left as they were", len(failures), len(steps))
 }
 
-func (a *app) showPlan(p setup.Plan) {
+func (a *program) showPlan(p setup.Plan) {
 	if len(p.Changes) == 0 {
 		a.printf("%s: nothing to change\n", p.Title)
 		return
@@ -242,7 +242,7 @@ func (a *app) showPlan(p setup.Plan) {
 
 // consent asks whether to go on. Without a terminal, --yes is the way to say
 // so.
-func (a *app) consent(ctx context.Context, f setupFlags) error {
+func (a *program) consent(ctx context.Context, f setupFlags) error {
 	if f.yes {
 		return nil
 	}
@@ -272,7 +272,7 @@ func machine() (hosts.Machine, error) {
 
 // binary is the path by which hosts start this program: the one on the PATH
 // where that is the same program, because an upgrade leaves it in place.
-func (a *app) binary(given string) (string, error) {
+func (a *program) binary(given string) (string, error) {
 	if given != "" {
 		path, err := filepath.Abs(given)
 		if err != nil {
@@ -306,7 +306,7 @@ func sameFile(x, y string) bool {
 
 // databaseArgs are what every command of a host needs where the database is
 // not the one that the settings name: hosts do not pass the environment on.
-func (a *app) databaseArgs() ([]string, error) {
+func (a *program) databaseArgs() ([]string, error) {
 	cfg, err := a.settings()
 	if err != nil {
 		return nil, err

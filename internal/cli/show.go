@@ -47,7 +47,7 @@ type showFlags struct {
 	all    bool
 }
 
-func newShow(a *app) *cobra.Command {
+func newShow(a *program) *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
 		Use:   "show [N]",
@@ -117,13 +117,13 @@ func (f *showFlags) check(cmd *cobra.Command, args []string, json bool) error {
 
 // unpaged lifts the limit that nobody asked for where records go to another
 // program: it would take the first page for the whole.
-func (f *showFlags) unpaged(cmd *cobra.Command, a *app) {
+func (f *showFlags) unpaged(cmd *cobra.Command, a *program) {
 	if (f.raw || a.json) && !a.terminal && !f.newest && !cmd.Flags().Changed("limit") {
 		f.limit = 0
 	}
 }
 
-func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) error {
+func (a *program) showConversation(ctx context.Context, ar *archive, f showFlags) error {
 	c, err := ar.pick(ctx, f.choice)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (a *app) showConversation(ctx context.Context, ar *archive, f showFlags) er
 }
 
 // printLeftOut says in a line what was left out between two messages.
-func (a *app) printLeftOut(ids []store.MessageID) {
+func (a *program) printLeftOut(ids []store.MessageID) {
 	if len(ids) == 0 {
 		return
 	}
@@ -196,7 +196,7 @@ func (a *app) printLeftOut(ids []store.MessageID) {
 
 // showMessage prints a message. Of one whose record is damaged it prints what
 // there is before it says so.
-func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f showFlags) error {
+func (a *program) showMessage(ctx context.Context, ar *archive, m store.Message, f showFlags) error {
 	switch {
 	case a.json:
 		return a.showJSON(ctx, ar, m)
@@ -234,7 +234,7 @@ func (a *app) showMessage(ctx context.Context, ar *archive, m store.Message, f s
 	return damage
 }
 
-func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error {
+func (a *program) showJSON(ctx context.Context, ar *archive, m store.Message) error {
 	r := messageReport{
 		ID: m.ID.String(), Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Time: m.Body.Time, Stored: m.Stored, Flags: flagNames(m.Flags),
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
@@ -258,7 +258,7 @@ func (a *app) showJSON(ctx context.Context, ar *archive, m store.Message) error 
 }
 
 // showID prints one message, summary or payload.
-func (a *app) showID(ctx context.Context, ar *archive, f showFlags) error {
+func (a *program) showID(ctx context.Context, ar *archive, f showFlags) error {
 	id, err := store.ParseID(f.id)
 	if err != nil {
 		return failed(exitUsage, "`lcm show`, `lcm tree` and `lcm grep` print ids", "%w", err)
@@ -297,7 +297,7 @@ func payloadDamage(p store.Payload) error {
 	return damageShown(1)
 }
 
-func (a *app) showPayloadJSON(p store.Payload) error {
+func (a *program) showPayloadJSON(p store.Payload) error {
 	data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
 	if err != nil {
 		return err
@@ -309,7 +309,7 @@ func (a *app) showPayloadJSON(p store.Payload) error {
 	}), payloadDamage(p))
 }
 
-func (a *app) showOne(ctx context.Context, ar *archive, id store.MessageID, f showFlags) error {
+func (a *program) showOne(ctx context.Context, ar *archive, id store.MessageID, f showFlags) error {
 	if f.raw {
 		record, damage := ar.db.Record(ctx, id)
 		if record == nil {
@@ -326,7 +326,7 @@ func (a *app) showOne(ctx context.Context, ar *archive, id store.MessageID, f sh
 	return store.Missing(id.String())
 }
 
-func (a *app) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
+func (a *program) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
 	for s, err := range ar.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ type source struct {
 
 // openSource opens a file. Standard input and other things that can be read
 // only once are written to a temporary file first.
-func (a *app) openSource(ctx context.Context, name string) (*source, error) {
+func (a *program) openSource(ctx context.Context, name string) (*source, error) {
 	if name == "-" {
 		return spool("standard input", a.typed(ctx))
 	}

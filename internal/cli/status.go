@@ -36,7 +36,7 @@ type summaryCounts struct {
 	Tokens int64  `json:"tokens"`
 }
 
-func newStatus(a *app) *cobra.Command {
+func newStatus(a *program) *cobra.Command {
 	by := ""
 	c := &cobra.Command{
 		Use:   "status",
@@ -96,7 +96,7 @@ second whatever the database holds.`,
 	return c
 }
 
-func (a *app) printStatus(r statusReport) {
+func (a *program) printStatus(r statusReport) {
 	t := newTable("", "")
 	conversations := number(r.Conversations)
 	if r.Archived > 0 {

@@ -62,7 +62,7 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 	return all, err
 }
 
-func (a *app) printGroups(by string, groups []groupReport) {
+func (a *program) printGroups(by string, groups []groupReport) {
 	t := newTable(by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries")
 	if by == sqlite.ByMonth {
 		t = newTable(by, ">conversations", ">messages", ">growth", ">total")

@@ -20,7 +20,7 @@ func newTable(head ...string) *table { return &table{head: head} }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-func (a *app) printTable(t *table) {
+func (a *program) printTable(t *table) {
 	widths := make([]int, len(t.head))
 	right := make([]bool, len(t.head))
 	head := make([]string, len(t.head))

@@ -98,7 +98,7 @@ func span(from, to time.Time) string {
 	return from.Format("01-02") + " – " + to.Format("01-02")
 }
 
-func newTree(a *app) *cobra.Command {
+func newTree(a *program) *cobra.Command {
 	var ch choice
 	var messages bool
 	var depth int
@@ -144,7 +144,7 @@ type treeForm struct {
 	depth    int  // levels, 0 for all
 }
 
-func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversation, form treeForm) error {
+func (a *program) printTree(ctx context.Context, r store.Reader, c store.Conversation, form treeForm) error {
 	view, err := r.View(ctx, c.ID, store.Window{})
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversatio
 	for i, it := range view.Items {
 		nodes[i] = it.Node
 	}
-	p := planter{app: a, reader: r, treeForm: form}
+	p := planter{program: a, reader: r, treeForm: form}
 	roots, err := p.plant(ctx, nodes, 1)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (a *app) printTree(ctx context.Context, r store.Reader, c store.Conversatio
 
 // planter grows the tree.
 type planter struct {
-	app    *app
+	program   *program
 	reader store.Reader
 	treeForm
 }
@@ -213,7 +213,7 @@ func (p *planter) summary(ctx context.Context, id store.SummaryID, level int) (*
 			line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, counted(s.Messages, "message", "messages"),
 				number(s.MessageTokens), number(s.Tokens))
 		}
-		t := &treeNode{Summary: describeSummary(s), drawn: p.app.paint(style, line[:len(id)]) + line[len(id):]}
+		t := &treeNode{Summary: describeSummary(s), drawn: p.program.paint(style, line[:len(id)]) + line[len(id):]}
 		if level == p.depth {
 			t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}
 			return t, nil
@@ -249,7 +249,7 @@ func (p *planter) run(ctx context.Context, nodes []store.Node) (*treeNode, error
 			return nil, err
 		}
 		line := fmt.Sprintf("%s %s · %s tokens · %s", m.ID, m.Body.Role, number(m.Tokens), excerpt(m.Body, 48))
-		if !p.app.json {
+		if !p.program.json {
 			t.Sources = append(t.Sources, &treeNode{drawn: line})
 		}
 	}
@@ -265,7 +265,7 @@ func excerpt(m llms.Message, width int) string {
 	return clip(strings.Join(strings.Fields(neutralLine(text)), " "), width)
 }
 
-func (a *app) draw(trees []*treeNode, indent string) {
+func (a *program) draw(trees []*treeNode, indent string) {
 	for i, t := range trees {
 		branch, below := "├─ ", "│  "
 		if i == len(trees)-1 {

@@ -42,7 +42,7 @@ type faultReport struct {
 	Detail string `json:"detail"`
 }
 
-func newVerify(a *app) *cobra.Command {
+func newVerify(a *program) *cobra.Command {
 	var ch choice
 	var all bool
 	c := &cobra.Command{
@@ -204,7 +204,7 @@ func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size 
 	return n, size
 }
 
-func (a *app) printVerification(r verifyReport) error {
+func (a *program) printVerification(r verifyReport) error {
 	faults := len(r.Faults)
 	for _, c := range r.Conversations {
 		faults += len(c.Faults)
@@ -238,7 +238,7 @@ func (a *app) printVerification(r verifyReport) error {
 	return nil
 }
 
-func (a *app) printVerified(c verifiedConversation) {
+func (a *program) printVerified(c verifiedConversation) {
 	verdict := a.paint(green, "ok")
 	if len(c.Faults) > 0 {
 		verdict = a.paint(red, "DAMAGED")
@@ -248,7 +248,7 @@ func (a *app) printVerified(c verifiedConversation) {
 	a.printFaults(c.Faults)
 }
 
-func (a *app) printFaults(faults []faultReport) {
+func (a *program) printFaults(faults []faultReport) {
 	for _, f := range faults {
 		a.printf("  %s  %s: %s\n", a.paint(red, neutralLine(f.Node)), f.Code, neutralLine(f.Detail))
 	}

@@ -14,7 +14,7 @@ type versionReport struct {
 	Platform string `json:"platform"`
 }
 
-func newVersion(a *app) *cobra.Command {
+func newVersion(a *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
