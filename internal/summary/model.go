@@ -15,7 +15,7 @@ import (
 // replies; whether a reply is good enough, and what happens where it is not,
 // is package compact's to decide.
 type Model struct {
-	engine  llms.Engine
+	engine  llms.Model
 	model   string
 	custom  string
 	nonce   func() string
@@ -36,7 +36,7 @@ func WithInstructions(text string) ModelOption { return func(m *Model) { m.custo
 func WithNonce(nonce func() string) ModelOption { return func(m *Model) { m.nonce = nonce } }
 
 // NewModel returns a summariser that asks engine.
-func NewModel(engine llms.Engine, options ...ModelOption) (*Model, error) {
+func NewModel(engine llms.Model, options ...ModelOption) (*Model, error) {
 	if engine == nil {
 		return nil, errors.New("summary: no model was given")
 	}
