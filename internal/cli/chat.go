@@ -148,7 +148,7 @@ func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 
 // start makes the agent. Its system prompt and its tools count towards the
 // budget, so that the messages get what they leave.
-func (c *chat) start(engine llms.Engine, model string) error {
+func (c *chat) start(engine llms.Model, model string) error {
 	c.budget = c.chatCommand.budget
 	if c.budget == 0 {
 		c.budget = c.ar.cfg.Context.TokenBudget

@@ -39,7 +39,7 @@ func talker(r llms.Request) llmtest.Reply {
 }
 
 // chatting runs lcm chat on lines of input against a scripted model.
-func chatting(t *testing.T, model llmtest.Model, input string, args ...string) (out, errs string, h *llmtest.Handler) {
+func chatting(t *testing.T, model llmtest.Responder, input string, args ...string) (out, errs string, h *llmtest.Handler) {
 	t.Helper()
 	h = llmtest.NewHandler(model)
 	server := httptest.NewServer(h)

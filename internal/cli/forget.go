@@ -139,11 +139,12 @@ func (cmd *forgetCommand) selection(c *cobra.Command, ar *archive, args []string
 	if cmd.words {
 		what.Mode = store.FullText
 	}
-	since, before, err := timeSpan(cmd.since, cmd.before, time.Now())
+	now := time.Now()
+	since, before, err := timeSpan(cmd.since, cmd.before, now)
 	if err != nil {
 		return what, wrongUsage(c, err)
 	}
-	if what.Since, what.Before, err = recall.Span(since, before); err != nil {
+	if what.Since, what.Before, err = recall.Span(since, before, now); err != nil {
 		return what, err
 	}
 	if cmd.conversation != 0 {

@@ -238,11 +238,8 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 		FoldAbove: foldAbove(ar.cfg), SilentPrompts: !ar.cfg.Hooks.PromptRecall,
 	}
 	answer, err := handler.Handle(ctx, e)
-	if !answer.Rest.Index {
-		var late error
-		answer.Rest.Index, late = ar.db.IndexDue(ctx)
-		err = errors.Join(err, late)
-	}
+	due, indexErr := ar.db.IndexDue(ctx)
+	answer.Rest.Index, err = due, errors.Join(err, indexErr)
 	if len(answer.Rest.Fold) > 0 {
 		// A process that could only end again is not started: a host waits
 		// for that.

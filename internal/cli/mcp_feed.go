@@ -42,7 +42,7 @@ const (
 )
 
 // Current implements [mcpserver.Feed].
-func (t *transcripts) Current(ctx context.Context, at mcpserver.Place) error {
+func (t *transcripts) Current(ctx context.Context, at mcpserver.Caller) error {
 	found, err := t.candidates(ctx, at)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (t *transcripts) Current(ctx context.Context, at mcpserver.Place) error {
 // candidates are the transcripts that a call may come from: the one of the
 // session that the host names, and where that may be an old one, or none is
 // named, those of the project that are being written.
-func (t *transcripts) candidates(ctx context.Context, at mcpserver.Place) ([]hosts.Transcript, error) {
+func (t *transcripts) candidates(ctx context.Context, at mcpserver.Caller) ([]hosts.Transcript, error) {
 	var found []hosts.Transcript
 	if at.Key() != "" {
 		one, err := t.feed.Locate(ctx, at.Host, "", at.Session)

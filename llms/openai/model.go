@@ -66,22 +66,22 @@ const (
 	DefaultIdleTimeout = 5 * time.Minute
 )
 
-// Engine is a model of OpenAI or of a compatible server. It implements
-// [llms.Engine].
+// Model is a model of OpenAI or of a compatible server. It implements
+// [llms.Model].
 //
 // It holds the SDK's services rather than its client, which would read keys,
 // headers and addresses from the environment.
-type Engine struct {
+type Model struct {
 	config      Config
 	completions openai.ChatCompletionService
 	answers     responses.ResponseService
 }
 
-var _ llms.Engine = (*Engine)(nil)
+var _ llms.Model = (*Model)(nil)
 
-// New returns an engine. It fails where no call could succeed: without a
+// New returns a model. It fails where no call could succeed: without a
 // model, and without a key for OpenAI's own server.
-func New(c Config) (*Engine, error) {
+func New(c Config) (*Model, error) {
 	if strings.TrimSpace(c.Model) == "" {
 		return nil, &llms.Error{Class: llms.ClassInvalid, Provider: provider, Message: "no model is set"}
 	}
@@ -111,7 +111,7 @@ func New(c Config) (*Engine, error) {
 	if c.NewID == nil {
 		c.NewID = func() string { return "call_" + rand.Text() }
 	}
-	return &Engine{
+	return &Model{
 		config:      c,
 		completions: openai.NewChatCompletionService(c.options()...),
 		answers:     responses.NewResponseService(c.options()...),
@@ -141,11 +141,11 @@ func (c Config) home() bool {
 
 const provider = "openai"
 
-// Name implements [llms.Engine].
-func (e *Engine) Name() string { return provider + "/" + e.config.Model }
+// Name implements [llms.Model].
+func (e *Model) Name() string { return provider + "/" + e.config.Model }
 
-// Stream implements [llms.Engine].
-func (e *Engine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+// Stream implements [llms.Model].
+func (e *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	if r.Model == "" {
 		r.Model = e.config.Model
 	}
@@ -168,7 +168,7 @@ func invalid(err error) *llms.Error {
 }
 
 // finish yields the error that a stream ended in, if it did not end well.
-func (e *Engine) finish(ctx context.Context, err error, ended bool, used llms.Usage, yield func(llms.Event, error) bool) {
+func (e *Model) finish(ctx context.Context, err error, ended bool, used llms.Usage, yield func(llms.Event, error) bool) {
 	switch {
 	case ended:
 	case ctx.Err() != nil:
@@ -182,7 +182,7 @@ func (e *Engine) finish(ctx context.Context, err error, ended bool, used llms.Us
 
 // failure translates an error of the SDK. Nothing of it is kept but words:
 // it holds the request, and with it the key.
-func (e *Engine) failure(err error) *llms.Error {
+func (e *Model) failure(err error) *llms.Error {
 	f := llms.Failure{Provider: provider, Message: err.Error(), Secrets: []string{e.config.APIKey}}
 	if answered, ok := errors.AsType[*openai.Error](err); ok {
 		f.Status, f.Code = answered.StatusCode, answered.Code+" "+answered.Type

@@ -15,12 +15,12 @@ type Tool = core.Tool
 // Usage is what a model call cost. It is the same type as [core.Usage].
 type Usage = core.Usage
 
-// Engine is the model port: one call of a language model, streamed.
+// Model is the model port: one call of a language model, streamed.
 //
 // Stream runs the call while its result is ranged over, and yields events in
 // the order in which they happen. A call that succeeds ends with one EventEnd;
 // one that fails yields an error, which is an [*Error], as the last pair.
-// Leaving the loop early cancels the call. Engines are safe for concurrent
+// Leaving the loop early cancels the call. Models are safe for concurrent
 // use, retry what can be retried before the first event, and never put a key
 // into an event or an error.
 //
@@ -30,37 +30,37 @@ type Usage = core.Usage
 // answer that breaks off, can still be accounted for. Each such Usage is the
 // whole of what is known so far: a later one, and that of the end, takes the
 // place of the earlier ones and is not added to them.
-type Engine interface {
+type Model interface {
 	// Name says which provider and model answer, such as
 	// "anthropic/claude-sonnet-4-5".
 	Name() string
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 }
 
-type engineKey struct{}
+type modelKey struct{}
 
-// WithEngine returns a context for the tools of an agent that runs on e. A tool
+// WithModel returns a context for the tools of an agent that runs on e. A tool
 // that asks a model itself may ask that one.
-func WithEngine(ctx context.Context, e Engine) context.Context {
-	return context.WithValue(ctx, engineKey{}, e)
+func WithModel(ctx context.Context, e Model) context.Context {
+	return context.WithValue(ctx, modelKey{}, e)
 }
 
-// EngineFrom returns the model of the agent whose tool runs under ctx, or nil.
-func EngineFrom(ctx context.Context) Engine {
-	e, _ := ctx.Value(engineKey{}).(Engine)
+// ModelFrom returns the model of the agent whose tool runs under ctx, or nil.
+func ModelFrom(ctx context.Context) Model {
+	e, _ := ctx.Value(modelKey{}).(Model)
 	return e
 }
 
 // Request is one call of a model.
 type Request struct {
-	// Model overrides the engine's own model.
+	// Model overrides the model's own model.
 	Model string
 	// System is the system prompt. Messages of role system are appended to it
 	// where a provider takes no others.
 	System   string
 	Messages []Message
 	Tools    []ToolSpec
-	// MaxTokens limits the answer; 0 leaves it to the engine.
+	// MaxTokens limits the answer; 0 leaves it to the model.
 	MaxTokens int
 	// Temperature is the provider's default when nil.
 	Temperature *float64
@@ -200,7 +200,7 @@ func (c *Collector) Response() Response {
 // Complete runs a call to its end and returns the whole answer. With an
 // error, the answer holds what had been said until then, and its Usage is what
 // the call is known to have cost.
-func Complete(ctx context.Context, e Engine, r Request) (Response, error) {
+func Complete(ctx context.Context, e Model, r Request) (Response, error) {
 	var c Collector
 	for event, err := range e.Stream(ctx, r) {
 		if err != nil {

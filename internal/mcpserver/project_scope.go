@@ -9,23 +9,25 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// ProjectOnly narrows a store to the conversations of one project: whatever
-// belongs to others is as if it did not exist, for everything that reads
-// through the store. What is written goes through.
+// ProjectOnly restricts a store to the conversations of one project: for every
+// reader of the returned store, all others do not exist. Writes are not
+// restricted.
 //
-// The fence stands around the store and not around each question, so that a
-// way to ask that nobody has thought of yet cannot lead out of the project.
-func ProjectOnly(s store.Store, p store.Project) store.Store { return &fence{Store: s, project: p} }
+// The restriction is around the store and not in each tool, so that a tool that
+// is added later cannot leave the project either.
+func ProjectOnly(s store.Store, p store.Project) store.Store {
+	return &projectStore{Store: s, project: p}
+}
 
-type fence struct {
+type projectStore struct {
 	store.Store
 	project store.Project
 }
 
-var _ store.Store = (*fence)(nil)
+var _ store.Store = (*projectStore)(nil)
 
 // inside lists the conversations of the project.
-func (f *fence) inside(ctx context.Context) ([]store.ConversationID, error) {
+func (f *projectStore) inside(ctx context.Context) ([]store.ConversationID, error) {
 	found, err := f.Store.Conversations(ctx, store.ConversationQuery{Project: &f.project})
 	ids := make([]store.ConversationID, len(found))
 	for i, c := range found {
@@ -34,8 +36,8 @@ func (f *fence) inside(ctx context.Context) ([]store.ConversationID, error) {
 	return ids, err
 }
 
-// admit refuses a conversation of another project as one that is not there.
-func (f *fence) admit(ctx context.Context, id store.ConversationID, name string) error {
+// admit returns ErrNotFound for a conversation of another project.
+func (f *projectStore) admit(ctx context.Context, id store.ConversationID, name string) error {
 	ids, err := f.inside(ctx)
 	if err == nil && !slices.Contains(ids, id) {
 		err = store.Missing(name)
@@ -43,7 +45,7 @@ func (f *fence) admit(ctx context.Context, id store.ConversationID, name string)
 	return err
 }
 
-func (f *fence) admitNode(ctx context.Context, n store.Node) error {
+func (f *projectStore) admitNode(ctx context.Context, n store.Node) error {
 	if n.IsSummary() {
 		for s, err := range f.Store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{n.Summary}}) {
 			if err != nil {
@@ -63,7 +65,7 @@ func (f *fence) admitNode(ctx context.Context, n store.Node) error {
 }
 
 // Conversation implements [store.Reader].
-func (f *fence) Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
+func (f *projectStore) Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
 	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
 		return store.Conversation{}, err
 	}
@@ -71,13 +73,13 @@ func (f *fence) Conversation(ctx context.Context, id store.ConversationID) (stor
 }
 
 // Conversations implements [store.Reader].
-func (f *fence) Conversations(ctx context.Context, q store.ConversationQuery) ([]store.Conversation, error) {
+func (f *projectStore) Conversations(ctx context.Context, q store.ConversationQuery) ([]store.Conversation, error) {
 	ids, err := f.inside(ctx)
 	if err != nil {
 		return nil, err
 	}
 	limit := q.Limit
-	q.Limit = 0 // those outside must not use it up
+	q.Limit = 0 // conversations of other projects must not use it up
 	found, err := f.Store.Conversations(ctx, q)
 	found = slices.DeleteFunc(found, func(c store.Conversation) bool { return !slices.Contains(ids, c.ID) })
 	if limit > 0 && len(found) > limit {
@@ -87,7 +89,7 @@ func (f *fence) Conversations(ctx context.Context, q store.ConversationQuery) ([
 }
 
 // View implements [store.Reader].
-func (f *fence) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
+func (f *projectStore) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
 	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
 		return store.View{}, err
 	}
@@ -95,7 +97,7 @@ func (f *fence) View(ctx context.Context, id store.ConversationID, w store.Windo
 }
 
 // Messages implements [store.Reader].
-func (f *fence) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
+func (f *projectStore) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
 	return func(yield func(store.Message, error) bool) {
 		ids, err := f.inside(ctx)
 		if err != nil {
@@ -114,7 +116,7 @@ func (f *fence) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[st
 }
 
 // Summaries implements [store.Reader].
-func (f *fence) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
+func (f *projectStore) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {
 		ids, err := f.inside(ctx)
 		if err != nil {
@@ -133,26 +135,25 @@ func (f *fence) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[s
 }
 
 // Record implements [store.Reader].
-func (f *fence) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
+func (f *projectStore) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
 	if err := f.admitNode(ctx, store.Node{Message: id}); err != nil {
 		return nil, err
 	}
 	return f.Store.Record(ctx, id)
 }
 
-// Sources implements [store.Reader]. What lies beneath a summary of the
-// project is of the project, or comes from where it was forked; that is
-// refused when it is read.
-func (f *fence) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
+// Sources implements [store.Reader]. The sources of a summary are in its project
+// or in the one it was forked from; reading the latter fails.
+func (f *projectStore) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
 	if err := f.admitNode(ctx, store.Node{Summary: id}); err != nil {
 		return nil, err
 	}
 	return f.Store.Sources(ctx, id)
 }
 
-// Derived implements [store.Reader]. A fork in another project may have folded
-// a message of this one.
-func (f *fence) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
+// Derived implements [store.Reader]. A fork in another project may have
+// summarised a message of this one.
+func (f *projectStore) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
 	if err := f.admitNode(ctx, n); err != nil {
 		return nil, err
 	}
@@ -165,9 +166,9 @@ func (f *fence) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, e
 	}), nil
 }
 
-// Payload implements [store.Reader]. A payload is of the project if one of its
-// messages holds it.
-func (f *fence) Payload(ctx context.Context, id store.PayloadID) (store.Payload, error) {
+// Payload implements [store.Reader]. A payload belongs to the project if one of
+// its messages holds it.
+func (f *projectStore) Payload(ctx context.Context, id store.PayloadID) (store.Payload, error) {
 	holders, err := f.Holders(ctx, id, nil, 1)
 	if err != nil {
 		return store.Payload{}, err
@@ -179,7 +180,7 @@ func (f *fence) Payload(ctx context.Context, id store.PayloadID) (store.Payload,
 }
 
 // Search implements [store.Searcher].
-func (f *fence) Search(ctx context.Context, q store.Search) (store.Found, error) {
+func (f *projectStore) Search(ctx context.Context, q store.Search) (store.Found, error) {
 	ids, err := f.within(ctx, q.Conversations)
 	if err != nil || len(ids) == 0 {
 		return store.Found{Tier: "index"}, err
@@ -189,7 +190,7 @@ func (f *fence) Search(ctx context.Context, q store.Search) (store.Found, error)
 }
 
 // Text implements [store.Searcher].
-func (f *fence) Text(ctx context.Context, n store.Node) ([]byte, error) {
+func (f *projectStore) Text(ctx context.Context, n store.Node) ([]byte, error) {
 	if err := f.admitNode(ctx, n); err != nil {
 		return nil, err
 	}
@@ -197,7 +198,7 @@ func (f *fence) Text(ctx context.Context, n store.Node) ([]byte, error) {
 }
 
 // Attached implements [store.Attachments].
-func (f *fence) Attached(ctx context.Context, id store.MessageID) ([]store.PayloadID, error) {
+func (f *projectStore) Attached(ctx context.Context, id store.MessageID) ([]store.PayloadID, error) {
 	if err := f.admitNode(ctx, store.Node{Message: id}); err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (f *fence) Attached(ctx context.Context, id store.MessageID) ([]store.Paylo
 }
 
 // Holders implements [store.Attachments].
-func (f *fence) Holders(ctx context.Context, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
+func (f *projectStore) Holders(ctx context.Context, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
 	ids, err := f.within(ctx, in)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -214,15 +215,15 @@ func (f *fence) Holders(ctx context.Context, id store.PayloadID, in []store.Conv
 }
 
 // Verify implements [store.Checker].
-func (f *fence) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
+func (f *projectStore) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
 	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
 		return store.Verification{}, err
 	}
 	return f.Store.Verify(ctx, id)
 }
 
-// within narrows a choice of conversations (none: all) to the project's.
-func (f *fence) within(ctx context.Context, chosen []store.ConversationID) ([]store.ConversationID, error) {
+// within returns the chosen conversations (none: all) that are in the project.
+func (f *projectStore) within(ctx context.Context, chosen []store.ConversationID) ([]store.ConversationID, error) {
 	ids, err := f.inside(ctx)
 	if len(chosen) > 0 {
 		ids = slices.DeleteFunc(ids, func(id store.ConversationID) bool { return !slices.Contains(chosen, id) })

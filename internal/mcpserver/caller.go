@@ -17,33 +17,32 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Place is where a call comes from, as far as the host tells. Empty fields are
-// not known.
-type Place struct {
-	Host    string   // the name of the host, as conversations carry it as their agent
+// Caller says where a call comes from, as far as the host tells. Empty fields
+// are unknown.
+type Caller struct {
+	Host    string   // the host's name; conversations carry it as their agent
 	Session string   // the host's own id of the session
-	Call    string   // the host's own id of this very tool call
+	Call    string   // the host's own id of this tool call
 	Dirs    []string // the directories that the host works in
 }
 
-// Key is the session key of the place's conversation, if the host names its
-// session.
-func (p Place) Key() string {
+// Key returns the session key of the caller's conversation, or "" if the host
+// does not name its session.
+func (p Caller) Key() string {
 	if p.Host == "" || p.Session == "" {
 		return ""
 	}
 	return p.Host + ":" + p.Session
 }
 
-// hostNames are the hosts by the name under which they introduce themselves.
+// hostNames maps the name that a client sends in the handshake to its host.
 var hostNames = map[string]string{
 	"claude-code":      "claude",
 	"codex-mcp-client": "codex",
 	"opencode":         "opencode",
 }
 
-// hostOf names the host at the other end, or nothing where it is another
-// client.
+// hostOf returns the host of a session, or "" for any other client.
 func hostOf(session *mcp.ServerSession) string {
 	if session == nil {
 		return ""
@@ -54,12 +53,13 @@ func hostOf(session *mcp.ServerSession) string {
 	return ""
 }
 
-// place reads what a request tells. Each of the names was seen in the requests
-// of the programs themselves: Codex sends threadId with every call, Claude
-// Code the id of the tool call and, in the environment, the session that it
-// was started for (which /clear leaves behind) and the project's directory.
-func (s *Server) place(ctx context.Context, session *mcp.ServerSession, meta mcp.Meta) Place {
-	p := Place{Host: hostOf(session)}
+// caller reads the caller from a request. Each key was seen in the requests of
+// the program itself: Codex sends threadId with every call. Claude Code sends
+// the id of the tool call, and puts the project's directory and the session
+// that it was started for into the environment; after /clear that session is
+// out of date.
+func (s *Server) caller(ctx context.Context, session *mcp.ServerSession, meta mcp.Meta) Caller {
+	p := Caller{Host: hostOf(session)}
 	word := func(key string) string {
 		text, _ := meta[key].(string)
 		return text
@@ -75,12 +75,13 @@ func (s *Server) place(ctx context.Context, session *mcp.ServerSession, meta mcp
 	return p
 }
 
-// ProjectDirEnv is where Claude Code says which project it was started for.
+// ProjectDirEnv is the variable in which Claude Code names its project.
 const ProjectDirEnv = "CLAUDE_PROJECT_DIR"
 
-// dirs are the directories of the project: what the environment says, else
-// the client's roots, else where the server was started. Another host that was
-// started from Claude Code's shell has inherited its environment.
+// dirs returns the directories of the project: the one of the environment, else
+// the client's roots, else the directory that the server was started in. A host
+// that was started from Claude Code's shell inherits its environment, so that
+// other hosts do not read it.
 func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession, host string) []string {
 	if dir := s.config.Getenv(ProjectDirEnv); dir != "" && (host == "" || host == "claude") {
 		return []string{dir}
@@ -98,19 +99,19 @@ func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession, host stri
 const rootsTime = time.Second
 
 // roots asks the client for its directories. Clients of the newest protocol
-// cannot be asked, and some that say they can do not answer.
+// cannot be asked, and some that claim to support it do not answer.
 func roots(ctx context.Context, session *mcp.ServerSession) []string {
 	if session == nil {
 		return nil
 	}
 	init := session.InitializeParams()
-	//lint:ignore SA1019 roots are deprecated, and what today's hosts send
+	//lint:ignore SA1019 roots are deprecated, but today's hosts send them
 	if init == nil || init.Capabilities == nil || init.Capabilities.RootsV2 == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, rootsTime)
 	defer cancel()
-	//lint:ignore SA1019 roots are deprecated, and what today's hosts send
+	//lint:ignore SA1019 roots are deprecated, but today's hosts send them
 	found, err := session.ListRoots(ctx, nil)
 	if err != nil {
 		return nil
@@ -125,33 +126,33 @@ func roots(ctx context.Context, session *mcp.ServerSession) []string {
 	return dirs
 }
 
-// liveTime is how long ago a conversation may have been spoken in to be taken
-// for one that is going on.
+// liveTime is how recent a conversation's last message must be for it to count
+// as going on.
 const liveTime = 10 * time.Minute
 
 // maxLive bounds how many conversations are current at once.
 const maxLive = 8
 
-// here settles which conversation is the current one, and to which projects
-// the call belongs. The note tells what the caller could not know.
-func (s *Server) here(ctx context.Context, at Place) (w recall.Where, note string, err error) {
-	found, projects, err := s.candidates(ctx, at)
+// current returns the current conversation and the projects of a call. The note
+// says how the conversation was chosen where the caller cannot know.
+func (s *Server) current(ctx context.Context, from Caller) (w recall.Where, note string, err error) {
+	found, projects, err := s.candidates(ctx, from)
 	if err != nil {
 		return w, "", fmt.Errorf("find the current conversation: %w", err)
 	}
-	w, note, err = s.current(ctx, at, found)
+	w, note, err = s.conversation(ctx, from, found)
 	w.Projects = projects
 	return w, note, err
 }
 
-func (s *Server) current(ctx context.Context, at Place, found []store.Conversation) (w recall.Where, note string, err error) {
-	if at.Call != "" {
+func (s *Server) conversation(ctx context.Context, from Caller, found []store.Conversation) (w recall.Where, note string, err error) {
+	if from.Call != "" {
 		// The call itself is in the transcript that it was made from.
-		if c, ok, err := s.calledFrom(ctx, found, at.Call); err != nil || ok {
+		if c, ok, err := s.calledFrom(ctx, found, from.Call); err != nil || ok {
 			return recall.Where{Current: c, InTurn: true}, "", err
 		}
 	}
-	if key := at.Key(); key != "" {
+	if key := from.Key(); key != "" {
 		named, err := s.store.Conversations(ctx, store.ConversationQuery{Key: key, Limit: 1})
 		if err != nil {
 			return w, "", fmt.Errorf("find the current conversation: %w", err)
@@ -161,7 +162,7 @@ func (s *Server) current(ctx context.Context, at Place, found []store.Conversati
 		}
 	}
 	w, note = choose(found, s.config.Clock())
-	if at.Key() != "" {
+	if from.Key() != "" {
 		// The host names a session that is not stored yet: no prompt of another
 		// one is the one that asks.
 		w.InTurn = false
@@ -169,9 +170,9 @@ func (s *Server) current(ctx context.Context, at Place, found []store.Conversati
 	return w, note, nil
 }
 
-// choose takes the newest conversation, and with it those that are going on at
-// the same time. Only where the newest is going on is its last prompt taken for
-// the one that asks.
+// choose takes the newest conversation, and all others that are going on at the
+// same time. Only if the newest is going on, its last prompt counts as the one
+// that asks.
 func choose(found []store.Conversation, now time.Time) (w recall.Where, note string) {
 	if len(found) == 0 {
 		return w, "nothing of this project is stored yet"
@@ -190,11 +191,11 @@ func choose(found []store.Conversation, now time.Time) (w recall.Where, note str
 	return w, note
 }
 
-// candidates are the conversations that a call may come from, newest first:
-// those of the project, of the calling host if it has any there. A sub-agent's
-// conversation is its parent's affair.
-func (s *Server) candidates(ctx context.Context, at Place) (found []store.Conversation, projects []store.Project, err error) {
-	for _, dir := range at.Dirs {
+// candidates lists the conversations that a call may come from, newest first:
+// those of the project, and only those of the calling host if it has any. It
+// leaves out conversations of sub-agents.
+func (s *Server) candidates(ctx context.Context, from Caller) (found []store.Conversation, projects []store.Project, err error) {
+	for _, dir := range from.Dirs {
 		p, err := project.Of(dir)
 		if err != nil {
 			return nil, nil, err
@@ -207,8 +208,8 @@ func (s *Server) candidates(ctx context.Context, at Place) (found []store.Conver
 		projects = append(projects, p)
 	}
 	found = slices.DeleteFunc(found, func(c store.Conversation) bool { return c.Parent != 0 })
-	if slices.ContainsFunc(found, func(c store.Conversation) bool { return c.Agent == at.Host }) && at.Host != "" {
-		found = slices.DeleteFunc(found, func(c store.Conversation) bool { return c.Agent != at.Host })
+	if slices.ContainsFunc(found, func(c store.Conversation) bool { return c.Agent == from.Host }) && from.Host != "" {
+		found = slices.DeleteFunc(found, func(c store.Conversation) bool { return c.Agent != from.Host })
 	}
 	slices.SortStableFunc(found, func(a, b store.Conversation) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	seen := map[store.ConversationID]bool{}
@@ -219,12 +220,12 @@ func (s *Server) candidates(ctx context.Context, at Place) (found []store.Conver
 	}), projects, nil
 }
 
-// callDepth is how many of a conversation's newest messages are looked through
-// for a call that is being made: a turn may make several, and hosts write
-// records of their own in between.
+// callDepth is how many of a conversation's newest messages are searched for a
+// tool call: one turn may make several, and hosts write records of their own in
+// between.
 const callDepth = 48
 
-// calledFrom finds the conversation in which a tool call is being made.
+// calledFrom finds the conversation that contains a tool call.
 func (s *Server) calledFrom(ctx context.Context, found []store.Conversation, call string) (store.ConversationID, bool, error) {
 	for _, c := range found[:min(len(found), maxLive)] {
 		for m, err := range s.store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Newest: true, Limit: callDepth}) {
@@ -241,15 +242,15 @@ func (s *Server) calledFrom(ctx context.Context, found []store.Conversation, cal
 	return 0, false, nil
 }
 
-// where completes the scope that the arguments name: the project by default,
-// the current conversation where allConversations is false. The notes tell what
-// the caller could not know.
-func (c *call) where(ctx context.Context, at Place, asked recall.Where) (recall.Where, []string, error) {
+// where resolves the scope of the arguments: the project by default, the current
+// conversation if allConversations is false. The notes say what the caller
+// cannot know.
+func (c *call) where(ctx context.Context, from Caller, asked recall.Where) (recall.Where, []string, error) {
 	var notes []string
-	if note := c.freshen(ctx, at); note != "" {
+	if note := c.freshen(ctx, from); note != "" {
 		notes = append(notes, note)
 	}
-	w, note, err := c.here(ctx, at)
+	w, note, err := c.current(ctx, from)
 	w.ConversationID, w.AllConversations, w.CurrentOnly = asked.ConversationID, asked.AllConversations, c.currentOnly
 	w.Widen = true
 	if w.CurrentOnly && note != "" {

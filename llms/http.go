@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// longestRetryWait is how long an engine waits before it tries again. A
+// longestRetryWait is how long a model waits before it tries again. A
 // provider that asks for more has used up a limit, and only the caller can
 // know whether an hour's wait is worth while.
 const longestRetryWait = 30 * time.Second
 
-// WatchHTTP returns a client like c for the SDK behind an engine. It does two
+// WatchHTTP returns a client like c for the SDK behind a model. It does two
 // things that SDKs do not.
 //
 // Every byte that arrives is a sign of life for [GiveUpWhenIdle]: pings and

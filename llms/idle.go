@@ -13,7 +13,7 @@ import (
 var ErrIdle = errors.New("the provider went silent")
 
 // GiveUpWhenIdle runs a call and gives it up when nothing arrives for idle: no
-// event and, for an engine whose client is from [WatchHTTP], no byte. The time
+// event and, for a model whose client is from [WatchHTTP], no byte. The time
 // that the reader takes to handle an event does not count. With idle <= 0 the
 // call is left alone.
 //

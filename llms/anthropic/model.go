@@ -50,17 +50,17 @@ const (
 	DefaultIdleTimeout = 5 * time.Minute
 )
 
-// Engine is a Claude model. It implements [llms.Engine].
-type Engine struct {
+// Model is a Claude model. It implements [llms.Model].
+type Model struct {
 	config Config
 	client anthropic.Client
 }
 
-var _ llms.Engine = (*Engine)(nil)
+var _ llms.Model = (*Model)(nil)
 
-// New returns an engine. It fails where no call could succeed: without a
+// New returns a model. It fails where no call could succeed: without a
 // model, and without a key for Anthropic's own server.
-func New(c Config) (*Engine, error) {
+func New(c Config) (*Model, error) {
 	if strings.TrimSpace(c.Model) == "" {
 		return nil, &llms.Error{Class: llms.ClassInvalid, Provider: provider, Message: "no model is set"}
 	}
@@ -94,7 +94,7 @@ func New(c Config) (*Engine, error) {
 	if c.BaseURL != "" {
 		options = append(options, option.WithBaseURL(c.BaseURL))
 	}
-	return &Engine{config: c, client: anthropic.NewClient(options...)}, nil
+	return &Model{config: c, client: anthropic.NewClient(options...)}, nil
 }
 
 // home reports whether calls go to the provider's own server.
@@ -105,11 +105,11 @@ func (c Config) home() bool {
 
 const provider = "anthropic"
 
-// Name implements [llms.Engine].
-func (e *Engine) Name() string { return provider + "/" + e.config.Model }
+// Name implements [llms.Model].
+func (e *Model) Name() string { return provider + "/" + e.config.Model }
 
-// Stream implements [llms.Engine].
-func (e *Engine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+// Stream implements [llms.Model].
+func (e *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return llms.GiveUpWhenIdle(ctx, provider, e.config.IdleTimeout, func(ctx context.Context) iter.Seq2[llms.Event, error] {
 		return func(yield func(llms.Event, error) bool) {
 			params, err := e.params(r)
@@ -124,7 +124,7 @@ func (e *Engine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Even
 
 // params translates a request. The messages travel in the JSON that package
 // llms writes: the SDK's types would only be filled to be written again.
-func (e *Engine) params(r llms.Request) (anthropic.MessageNewParams, error) {
+func (e *Model) params(r llms.Request) (anthropic.MessageNewParams, error) {
 	more, messages := llms.SplitSystem(r.Messages)
 	records, err := llms.EncodeAll(llms.FormatAnthropic, llms.WithoutRecords(messages))
 	if err != nil {

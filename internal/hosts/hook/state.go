@@ -15,7 +15,7 @@ import (
 const (
 	shownSpace = "hooks.shown" // by session: what it was shown
 	firedSpace = "hooks.fired" // by host and event: when it last happened
-	countSpace = "hooks.count" // how much was stored since the index was sealed
+	surveySpace = "hooks.count" // by host: when its sessions were last surveyed
 )
 
 // memory is how long it is remembered what a session was shown.
@@ -83,19 +83,6 @@ func Noted(ctx context.Context, s store.State) ([]Fired, error) {
 	return all, nil
 }
 
-// count adds to what was stored since the search index was last brought up to
-// date, and says whether that is due.
-func (h *Handler) count(ctx context.Context, stored int) (due bool, err error) {
-	n := 0
-	if _, err := h.get(ctx, countSpace, "messages", &n); err != nil {
-		return false, err
-	}
-	if n += stored; n >= sealEvery {
-		n, due = 0, true
-	}
-	return due, h.put(ctx, countSpace, "messages", n, time.Time{})
-}
-
 // lookEvery is how often the sessions of a host are looked through for what
 // hooks missed.
 const lookEvery = 10 * time.Minute
@@ -103,13 +90,13 @@ const lookEvery = 10 * time.Minute
 // lookDue says whether it is time to do that, and notes that it is done.
 func (h *Handler) lookDue(ctx context.Context, host string) (bool, error) {
 	var last time.Time
-	if _, err := h.get(ctx, countSpace, "looked/"+host, &last); err != nil {
+	if _, err := h.get(ctx, surveySpace, "looked/"+host, &last); err != nil {
 		return false, err
 	}
 	if now := h.Clock(); now.Sub(last) < lookEvery && !now.Before(last) {
 		return false, nil
 	}
-	return true, h.put(ctx, countSpace, "looked/"+host, h.Clock(), time.Time{})
+	return true, h.put(ctx, surveySpace, "looked/"+host, h.Clock(), time.Time{})
 }
 
 // get reads a value; one that is not there leaves to as it is.

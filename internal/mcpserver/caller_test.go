@@ -116,7 +116,7 @@ func TestTheCurrentTranscriptIsReadBeforeTheAnswer(t *testing.T) {
 	r := newRecord(t)
 	turn := 0
 	f := &feed{}
-	f.current = func(context.Context, mcpserver.Place) error {
+	f.current = func(context.Context, mcpserver.Caller) error {
 		turn++
 		r.say("claude:live", r.dir, 0, user("the prompt of turn %d, which asks for a needle of turn", turn), llms.Assistant(fmt.Sprintf("The needle of turn %d.", turn)))
 		return nil
@@ -130,8 +130,8 @@ func TestTheCurrentTranscriptIsReadBeforeTheAnswer(t *testing.T) {
 			t.Errorf("turn %d: %d matches", n, got.Total)
 		}
 	}
-	if at := f.places.Load(); at.Host != "claude" || len(at.Dirs) != 1 || at.Dirs[0] != r.dir {
-		t.Errorf("the feed was asked for %+v", at)
+	if from := f.places.Load(); from.Host != "claude" || len(from.Dirs) != 1 || from.Dirs[0] != r.dir {
+		t.Errorf("the feed was asked for %+v", from)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestAnAnswerThatMayBeBehindSaysSo(t *testing.T) {
 		r := newRecord(t)
 		r.say("claude:s", r.dir, time.Minute, user("the needle"))
 		config := r.config()
-		config.Feed = &feed{current: func(context.Context, mcpserver.Place) error { return failure }}
+		config.Feed = &feed{current: func(context.Context, mcpserver.Caller) error { return failure }}
 		c := r.connect(r.serve(config), clientOptions{})
 		got := c.where(nil)
 		if got.Total != 1 || !strings.Contains(strings.Join(got.Notes, "\n"), "may be missing") {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestEngine(t *testing.T) {
 	for _, api := range []openai.API{openai.Chat, openai.Responses} {
 		t.Run(string(api), func(t *testing.T) {
-			llmtest.EngineSuite(t, func(o llmtest.EngineOptions) (llms.Engine, error) {
+			llmtest.ModelSuite(t, func(o llmtest.ModelOptions) (llms.Model, error) {
 				return openai.New(openai.Config{Model: "gpt-test", API: api, APIKey: o.Key, BaseURL: o.BaseURL + "/v1",
 					MaxRetries: o.MaxRetries, IdleTimeout: o.IdleTimeout, HTTPClient: o.HTTPClient})
 			})
@@ -40,8 +40,8 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 		t.Errorf("the provider's own server, named: %v", err)
 	}
 	t.Setenv(openai.KeyVariable, "from the environment")
-	engine, err := openai.New(openai.Config{Model: "gpt-test"})
-	if err != nil || engine.Name() != "openai/gpt-test" {
+	model, err := openai.New(openai.Config{Model: "gpt-test"})
+	if err != nil || model.Name() != "openai/gpt-test" {
 		t.Errorf("with a key in the environment: %v", err)
 	}
 }
@@ -59,11 +59,11 @@ func TestTheKeyOfTheEnvironmentStaysHome(t *testing.T) {
 	defer closeIdle()
 	defer server.Close()
 	for _, api := range []openai.API{openai.Chat, openai.Responses} {
-		engine, err := openai.New(openai.Config{Model: "llama", API: api, BaseURL: server.URL + "/v1", HTTPClient: client})
+		model, err := openai.New(openai.Config{Model: "llama", API: api, BaseURL: server.URL + "/v1", HTTPClient: client})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("hi")}}); err != nil {
+		if _, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("hi")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,11 +78,11 @@ func TestTheKeyOfTheEnvironmentStaysHome(t *testing.T) {
 
 func TestAnUnwritableConversationIsInvalid(t *testing.T) {
 	for _, api := range []openai.API{openai.Chat, openai.Responses} {
-		engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: "http://127.0.0.1:1"})
+		model, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: "http://127.0.0.1:1"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{{Role: "nobody"}}})
+		_, err = llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{{Role: "nobody"}}})
 		if llms.ClassOf(err) != llms.ClassInvalid {
 			t.Errorf("%s: got %v", api, err)
 		}
@@ -98,11 +98,11 @@ func TestStopTexts(t *testing.T) {
 	defer closeIdle()
 	defer server.Close()
 	ask := func(api openai.API) error {
-		engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL + "/v1", HTTPClient: client})
+		model, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL + "/v1", HTTPClient: client})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}, Stop: []string{"END"}})
+		_, err = llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}, Stop: []string{"END"}})
 		return err
 	}
 	if err := ask(openai.Chat); err != nil {
@@ -127,19 +127,19 @@ func TestResponsesCarriesItsOwnReasoning(t *testing.T) {
 	client, closeIdle := llmtest.Client()
 	defer closeIdle()
 	defer server.Close()
-	engine, err := openai.New(openai.Config{Model: "o", API: openai.Responses, BaseURL: server.URL + "/v1", HTTPClient: client})
+	model, err := openai.New(openai.Config{Model: "o", API: openai.Responses, BaseURL: server.URL + "/v1", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := llms.Request{Messages: []llms.Message{llms.User("look")}}
-	first, err := llms.Complete(t.Context(), engine, request)
+	first, err := llms.Complete(t.Context(), model, request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	foreign := llms.Part{Kind: llms.PartReasoning, Text: "foreign thought", Signature: "abc"}
 	first.Message.Parts = append([]llms.Part{foreign}, first.Message.Parts...)
 	request.Messages = append(request.Messages, first.Message, llms.Result("c1", "look", "a tree", false))
-	if _, err := llms.Complete(t.Context(), engine, request); err != nil {
+	if _, err := llms.Complete(t.Context(), model, request); err != nil {
 		t.Fatal(err)
 	}
 	body := string(server.Exchanges()[1].Body)

@@ -13,23 +13,23 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// sieve lets only lines through that are messages. The SDK ends the connection
-// at the first that is none, and the agent would be without its memory for the
-// rest of its session.
-type sieve struct {
+// lineFilter passes only lines on that are JSON-RPC messages. The SDK closes the
+// connection at the first line that is not, and the agent would lose its memory
+// for the rest of its session.
+type lineFilter struct {
 	from io.Reader
 	in   *bufio.Reader
-	out  io.Writer // for answers to requests that are not let through
+	out  io.Writer // takes answers to refused requests
 	log  *slog.Logger
-	left []byte // of a line that is being read
+	left []byte // the unread part of the current line
 }
 
-func newSieve(in io.Reader, out io.Writer, log *slog.Logger) *sieve {
-	return &sieve{from: in, in: bufio.NewReaderSize(in, 64<<10), out: out, log: log}
+func newLineFilter(in io.Reader, out io.Writer, log *slog.Logger) *lineFilter {
+	return &lineFilter{from: in, in: bufio.NewReaderSize(in, 64<<10), out: out, log: log}
 }
 
 // Read implements [io.Reader].
-func (s *sieve) Read(p []byte) (int, error) {
+func (s *lineFilter) Read(p []byte) (int, error) {
 	for len(s.left) == 0 {
 		line, wrong, err := s.line()
 		if err != nil && (err != io.EOF || len(line) == 0 && wrong == nil) {
@@ -51,7 +51,7 @@ func (s *sieve) Read(p []byte) (int, error) {
 }
 
 // Close implements [io.Closer], so that a read that waits can be interrupted.
-func (s *sieve) Close() error {
+func (s *lineFilter) Close() error {
 	if c, ok := s.from.(io.Closer); ok {
 		return c.Close()
 	}
@@ -60,9 +60,9 @@ func (s *sieve) Close() error {
 
 var errLineTooLong = fmt.Errorf("it has more than %d bytes", maxLine)
 
-// line reads a line without the white space around it. One that is too long is
-// passed over.
-func (s *sieve) line() (line []byte, wrong, err error) {
+// line reads a line and trims white space around it. It skips a line that is too
+// long.
+func (s *lineFilter) line() (line []byte, wrong, err error) {
 	for {
 		piece, err := s.in.ReadSlice('\n')
 		if len(line)+len(piece) > maxLine {
@@ -77,7 +77,7 @@ func (s *sieve) line() (line []byte, wrong, err error) {
 	}
 }
 
-// isMessage says what keeps a line from being a message, or a batch of them.
+// isMessage returns an error if a line is neither a message nor a batch of them.
 func isMessage(line []byte) error {
 	if len(line) == 0 {
 		return nil
@@ -102,9 +102,9 @@ func isMessage(line []byte) error {
 	return nil
 }
 
-// refuse answers what is no message, if it can be told what the answer is to.
-func (s *sieve) refuse(line []byte, wrong error) {
-	s.log.Warn("the client sent a line that is no message", "error", wrong)
+// refuse logs a line that is not a message, and answers it if it has an id.
+func (s *lineFilter) refuse(line []byte, wrong error) {
+	s.log.Warn("the client sent a line that is not a message", "error", wrong)
 	var asked struct {
 		ID json.RawMessage `json:"id"`
 	}
@@ -112,15 +112,14 @@ func (s *sieve) refuse(line []byte, wrong error) {
 		return
 	}
 	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": asked.ID,
-		"error": map[string]any{"code": jsonrpc.CodeInvalidRequest, "message": "this is no message of the protocol: " + wrong.Error()}})
+		"error": map[string]any{"code": jsonrpc.CodeInvalidRequest, "message": "this is not a message of the protocol: " + wrong.Error()}})
 	if err != nil {
 		return
 	}
-	_, _ = s.out.Write(append(answer, '\n')) // a client that is gone is noticed elsewhere
+	_, _ = s.out.Write(append(answer, '\n')) // the next read fails if the client has gone
 }
 
-// writer keeps lines apart, and leaves what it writes to to be closed by its
-// owner.
+// writer serialises writes. Close does nothing: the caller owns out.
 type writer struct {
 	mu  sync.Mutex
 	out io.Writer

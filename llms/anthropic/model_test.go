@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestEngine(t *testing.T) {
-	llmtest.EngineSuite(t, func(o llmtest.EngineOptions) (llms.Engine, error) {
+	llmtest.ModelSuite(t, func(o llmtest.ModelOptions) (llms.Model, error) {
 		return anthropic.New(anthropic.Config{Model: "claude-test", APIKey: o.Key, BaseURL: o.BaseURL,
 			MaxRetries: o.MaxRetries, IdleTimeout: o.IdleTimeout, HTTPClient: o.HTTPClient})
 	})
@@ -33,8 +33,8 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 		t.Errorf("the provider's own server, named: %v", err)
 	}
 	t.Setenv(anthropic.KeyVariable, "from the environment")
-	engine, err := anthropic.New(anthropic.Config{Model: "claude-test"})
-	if err != nil || engine.Name() != "anthropic/claude-test" {
+	model, err := anthropic.New(anthropic.Config{Model: "claude-test"})
+	if err != nil || model.Name() != "anthropic/claude-test" {
 		t.Errorf("with a key in the environment: %v", err)
 	}
 }
@@ -51,11 +51,11 @@ func TestTheKeyOfTheEnvironmentStaysHome(t *testing.T) {
 	client, closeIdle := llmtest.Client()
 	defer closeIdle()
 	defer server.Close()
-	engine, err := anthropic.New(anthropic.Config{Model: "local", BaseURL: server.URL, HTTPClient: client})
+	model, err := anthropic.New(anthropic.Config{Model: "local", BaseURL: server.URL, HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("hi")}}); err != nil {
+	if _, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("hi")}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, values := range server.Exchanges()[0].Header {
@@ -66,11 +66,11 @@ func TestTheKeyOfTheEnvironmentStaysHome(t *testing.T) {
 }
 
 func TestAnUnwritableConversationIsInvalid(t *testing.T) {
-	engine, err := anthropic.New(anthropic.Config{Model: "m", BaseURL: "http://127.0.0.1:1"})
+	model, err := anthropic.New(anthropic.Config{Model: "m", BaseURL: "http://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{{Role: "nobody"}}})
+	_, err = llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{{Role: "nobody"}}})
 	if llms.ClassOf(err) != llms.ClassInvalid {
 		t.Errorf("got %v", err)
 	}

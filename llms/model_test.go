@@ -55,7 +55,7 @@ func TestCollectorBuildsParts(t *testing.T) {
 	}
 }
 
-// said is an engine that yields what it is made of.
+// said is a model that yields what it is made of.
 type said []any
 
 func (said) Name() string { return "said" }
@@ -107,7 +107,7 @@ func TestUsageBeforeTheEnd(t *testing.T) {
 	broken := (&llms.Error{Class: llms.ClassTransient}).Costing(llms.Usage{InputTokens: 70, OutputTokens: 5})
 	tests := []struct {
 		name   string
-		engine said
+		model  said
 		output int
 	}{
 		{"to the end", said{known, more, end}, 9},
@@ -116,7 +116,7 @@ func TestUsageBeforeTheEnd(t *testing.T) {
 		{"no end", said{known, more}, 2},
 	}
 	for _, test := range tests {
-		got, err := llms.Complete(t.Context(), test.engine, llms.Request{})
+		got, err := llms.Complete(t.Context(), test.model, llms.Request{})
 		if want := (llms.Usage{InputTokens: 70, OutputTokens: test.output}); got.Usage != want {
 			t.Errorf("%s: %+v, want %+v", test.name, got.Usage, want)
 		}
