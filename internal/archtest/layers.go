@@ -24,7 +24,8 @@ var Layers = [][]string{
 	{"internal/hosts/...", "internal/mcpserver", "internal/sample", "internal/sqlite", "llms/anthropic", "llms/llmtest", "llms/openai", "llms/tiktoken"},
 	{"internal/doctor", "internal/fromconfig", "store/sqlite"},
 	{"examples/...", "internal/bench/...", "internal/faulttest"},
-	{"cmd/lcm/...", "e2e", "internal/archtest"},
+	{"internal/cli"},
+	{"cmd/lcm", "e2e", "internal/archtest"},
 }
 
 // layerOf finds the layer of a package and the entry that names it. The

@@ -20,7 +20,7 @@ import (
 
 // Model returns a model by its name, with what it costs counted in state under
 // a purpose and bounded as the settings say.
-func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Engine, error) {
+func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Model, error) {
 	engine, err := provided(cfg, "", model)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func Model(cfg *config.Config, state store.State, model, purpose string) (llms.E
 
 // provided returns the model of a provider. An empty provider, or "auto", is
 // guessed by the name of the model.
-func provided(cfg *config.Config, provider, model string) (llms.Engine, error) {
+func provided(cfg *config.Config, provider, model string) (llms.Model, error) {
 	if provider == "" || provider == "auto" {
 		provider = guessProvider(model)
 	}
@@ -65,7 +65,7 @@ func guessProvider(model string) string {
 }
 
 // metered counts what a model costs, and bounds it.
-func metered(cfg *config.Config, engine llms.Engine, state store.State, purpose string) (llms.Engine, error) {
+func metered(cfg *config.Config, engine llms.Model, state store.State, purpose string) (llms.Model, error) {
 	return spend.NewMeter(engine, state, purpose, spend.Limits{
 		TokensPerDay: int64(cfg.Models.TokensPerDay), Failures: cfg.Summary.BreakerThreshold, Cooldown: cfg.Summary.BreakerCooldown,
 		Account: account(cfg),
@@ -116,19 +116,19 @@ func (l *lazySummariser) Summarise(ctx context.Context, r summary.Request) (summ
 // reads the record must not fail for want of a key.
 type lazyEngine struct {
 	name string
-	make func() (llms.Engine, error)
+	make func() (llms.Model, error)
 }
 
 func newLazyEngine(cfg *config.Config, state store.State, model, purpose string) *lazyEngine {
-	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Engine, error) {
+	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Model, error) {
 		return Model(cfg, state, model, purpose)
 	})}
 }
 
-// Name implements [llms.Engine].
+// Name implements [llms.Model].
 func (l *lazyEngine) Name() string { return l.name }
 
-// Stream implements [llms.Engine].
+// Stream implements [llms.Model].
 func (l *lazyEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
 		engine, err := l.make()

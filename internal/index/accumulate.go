@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"container/heap"
+	"runtime"
 	"slices"
 	"sync"
 )
@@ -129,7 +130,7 @@ func (p *phase) accumulate(n int, chosen []int, live []passageRange, s *sums) er
 		}
 		bit := uint64(1) << i
 		for _, e := range p.lists[i].entries[n] {
-			breathe()
+			runtime.Gosched() // let writers run: a search takes milliseconds at a stretch on every core
 			var err error
 			if scratch, err = sh.r.postingsAmong(scratch[:0], e, live); err != nil {
 				return err
@@ -161,35 +162,11 @@ func (p *phase) norms() *[256]float32 {
 	return &t
 }
 
-// lengthColumn reads the lengths of passages section by section.
-type lengthColumn struct {
-	r     *reader
-	first uint32
-	bytes []byte
-}
-
-func (c *lengthColumn) at(p uint32) (uint8, error) {
-	if i := int(p) - int(c.first); i >= 0 && i < len(c.bytes) {
-		return c.bytes[i], nil
-	}
-	c.first = p / sectionBytes * sectionBytes
-	size := min(sectionBytes, c.r.seg.streams[streamLengths].size-int64(c.first))
-	b, err := c.r.read(streamLengths, int64(c.first), size)
-	if err != nil {
-		return 0, err
-	}
-	c.bytes = b
-	if int(p-c.first) >= len(b) {
-		return 0, corrupt("passage lengths")
-	}
-	return b[p-c.first], nil
-}
-
 // collect turns touched passages into documents, filters and counts those up to
 // end, and offers them to the best.
 func (p *phase) collect(n int, s *sums, end uint32, into *best) error {
 	sh := p.shares[n]
-	breathe()
+	runtime.Gosched()
 	s.order(sh.ranges)
 	var must, not uint64
 	for i, t := range p.query.terms {
@@ -223,7 +200,7 @@ func (p *phase) collect(n int, s *sums, end uint32, into *best) error {
 			continue
 		}
 		if !sh.plain {
-			if ok, err := sh.r.passes(&p.filter, doc); err != nil {
+			if ok, err := p.filter.passes(sh.r, doc); err != nil {
 				return err
 			} else if !ok {
 				continue
@@ -233,30 +210,4 @@ func (p *phase) collect(n int, s *sums, end uint32, into *best) error {
 		into.offer(f)
 	}
 	return nil
-}
-
-// docColumn reads the documents of passages section by section.
-type docColumn struct {
-	r     *reader
-	first uint32
-	bytes []byte
-}
-
-func (c *docColumn) at(p uint32) (uint32, error) {
-	const perSection = sectionBytes / 4
-	i := (int(p) - int(c.first)) * 4
-	if i < 0 || i >= len(c.bytes) {
-		c.first = p / perSection * perSection
-		offset := int64(c.first) * 4
-		b, err := c.r.read(streamPassageDocs, offset, min(sectionBytes, c.r.seg.streams[streamPassageDocs].size-offset))
-		if err != nil {
-			return 0, err
-		}
-		c.bytes = b
-		i = (int(p) - int(c.first)) * 4
-	}
-	if i+4 > len(c.bytes) {
-		return 0, corrupt("passage table")
-	}
-	return uint32(c.bytes[i]) | uint32(c.bytes[i+1])<<8 | uint32(c.bytes[i+2])<<16 | uint32(c.bytes[i+3])<<24, nil
 }

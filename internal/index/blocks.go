@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 )
 
@@ -117,4 +118,44 @@ func intersect(x, y []uint32) []uint32 {
 		}
 	}
 	return out
+}
+
+// candidates yields the documents whose blocks may hold what the query asks
+// for, newest first.
+func (r *reader) candidates(q *gramQuery, yield func(doc uint32) error) error {
+	blocks, all, err := r.blocksOf(q)
+	if err != nil {
+		return err
+	}
+	if all {
+		blocks = make([]uint32, r.seg.blocks)
+		for i := range blocks {
+			blocks[i] = uint32(i)
+		}
+	}
+	for _, block := range slices.Backward(blocks) {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if block%64 == 0 {
+			runtime.Gosched() // let writers run
+		}
+		first, err := r.uint32At(streamBlocks, block)
+		if err != nil {
+			return err
+		}
+		end := uint32(r.seg.info.Docs)
+		if block+1 < r.seg.blocks {
+			if end, err = r.uint32At(streamBlocks, block+1); err != nil {
+				return err
+			}
+		}
+		for doc := int64(end) - 1; doc >= int64(first); doc-- {
+			if err := yield(uint32(doc)); err != nil {
+				return err
+			}
+		}
+	}
+	// A filter that was cut off accepts nothing.
+	return r.ctx.Err()
 }

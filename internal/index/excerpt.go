@@ -52,7 +52,7 @@ func (q *Query) Excerpt(text []byte, width int) Excerpt {
 
 // marks finds the query's words in a text.
 func (q *Query) marks(text []byte) []mark {
-	sc := &scorer{query: q, hints: q.hinted()}
+	sc := &scorer{query: q, terms: q.termFilter()}
 	var out []mark
 	runs := spans{text: text}
 	for sp, ok := runs.next(); ok && len(out) < maxMarks; sp, ok = runs.next() {

@@ -113,7 +113,7 @@ func (p *phase) account(res *Result) {
 	}
 	res.AtLeast = res.AtLeast || p.newest || len(p.skipped) > 0 || p.cut
 	for _, sh := range p.shares {
-		res.Read += sh.r.bytes
+		res.Read += sh.r.bytesRead()
 	}
 }
 
@@ -164,7 +164,7 @@ func (p *phase) offer(n int, chosen []int, end uint32, into *best) (touched int,
 			return 0, err
 		}
 	}
-	s := newSums(p.shares[n].r.seg.passages)
+	s := newSums(p.shares[n].r.seg.Passages())
 	defer s.release()
 	if err := p.accumulate(n, chosen, live, s); err != nil {
 		return 0, err

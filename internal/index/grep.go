@@ -38,12 +38,12 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 	size := 64
 	for n := len(ix.Segments) - 1; n >= 0; n-- {
 		seg := ix.Segments[n]
-		if req.Filter.outside(seg) || req.Below != 0 && seg.info.FirstID >= req.Below {
+		if req.Filter.outside(seg) || req.Below != 0 && seg.Info().FirstID >= req.Below {
 			continue
 		}
 		r := seg.reader(ctx)
-		ids, err := r.candidates(req)
-		res.IndexBytes += r.bytes
+		ids, err := req.candidates(r)
+		res.IndexBytes += r.bytesRead()
 		res.Candidates += len(ids)
 		for err == nil && len(ids) > 0 {
 			part := ids[:min(size, len(ids))]
@@ -168,54 +168,23 @@ func (req GrepRequest) matchApart(ctx context.Context, ids []int64, fetch Fetch)
 	return hits, read, errors.Join(errs...)
 }
 
-// candidates lists the documents that may match, newest first.
-func (r *reader) candidates(req GrepRequest) ([]int64, error) {
-	blocks, all, err := r.blocksOf(req.Pattern.query)
-	if err != nil {
-		return nil, err
-	}
-	if all {
-		blocks = make([]uint32, r.seg.blocks)
-		for i := range blocks {
-			blocks[i] = uint32(i)
-		}
-	}
-	accept := r.acceptor(req)
+// candidates lists the documents of a segment that may match, newest first.
+func (req GrepRequest) candidates(r *reader) ([]int64, error) {
+	accept := req.acceptor(r)
 	var ids []int64
-	for _, block := range slices.Backward(blocks) {
-		if err := r.ctx.Err(); err != nil {
-			return nil, err
+	err := r.candidates(req.Pattern.query, func(doc uint32) error {
+		id, ok, err := accept(doc)
+		if ok {
+			ids = append(ids, id)
 		}
-		if block%64 == 0 {
-			breathe()
-		}
-		first, err := r.uint32At(streamBlocks, block)
-		if err != nil {
-			return nil, err
-		}
-		end := uint32(r.seg.info.Docs)
-		if block+1 < r.seg.blocks {
-			if end, err = r.uint32At(streamBlocks, block+1); err != nil {
-				return nil, err
-			}
-		}
-		for doc := int64(end) - 1; doc >= int64(first); doc-- {
-			id, ok, err := accept(uint32(doc))
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				ids = append(ids, id)
-			}
-		}
-	}
-	// A filter that was cut off accepts nothing.
-	return ids, r.ctx.Err()
+		return err
+	})
+	return ids, err
 }
 
 // acceptor tells whether the request asks for a document. It reads more than
 // the id only when there is something to filter by.
-func (r *reader) acceptor(req GrepRequest) func(doc uint32) (int64, bool, error) {
+func (req GrepRequest) acceptor(r *reader) func(doc uint32) (int64, bool, error) {
 	scope := make(map[int64]bool, len(req.Filter.Conversations))
 	for _, c := range req.Filter.Conversations {
 		scope[c] = true
@@ -235,7 +204,7 @@ func (r *reader) acceptor(req GrepRequest) func(doc uint32) (int64, bool, error)
 		if plain {
 			return id, true, nil
 		}
-		ok, err := r.passes(&req.Filter, doc)
+		ok, err := req.Filter.passes(r, doc)
 		return id, ok, err
 	}
 }

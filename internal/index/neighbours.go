@@ -65,7 +65,7 @@ func (p *phase) neighbour(c *Candidate, at place, row docRow, forward bool) (Can
 	if other.Session, err = p.session(beside, otherRow); err != nil || other.Session != c.Session {
 		return other, false, err
 	}
-	ok, err = r.passes(&p.filter, beside.doc)
+	ok, err = p.filter.passes(r, beside.doc)
 	return other, ok, err
 }
 

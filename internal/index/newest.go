@@ -49,14 +49,14 @@ func (p *phase) newestBelow(below int64, n int, chosen []int) (list []found, all
 	into := &best{n: n, byID: true}
 	for i := len(p.shares) - 1; i >= 0; i-- {
 		sh := p.shares[i]
-		if below != 0 && sh.r.seg.info.FirstID >= below {
+		if below != 0 && sh.r.seg.Info().FirstID >= below {
 			continue
 		}
 		if len(into.list) == n {
 			return into.sorted(), false, nil
 		}
 		end := sh.end
-		if below != 0 && sh.r.seg.info.LastID >= below {
+		if below != 0 && sh.r.seg.Info().LastID >= below {
 			under, err := sh.r.docsBelow(below)
 			if err != nil {
 				return nil, false, err

@@ -113,3 +113,30 @@ func wordPlaces(text []byte, start, end int) [][2]int {
 	}
 	return out
 }
+
+// textToken is a token with its word as typed (folded, not stemmed).
+type textToken struct {
+	token
+	plain      string
+	start, end int
+	lone       bool // a single rune of an unspaced script, with no pair to make
+}
+
+// queryTokens analyses a part of a query. The rune that ends a run of an
+// unspaced script is indexed by itself only to be found as a beginning; it is
+// asked for only when it is all there is.
+func queryTokens(s string) []textToken {
+	all := textTokens([]byte(s))
+	out := all[:0]
+	for i, t := range all {
+		r, size := utf8.DecodeRuneInString(t.plain)
+		if t.kind == tokenPlain && size == len(t.plain) && unspaced(r) {
+			if i > 0 && t.start < all[i-1].end && t.start > all[i-1].start {
+				continue
+			}
+			t.lone = true
+		}
+		out = append(out, t)
+	}
+	return out
+}

@@ -186,3 +186,55 @@ func appendWithin(dst []posting, b []byte, n int, last int64, within passageRang
 	}
 	return append(dst[:start], list[skip:]...), nil
 }
+
+// postingsAmong decodes the postings of a term inside many ranges, which are in
+// order.
+func (r *reader) postingsAmong(dst []posting, e dictEntry, ranges []passageRange) ([]posting, error) {
+	if len(ranges) == 1 {
+		return r.postingsIn(dst, e, ranges[0])
+	}
+	if e.df <= postingBlock {
+		start := len(dst)
+		dst, err := r.postingsIn(dst, e, passageRange{0, r.seg.passages})
+		return keepAmong(dst, start, ranges), err
+	}
+	w, err := r.skips(e)
+	for err == nil && w.left > 0 {
+		if err = w.next(); err != nil {
+			break
+		}
+		for len(ranges) > 0 && int64(ranges[0].to) <= w.last+1 {
+			ranges = ranges[1:]
+		}
+		if len(ranges) == 0 {
+			break
+		}
+		if int64(ranges[0].from) > w.end {
+			continue
+		}
+		var block []byte
+		if block, err = r.read(streamPostings, w.offset, w.size); err == nil {
+			start := len(dst)
+			dst, err = decodeBlock(dst, block, w.count, w.last)
+			dst = keepAmong(dst, start, ranges)
+		}
+	}
+	return dst, err
+}
+
+// keepAmong drops the postings from start on that lie in none of the ranges.
+func keepAmong(list []posting, start int, ranges []passageRange) []posting {
+	out := list[:start]
+	for _, post := range list[start:] {
+		for len(ranges) > 0 && ranges[0].to <= post.passage {
+			ranges = ranges[1:]
+		}
+		if len(ranges) == 0 {
+			break
+		}
+		if post.passage >= ranges[0].from {
+			out = append(out, post)
+		}
+	}
+	return out
+}

@@ -30,8 +30,8 @@ type Query struct {
 	FirstPerson bool           // asks about the speaker: I, my, we
 	When        bool           // asks for a time
 
-	hinting sync.Once
-	hints   *hints
+	filterOnce sync.Once
+	filter     *termFilter
 }
 
 // queryTerm is one term of the index that the query looks for.
@@ -302,29 +302,18 @@ func (p *queryParser) term(t queryTerm) int {
 	return len(q.terms) - 1
 }
 
-// textToken is a token with its word as typed (folded, not stemmed).
-type textToken struct {
-	token
-	plain      string
-	start, end int
-	lone       bool // a single rune of an unspaced script, with no pair to make
-}
-
-// queryTokens analyses a part of a query. The rune that ends a run of an
-// unspaced script is indexed by itself only to be found as a beginning; it is
-// asked for only when it is all there is.
-func queryTokens(s string) []textToken {
-	all := textTokens([]byte(s))
-	out := all[:0]
-	for i, t := range all {
-		r, size := utf8.DecodeRuneInString(t.plain)
-		if t.kind == tokenPlain && size == len(t.plain) && unspaced(r) {
-			if i > 0 && t.start < all[i-1].end && t.start > all[i-1].start {
-				continue
+// termFilter returns the filter of the query's terms. It is made once: its
+// tables are larger than most texts.
+func (q *Query) termFilter() *termFilter {
+	q.filterOnce.Do(func() {
+		q.filter = new(termFilter)
+		for _, t := range q.terms {
+			if t.prefix != "" {
+				q.filter.addPrefix(t.prefix)
+			} else {
+				q.filter.addTerm(t.term)
 			}
-			t.lone = true
 		}
-		out = append(out, t)
-	}
-	return out
+	})
+	return q.filter
 }

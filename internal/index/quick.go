@@ -1,6 +1,10 @@
 package index
 
-import "unicode/utf8"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // mayHold is a quick test for a run of words: false is certain. It looks for the
 // letters of the words with nothing but other characters around them, whatever
@@ -100,4 +104,46 @@ func apostrophe(text []byte) int {
 		return 3
 	}
 	return 0
+}
+
+// rawWords returns the words of a text, unfolded.
+func rawWords(text []byte) []token {
+	var out []token
+	runs := spans{text: text}
+	for sp, ok := runs.next(); ok; sp, ok = runs.next() {
+		start := len(out)
+		out = analyse(out, text, sp)
+		out = append(out[:start], slices.DeleteFunc(out[start:], token.whole)...)
+	}
+	return out
+}
+
+func containsRun(words []token, run []string) bool {
+	for i := 0; i+len(run) <= len(words); i++ {
+		n := 0
+		for n < len(run) && words[i+n].is(run[n]) {
+			n++
+		}
+		if n == len(run) {
+			return true
+		}
+	}
+	return false
+}
+
+// is reports whether the token's unstemmed form is the word. Nearly all tokens
+// differ in their first letter, which is told without folding them.
+func (t token) is(word string) bool {
+	if c := t.raw[0]; c < utf8.RuneSelf && asciiFold[c] != word[0] {
+		return false
+	}
+	return plainForm(t) == word
+}
+
+// begins reports whether the token's unstemmed form begins with the prefix.
+func (t token) begins(prefix string) bool {
+	if c := t.raw[0]; c < utf8.RuneSelf && asciiFold[c] != prefix[0] {
+		return false
+	}
+	return strings.HasPrefix(plainForm(t), prefix)
 }

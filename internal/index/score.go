@@ -15,7 +15,7 @@ type scorer struct {
 	norms *[256]float32
 	pairs map[[2]int]int
 	df    []int // texts in which each pair occurs
-	hints *hints
+	terms *termFilter
 
 	tokens  []token
 	scratch []byte
@@ -37,7 +37,7 @@ type passageScore struct {
 }
 
 func newScorer(q *Query, s *stats, norms *[256]float32) *scorer {
-	sc := &scorer{query: q, stats: s, norms: norms, pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), hints: q.hinted()}
+	sc := &scorer{query: q, stats: s, norms: norms, pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), terms: q.termFilter()}
 	for i, p := range q.pairs {
 		sc.pairs[[2]int{p.first, p.second}] = i
 	}
@@ -90,12 +90,12 @@ func (sc *scorer) find(t token) int {
 	case tokenPlain:
 		sc.scratch = append(sc.scratch[:0], t.raw...)
 	case tokenWhole:
-		if !sc.hints.wholes {
+		if !sc.terms.wholes {
 			return -1
 		}
 		sc.scratch = append(sc.scratch[:0], t.term()...)
 	default:
-		if sc.hints.rejects(t.raw) {
+		if sc.terms.rejects(t.raw) {
 			return -1
 		}
 		sc.scratch = wordTerm(sc.scratch[:0], t.raw)
@@ -103,7 +103,7 @@ func (sc *scorer) find(t token) int {
 	if n, ok := q.index[string(sc.scratch)]; ok {
 		return n
 	}
-	if sc.hints.prefixes && t.kind != tokenWhole {
+	if sc.terms.prefixes && t.kind != tokenWhole {
 		plain := plainForm(t)
 		return slices.IndexFunc(q.terms, func(qt queryTerm) bool {
 			return qt.prefix != "" && strings.HasPrefix(plain, qt.prefix)

@@ -24,26 +24,28 @@ type Filter struct {
 
 // outside reports that no document of the segment can pass.
 func (f *Filter) outside(s *Segment) bool {
-	return f.Through != 0 && s.info.FirstID > f.Through || f.Since != 0 && s.maxTime < f.Since || f.Before != 0 && s.minTime >= f.Before
+	oldest, newest := s.Times()
+	return f.Through != 0 && s.Info().FirstID > f.Through || f.Since != 0 && newest < f.Since || f.Before != 0 && oldest >= f.Before
 }
 
 // covers reports that every document of the segment is within the times.
 func (f *Filter) covers(s *Segment) bool {
-	return (f.Since == 0 || s.minTime >= f.Since) && (f.Before == 0 || s.maxTime < f.Before)
+	oldest, newest := s.Times()
+	return (f.Since == 0 || oldest >= f.Since) && (f.Before == 0 || newest < f.Before)
 }
 
 // splits reports that the segment goes on past the highest id.
-func (f *Filter) splits(s *Segment) bool { return f.Through != 0 && s.info.LastID > f.Through }
+func (f *Filter) splits(s *Segment) bool { return f.Through != 0 && s.Info().LastID > f.Through }
 
 // plain reports that every document of the segment in scope passes.
 func (f *Filter) plain(s *Segment) bool {
-	return f.covers(s) && !f.splits(s) && len(f.Roles) == 0 && f.Without&s.flags == 0 && f.Accept == nil
+	return f.covers(s) && !f.splits(s) && len(f.Roles) == 0 && f.Without&s.Flags() == 0 && f.Accept == nil
 }
 
 // passes asks for no more of a document than the filter needs: a column of
 // marks is a tenth of the rows.
-func (r *reader) passes(f *Filter, doc uint32) (bool, error) {
-	if len(f.Roles) > 0 || f.Without&r.seg.flags != 0 {
+func (f *Filter) passes(r *reader, doc uint32) (bool, error) {
+	if len(f.Roles) > 0 || f.Without&r.seg.Flags() != 0 {
 		role, flags, err := r.marks(doc)
 		if err != nil || flags&f.Without != 0 || len(f.Roles) > 0 && !slices.Contains(f.Roles, role) {
 			return false, err
@@ -127,7 +129,7 @@ type share struct {
 // whole reports that the segment has nothing outside the share, as most have in
 // a store of one long conversation: what the dictionary counted is then exact.
 func (sh *share) whole() bool {
-	return len(sh.ranges) == 1 && sh.ranges[0] == passageRange{0, sh.r.seg.passages}
+	return len(sh.ranges) == 1 && sh.ranges[0] == passageRange{0, sh.r.seg.Passages()}
 }
 
 // termList is where one term of the query occurs.
@@ -165,7 +167,7 @@ func (p *phase) open(ix Index) error {
 		if p.filter.outside(seg) {
 			continue
 		}
-		sh := &share{r: seg.reader(p.ctx), plain: p.filter.plain(seg), end: uint32(seg.info.Docs)}
+		sh := &share{r: seg.reader(p.ctx), plain: p.filter.plain(seg), end: uint32(seg.Info().Docs)}
 		if err := p.openShare(sh); err != nil {
 			return err
 		}
@@ -186,9 +188,9 @@ func (p *phase) openShare(sh *share) error {
 	}
 	before := p.stats
 	if len(p.filter.Conversations) == 0 {
-		sh.ranges = []passageRange{{0, seg.passages}}
-		p.stats.passages += float64(seg.passages)
-		p.stats.words += float64(seg.words)
+		sh.ranges = []passageRange{{0, seg.Passages()}}
+		p.stats.passages += float64(seg.Passages())
+		p.stats.words += float64(seg.Words())
 	} else if err := p.openTalks(sh); err != nil {
 		return err
 	}
@@ -224,7 +226,7 @@ func (p *phase) lookup() error {
 		l := &p.lists[i]
 		l.entries = make([][]dictEntry, len(p.shares))
 		for j, sh := range p.shares {
-			entries, partial, err := sh.r.entriesOf(t)
+			entries, partial, err := t.entries(sh.r)
 			if err != nil {
 				return fmt.Errorf("look up %q: %w", t.typed, err)
 			}
@@ -264,8 +266,8 @@ func (p *phase) frequency(sh *share, e dictEntry) (uint32, error) {
 	return sh.countPostings(scratch)
 }
 
-// entriesOf finds the dictionary entries that a term of the query stands for.
-func (r *reader) entriesOf(t queryTerm) ([]dictEntry, bool, error) {
+// entries finds the dictionary entries that a term of the query stands for.
+func (t queryTerm) entries(r *reader) ([]dictEntry, bool, error) {
 	if t.prefix == "" {
 		e, ok, err := r.lookup(t.term)
 		if err != nil {

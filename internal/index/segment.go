@@ -117,6 +117,18 @@ func (s *Segment) ID() int64 { return s.id }
 // Info describes the segment.
 func (s *Segment) Info() Info { return s.info }
 
+// Passages is the number of passages.
+func (s *Segment) Passages() uint32 { return s.passages }
+
+// Words is the number of words in all passages.
+func (s *Segment) Words() uint64 { return s.words }
+
+// Times are the times of the oldest and the newest document.
+func (s *Segment) Times() (oldest, newest int64) { return s.minTime, s.maxTime }
+
+// Flags are the flags that any document has.
+func (s *Segment) Flags() uint8 { return s.flags }
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sealSection appends the checksum that fetchSection verifies.
@@ -149,6 +161,9 @@ type reader struct {
 func (s *Segment) reader(ctx context.Context) *reader {
 	return &reader{ctx: ctx, seg: s, seen: make(map[int64][]byte), grams: make(map[gram]gramEntry)}
 }
+
+// bytesRead is how many bytes of index were read.
+func (r *reader) bytesRead() int64 { return r.bytes }
 
 func (r *reader) section(n int64) ([]byte, error) {
 	if b, ok := r.seen[n]; ok {

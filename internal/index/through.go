@@ -1,24 +1,9 @@
 package index
 
-import "sort"
-
 // What came after a search's highest id must not show in its scores either:
 // words that became more common would reorder the pages that are still to be
 // read. In a segment that goes on past that id, passages are therefore counted
 // one by one.
-
-// docsBelow is how many documents have lower ids; they are the first ones.
-func (r *reader) docsBelow(id int64) (uint32, error) {
-	var failed error
-	n := sort.Search(r.seg.info.Docs, func(i int) bool {
-		at, err := r.docID(uint32(i))
-		if err != nil {
-			failed = err
-		}
-		return at >= id
-	})
-	return uint32(n), failed
-}
 
 // countWithin adds the passages of a share's documents up to its end.
 func (p *phase) countWithin(sh *share) error {

@@ -1,10 +1,6 @@
 package index
 
-import (
-	"slices"
-	"strings"
-	"unicode/utf8"
-)
+import "slices"
 
 // satisfied checks what postings cannot: quoted phrases, in their order and
 // unstemmed, and required or excluded beginnings of words.
@@ -76,46 +72,4 @@ func (q *Query) prefixesSatisfied(words []token) bool {
 		}
 	}
 	return optional == 0 || has || others
-}
-
-// rawWords returns the words of a text, unfolded.
-func rawWords(text []byte) []token {
-	var out []token
-	runs := spans{text: text}
-	for sp, ok := runs.next(); ok; sp, ok = runs.next() {
-		start := len(out)
-		out = analyse(out, text, sp)
-		out = append(out[:start], slices.DeleteFunc(out[start:], token.whole)...)
-	}
-	return out
-}
-
-func containsRun(words []token, run []string) bool {
-	for i := 0; i+len(run) <= len(words); i++ {
-		n := 0
-		for n < len(run) && words[i+n].is(run[n]) {
-			n++
-		}
-		if n == len(run) {
-			return true
-		}
-	}
-	return false
-}
-
-// is reports whether the token's unstemmed form is the word. Nearly all tokens
-// differ in their first letter, which is told without folding them.
-func (t token) is(word string) bool {
-	if c := t.raw[0]; c < utf8.RuneSelf && asciiFold[c] != word[0] {
-		return false
-	}
-	return plainForm(t) == word
-}
-
-// begins reports whether the token's unstemmed form begins with the prefix.
-func (t token) begins(prefix string) bool {
-	if c := t.raw[0]; c < utf8.RuneSelf && asciiFold[c] != prefix[0] {
-		return false
-	}
-	return strings.HasPrefix(plainForm(t), prefix)
 }

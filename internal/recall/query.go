@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/store"
@@ -45,7 +44,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 		}
 	}
 	var err error
-	if q.search.Since, q.search.Before, err = span(r.Since, r.Before, time.Now()); err != nil {
+	if q.search.Since, q.search.Before, err = Span(r.Since, r.Before, s.clock()); err != nil {
 		return nil, err
 	}
 	if q.scope, err = s.scope(ctx, r.Where); err != nil {

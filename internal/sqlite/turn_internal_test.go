@@ -133,6 +133,23 @@ func TestMergeYields(t *testing.T) {
 	}
 }
 
+// TestIndexDue: indexing is due after many short messages, or a few long ones.
+func TestIndexDue(t *testing.T) {
+	for name, test := range map[string]struct{ before, size int }{"short": {249, 10}, "long": {1, 300 << 10}} {
+		t.Run(name, func(t *testing.T) {
+			db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true})
+			say(t, db, test.before, test.size)
+			if due, err := db.IndexDue(t.Context()); err != nil || due {
+				t.Errorf("due after %d messages: %v", test.before, err)
+			}
+			say(t, db, 1, test.size)
+			if due, err := db.IndexDue(t.Context()); err != nil || !due {
+				t.Errorf("not due after %d messages: %v", test.before+1, err)
+			}
+		})
+	}
+}
+
 // A search does not wait for another process that is indexing.
 func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")

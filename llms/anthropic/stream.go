@@ -22,7 +22,7 @@ type answer struct {
 }
 
 // run makes the call and yields its events.
-func (e *Engine) run(ctx context.Context, params anthropic.MessageNewParams, yield func(llms.Event, error) bool) {
+func (e *Model) run(ctx context.Context, params anthropic.MessageNewParams, yield func(llms.Event, error) bool) {
 	stream := e.client.Messages.NewStreaming(ctx, params)
 	defer stream.Close()
 	var a answer
@@ -140,7 +140,7 @@ func stopReason(s string) llms.StopReason {
 
 // failure translates an error of the SDK. Nothing of it is kept but words:
 // it holds the request, and with it the key.
-func (e *Engine) failure(err error) *llms.Error {
+func (e *Model) failure(err error) *llms.Error {
 	f := llms.Failure{Provider: provider, Message: err.Error(), Secrets: []string{e.config.APIKey}}
 	if answered, ok := errors.AsType[*anthropic.Error](err); ok {
 		f.Status, f.Code, f.Message = answered.StatusCode, string(answered.Type()), errorMessage(answered.RawJSON())

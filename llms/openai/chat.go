@@ -13,7 +13,7 @@ import (
 )
 
 // chat makes a call of Chat Completions and yields its events.
-func (e *Engine) chat(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
+func (e *Model) chat(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
 	params, err := e.chatParams(r)
 	if err != nil {
 		yield(llms.Event{}, invalid(err))
@@ -40,7 +40,7 @@ func (e *Engine) chat(ctx context.Context, r llms.Request, yield func(llms.Event
 	e.finish(ctx, stream.Err(), false, a.usage, yield)
 }
 
-func (e *Engine) chatParams(r llms.Request) (openai.ChatCompletionNewParams, error) {
+func (e *Model) chatParams(r llms.Request) (openai.ChatCompletionNewParams, error) {
 	messages := llms.WithoutRecords(r.Messages)
 	if strings.TrimSpace(r.System) != "" {
 		messages = append([]llms.Message{llms.System(r.System)}, messages...)

@@ -15,7 +15,7 @@ import (
 
 // respond makes a call of the Responses API and yields its events. Nothing
 // is stored at the provider: every call carries the whole conversation.
-func (e *Engine) respond(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
+func (e *Model) respond(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
 	params, err := responsesParams(r)
 	if err != nil {
 		yield(llms.Event{}, invalid(err))
@@ -91,7 +91,7 @@ type responseTool struct {
 }
 
 // readResponse returns what the next event means; most mean nothing here.
-func (e *Engine) readResponse(event responses.ResponseStreamEventUnion, a *responsesAnswer) (llms.Event, error) {
+func (e *Model) readResponse(event responses.ResponseStreamEventUnion, a *responsesAnswer) (llms.Event, error) {
 	switch event.Type {
 	case "response.output_text.delta":
 		return llms.Event{Kind: llms.EventText, Text: event.Delta}, nil

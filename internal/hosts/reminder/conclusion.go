@@ -58,7 +58,7 @@ func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) 
 			return nil, err
 		}
 		text := strings.TrimSpace(m.Body.PlainText())
-		if m.Flags&noise != 0 || text == "" {
+		if !m.Flags.Said() || text == "" {
 			continue
 		}
 		if m.Body.Role == llms.RoleAssistant {

@@ -62,9 +62,6 @@ type Line struct {
 // MaxLines is the most that a prompt is answered with.
 const MaxLines = 3
 
-// noise is what does not count as said in the conversation.
-const noise = store.FlagEcho | store.FlagHostSummary | store.FlagSynthetic | store.FlagHidden | store.FlagUnknown
-
 // RefersBack reports whether a prompt may refer to earlier work: it has words of
 // the past, or asks for something as known, and names something that not every
 // project has. It reads nothing but the prompt; [For] finds nothing for the
@@ -163,7 +160,7 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 		if err != nil {
 			return err
 		}
-		if m.Flags&noise == 0 {
+		if m.Flags.Said() {
 			around = append(around, m)
 		}
 	}
