@@ -11,8 +11,8 @@ import (
 // whose packages may import each other. docs/DESIGN.md tells the reasons.
 var Layers = [][]string{
 	// They know bytes and text, and nothing of this module.
-	{"core", "internal/config", "internal/explore", "internal/index", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext"},
-	{"llms"},
+	{"core", "internal/explore", "internal/index", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext", "internal/tomledit"},
+	{"internal/config", "llms"},
 	{"internal/summary", "tools"},
 	{"internal/store"},
 	{"internal/assemble", "internal/ingest", "internal/portable", "internal/project", "internal/recall", "internal/spend", "internal/storetest"},

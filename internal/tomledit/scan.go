@@ -1,54 +1,61 @@
-package config
+// Package tomledit edits TOML as text: it sets one key or removes one table, and
+// keeps every other byte, with comments, order and line endings.
+//
+// It expects valid TOML. The edits are textual: the caller parses the result and
+// compares it with the document before.
+package tomledit
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// entry is one `key = value` of a TOML text, or one `[table]` header.
-type entry struct {
-	header bool
-	table  string // the table in force, "" before the first header
-	key    string // the full dotted key
-	line   int    // from 1
-	start  int    // offset of the first byte of the line
-	// value and end delimit the value in the text; for a header, end is the
-	// end of its line.
-	value, end int
+// Entry is one `key = value` of a text, or one `[table]` header.
+type Entry struct {
+	Header bool
+	Table  []string // the current table, nil before the first header
+	Key    []string // the full path
+	Line   int      // from 1
+	// Start is the offset of the first byte of the line. Value and End delimit
+	// the value; for a header, End is the end of its line.
+	Start, Value, End int
 }
 
-// covers reports whether the entry sets key or a table that holds it.
-func (e entry) covers(key string) bool {
-	return e.key == key || strings.HasPrefix(key, e.key+".")
+// Below reports whether the entry is path or lies below it.
+func (e Entry) Below(path []string) bool {
+	return len(e.Key) >= len(path) && slices.Equal(e.Key[:len(path)], path)
 }
 
-// scan finds the entries of a text that is valid TOML, with their places,
-// which the TOML library does not report. On any other text it may return
-// nonsense, but it returns.
-func scan(src string) []entry {
-	var entries []entry
-	table := ""
+// Scan returns the entries of a text that is valid TOML, with their positions,
+// which the TOML library does not report. On other texts the result is
+// meaningless.
+func Scan(src string) []Entry {
+	var entries []Entry
+	var table []string
 	line := 1
 	for at := 0; at < len(src); {
 		begin := at
-		e := entry{table: table, line: line, start: begin}
+		e := Entry{Table: table, Line: line, Start: begin}
 		at = skip(src, at, " \t\r")
 		switch {
 		case at == len(src) || src[at] == '\n' || src[at] == '#':
 			at = endOfLine(src, at)
 		case src[at] == '[':
+			name := at + 1
+			if strings.HasPrefix(src[name:], "[") {
+				name++
+			}
+			table = splitKey(src[name:endOfKey(src, name, ']')])
 			at = endOfLine(src, at)
-			name, _, _ := strings.Cut(strings.Trim(strings.TrimSpace(src[begin:at]), "["), "]")
-			table = dotted(name)
-			e.header, e.table, e.key, e.end = true, table, table, at
+			e.Header, e.Table, e.Key, e.End = true, table, table, at
 			entries = append(entries, e)
 		default:
-			equals := endOfKey(src, at)
-			e.key = dotted(src[at:equals])
-			if table != "" {
-				e.key = table + "." + e.key
-			}
-			e.value = skip(src, min(equals+1, len(src)), " \t")
-			e.end = endOfValue(src, e.value)
+			equals := endOfKey(src, at, '=')
+			e.Key = slices.Concat(table, splitKey(src[at:equals]))
+			e.Value = skip(src, min(equals+1, len(src)), " \t")
+			e.End = endOfValue(src, e.Value)
 			entries = append(entries, e)
-			at = endOfLine(src, e.end)
+			at = endOfLine(src, e.End)
 		}
 		if at < len(src) {
 			at++ // the line feed
@@ -72,9 +79,9 @@ func endOfLine(src string, at int) int {
 	return len(src)
 }
 
-// endOfKey returns the offset of the equals sign after a key.
-func endOfKey(src string, at int) int {
-	for at < len(src) && src[at] != '=' && src[at] != '\n' {
+// endOfKey returns the offset of the sign after a key.
+func endOfKey(src string, at int, sign byte) int {
+	for at < len(src) && src[at] != sign && src[at] != '\n' {
 		if src[at] == '"' || src[at] == '\'' {
 			at = endOfString(src, at)
 		} else {
@@ -84,8 +91,8 @@ func endOfKey(src string, at int) int {
 	return at
 }
 
-// endOfValue returns the offset after a value, which may be an array or a
-// string of several lines. Blanks and a comment after it do not belong to it.
+// endOfValue returns the offset after a value, which may be an array or a string
+// of several lines. It excludes trailing blanks and a comment.
 func endOfValue(src string, at int) int {
 	depth := 0
 	end := at
@@ -131,7 +138,7 @@ func endOfString(src string, at int) int {
 			return at
 		case strings.HasPrefix(src[at:], quote):
 			at += len(quote)
-			// A long string may end in one or two quotes of its own.
+			// A long string may end in one or two quotes.
 			for len(quote) == 3 && at < len(src) && src[at] == quote[0] {
 				at++
 			}
@@ -141,11 +148,13 @@ func endOfString(src string, at int) int {
 	return len(src)
 }
 
-// dotted normalises a key: blanks around dots and quotes around parts go.
-func dotted(key string) string {
-	parts := strings.Split(key, ".")
-	for i, part := range parts {
-		parts[i] = strings.Trim(strings.TrimSpace(part), `"'`)
+// splitKey splits a dotted key into its parts, without blanks and quotes.
+func splitKey(key string) []string {
+	var parts []string
+	for from := 0; from <= len(key); {
+		end := endOfKey(key, from, '.')
+		parts = append(parts, strings.Trim(strings.TrimSpace(key[from:end]), `"'`))
+		from = end + 1
 	}
-	return strings.Join(parts, ".")
+	return parts
 }
