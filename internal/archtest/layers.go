@@ -13,7 +13,6 @@ var Layers = [][]string{
 	// They know bytes and text, and nothing of this module.
 	{
 		"core",
-		"internal/config",
 		"internal/explore",
 		"internal/guard",
 		"internal/process",
@@ -21,9 +20,10 @@ var Layers = [][]string{
 		"internal/regularfile",
 		"internal/safetext",
 		"internal/search/...",
+		"internal/tomledit",
 		"internal/turns",
 	},
-	{"llms"},
+	{"internal/config", "llms"},
 	{"internal/summary", "tools"},
 	{"internal/store"},
 	{"internal/assemble", "internal/ingest", "internal/lease", "internal/portable", "internal/project", "internal/recall", "internal/spend", "internal/storetest"},
