@@ -13,6 +13,7 @@ var Layers = [][]string{
 	// They know bytes and text, and nothing of this module.
 	{"core", "internal/config", "internal/explore", "internal/index", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext"},
 	{"llms"},
+	{"internal/wire"},
 	{"internal/summary", "tools"},
 	{"internal/store"},
 	{"internal/assemble", "internal/ingest", "internal/portable", "internal/project", "internal/recall", "internal/spend", "internal/storetest"},
