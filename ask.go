@@ -48,7 +48,7 @@ type asking struct {
 func (e *Engine) ready() (*asking, error) {
 	a := &e.asking
 	a.once.Do(func() {
-		if a.recall, a.err = recall.New(e.store, recall.WithCounter(e.settings.counter)); a.err != nil {
+		if a.recall, a.err = recall.New(e.store, recall.WithCounter(e.settings.counter), recall.WithClock(e.settings.clock)); a.err != nil {
 			return
 		}
 		c := delegation.Config{

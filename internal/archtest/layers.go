@@ -11,7 +11,7 @@ import (
 // whose packages may import each other. docs/DESIGN.md tells the reasons.
 var Layers = [][]string{
 	// They know bytes and text, and nothing of this module.
-	{"core", "internal/config", "internal/explore", "internal/index", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext"},
+	{"core", "internal/config", "internal/explore", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext", "internal/search/..."},
 	{"llms"},
 	{"internal/wire"},
 	{"internal/summary", "tools"},
@@ -25,7 +25,8 @@ var Layers = [][]string{
 	{"internal/hosts/...", "internal/mcpserver", "internal/sample", "internal/sqlite", "llms/anthropic", "llms/llmtest", "llms/openai", "llms/tiktoken"},
 	{"internal/doctor", "internal/fromconfig", "store/sqlite"},
 	{"examples/...", "internal/bench/...", "internal/faulttest"},
-	{"cmd/lcm/...", "e2e", "internal/archtest"},
+	{"internal/cli"},
+	{"cmd/lcm", "e2e", "internal/archtest"},
 }
 
 // layerOf finds the layer of a package and the entry that names it. The

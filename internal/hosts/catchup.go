@@ -341,8 +341,7 @@ func firstPrompt(records []Record) string {
 
 // prompt reports whether a message is one that a person wrote.
 func prompt(m llms.Message, flags store.Flag) bool {
-	return m.Role == llms.RoleUser && m.PlainText() != "" &&
-		flags&(store.FlagHidden|store.FlagSynthetic|store.FlagHostSummary|store.FlagEcho) == 0
+	return m.Role == llms.RoleUser && m.PlainText() != "" && flags.Said()
 }
 
 // maxOwn bounds how many calls of lcm's tools are remembered at a time.

@@ -9,35 +9,33 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Feed keeps the record up to date with what hosts write. Implementations are
-// safe for concurrent use.
+// Feed brings the record up to date with the hosts' transcripts. Implementations
+// are safe for concurrent use.
 type Feed interface {
-	// Current stores what is new of the transcripts that a call may come from.
-	// It stops when ctx does; what it has not read by then is left for the
-	// next time.
-	Current(ctx context.Context, at Place) error
-	// All stores what is new of every transcript.
+	// Current stores new records of the transcripts that a call may come from.
+	// It stops when ctx ends; a later call continues.
+	Current(ctx context.Context, from Caller) error
+	// All stores new records of every transcript.
 	All(ctx context.Context) error
 }
 
-// ErrBehind says that a transcript has more than was read of it in time.
+// ErrBehind says that a transcript was not read to its end in time.
 var ErrBehind = errors.New("the transcript was not read to its end")
 
-// freshTime bounds how long an answer waits for what was said in this turn.
-// A host writes a turn in kilobytes, so that this is room enough; where it is
-// not, the answer says that it may be behind.
+// freshTime bounds how long an answer waits for the caller's transcript. A turn
+// has kilobytes, so this is enough; otherwise the answer says that messages may
+// be missing.
 const freshTime = 800 * time.Millisecond
 
-// freshen catches up on where a call comes from, and returns a note where that
-// was not possible. An answer from a record that is a little behind is better
-// than none.
-func (s *Server) freshen(ctx context.Context, at Place) (note string) {
+// freshen reads the caller's transcript, and returns a note if that failed. An
+// answer from a record that is slightly behind is better than none.
+func (s *Server) freshen(ctx context.Context, from Caller) (note string) {
 	if s.config.Feed == nil {
 		return ""
 	}
 	bounded, cancel := context.WithTimeout(ctx, freshTime)
 	defer cancel()
-	err := s.config.Feed.Current(bounded, at)
+	err := s.config.Feed.Current(bounded, from)
 	switch {
 	case err == nil:
 		return ""
@@ -51,16 +49,15 @@ func (s *Server) freshen(ctx context.Context, at Place) (note string) {
 }
 
 // The lease that keeps the servers of several hosts from reading the same
-// transcripts at the same time. It is not given back but left to run out: a
-// server that starts a moment later has nothing to do.
+// transcripts at the same time. It is left to expire: a server that starts a
+// moment later has nothing to do.
 const (
 	leaseSpace = "mcp"
 	leaseKey   = "catch-up"
 	leaseTime  = time.Minute
 )
 
-// catchUpInBackground reads what is new in all transcripts, unless another
-// server does.
+// catchUpInBackground reads all transcripts, unless another server does.
 func (s *Server) catchUpInBackground() {
 	if s.config.Feed == nil {
 		return
@@ -73,7 +70,7 @@ func (s *Server) catchUpInBackground() {
 	})
 }
 
-// catchUp reads what is new in all transcripts under the lease.
+// catchUp reads all transcripts under the lease.
 func (s *Server) catchUp(ctx context.Context) error {
 	held, err := s.takeLease(ctx)
 	if errors.Is(err, store.ErrConflict) {

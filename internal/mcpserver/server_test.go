@@ -264,7 +264,7 @@ func TestACallCanBeCancelled(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan struct{})
 	r := newRecord(t)
 	config := r.config()
-	config.Feed = &feed{current: func(ctx context.Context, _ mcpserver.Place) error {
+	config.Feed = &feed{current: func(ctx context.Context, _ mcpserver.Caller) error {
 		close(began)
 		<-ctx.Done()
 		close(ended)

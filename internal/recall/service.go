@@ -3,6 +3,7 @@ package recall
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -20,6 +21,7 @@ type Service struct {
 	store   Store
 	counter llms.Counter
 	countTo int
+	clock   func() time.Time
 }
 
 // Option sets something of a Service.
@@ -32,12 +34,15 @@ func WithCounter(c llms.Counter) Option { return func(s *Service) { s.counter = 
 // says "at least" (1,000).
 func WithCountTo(n int) Option { return func(s *Service) { s.countTo = n } }
 
+// WithClock sets the clock from which times such as "7d" count back (time.Now).
+func WithClock(clock func() time.Time) Option { return func(s *Service) { s.clock = clock } }
+
 // New returns a service on a store.
 func New(s Store, options ...Option) (*Service, error) {
 	if s == nil {
 		return nil, errors.New("recall: no store was given")
 	}
-	svc := &Service{store: s, counter: llms.Estimate, countTo: 1000}
+	svc := &Service{store: s, counter: llms.Estimate, countTo: 1000, clock: time.Now}
 	for _, o := range options {
 		o(svc)
 	}

@@ -114,6 +114,13 @@ func (f Flag) Bookkeeping(r llms.Role) bool {
 	return f&(FlagEcho|FlagSynthetic) != 0 || f&(FlagHidden|FlagUnknown) == FlagHidden && r == llms.RoleSystem
 }
 
+// Said reports whether a person, a model or a tool said the message in the
+// conversation. The host's own records, its summaries and the texts that a host
+// or lcm put in are not said.
+func (f Flag) Said() bool {
+	return f&(FlagEcho|FlagHostSummary|FlagSynthetic|FlagHidden|FlagUnknown) == 0
+}
+
 // Message is a stored message.
 type Message struct {
 	ID           MessageID

@@ -27,9 +27,6 @@ const (
 // what is older, most was done since.
 const recentlySaid = 40
 
-// noise is what does not count as said in the conversation.
-const noise = store.FlagEcho | store.FlagHostSummary | store.FlagSynthetic | store.FlagHidden | store.FlagUnknown
-
 // later is what newer sessions of the project did about the work of older ones.
 type later struct {
 	committed time.Time            // when the last commit was made
@@ -120,7 +117,7 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 		if m.Damaged { // its text is marked, but its calls would pass for things that were done
 			m.Body.Parts = slices.DeleteFunc(m.Body.Parts, func(p llms.Part) bool { return p.Kind != llms.PartText })
 		}
-		if m.Flags&noise == 0 && !rewound {
+		if m.Flags.Said() && !rewound {
 			said = append(said, m)
 		}
 	}
@@ -165,7 +162,7 @@ func began(ctx context.Context, s store.Reader, id store.ConversationID, known [
 		if err != nil {
 			return nil, err
 		}
-		if text := request(m); text != "" && m.Flags&noise == 0 {
+		if text := request(m); text != "" && m.Flags.Said() {
 			if slices.ContainsFunc(known, func(q Quote) bool { return q.ID == m.ID }) {
 				return nil, nil
 			}

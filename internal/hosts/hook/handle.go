@@ -55,15 +55,6 @@ var (
 	patient = hosts.Limits{Bytes: 32 << 20, Time: 2 * time.Second}
 )
 
-// sealEvery is how many messages are stored between two times that the search
-// index is brought up to date. Searches are complete in between, but each
-// process indexes the rest for itself, and a prompt waits for its search. A long
-// message, the output of a tool say, counts once for every longMessage bytes.
-const (
-	sealEvery   = 250
-	longMessage = 4 << 10
-)
-
 // Answer is what is to be said to the host, and what is left to do.
 type Answer struct {
 	// Context is the block for the session, or "", and Event the event that
@@ -80,7 +71,8 @@ type Rest struct {
 	Transcripts []hosts.Transcript
 	// All says that other sessions of the host may have something new.
 	All bool
-	// Index says that the search index is behind.
+	// Index says that the search index is behind. The caller sets it: only the
+	// backend knows how far its index is.
 	Index bool
 	// Fold are conversations that are to be folded.
 	Fold []store.ConversationID
@@ -143,7 +135,6 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 	if e.Agent != "" {
 		paths = append(paths, e.Agent)
 	}
-	stored := 0
 	var problems []error
 	for _, path := range paths {
 		t, err := h.Feed.Locate(ctx, e.Host, path, e.Session)
@@ -155,18 +146,10 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 			continue
 		}
 		r, err := h.Feed.CatchUp(ctx, t, l)
-		if r.New > 0 {
-			stored += max(r.New, int(r.Bytes/longMessage))
-		}
 		if !r.Complete && !r.Busy && r.Ignored == "" { // or the store was busy: there is more time in the background
 			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
 		}
 		problems = append(problems, err, h.foldDue(ctx, e, r.Conversation, &a.Rest))
-	}
-	if stored > 0 {
-		due, err := h.count(ctx, stored)
-		a.Rest.Index = due
-		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
 }

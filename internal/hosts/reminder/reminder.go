@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
-	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -62,9 +62,6 @@ type Line struct {
 // MaxLines is the most that a prompt is answered with.
 const MaxLines = 3
 
-// noise is what does not count as said in the conversation.
-const noise = store.FlagEcho | store.FlagHostSummary | store.FlagSynthetic | store.FlagHidden | store.FlagUnknown
-
 // RefersBack reports whether a prompt may refer to earlier work: it has words of
 // the past, or asks for something as known, and names something that not every
 // project has. It reads nothing but the prompt; [For] finds nothing for the
@@ -79,7 +76,7 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 		return nil, nil
 	}
 	ref := refers(prompt)
-	f, err := search(ctx, r, prompt, o)
+	f, err := find(ctx, r, prompt, o)
 	if err != nil {
 		return nil, fmt.Errorf("find what the prompt refers to: %w", err)
 	}
@@ -93,14 +90,14 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 // maxHits is how many matches are looked at closely.
 const maxHits = 24
 
-// search finds the exchanges that have words of a prompt.
-func search(ctx context.Context, r Record, prompt string, o Options) (*found, error) {
+// find looks for the exchanges that have words of a prompt.
+func find(ctx context.Context, r Record, prompt string, o Options) (*found, error) {
 	in, err := conversations(ctx, r, o)
 	if err != nil || len(in) == 0 {
 		return &found{}, err
 	}
 	words := strings.Join(content(prompt), " ")
-	query, err := index.ParseQuery(words)
+	query, err := search.ParseQuery(words)
 	if err != nil {
 		return &found{}, nil // it is about nothing that could be looked for
 	}
@@ -163,7 +160,7 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 		if err != nil {
 			return err
 		}
-		if m.Flags&noise == 0 {
+		if m.Flags.Said() {
 			around = append(around, m)
 		}
 	}

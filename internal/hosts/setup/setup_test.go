@@ -348,7 +348,8 @@ func TestDiff(t *testing.T) {
 	got := strings.ReplaceAll(p.Changes[0].Diff(), m.Home, "~")
 	want := `--- ~/.codex/config.toml
 +++ ~/.codex/config.toml
-@@ line 3 @@
+@@ -2,3 +2,7 @@
+ b = 2
  c = 3
  d = 4
 +
