@@ -199,8 +199,8 @@ func TestCheckContexts(t *testing.T) {
 
 func TestCheckBulk(t *testing.T) {
 	got := CheckBulk(tree(t, map[string]string{
-		"agents/a.go":      src("agents", "strings", "github.com/tiktoken-go/tokenizer"),
-		"agents/a_test.go": src("agents", "text/template"),
+		"agents/a.go":      "package agents\nimport \"github.com/tiktoken-go/tokenizer\"\n",
+		"agents/a_test.go": "package agents\nimport \"text/template\"\n",
 	}))
 	want := []string{"agents/a.go imports github.com/tiktoken-go/tokenizer: it holds its vocabularies in Go maps: use llms/tiktoken"}
 	if diff := cmp.Diff(want, got); diff != "" {
