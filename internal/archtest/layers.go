@@ -11,6 +11,7 @@ import (
 // whose packages may import each other. docs/DESIGN.md tells the reasons.
 var Layers = [][]string{
 	// They know bytes and text, and nothing of this module.
+	{"internal/hint"},
 	{"core", "internal/config", "internal/explore", "internal/index", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext"},
 	{"llms"},
 	{"internal/summary", "tools"},
