@@ -27,6 +27,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts"
 )
 
@@ -53,17 +54,6 @@ type Options struct {
 	Guidance Guidance
 	Text     string
 }
-
-// Problem is an error with a hint of what to do about it.
-type Problem struct {
-	Err  error
-	Hint string
-}
-
-func (p *Problem) Error() string { return p.Err.Error() }
-
-// Unwrap returns the error without its hint.
-func (p *Problem) Unwrap() error { return p.Err }
 
 // ErrNotInstalled says that there is no sign of a host on the machine.
 var ErrNotInstalled = errors.New("is not installed here")
@@ -178,7 +168,7 @@ func For(host string, o Options) (Plan, error) {
 		return Plan{}, unknownHost(host)
 	}
 	if !t.installed(o.Machine) {
-		return Plan{}, &Problem{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", t.title, ErrNotInstalled, t.dir(o.Machine), t.program),
+		return Plan{}, &hint.Error{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", t.title, ErrNotInstalled, t.dir(o.Machine), t.program),
 			Hint: "install it and start it once, then repeat the command"}
 	}
 	if !filepath.IsAbs(o.Binary) {
@@ -186,7 +176,7 @@ func For(host string, o Options) (Plan, error) {
 	}
 	for _, word := range append([]string{o.Binary}, o.Args...) {
 		if !utf8.ValidString(word) {
-			return Plan{}, &Problem{Err: fmt.Errorf("%q is not valid UTF-8, and the settings of %s hold nothing else", word, t.title),
+			return Plan{}, &hint.Error{Err: fmt.Errorf("%q is not valid UTF-8, and the settings of %s hold nothing else", word, t.title),
 				Hint: "use a program (--binary) and a database (--db) whose paths are valid UTF-8; nothing was changed"}
 		}
 	}
@@ -216,7 +206,7 @@ func For(host string, o Options) (Plan, error) {
 }
 
 func unknownHost(host string) error {
-	return &Problem{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
+	return &hint.Error{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
 }
 
 // Removal plans to take lcm out of a host, to the byte where the receipts
@@ -270,7 +260,7 @@ func (p *Plan) edit(e entry, fn func(*Change) error) error {
 	}
 	c.What += e.what
 	if err := fn(c); err != nil {
-		return &Problem{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; mend the file and repeat the command"}
+		return &hint.Error{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; mend the file and repeat the command"}
 	}
 	return nil
 }
@@ -297,7 +287,7 @@ func read(path string) (Change, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		c.target = real
 	} else if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return c, &Problem{Err: fmt.Errorf("%s is a symbolic link to a file that does not exist", path), Hint: "mend or remove the link, then repeat the command"}
+		return c, &hint.Error{Err: fmt.Errorf("%s is a symbolic link to a file that does not exist", path), Hint: "mend or remove the link, then repeat the command"}
 	}
 	info, err := os.Stat(c.target)
 	switch {
