@@ -83,11 +83,15 @@ func (a *Agent) takeTurn(ctx context.Context) (held context.Context, done func()
 			return ctx, nil, ErrSharedMemory
 		}
 	}
-	take := a.turns.take
 	if taker, ok := memory.(TurnTaker); ok {
-		take = taker.TakeTurn
+		done, err = taker.TakeTurn(ctx)
+	} else {
+		done, err = a.turns.Take(ctx, "")
 	}
-	if done, err = take(ctx); err != nil {
+	if err != nil {
+		if ctx.Err() != nil {
+			err = gaveUp(ctx)
+		}
 		return ctx, nil, err
 	}
 	return context.WithValue(ctx, heldKey{}, append(slices.Clone(above), memory)), done, nil

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -22,11 +23,13 @@ func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
 	if err := r.check(); err != nil {
 		return Answer{}, err
 	}
-	done, err := d.turns.take(ctx, r.Caller)
-	if err != nil {
-		return Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
+	if r.Caller != "" { // calls without a caller are not serialised
+		done, err := d.turns.Take(ctx, r.Caller)
+		if err != nil {
+			return Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
+		}
+		defer done()
 	}
-	defer done()
 	p, err := d.plan(ctx, r)
 	if err != nil {
 		return Answer{}, err
@@ -110,16 +113,17 @@ func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Ru
 		running.Go(func() {
 			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.count)
 			o := &outcomes[i]
-			defer func() {
-				if p := recover(); p != nil { // a counter or a store that is not ours
-					o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p)
-				}
-				o.used = meter.Usage()
-				if o.err != nil {
-					o.err = redactedError{o.err}
-				}
-			}()
-			o.answer, o.err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), meter, grace})
+			o.err = guard.Run(func() (err error) {
+				o.answer, err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), meter, grace})
+				return err
+			})
+			if p, ok := o.err.(*guard.Panic); ok { // of a counter or a store that is not ours
+				o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p.Value)
+			}
+			o.used = meter.Usage()
+			if o.err != nil {
+				o.err = redactedError{o.err}
+			}
 		})
 	}
 	running.Wait()
@@ -204,41 +208,22 @@ func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner 
 	return d.verified(ctx, r, b, c.grant, said)
 }
 
-// converse has the sub-agent work on its task in a goroutine of its own: one
-// that ignores its context is left behind, with a revoked grant.
+// converse has the sub-agent work on its task. A sub-agent that ignores its
+// context is left behind with a revoked grant.
 func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
-	type result struct {
-		reply
-		err error
+	said, err := guard.Call(ctx, c.grace, func(ctx context.Context) (reply, error) {
+		return d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
+	})
+	p, crashed := err.(*guard.Panic)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return reply{}, context.Cause(ctx)
+	case crashed:
+		return reply{}, fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p.Value)
+	case err == guard.ErrNoResult:
+		return reply{}, fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)
 	}
-	ended := make(chan result, 1)
-	go func() {
-		out := result{err: fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)}
-		defer func() {
-			if p := recover(); p != nil {
-				out.err = fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p)
-			}
-			ended <- out
-		}()
-		out.reply, out.err = d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
-	}()
-	select {
-	case out := <-ended:
-		if out.err != nil && ctx.Err() != nil {
-			return reply{}, context.Cause(ctx)
-		}
-		return out.reply, out.err
-	case <-ctx.Done():
-	}
-	// Time is up. A sub-agent that honours its context is gone in a moment,
-	// and its session with it.
-	grace := time.NewTimer(c.grace)
-	defer grace.Stop()
-	select {
-	case <-ended:
-	case <-grace.C:
-	}
-	return reply{}, context.Cause(ctx)
+	return said, err
 }
 
 // graceTime is how long a sub-agent whose time is up is waited for.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/turns"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -108,7 +109,7 @@ type Config struct {
 // use.
 type Delegation struct {
 	config Config
-	turns  turns
+	turns  turns.Turns // of the callers
 
 	mu       sync.Mutex
 	children map[string]*child // by key of the session
@@ -137,7 +138,7 @@ func New(c Config) (*Delegation, error) {
 func (d *Delegation) Live() (children, callers int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.children), d.turns.waiting()
+	return len(d.children), d.turns.Keys()
 }
 
 // uuid returns a random UUID of version 4.
