@@ -11,7 +11,7 @@ import (
 // whose packages may import each other. docs/DESIGN.md tells the reasons.
 var Layers = [][]string{
 	// They know bytes and text, and nothing of this module.
-	{"core", "internal/config", "internal/explore", "internal/guard", "internal/index", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext", "internal/turns"},
+	{"core", "internal/config", "internal/explore", "internal/guard", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext", "internal/search/...", "internal/turns"},
 	{"llms"},
 	{"internal/summary", "tools"},
 	{"internal/store"},

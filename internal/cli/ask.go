@@ -12,14 +12,15 @@ import (
 	"github.com/lossless-context/lcm/internal/recall"
 )
 
-type askFlags struct {
+type askCommand struct {
+	*program
 	where
 	delegation.Request
 	evidence bool
 }
 
-func newAsk(a *program) *cobra.Command {
-	var f askFlags
+func newAsk(p *program) *cobra.Command {
+	cmd := &askCommand{program: p}
 	c := &cobra.Command{
 		Use:   "ask QUESTION",
 		Short: "Answer a question from the exact messages",
@@ -34,30 +35,30 @@ lcm ask "Which commits fixed it?" --query "OAuth authentication fix"
 lcm ask "What were the exact file changes?" --summary sum_0123456789abcdef
 lcm ask "How do we deploy?" --all --json`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.Prompt = args[0]
-			if f.Query == "" && len(f.SummaryIDs) == 0 {
-				f.Query = f.Prompt
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd.Prompt = args[0]
+			if cmd.Query == "" && len(cmd.SummaryIDs) == 0 {
+				cmd.Query = cmd.Prompt
 			}
-			if f.evidence {
-				f.Output = delegation.OutputEvidence
+			if cmd.evidence {
+				cmd.Output = delegation.OutputEvidence
 			}
-			if cmd.Flags().Changed("max-tokens") && f.MaxTokens == 0 {
-				return wrongUsage(cmd, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", delegation.MinMaxTokens, delegation.MaxMaxTokens))
+			if c.Flags().Changed("max-tokens") && cmd.MaxTokens == 0 {
+				return wrongUsage(c, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", delegation.MinMaxTokens, delegation.MaxMaxTokens))
 			}
-			return a.asking(cmd.Context(), f.where, func(ar *archive, _ *recall.Service, at recall.Where) error {
-				f.Request.Where = at
-				return a.ask(cmd.Context(), ar, f.Request)
+			return cmd.where.ask(c.Context(), cmd.program, func(ar *archive, _ *recall.Service, at recall.Where) error {
+				cmd.Request.Where = at
+				return cmd.ask(c.Context(), ar, cmd.Request)
 			})
 		},
 	}
-	f.where.flags(c)
+	cmd.where.flags(c)
 	fl := c.Flags()
-	fl.StringVarP(&f.Query, "query", "q", "", "words to find what to expand (default: the question)")
-	fl.StringSliceVarP(&f.SummaryIDs, "summary", "s", nil, "summaries to expand, sum_…")
-	fl.IntVar(&f.MaxTokens, "max-tokens", delegation.DefaultMaxTokens, "length of the answer")
-	fl.BoolVar(&f.evidence, "evidence", false, "print verbatim passages, without a model")
-	a.jsonFlag(c)
+	fl.StringVarP(&cmd.Query, "query", "q", "", "words to find what to expand (default: the question)")
+	fl.StringSliceVarP(&cmd.SummaryIDs, "summary", "s", nil, "summaries to expand, sum_…")
+	fl.IntVar(&cmd.MaxTokens, "max-tokens", delegation.DefaultMaxTokens, "length of the answer")
+	fl.BoolVar(&cmd.evidence, "evidence", false, "print verbatim passages, without a model")
+	cmd.jsonFlag(c)
 	return c
 }
 
@@ -68,8 +69,8 @@ var askWords = strings.NewReplacer(
 	"lcm_grep", "`lcm grep`", "allConversations: true", "--all", "Try other words for the query", "Try other words with --query",
 )
 
-func (a *program) ask(ctx context.Context, ar *archive, r delegation.Request) error {
-	bar := a.newBar("reading")
+func (cmd *askCommand) ask(ctx context.Context, ar *archive, r delegation.Request) error {
+	bar := cmd.newBar("reading")
 	bar.set(0, 0, "")
 	answer, err := ar.engine.Ask(ctx, r)
 	bar.clear()
@@ -80,34 +81,34 @@ func (a *program) ask(ctx context.Context, ar *archive, r delegation.Request) er
 		}
 		return failed(exitUsage, "`lcm ask --help` shows how it is used", "%s", askWords.Replace(err.Error()))
 	}
-	if a.json {
-		return a.printJSON(answer)
+	if cmd.json {
+		return cmd.printJSON(answer)
 	}
 	if answer.Method == delegation.MethodNone { // its words are ours, not the record's
 		answer.Answer = askWords.Replace(answer.Answer)
 	}
-	a.printf("%s\n", a.shown(answer.Answer))
-	a.printCitations(answer)
+	cmd.printf("%s\n", cmd.shown(answer.Answer))
+	cmd.printCitations(answer)
 	switch {
 	case strings.HasPrefix(answer.Reason, delegation.NoModel):
-		a.note("answered without a model; set LCM_EXPANSION_MODEL for a written answer")
+		cmd.note("answered without a model; set LCM_EXPANSION_MODEL for a written answer")
 	case answer.Reason != "" && answer.Method != delegation.MethodNone: // whose answer says it
-		a.note("%s", neutralLine(answer.Reason))
+		cmd.note("%s", neutralLine(answer.Reason))
 	}
 	for i, n := range answer.Notes {
 		answer.Notes[i] = askWords.Replace(n)
 	}
-	a.notes(answer.Notes)
+	printNotes(cmd.program, answer.Notes)
 	return nil
 }
 
 // printCitations prints what a sub-agent's answer rests on. Evidence carries
 // its ids itself.
-func (a *program) printCitations(answer delegation.Answer) {
+func (cmd *askCommand) printCitations(answer delegation.Answer) {
 	if answer.Method != delegation.MethodDelegated {
 		return
 	}
-	a.printf("\n")
+	cmd.printf("\n")
 	for _, c := range answer.Citations {
 		line := c.ID
 		if c.MessageID != "" && c.MessageID != c.ID {
@@ -116,11 +117,11 @@ func (a *program) printCitations(answer delegation.Answer) {
 		if !c.CreatedAt.IsZero() {
 			line += " · " + stamp(c.CreatedAt)
 		}
-		a.printf("%s\n", a.paint(cyan, line))
+		cmd.printf("%s\n", cmd.paint(cyan, line))
 		if c.Quote != "" {
-			a.printf("  %s\n", a.paint(dim, neutralLine(c.Quote)))
+			cmd.printf("  %s\n", cmd.paint(dim, neutralLine(c.Quote)))
 		}
 	}
-	a.note("%s from %s tokens of the record, by %s", counted(answer.ExpandedSummaryCount, "expanded summary", "expanded summaries"),
+	cmd.note("%s from %s tokens of the record, by %s", counted(answer.ExpandedSummaryCount, "expanded summary", "expanded summaries"),
 		number(answer.TotalSourceTokens), answer.Model)
 }

@@ -132,8 +132,8 @@ func TestFoldBar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := compactFlags{}
-	bar := a.newFoldBar("folding", int64(c.ViewTokens-f.goal(ar.cfg)))
+	f := compactCommand{}
+	bar := newFoldBar(a, "folding", int64(c.ViewTokens-f.goal(ar.cfg)))
 	bar.begun = time.Now().Add(-time.Minute)
 	bar.start(c)
 	r, err := ar.engine.Compact(t.Context(), c.ID, lcm.CompactOptions{OnFold: bar.folded})

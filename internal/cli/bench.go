@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-func newBench(a *program) *cobra.Command {
+func newBench(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "bench",
 		Short:   "Measure what summaries keep, what search finds, and how it scales",
@@ -21,11 +21,11 @@ func newBench(a *program) *cobra.Command {
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newBenchRetention(a), newBenchScale(a), newBenchRecall(a), newBenchNeedle(a), newBenchAnswer(a), newBenchSoak(a), newBenchHook(a), newBenchImport(a))
+	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p))
 	return c
 }
 
-func newBenchRetention(a *program) *cobra.Command {
+func newBenchRetention(p *program) *cobra.Command {
 	var ch choice
 	c := &cobra.Command{
 		Use:   "retention",
@@ -37,7 +37,7 @@ truncation to the same size.`,
 		Example: "lcm bench retention\nlcm bench retention --conversation 3 --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			sources, err := a.benchSources(cmd.Context(), ch)
+			sources, err := p.benchSources(cmd.Context(), ch)
 			if err != nil {
 				return err
 			}
@@ -45,21 +45,21 @@ truncation to the same size.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(r)
+			if p.json {
+				return p.printJSON(r)
 			}
-			a.printf("%s", r.Text())
+			p.printf("%s", r.Text())
 			return nil
 		},
 	}
 	ch.flag(c)
 	c.Flags().Lookup("conversation").Usage = "conversation number (default: the bundled session)"
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }
 
 // benchSources are the messages of a conversation, or of the bundled session.
-func (a *program) benchSources(ctx context.Context, ch choice) ([]summary.Source, error) {
+func (p *program) benchSources(ctx context.Context, ch choice) ([]summary.Source, error) {
 	var sources []summary.Source
 	if ch.number == 0 {
 		for i, m := range sample.Messages() {
@@ -67,7 +67,7 @@ func (a *program) benchSources(ctx context.Context, ch choice) ([]summary.Source
 		}
 		return sources, nil
 	}
-	ar, err := a.open(ctx, toRead)
+	ar, err := p.open(ctx, toRead)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func sourceOf(id store.MessageID, seq int64, m llms.Message, counter llms.Counte
 	}
 }
 
-func newBenchScale(a *program) *cobra.Command {
+func newBenchScale(p *program) *cobra.Command {
 	o := scale.Options{}
 	c := &cobra.Command{
 		Use:   "scale",
@@ -106,17 +106,17 @@ Each number is set beside its target. The default takes about two minutes.`,
 		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --json > scale.json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			bar := a.newBar("measuring")
+			bar := p.newBar("measuring")
 			o.Progress = func(what string) { bar.set(0, 0, what) }
 			r, err := scale.Measure(cmd.Context(), o)
 			bar.clear()
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(map[string]any{"report": r, "checks": r.Checks()})
+			if p.json {
+				return p.printJSON(map[string]any{"report": r, "checks": r.Checks()})
 			}
-			a.printf("%s", r.Text())
+			p.printf("%s", r.Text())
 			return nil
 		},
 	}
@@ -126,6 +126,6 @@ Each number is set beside its target. The default takes about two minutes.`,
 	c.Flags().IntVar(&o.Samples, "samples", 200, "how often appends and contexts are timed")
 	c.Flags().IntVar(&o.Expressions, "expressions", 100, "how many are compared with a loop over all texts, -1 for none")
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory for the databases (default: a temporary one)")
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/recall"
 )
 
-func newBenchAnswer(a *program) *cobra.Command {
+func newBenchAnswer(p *program) *cobra.Command {
 	var o answer.Options
 	var path string
 	var identifiers bool
@@ -29,7 +29,7 @@ that begin with it, are counted under several bounds.`,
 		Example: "lcm bench answer\nlcm bench answer --data locomo10.json --json\nlcm bench answer --identifiers",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			bar := a.newBar("asking")
+			bar := p.newBar("asking")
 			o.Progress = func(done, of int) { bar.set(int64(done), int64(of), fmt.Sprintf("question %d", done)) }
 			var r interface{ Text() string }
 			var err error
@@ -42,10 +42,10 @@ that begin with it, are counted under several bounds.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(r)
+			if p.json {
+				return p.printJSON(r)
 			}
-			a.printf("%s", r.Text())
+			p.printf("%s", r.Text())
 			return nil
 		},
 	}
@@ -55,7 +55,7 @@ that begin with it, are counted under several bounds.`,
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory for the database (default: a temporary one)")
 	c.MarkFlagsMutuallyExclusive("identifiers", "data")
 	c.MarkFlagsMutuallyExclusive("identifiers", "max-tokens")
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }
 

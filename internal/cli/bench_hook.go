@@ -8,7 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/hooks"
 )
 
-func newBenchHook(a *program) *cobra.Command {
+func newBenchHook(p *program) *cobra.Command {
 	o := hooks.Options{}
 	c := &cobra.Command{
 		Use:   "hook",
@@ -31,23 +31,23 @@ a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
 				}
 				defer os.RemoveAll(o.Dir)
 			}
-			bar := a.newBar("measuring")
+			bar := p.newBar("measuring")
 			o.Progress = func(done, total int, what string) { bar.set(int64(done), int64(total), what) }
 			r, err := hooks.Measure(cmd.Context(), o)
 			bar.clear()
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(r)
+			if p.json {
+				return p.printJSON(r)
 			}
-			a.printf("%s", r.Text())
+			p.printf("%s", r.Text())
 			return nil
 		},
 	}
 	c.Flags().IntVar(&o.Messages, "messages", 100_000, "number of messages in the database")
 	c.Flags().IntVar(&o.Runs, "runs", 200, "how often each command is timed")
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory for the database, which is kept (default: a temporary one)")
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/imports"
 )
 
-func newBenchImport(a *program) *cobra.Command {
+func newBenchImport(p *program) *cobra.Command {
 	var o imports.Options
 	var megabytes int64
 	c := &cobra.Command{
@@ -23,17 +23,17 @@ It exits with 1 if a target is missed. A gigabyte takes a few minutes.`,
 				return failed(exitUsage, "for example --size 100", "there is nothing to import in %d MB", megabytes)
 			}
 			o.Bytes = megabytes * 1_000_000
-			bar := a.newBar("measuring")
+			bar := p.newBar("measuring")
 			o.Progress = func(what string) { bar.set(0, 0, what) }
 			r, err := imports.Measure(cmd.Context(), o)
 			bar.clear()
 			if err != nil {
 				return err
 			}
-			if a.json {
-				err = a.printJSON(map[string]any{"report": r, "met": r.Met()})
+			if p.json {
+				err = p.printJSON(map[string]any{"report": r, "met": r.Met()})
 			} else {
-				a.printf("%s", r.Text())
+				p.printf("%s", r.Text())
 			}
 			if err == nil && !r.Met() {
 				return failed(exitFailure, "see how busy the machine is", "a target was missed")
@@ -44,6 +44,6 @@ It exits with 1 if a target is missed. A gigabyte takes a few minutes.`,
 	c.Flags().Int64Var(&megabytes, "size", 100, "size of the transcripts in MB")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of what is made up")
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory for what is written (default: a temporary one)")
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }

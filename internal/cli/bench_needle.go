@@ -8,7 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/needle"
 )
 
-func newBenchNeedle(a *program) *cobra.Command {
+func newBenchNeedle(p *program) *cobra.Command {
 	var o needle.Options
 	c := &cobra.Command{
 		Use:   "needle",
@@ -24,18 +24,18 @@ every miss. The default takes about a minute; it exits with 1 if one is missed.`
 			if len(o.Sizes) == 0 || slices.Min(o.Sizes) < 1 {
 				return failed(exitUsage, "for example --sizes 32000,1000000", "a haystack has at least one token")
 			}
-			bar := a.newBar("hiding and seeking")
+			bar := p.newBar("hiding and seeking")
 			o.Progress = func(what string) { bar.set(0, 0, what) }
 			r, err := needle.Measure(cmd.Context(), o)
 			bar.clear()
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if p.json {
 				all := r.Figures(func(needle.Find) bool { return true })
-				err = a.printJSON(map[string]any{"report": r, "figures": all, "missed": len(r.Missed())})
+				err = p.printJSON(map[string]any{"report": r, "figures": all, "missed": len(r.Missed())})
 			} else {
-				a.printf("%s", r.Text())
+				p.printf("%s", r.Text())
 			}
 			if missed := len(r.Missed()); err == nil && missed > 0 {
 				return failed(exitFailure, "the report names them", "%s did not come first", counted(missed, "needle", "needles"))
@@ -46,6 +46,6 @@ every miss. The default takes about a minute; it exits with 1 if one is missed.`
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", needle.DefaultSizes, "sizes of the conversations in tokens")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of what is made up")
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory for the databases (default: a temporary one)")
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-func newBenchRecall(a *program) *cobra.Command {
+func newBenchRecall(p *program) *cobra.Command {
 	var path string
 	c := &cobra.Command{
 		Use:   "recall",
@@ -43,14 +43,14 @@ package internal/bench/recall documents.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return report.WriteJSON(a.out)
+			if p.json {
+				return report.WriteJSON(p.out)
 			}
-			return report.WriteText(a.out)
+			return report.WriteText(p.out)
 		},
 	}
 	c.Flags().StringVar(&path, "data", "", "data set (default: the bundled one)")
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/soak"
 )
 
-func newBenchSoak(a *program) *cobra.Command {
+func newBenchSoak(p *program) *cobra.Command {
 	var o soak.Options
 	c := &cobra.Command{
 		Use:   "soak",
@@ -21,17 +21,17 @@ the report of the time it had.`,
 		Example: "lcm bench soak --duration 1h --rate 50\nlcm bench soak --duration 2m --json > soak.json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			bar := a.newBar("soaking")
+			bar := p.newBar("soaking")
 			o.Progress = func(done, total time.Duration, what string) { bar.set(int64(done), int64(total), what) }
 			r, err := soak.Measure(cmd.Context(), o)
 			bar.clear()
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(map[string]any{"report": r, "checks": r.Checks()})
+			if p.json {
+				return p.printJSON(map[string]any{"report": r, "checks": r.Checks()})
 			}
-			a.printf("%s", r.Text())
+			p.printf("%s", r.Text())
 			return nil
 		},
 	}
@@ -42,6 +42,6 @@ the report of the time it had.`,
 	c.Flags().IntVar(&o.Sessions, "sessions", 4, "number of sessions the appends are spread over")
 	c.Flags().IntVar(&o.Budget, "budget", 16_000, "size of each session's context window in tokens")
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory for the database (default: a temporary one)")
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }

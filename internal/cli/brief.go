@@ -10,7 +10,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-type briefFlags struct {
+type briefCommand struct {
+	*program
 	choice
 	block bool
 	limit int
@@ -22,8 +23,8 @@ type briefReport struct {
 	Text         string               `json:"text"`
 }
 
-func newBrief(a *program) *cobra.Command {
-	var f briefFlags
+func newBrief(p *program) *cobra.Command {
+	cmd := &briefCommand{program: p}
 	c := &cobra.Command{
 		Use:   "brief",
 		Short: "Print where the work stands",
@@ -37,44 +38,43 @@ model, and git is not asked.
 With --block it is what the hooks give to an agent at the start of a session.`,
 		Example: "lcm brief\nlcm brief --conversation 3\nlcm brief --block --limit 4000",
 		Args:    usage(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return a.brief(c.Context(), f) },
+		RunE:    func(c *cobra.Command, _ []string) error { return cmd.run(c.Context()) },
 	}
-	f.choice.flag(c)
-	c.Flags().BoolVar(&f.block, "block", false, "the block that an agent is given")
-	c.Flags().IntVar(&f.limit, "limit", brief.DefaultLimit, "at most this many characters")
-	a.jsonFlag(c)
+	cmd.choice.flag(c)
+	c.Flags().BoolVar(&cmd.block, "block", false, "the block that an agent is given")
+	c.Flags().IntVar(&cmd.limit, "limit", brief.DefaultLimit, "at most this many characters")
+	cmd.jsonFlag(c)
 	return c
 }
 
-func (a *program) brief(ctx context.Context, f briefFlags) (err error) {
-	if f.limit < brief.MinLimit {
-		return failed(exitUsage, "leave --limit out for the most that agents take", "--limit %d is too little to say anything: use at least %d", f.limit, brief.MinLimit)
+func (cmd *briefCommand) run(ctx context.Context) error {
+	if cmd.limit < brief.MinLimit {
+		return failed(exitUsage, "leave --limit out for the most that agents take", "--limit %d is too little to say anything: use at least %d", cmd.limit, brief.MinLimit)
 	}
-	ar, err := a.open(ctx, toRead)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, ar.close(ctx)) }()
+	return cmd.use(ctx, toRead, func(ar *archive) error { return cmd.print(ctx, ar) })
+}
+
+func (cmd *briefCommand) print(ctx context.Context, ar *archive) error {
 	here, err := currentProject()
 	if err != nil {
 		return err
 	}
-	b, err := brief.Of(ctx, ar.db, brief.Options{Project: here, Conversation: store.ConversationID(f.number)})
+	b, err := brief.Of(ctx, ar.db, brief.Options{Project: here, Conversation: store.ConversationID(cmd.number)})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return failed(exitNotFound, listHint, "there is no conversation %d", f.number)
+		return failed(exitNotFound, listHint, "there is no conversation %d", cmd.number)
 	case err != nil:
 		return err
 	case b.Work == nil:
 		return failed(exitNotFound, listHint, "there is nothing to tell of the project %s", projectName(here))
 	}
-	text := b.Text(f.limit)
-	if f.block {
-		text = b.Block(f.limit)
+	text := b.Text(cmd.limit)
+	if cmd.block {
+		text = b.Block(cmd.limit)
 	}
-	if a.json {
-		return a.printJSON(briefReport{Conversation: b.Work.Conversation.ID, Text: text})
+	if cmd.json {
+		return cmd.printJSON(briefReport{Conversation: b.Work.Conversation.ID, Text: text})
 	}
-	a.printf("%s\n", a.shown(text))
+	cmd.printf("%s\n", cmd.shown(text))
 	return nil
 }

@@ -22,13 +22,14 @@ import (
 //go:embed chat.md
 var chatPrompt string
 
-type chatFlags struct {
+type chatCommand struct {
+	*program
 	model, key, system string
 	budget             int
 }
 
-func newChat(a *program) *cobra.Command {
-	var f chatFlags
+func newChat(p *program) *cobra.Command {
+	cmd := &chatCommand{program: p}
 	c := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk with a model that forgets nothing",
@@ -42,25 +43,21 @@ What is typed is one message a line. /help lists the commands.`,
 lcm chat --model gpt-5-mini --budget 32000
 lcm chat --model qwen3:8b --session notes   # with OPENAI_BASE_URL at an Ollama`,
 		Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ar, err := a.open(cmd.Context(), toWrite)
-			if err != nil {
-				return err
-			}
-			return errors.Join(a.chat(cmd.Context(), ar, f), ar.close(cmd.Context()))
+		RunE: func(c *cobra.Command, _ []string) error {
+			return cmd.use(c.Context(), toWrite, func(ar *archive) error { return cmd.chat(c.Context(), ar) })
 		},
 	}
 	fl := c.Flags()
-	fl.StringVarP(&f.model, "model", "m", "", "model to talk with (default: chat.model)")
-	fl.IntVarP(&f.budget, "budget", "b", 0, "most tokens that the model is sent (default: context.token_budget)")
-	fl.StringVarP(&f.key, "session", "s", "", "session key (default: the project's chat)")
-	fl.StringVar(&f.system, "system", "", "system prompt")
+	fl.StringVarP(&cmd.model, "model", "m", "", "model to talk with (default: chat.model)")
+	fl.IntVarP(&cmd.budget, "budget", "b", 0, "most tokens that the model is sent (default: context.token_budget)")
+	fl.StringVarP(&cmd.key, "session", "s", "", "session key (default: the project's chat)")
+	fl.StringVar(&cmd.system, "system", "", "system prompt")
 	return c
 }
 
 // chat is a conversation in a terminal.
 type chat struct {
-	*program
+	*chatCommand
 	ar      *archive
 	session *lcm.Session
 	agent   *agents.Agent
@@ -68,16 +65,16 @@ type chat struct {
 	spent   core.Usage
 }
 
-func (a *program) chat(ctx context.Context, ar *archive, f chatFlags) error {
-	c, err := a.newChatWith(ctx, ar, f)
+func (cmd *chatCommand) chat(ctx context.Context, ar *archive) error {
+	c, err := cmd.begin(ctx, ar)
 	if err != nil {
 		return err
 	}
-	a.note("%s · session %s · %s tokens · /help lists the commands", c.agent.Name(), neutralLine(c.session.Key()), number(c.budget))
-	lines := bufio.NewReader(a.typed(ctx))
+	cmd.note("%s · session %s · %s tokens · /help lists the commands", c.agent.Name(), neutralLine(c.session.Key()), number(c.budget))
+	lines := bufio.NewReader(cmd.typed(ctx))
 	for {
-		if a.terminal {
-			a.printf("%s ", a.paint(cyan, "›"))
+		if cmd.terminal {
+			cmd.printf("%s ", cmd.paint(cyan, "›"))
 		}
 		line, err := lines.ReadString('\n')
 		if text := strings.TrimSpace(line); text != "" {
@@ -94,8 +91,8 @@ func (a *program) chat(ctx context.Context, ar *archive, f chatFlags) error {
 	}
 }
 
-func (a *program) newChatWith(ctx context.Context, ar *archive, f chatFlags) (*chat, error) {
-	model, cfg := f.model, ar.cfg
+func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
+	model, cfg := cmd.model, ar.cfg
 	if model == "" {
 		model = cfg.Agents.ChatModel
 	}
@@ -111,17 +108,17 @@ func (a *program) newChatWith(ctx context.Context, ar *archive, f chatFlags) (*c
 	if err != nil {
 		return nil, err
 	}
-	key := f.key
+	key := cmd.key
 	if key == "" {
 		if key, err = ar.chatKey(ctx, project); err != nil {
 			return nil, err
 		}
 	}
-	c := &chat{program: a, ar: ar, session: ar.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
+	c := &chat{chatCommand: cmd, ar: ar, session: ar.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
 	if err := c.session.Ignored(); err != nil {
 		return nil, err
 	}
-	return c, c.start(engine, model, f)
+	return c, c.start(engine, model)
 }
 
 // chatKey is the key of a project's chat. One that was begun when the root of
@@ -151,12 +148,12 @@ func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 
 // start makes the agent. Its system prompt and its tools count towards the
 // budget, so that the messages get what they leave.
-func (c *chat) start(engine llms.Model, model string, f chatFlags) error {
-	c.budget = f.budget
+func (c *chat) start(engine llms.Model, model string) error {
+	c.budget = c.chatCommand.budget
 	if c.budget == 0 {
 		c.budget = c.ar.cfg.Context.TokenBudget
 	}
-	config := agents.AgentConfig{LLMEngine: engine, AgentName: model, SystemPrompt: f.system}
+	config := agents.AgentConfig{LLMEngine: engine, AgentName: model, SystemPrompt: c.system}
 	if config.SystemPrompt == "" {
 		config.SystemPrompt = chatPrompt
 	}
@@ -259,7 +256,7 @@ func (c *chat) tree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.printTree(ctx, c.ar.db, conversation, treeForm{})
+	return (&treeDrawing{program: c.program, reader: c.ar.db}).print(ctx, conversation)
 }
 
 func (c *chat) showContext(ctx context.Context) error {
@@ -271,7 +268,7 @@ func (c *chat) showContext(ctx context.Context) error {
 	if err != nil {
 		return explainBudget(err)
 	}
-	c.printContext(conversation, view, c.ar.counter, true)
+	printContext(c.program, conversation, view, c.ar.counter, true)
 	return nil
 }
 

@@ -15,6 +15,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
+// completer completes arguments and values of flags in a shell.
+type completer struct{ *program }
+
 // maxCompletions is how many numbers or ids a shell is offered, newest first.
 const maxCompletions = 50
 
@@ -33,12 +36,12 @@ var flagValues = map[string][]string{
 	"log-format": {"text", "json"},
 }
 
-// completions teaches the shell what the commands take: hosts, numbers of
+// register teaches the shell what the commands take: hosts, numbers of
 // conversations, ids and the values of flags.
-func (a *program) completions(c *cobra.Command) {
-	flags := map[string]cobra.CompletionFunc{"conversation": a.completeNumbers, "summary": a.completeIDs("sum_"), "file-ids": a.completeIDs("file_")}
+func (p completer) register(c *cobra.Command) {
+	flags := map[string]cobra.CompletionFunc{"conversation": p.completeNumbers, "summary": p.completeIDs("sum_"), "file-ids": p.completeIDs("file_")}
 	if c.Name() == "show" {
-		flags["id"] = a.completeIDs("sum_", "msg_", "file_")
+		flags["id"] = p.completeIDs("sum_", "msg_", "file_")
 	}
 	for name, values := range flagValues {
 		flags[name] = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
@@ -58,23 +61,23 @@ func (a *program) completions(c *cobra.Command) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.completeNumbers(c, args, begun)
+			return p.completeNumbers(c, args, begun)
 		}
 	case "lcm describe":
-		c.ValidArgsFunction = a.completeIDs("sum_", "msg_", "file_")
+		c.ValidArgsFunction = p.completeIDs("sum_", "msg_", "file_")
 	case "lcm expand":
-		c.ValidArgsFunction = a.completeIDs("sum_")
+		c.ValidArgsFunction = p.completeIDs("sum_")
 	case "lcm forget":
-		ids := a.completeIDs("msg_")
+		ids := p.completeIDs("msg_")
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if strings.HasPrefix(begun, "m") {
 				return ids(c, args, begun)
 			}
-			return a.completeNumbers(c, args, begun)
+			return p.completeNumbers(c, args, begun)
 		}
 	}
 	for _, sub := range c.Commands() {
-		a.completions(sub)
+		p.register(sub)
 	}
 }
 
@@ -93,9 +96,9 @@ func hostsAnd(names []string, directive cobra.ShellCompDirective) cobra.Completi
 
 // looking opens the database for a completion. Whatever goes wrong, the shell is
 // offered nothing.
-func (a *program) looking(ctx context.Context, fn func(*archive) error) {
-	a.err = io.Discard
-	ar, err := a.open(ctx, toRead)
+func (p completer) looking(ctx context.Context, fn func(*archive) error) {
+	p.program.err = io.Discard
+	ar, err := p.open(ctx, toRead)
 	if err != nil {
 		return
 	}
@@ -105,8 +108,8 @@ func (a *program) looking(ctx context.Context, fn func(*archive) error) {
 
 // completeNumbers offers the numbers of conversations with their titles, those
 // of the current project first.
-func (a *program) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
-	a.looking(c.Context(), func(ar *archive) error {
+func (p completer) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
+	p.looking(c.Context(), func(ar *archive) error {
 		var queries []store.ConversationQuery
 		if here, err := currentProject(); err == nil {
 			queries = append(queries, store.ConversationQuery{Project: &here, Limit: maxCompletions})
@@ -124,7 +127,7 @@ func (a *program) completeNumbers(c *cobra.Command, _ []string, begun string) (f
 					continue
 				}
 				seen[conv.ID] = true
-				title, err := a.titleOf(c.Context(), ar.db, conv)
+				title, err := titleOf(c.Context(), ar.db, conv)
 				if err != nil {
 					return err
 				}
@@ -138,13 +141,13 @@ func (a *program) completeNumbers(c *cobra.Command, _ []string, begun string) (f
 
 // completeIDs offers ids of the kinds with these prefixes: those of the
 // conversation that --conversation names, else of the current one.
-func (a *program) completeIDs(prefixes ...string) cobra.CompletionFunc {
+func (p completer) completeIDs(prefixes ...string) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
 		var ch choice
 		if n, err := c.Flags().GetInt64("conversation"); err == nil {
 			ch.number = n
 		}
-		a.looking(c.Context(), func(ar *archive) error {
+		p.looking(c.Context(), func(ar *archive) error {
 			conv, err := ar.pick(c.Context(), ch)
 			if err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 )
 
-func newConfig(a *program) *cobra.Command {
+func newConfig(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Show or change settings",
@@ -24,19 +24,19 @@ lcm config set context.token_budget 200000
 lcm config path`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			cfg, err := a.settings()
+			cfg, err := p.settings()
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(map[string]any{"file": cfg.File, "settings": cfg.Values()})
+			if p.json {
+				return p.printJSON(map[string]any{"file": cfg.File, "settings": cfg.Values()})
 			}
-			a.printf("%s", withoutSecrets(cfg.Render()))
+			p.printf("%s", withoutSecrets(cfg.Render()))
 			return nil
 		},
 	}
-	a.jsonFlag(c)
-	c.AddCommand(newConfigGet(a), newConfigSet(a), newConfigPath(a))
+	p.jsonFlag(c)
+	c.AddCommand(newConfigGet(p), newConfigSet(p), newConfigPath(p))
 	return c
 }
 
@@ -62,7 +62,7 @@ func isSecret(key string) bool {
 	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Key == key && s.Secret })
 }
 
-func newConfigGet(a *program) *cobra.Command {
+func newConfigGet(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "get KEY",
 		Short:             "Print the value of one setting",
@@ -70,7 +70,7 @@ func newConfigGet(a *program) *cobra.Command {
 		Args:              usage(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeKeys,
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := a.settings()
+			cfg, err := p.settings()
 			if err != nil {
 				return err
 			}
@@ -78,22 +78,22 @@ func newConfigGet(a *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if p.json {
 				for _, v := range cfg.Values() {
 					if v.Key == args[0] {
-						return a.printJSON(v)
+						return p.printJSON(v)
 					}
 				}
 			}
-			a.printf("%s\n", value)
+			p.printf("%s\n", value)
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }
 
-func newConfigSet(a *program) *cobra.Command {
+func newConfigSet(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set KEY VALUE",
 		Short: "Change one setting in the configuration file",
@@ -111,13 +111,13 @@ and the order of the file stay as they are.`,
 			if isSecret(args[0]) {
 				shown = config.Redacted
 			}
-			fmt.Fprintf(a.err, "%s: %s is now %s\n", path, args[0], shown)
+			fmt.Fprintf(p.err, "%s: %s is now %s\n", path, args[0], shown)
 			return nil
 		},
 	}
 }
 
-func newConfigPath(a *program) *cobra.Command {
+func newConfigPath(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "path",
 		Short:   "Print where the configuration file is",
@@ -128,14 +128,14 @@ func newConfigPath(a *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(map[string]string{"path": path})
+			if p.json {
+				return p.printJSON(map[string]string{"path": path})
 			}
-			a.printf("%s\n", path)
+			p.printf("%s\n", path)
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }
 

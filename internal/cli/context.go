@@ -32,15 +32,16 @@ type contextItem struct {
 	Tokens int    `json:"tokens"`
 }
 
-type contextFlags struct {
+type contextCommand struct {
+	*program
 	choice
 	budget            int
 	openai, anthropic bool
-	brief, fold       bool
+	items, fold       bool
 }
 
-func newContext(a *program) *cobra.Command {
-	var f contextFlags
+func newContext(p *program) *cobra.Command {
+	cmd := &contextCommand{program: p}
 	c := &cobra.Command{
 		Use:   "context [N]",
 		Short: "Print what a model would see, with its size",
@@ -57,48 +58,44 @@ lcm context 3 --budget 32000 --items
 lcm context --budget 32000 --fold
 lcm context --openai | jq '.[-1]'`,
 		Args: optionalNumber,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.argument(cmd, args); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.argument(c, args); err != nil {
 				return err
 			}
-			if err := f.check(cmd, a.json); err != nil {
+			if err := cmd.check(c); err != nil {
 				return err
 			}
-			ar, err := a.open(cmd.Context(), toRead)
-			if err != nil {
-				return err
-			}
-			return errors.Join(a.context(cmd.Context(), ar, f), ar.close(cmd.Context()))
+			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.context(c.Context(), ar) })
 		},
 	}
-	f.flag(c)
-	c.Flags().IntVarP(&f.budget, "budget", "b", 0, "size of the context window in tokens (default: context.token_budget)")
-	c.Flags().BoolVar(&f.openai, "openai", false, "print the messages for OpenAI's API")
-	c.Flags().BoolVar(&f.anthropic, "anthropic", false, "print the system prompt and the messages for Anthropic's API")
-	c.Flags().BoolVar(&f.fold, "fold", false, "fold the view first where an agent's would be, and keep the summaries")
-	c.Flags().BoolVar(&f.brief, "items", false, "only list the items and their sizes")
-	a.jsonFlag(c)
+	cmd.flag(c)
+	c.Flags().IntVarP(&cmd.budget, "budget", "b", 0, "size of the context window in tokens (default: context.token_budget)")
+	c.Flags().BoolVar(&cmd.openai, "openai", false, "print the messages for OpenAI's API")
+	c.Flags().BoolVar(&cmd.anthropic, "anthropic", false, "print the system prompt and the messages for Anthropic's API")
+	c.Flags().BoolVar(&cmd.fold, "fold", false, "fold the view first where an agent's would be, and keep the summaries")
+	c.Flags().BoolVar(&cmd.items, "items", false, "only list the items and their sizes")
+	cmd.jsonFlag(c)
 	return c
 }
 
-func (f contextFlags) check(cmd *cobra.Command, json bool) error {
+func (cmd *contextCommand) check(c *cobra.Command) error {
 	chosen := 0
-	for _, on := range []bool{json, f.openai, f.anthropic, f.brief} {
+	for _, on := range []bool{cmd.json, cmd.openai, cmd.anthropic, cmd.items} {
 		if on {
 			chosen++
 		}
 	}
 	switch {
 	case chosen > 1:
-		return wrongUsage(cmd, errors.New("--json, --openai, --anthropic and --items exclude each other"))
-	case f.budget != 0 && f.budget < lcm.MinBudget:
-		return failed(exitUsage, fmt.Sprintf("use at least %d", lcm.MinBudget), "a budget of %d tokens is too small", f.budget)
+		return wrongUsage(c, errors.New("--json, --openai, --anthropic and --items exclude each other"))
+	case cmd.budget != 0 && cmd.budget < lcm.MinBudget:
+		return failed(exitUsage, fmt.Sprintf("use at least %d", lcm.MinBudget), "a budget of %d tokens is too small", cmd.budget)
 	}
 	return nil
 }
 
-func (a *program) context(ctx context.Context, ar *archive, f contextFlags) error {
-	c, err := ar.pick(ctx, f.choice)
+func (cmd *contextCommand) context(ctx context.Context, ar *archive) error {
+	c, err := ar.pick(ctx, cmd.choice)
 	if err != nil {
 		return err
 	}
@@ -107,36 +104,36 @@ func (a *program) context(ctx context.Context, ar *archive, f contextFlags) erro
 		return err
 	}
 	look := session.Preview
-	if f.fold {
+	if cmd.fold {
 		look = session.Context
 	}
-	view, err := look(ctx, f.budget)
+	view, err := look(ctx, cmd.budget)
 	if err != nil {
 		return explainBudget(err)
 	}
 	switch {
 	case view.Compaction != nil && view.Compaction.Folds() > 0:
-		a.note("folded first, to fit: %s", view.Compaction)
-	case !f.fold:
-		a.noteFolding(c, view, ar.cfg.Context.HardThreshold)
+		cmd.note("folded first, to fit: %s", view.Compaction)
+	case !cmd.fold:
+		cmd.noteFolding(c, view, ar.cfg.Context.HardThreshold)
 	}
-	return errors.Join(a.writeContext(ar, c, view, f), damageShown(len(view.Damaged)))
+	return errors.Join(cmd.writeContext(ar, c, view), damageShown(len(view.Damaged)))
 }
 
-func (a *program) writeContext(ar *archive, c store.Conversation, view lcm.Context, f contextFlags) error {
+func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view lcm.Context) error {
 	switch {
-	case f.openai:
+	case cmd.openai:
 		records, err := llms.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
 		if err != nil {
 			return err
 		}
-		return a.printJSON(records)
-	case f.anthropic:
-		return a.printAnthropic(view.Messages)
-	case a.json:
-		return a.printContextJSON(c, view)
+		return cmd.printJSON(records)
+	case cmd.anthropic:
+		return cmd.printAnthropic(view.Messages)
+	case cmd.json:
+		return cmd.printContextJSON(c, view)
 	}
-	a.printContext(c, view, ar.counter, f.brief)
+	printContext(cmd.program, c, view, ar.counter, cmd.items)
 	return nil
 }
 
@@ -151,12 +148,12 @@ func explainBudget(err error) error {
 }
 
 // noteFolding says what an agent's context would have done first.
-func (a *program) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
+func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
 	limit := int(hard * float64(view.Budget))
 	if c.ViewTokens < limit && len(view.Dropped) == 0 && view.Skipped == 0 {
 		return
 	}
-	a.note("the view has %s tokens; an agent's would be folded below %s first, so that summaries stand for what does not fit: add --fold",
+	cmd.note("the view has %s tokens; an agent's would be folded below %s first, so that summaries stand for what does not fit: add --fold",
 		number(c.ViewTokens), number(limit))
 }
 
@@ -167,16 +164,16 @@ type request struct {
 	Messages []json.RawMessage `json:"messages"`
 }
 
-func (a *program) printAnthropic(ms []llms.Message) error {
+func (cmd *contextCommand) printAnthropic(ms []llms.Message) error {
 	system, rest := llms.SplitSystem(llms.WithoutRecords(ms))
 	records, err := llms.EncodeAll(llms.FormatAnthropic, rest)
 	if err != nil {
 		return err
 	}
-	return a.printJSON(request{System: system, Messages: records})
+	return cmd.printJSON(request{System: system, Messages: records})
 }
 
-func (a *program) printContextJSON(c store.Conversation, view lcm.Context) error {
+func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Context) error {
 	r := contextReport{
 		Conversation: c.ID, Budget: view.Budget, Tokens: view.Tokens, HistoryTokens: c.Tokens,
 		Items: []contextItem{}, Skipped: view.Skipped, Repairs: view.Repairs, Messages: []json.RawMessage{},
@@ -197,43 +194,43 @@ func (a *program) printContextJSON(c store.Conversation, view lcm.Context) error
 		}
 		r.Messages = append(r.Messages, record)
 	}
-	return a.printJSON(r)
+	return cmd.printJSON(r)
 }
 
-func (a *program) printContext(c store.Conversation, view lcm.Context, counter llms.Counter, brief bool) {
-	if brief {
+func printContext(p *program, c store.Conversation, view lcm.Context, counter llms.Counter, listOnly bool) {
+	if listOnly {
 		t := newTable("ITEM", ">TOKENS")
 		for _, it := range view.Items {
 			t.add(it.Node.String(), number(it.Tokens))
 		}
-		a.printTable(t)
+		p.printTable(t)
 	} else {
 		for i, m := range view.Messages {
 			head := string(m.Role) + " · " + counted(llms.CountMessage(counter, m), "token", "tokens")
 			if len(view.Messages) == len(view.Items) { // nothing was inserted or merged to repair it
 				head = view.Items[i].Node.String() + " · " + head
 			}
-			a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Role), "── "+head), a.shown(m.Render()))
+			p.printf("%s\n%s\n\n", p.paint(roleStyle(m.Role), "── "+head), p.shown(m.Render()))
 		}
 	}
-	a.printf("%s tokens of %s, in %s (the history: %s tokens, in %s)\n", number(view.Tokens), number(view.Budget),
+	p.printf("%s tokens of %s, in %s (the history: %s tokens, in %s)\n", number(view.Tokens), number(view.Budget),
 		counted(len(view.Items), "item", "items"), number(c.Tokens), held(c.Messages, c.Erased))
-	a.noteLeftOut(view)
+	noteLeftOut(p, view)
 }
 
 // noteLeftOut names what the budget has no room for, in as many words as it
 // takes to find it.
-func (a *program) noteLeftOut(view lcm.Context) {
+func noteLeftOut(p *program, view lcm.Context) {
 	switch n := len(view.Dropped); {
 	case n == 1:
-		a.note("%s is in the view but does not fit", view.Dropped[0])
+		p.note("%s is in the view but does not fit", view.Dropped[0])
 	case n > 1:
-		a.note("%s of the view do not fit: %s … %s", counted(n, "item", "items"), view.Dropped[0], view.Dropped[n-1])
+		p.note("%s of the view do not fit: %s … %s", counted(n, "item", "items"), view.Dropped[0], view.Dropped[n-1])
 	}
 	switch {
 	case view.Skipped == 1:
-		a.note("1 older item of the view was not looked at: it cannot fit")
+		p.note("1 older item of the view was not looked at: it cannot fit")
 	case view.Skipped > 1:
-		a.note("%s older items of the view were not looked at: they cannot fit", number(view.Skipped))
+		p.note("%s older items of the view were not looked at: they cannot fit", number(view.Skipped))
 	}
 }

@@ -46,9 +46,14 @@ func describeConversation(c store.Conversation) conversationReport {
 	}
 }
 
-func newConversations(a *program) *cobra.Command {
-	var all bool
-	var limit int
+type conversationsCommand struct {
+	*program
+	all   bool
+	limit int
+}
+
+func newConversations(p *program) *cobra.Command {
+	cmd := &conversationsCommand{program: p}
 	c := &cobra.Command{
 		Use:     "conversations",
 		Aliases: []string{"ls"},
@@ -58,35 +63,32 @@ first. If it has none, all are listed. One without a title shows how its first
 question begins. The list fits the terminal, or $COLUMNS; --json has it all.`,
 		Example: "lcm conversations\nlcm conversations --all --limit 0\nlcm conversations --json | jq '.[].key'",
 		Args:    usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return wrongUsage(cmd, errors.New("--limit cannot be negative"))
+		RunE: func(c *cobra.Command, _ []string) error {
+			if cmd.limit < 0 {
+				return wrongUsage(c, errors.New("--limit cannot be negative"))
 			}
-			ar, err := a.open(cmd.Context(), toRead)
-			if err != nil {
-				return err
-			}
-			defer ar.close(cmd.Context())
-			found, err := a.listConversations(cmd.Context(), ar, all, limit)
-			if err != nil {
-				return err
-			}
-			return a.printConversations(cmd.Context(), ar.db, found)
+			return cmd.use(c.Context(), toRead, func(ar *archive) error {
+				found, err := cmd.find(c.Context(), ar)
+				if err != nil {
+					return err
+				}
+				return cmd.print(c.Context(), ar.db, found)
+			})
 		},
 	}
-	c.Flags().BoolVarP(&all, "all", "a", false, "those of every project")
-	c.Flags().IntVarP(&limit, "limit", "n", 50, "at most this many, 0 for no limit")
-	a.jsonFlag(c)
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "those of every project")
+	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many, 0 for no limit")
+	cmd.jsonFlag(c)
 	return c
 }
 
-func (a *program) listConversations(ctx context.Context, ar *archive, all bool, limit int) ([]store.Conversation, error) {
+func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store.Conversation, error) {
 	q := store.ConversationQuery{}
-	if limit > 0 {
-		q.Limit = limit + 1
+	if cmd.limit > 0 {
+		q.Limit = cmd.limit + 1
 	}
 	var here store.Project
-	if !all {
+	if !cmd.all {
 		var err error
 		if here, err = currentProject(); err != nil {
 			return nil, err
@@ -97,35 +99,35 @@ func (a *program) listConversations(ctx context.Context, ar *archive, all bool, 
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 0 && !all {
+	if len(found) == 0 && !cmd.all {
 		q.Project = nil
 		if found, err = ar.db.Conversations(ctx, q); err != nil {
 			return nil, err
 		}
 		if len(found) > 0 {
-			a.note("the project %s has no conversations; these are all", neutralLine(projectName(here)))
+			cmd.note("the project %s has no conversations; these are all", neutralLine(projectName(here)))
 		}
 	}
-	if limit > 0 && len(found) > limit {
-		found = found[:limit]
-		a.note("only the newest %s are listed; --limit 0 lists all", number(limit))
+	if cmd.limit > 0 && len(found) > cmd.limit {
+		found = found[:cmd.limit]
+		cmd.note("only the newest %s are listed; --limit 0 lists all", number(cmd.limit))
 	}
 	return found, nil
 }
 
-func (a *program) printConversations(ctx context.Context, r store.Reader, found []store.Conversation) error {
-	if a.json {
+func (cmd *conversationsCommand) print(ctx context.Context, r store.Reader, found []store.Conversation) error {
+	if cmd.json {
 		reports := []conversationReport{}
 		for _, c := range found {
 			reports = append(reports, describeConversation(c))
 		}
-		return a.printJSON(reports)
+		return cmd.printJSON(reports)
 	}
 	if len(found) == 0 {
-		a.note("there are no conversations yet; `lcm import` adds those of your agents")
+		cmd.note("there are no conversations yet; `lcm import` adds those of your agents")
 		return nil
 	}
-	width, project := a.width(), 32
+	width, project := cmd.width(), 32
 	if width > 0 && width < 120 {
 		project = 18
 	}
@@ -143,7 +145,7 @@ func (a *program) printConversations(ctx context.Context, r store.Reader, found 
 	titles := make([]string, len(found))
 	longest := 0
 	for i, c := range found {
-		title, err := a.titleOf(ctx, r, c)
+		title, err := titleOf(ctx, r, c)
 		if err != nil {
 			return err
 		}
@@ -165,7 +167,7 @@ func (a *program) printConversations(ctx context.Context, r store.Reader, found 
 		}
 		t.add(row...)
 	}
-	a.printTable(t)
+	cmd.printTable(t)
 	return nil
 }
 
@@ -212,7 +214,7 @@ func fit(columns []column, found []store.Conversation, width, least int) ([]colu
 
 // titleOf is how a conversation is called: by its title, else by how the first
 // thing begins that somebody asked in it, else by its key.
-func (a *program) titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
+func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
 	title := neutralLine(c.Title)
 	if title == "" {
 		for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: c.ID, Limit: titleLooks, NoRaw: true}) {

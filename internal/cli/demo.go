@@ -16,14 +16,13 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/sample"
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
 // demoBudget is small enough for the bundled session to overflow many times.
 const demoBudget = 16_000
 
-func newDemo(a *program) *cobra.Command {
+func newDemo(p *program) *cobra.Command {
 	var keep string
 	c := &cobra.Command{
 		Use:   "demo",
@@ -34,15 +33,15 @@ verified and tampered with. It takes a few seconds, needs no model and no networ
 and keeps nothing unless --keep says where.`,
 		Example: "lcm demo\nlcm demo --keep /tmp/demo.db",
 		Args:    usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.demo(cmd.Context(), keep)
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runDemo(c.Context(), p, keep)
 		},
 	}
 	c.Flags().StringVar(&keep, "keep", "", "keep the database at this path")
 	return c
 }
 
-func (a *program) demo(ctx context.Context, keep string) error {
+func runDemo(ctx context.Context, p *program, keep string) error {
 	dir, err := os.MkdirTemp("", "lcm-demo-*")
 	if err != nil {
 		return err
@@ -59,8 +58,8 @@ func (a *program) demo(ctx context.Context, keep string) error {
 	if err != nil {
 		return err
 	}
-	d := &demo{program: a, dir: dir, kept: keep != ""}
-	if d.archive, err = a.openWith(ctx, cfg, toWrite); err != nil {
+	d := &demo{program: p, dir: dir, kept: keep != ""}
+	if d.archive, err = p.openWith(ctx, cfg, toWrite); err != nil {
 		return err
 	}
 	d.session = d.engine.Session("demo", lcm.ByAgent("demo"), lcm.Titled("Parcel tracking"))
@@ -156,7 +155,7 @@ func (d *demo) again(ctx context.Context) error {
 	if err := os.WriteFile(file, sample.JSONL(), 0o600); err != nil {
 		return err
 	}
-	src, err := d.openSource(ctx, file)
+	src, err := openSource(ctx, d.program, file)
 	if err != nil {
 		return err
 	}
@@ -165,7 +164,7 @@ func (d *demo) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := d.store(ctx, d.archive, src, plan, "demo", importFlags{})
+	r, err := (&importCommand{program: d.program}).store(ctx, d.archive, src, plan, "demo")
 	if err != nil {
 		return err
 	}
@@ -180,21 +179,13 @@ func (d *demo) tree(ctx context.Context) error {
 		return err
 	}
 	d.step("The summaries form a DAG over the messages")
-	view, err := d.db.View(ctx, c.ID, store.Window{})
-	if err != nil {
-		return err
-	}
-	nodes := make([]store.Node, len(view.Items))
-	for i, it := range view.Items {
-		nodes[i] = it.Node
-	}
-	p := planter{program: d.program, reader: d.db, treeForm: treeForm{brief: true}}
-	roots, err := p.plant(ctx, nodes, 1)
+	drawing := treeDrawing{program: d.program, reader: d.db, narrow: true}
+	roots, _, err := drawing.build(ctx, c.ID)
 	if err != nil {
 		return err
 	}
 	prune(roots, 2)
-	d.draw(roots, "   ")
+	drawing.draw(roots, "   ")
 	d.printf("\n")
 	return nil
 }

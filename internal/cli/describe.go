@@ -11,14 +11,15 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-type describeFlags struct {
+type describeCommand struct {
+	*program
 	where
 	recall.DescribeRequest
 	raw, force bool
 }
 
-func newDescribe(a *program) *cobra.Command {
-	var f describeFlags
+func newDescribe(p *program) *cobra.Command {
+	cmd := &describeCommand{program: p}
 	c := &cobra.Command{
 		Use:   "describe ID",
 		Short: "Show a summary, a file or a message whole",
@@ -36,52 +37,52 @@ lcm describe file_0123456789abcdef --start-line 120 --end-line 140
 lcm describe file_0123456789abcdef --raw > screenshot.png
 lcm describe msg_12 --json`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.ID = args[0]
-			if f.raw && a.json {
-				return wrongUsage(cmd, errors.New("--raw and --json exclude each other"))
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd.ID = args[0]
+			if cmd.raw && cmd.json {
+				return wrongUsage(c, errors.New("--raw and --json exclude each other"))
 			}
-			return a.asking(cmd.Context(), f.where, func(ar *archive, svc *recall.Service, at recall.Where) error {
-				f.Where = at
-				return a.describe(cmd.Context(), ar, svc, f)
+			return cmd.where.ask(c.Context(), cmd.program, func(ar *archive, svc *recall.Service, at recall.Where) error {
+				cmd.Where = at
+				return cmd.describe(c.Context(), ar, svc)
 			})
 		},
 	}
-	f.where.flags(c)
+	cmd.where.flags(c)
 	fl := c.Flags()
-	fl.Int64Var(&f.Offset, "offset", 0, "begin at this byte of a file or message")
-	fl.Int64Var(&f.Length, "length", 0, "at most this many bytes, 0 for all")
-	fl.IntVar(&f.StartLine, "start-line", 0, "begin at this line of a file")
-	fl.IntVar(&f.EndLine, "end-line", 0, "end with this line of a file")
-	fl.IntVar(&f.MaxTokens, "max-tokens", 0, "show content in pages of this many tokens, 0 for all")
-	fl.IntVar(&f.MaxBytes, "max-bytes", 0, "show content in pages of this many bytes, 0 for all")
-	fl.IntVarP(&f.Limit, "limit", "n", 50, "list this much of what lies beneath a summary")
-	fl.BoolVar(&f.IncludeMessages, "include-messages", false, "list messages beneath a summary as well")
-	fl.StringVar(&f.Cursor, "cursor", "", "go on where a page ended")
-	fl.BoolVar(&f.raw, "raw", false, "write bytes and nothing else")
-	forceFlag(c, &f.force)
-	a.jsonFlag(c)
+	fl.Int64Var(&cmd.Offset, "offset", 0, "begin at this byte of a file or message")
+	fl.Int64Var(&cmd.Length, "length", 0, "at most this many bytes, 0 for all")
+	fl.IntVar(&cmd.StartLine, "start-line", 0, "begin at this line of a file")
+	fl.IntVar(&cmd.EndLine, "end-line", 0, "end with this line of a file")
+	fl.IntVar(&cmd.MaxTokens, "max-tokens", 0, "show content in pages of this many tokens, 0 for all")
+	fl.IntVar(&cmd.MaxBytes, "max-bytes", 0, "show content in pages of this many bytes, 0 for all")
+	fl.IntVarP(&cmd.Limit, "limit", "n", 50, "list this much of what lies beneath a summary")
+	fl.BoolVar(&cmd.IncludeMessages, "include-messages", false, "list messages beneath a summary as well")
+	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
+	fl.BoolVar(&cmd.raw, "raw", false, "write bytes and nothing else")
+	forceFlag(c, &cmd.force)
+	cmd.jsonFlag(c)
 	return c
 }
 
-func (a *program) describe(ctx context.Context, ar *archive, svc *recall.Service, f describeFlags) error {
-	ranged := f.Offset != 0 || f.Length != 0 || f.StartLine != 0 || f.EndLine != 0 || f.MaxTokens != 0 || f.MaxBytes != 0 || f.Cursor != ""
-	r := f.DescribeRequest
-	if f.raw && !ranged {
+func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *recall.Service) error {
+	ranged := cmd.Offset != 0 || cmd.Length != 0 || cmd.StartLine != 0 || cmd.EndLine != 0 || cmd.MaxTokens != 0 || cmd.MaxBytes != 0 || cmd.Cursor != ""
+	r := cmd.DescribeRequest
+	if cmd.raw && !ranged {
 		r.MaxBytes = 1 // the content is written below, however large it is
 	}
 	answer, err := svc.Describe(ctx, r)
 	switch {
 	case err != nil:
 		return err
-	case f.raw && ranged:
-		err = a.writeBytes([]byte(answer.Content), f.force)
-	case f.raw:
-		err = a.writeRaw(ctx, ar, answer, f.force)
-	case a.json:
-		err = a.printJSON(answer)
+	case cmd.raw && ranged:
+		err = cmd.writeBytes([]byte(answer.Content), cmd.force)
+	case cmd.raw:
+		err = cmd.writeRaw(ctx, ar, answer, cmd.force)
+	case cmd.json:
+		err = cmd.printJSON(answer)
 	default:
-		a.printf("%s", a.shown(answer.Text()))
+		cmd.printf("%s", cmd.shown(answer.Text()))
 	}
 	if err == nil && answer.Damaged {
 		err = damageShown(1)
@@ -91,7 +92,7 @@ func (a *program) describe(ctx context.Context, ar *archive, svc *recall.Service
 
 // writeRaw writes what was described, byte for byte but for secrets that only
 // the record was to keep.
-func (a *program) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
+func (cmd *describeCommand) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
 	id, err := store.ParseID(answer.ID)
 	if err != nil {
 		return err
@@ -119,5 +120,5 @@ func (a *program) writeRaw(ctx context.Context, ar *archive, answer recall.Descr
 			data, _ = ar.masked(m, record)
 		}
 	}
-	return a.writeBytes(data, force)
+	return cmd.writeBytes(data, force)
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
-type doctorFlags struct {
+type doctorCommand struct {
+	*program
 	fix, vacuum, mask bool
 	salvage           string
 }
@@ -36,8 +37,8 @@ type doctorReport struct {
 	Seconds   float64          `json:"seconds"`
 }
 
-func newDoctor(a *program) *cobra.Command {
-	var f doctorFlags
+func newDoctor(p *program) *cobra.Command {
+	cmd := &doctorCommand{program: p}
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what is wrong, and mend what can be mended",
@@ -63,41 +64,41 @@ connected is a warning. The exit code is 6 when a problem is left, else 0: a
 warning does not change it. docs/OPERATIONS.md lists the codes.`,
 		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --salvage new.db\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
 		Args:    usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.salvage != "" {
-				if f.fix || f.vacuum {
-					return wrongUsage(cmd, errors.New("--salvage goes with neither --fix nor --vacuum"))
+		RunE: func(c *cobra.Command, _ []string) error {
+			if cmd.salvage != "" {
+				if cmd.fix || cmd.vacuum {
+					return wrongUsage(c, errors.New("--salvage goes with neither --fix nor --vacuum"))
 				}
-				return a.salvage(cmd.Context(), f.salvage)
+				return cmd.makeSalvaged(c.Context(), cmd.salvage)
 			}
-			return a.doctor(cmd.Context(), f)
+			return cmd.doctor(c.Context())
 		},
 	}
-	c.Flags().BoolVar(&f.fix, "fix", false, "mend what can be derived, after a backup")
-	c.Flags().StringVar(&f.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
-	c.Flags().BoolVar(&f.vacuum, "vacuum", false, "give unused space back to the disk")
-	c.Flags().BoolVar(&f.mask, "mask", false, "mask the secrets of older messages; their records stay")
-	a.jsonFlag(c)
+	c.Flags().BoolVar(&cmd.fix, "fix", false, "mend what can be derived, after a backup")
+	c.Flags().StringVar(&cmd.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
+	c.Flags().BoolVar(&cmd.vacuum, "vacuum", false, "give unused space back to the disk")
+	c.Flags().BoolVar(&cmd.mask, "mask", false, "mask the secrets of older messages; their records stay")
+	cmd.jsonFlag(c)
 	return c
 }
 
-func (a *program) doctor(ctx context.Context, f doctorFlags) error {
+func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	begun := time.Now()
-	cfg, cfgErr := a.settings()
+	cfg, cfgErr := cmd.settings()
 	if cfgErr != nil {
 		return cfgErr // what the settings name cannot be told without them
 	}
-	p, err := a.patient(cfg)
+	p, err := cmd.patient(cfg)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(p.Path); errors.Is(err, fs.ErrNotExist) && a.database != "" {
+	if _, err := os.Stat(p.Path); errors.Is(err, fs.ErrNotExist) && cmd.database != "" {
 		if _, err := os.Stat(p.Path + "-wal"); err != nil {
 			return failed(exitNotFound, "--db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s", p.Path)
 		}
 	}
 	look := doctor.Examine
-	if f.fix {
+	if cmd.fix {
 		look = doctor.Treat
 	}
 	found, err := look(ctx, p)
@@ -109,42 +110,42 @@ func (a *program) doctor(ctx context.Context, f doctorFlags) error {
 		Findings: found.Findings, Fixed: found.Fixed, Failures: found.Failures, Backup: found.Backup,
 	}
 	switch {
-	case f.vacuum && !found.Healthy():
-		a.note("no space was reclaimed: that is only done to a database without problems")
-	case f.vacuum && found.Opened:
-		if r.Reclaimed, err = a.vacuum(ctx, cfg); err != nil {
+	case cmd.vacuum && !found.Healthy():
+		cmd.note("no space was reclaimed: that is only done to a database without problems")
+	case cmd.vacuum && found.Opened:
+		if r.Reclaimed, err = cmd.reclaim(ctx, cfg); err != nil {
 			return err
 		}
 	}
 	switch {
-	case f.mask && !found.Healthy():
-		a.note("nothing was masked: that is only done to a database without problems")
-	case f.mask && found.Opened:
-		if r.Masked, err = a.maskOlder(ctx, cfg); err != nil {
+	case cmd.mask && !found.Healthy():
+		cmd.note("nothing was masked: that is only done to a database without problems")
+	case cmd.mask && found.Opened:
+		if r.Masked, err = cmd.maskOlder(ctx, cfg); err != nil {
 			return err
 		}
 		r.Findings = slices.DeleteFunc(r.Findings, func(x doctor.Finding) bool { return x.Code == "unmasked" })
 	}
 	r.Seconds = time.Since(begun).Seconds()
-	return a.printDoctor(r, found, f)
+	return cmd.printDoctor(r, found)
 }
 
 // patient is the database with what surrounds it.
-func (a *program) patient(cfg *config.Config) (doctor.Patient, error) {
+func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 	// Views are held to a budget by the engine's counter, so what is written
 	// anew is counted by it as well.
 	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
 		Path:    sqlite.Resolve(cfg.Storage.DatabasePath),
-		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
+		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: cmd.logger(cfg)},
 		Counter: counter,
-		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return a.surroundings(ctx, cfg, db) },
-		Waiting: func(ctx context.Context, db *sqlite.DB) (int, error) { return a.waiting(ctx, cfg, db) },
+		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return cmd.surroundings(ctx, cfg, db) },
+		Waiting: func(ctx context.Context, db *sqlite.DB) (int, error) { return cmd.waiting(ctx, cfg, db) },
 	}, err
 }
 
-func (a *program) vacuum(ctx context.Context, cfg *config.Config) (int64, error) {
-	ar, err := a.openWith(ctx, cfg, toRead)
+func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (int64, error) {
+	ar, err := cmd.openWith(ctx, cfg, toRead)
 	if err != nil {
 		return 0, err
 	}
@@ -162,19 +163,19 @@ func (a *program) vacuum(ctx context.Context, cfg *config.Config) (int64, error)
 	return max(0, before.FileBytes-info.Size()), nil
 }
 
-func (a *program) printDoctor(r doctorReport, found doctor.Report, f doctorFlags) error {
+func (cmd *doctorCommand) printDoctor(r doctorReport, found doctor.Report) error {
 	if r.Findings == nil {
 		r.Findings = []doctor.Finding{}
 	}
 	if r.Fixed == nil {
 		r.Fixed = []doctor.Finding{}
 	}
-	if a.json {
-		if err := a.printJSON(r); err != nil {
+	if cmd.json {
+		if err := cmd.printJSON(r); err != nil {
 			return err
 		}
 	} else {
-		a.printFindingsOf(r, f)
+		cmd.printFindingsOf(r)
 	}
 	if found.Healthy() {
 		return nil
@@ -186,7 +187,7 @@ func (a *program) printDoctor(r doctorReport, found doctor.Report, f doctorFlags
 		}
 	}
 	hint := "what cannot be mended is said above; everything else stays readable"
-	if !f.fix && found.Fixable() {
+	if !cmd.fix && found.Fixable() {
 		hint = "`lcm doctor --fix` mends what can be mended, after a backup"
 	}
 	return failed(exitFaults, hint, "%s", counted(problems, "problem", "problems")+" found")
@@ -198,13 +199,13 @@ func serious(x doctor.Finding) bool { return x.Severity != doctor.Note }
 // maxShown is how many findings of one code are printed in full.
 const maxShown = 5
 
-func (a *program) printFindingsOf(r doctorReport, f doctorFlags) {
-	a.printf("%s\n", neutralLine(r.Database))
+func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
+	cmd.printf("%s\n", neutralLine(r.Database))
 	if r.Backup != "" {
-		a.printf("backup: %s\n", neutralLine(r.Backup))
+		cmd.printf("backup: %s\n", neutralLine(r.Backup))
 	}
 	for _, x := range r.Fixed {
-		a.printf("%s  %s  %s: %s\n", a.paint(green, "mended "), x.Code, neutralLine(x.Where), neutralLine(x.Message))
+		cmd.printf("%s  %s  %s: %s\n", cmd.paint(green, "mended "), x.Code, neutralLine(x.Where), neutralLine(x.Message))
 	}
 	shown := map[string]int{}
 	for _, x := range r.Findings {
@@ -212,38 +213,38 @@ func (a *program) printFindingsOf(r doctorReport, f doctorFlags) {
 			continue
 		}
 		style := map[doctor.Severity]string{
-			doctor.Problem: a.paint(red, "problem"), doctor.Warning: a.paint(yellow, "warning"), doctor.Note: a.paint(dim, "note   "),
+			doctor.Problem: cmd.paint(red, "problem"), doctor.Warning: cmd.paint(yellow, "warning"), doctor.Note: cmd.paint(dim, "note   "),
 		}[x.Severity]
-		a.printf("%s  %s  %s: %s\n", style, x.Code, neutralLine(x.Where), neutralLine(x.Message))
+		cmd.printf("%s  %s  %s: %s\n", style, x.Code, neutralLine(x.Where), neutralLine(x.Message))
 		switch {
-		case x.Fix != "" && !f.fix:
-			a.printf("         --fix: %s\n", neutralLine(x.Fix))
+		case x.Fix != "" && !cmd.fix:
+			cmd.printf("         --fix: %s\n", neutralLine(x.Fix))
 		case x.Advice != "":
-			a.printf("         %s\n", neutralLine(x.Advice))
+			cmd.printf("         %s\n", neutralLine(x.Advice))
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(shown)) {
 		if n := shown[code]; n > maxShown {
-			a.printf("         and %s of %s; --json lists them all\n", counted(n-maxShown, "more", "more"), code)
+			cmd.printf("         and %s of %s; --json lists them all\n", counted(n-maxShown, "more", "more"), code)
 		}
 	}
 	for _, why := range r.Failures {
-		a.warn("%s", neutralLine(why))
+		cmd.warn("%s", neutralLine(why))
 	}
 	if r.Masked > 0 {
-		a.printf("%s masked; their records are as they were\n", counted(r.Masked, "message", "messages"))
+		cmd.printf("%s masked; their records are as they were\n", counted(r.Masked, "message", "messages"))
 	}
 	if r.Reclaimed > 0 {
-		a.printf("%s reclaimed\n", size(r.Reclaimed))
+		cmd.printf("%s reclaimed\n", size(r.Reclaimed))
 	}
 	if r.Healthy {
-		a.printf("%s: nothing is wrong\n", a.paint(green, "healthy"))
+		cmd.printf("%s: nothing is wrong\n", cmd.paint(green, "healthy"))
 	}
 }
 
 // surroundings finds what is wrong around the database: the settings, the
 // hosts.
-func (a *program) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	found := readOnlyFindings(sqlite.Resolve(cfg.Storage.DatabasePath))
 	if cfg.Log.File != "" {
 		if err := writable(cfg.Log.File); err != nil {
@@ -253,8 +254,8 @@ func (a *program) surroundings(ctx context.Context, cfg *config.Config, db *sqli
 			})
 		}
 	}
-	found = append(found, a.unmasked(ctx, cfg, db)...)
-	return append(found, a.hostFindings(ctx, cfg, db)...)
+	found = append(found, cmd.unmasked(ctx, cfg, db)...)
+	return append(found, cmd.hostFindings(ctx, cfg, db)...)
 }
 
 // readOnlyFindings says whether the database can be written: neither its

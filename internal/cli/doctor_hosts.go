@@ -15,7 +15,7 @@ import (
 
 // hostFindings says whether the connection with each host is alive. db is nil
 // where the database cannot be opened.
-func (a *program) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	m, err := machine()
 	if err != nil {
 		return nil // without a home there are no hosts
@@ -23,7 +23,7 @@ func (a *program) hostFindings(ctx context.Context, cfg *config.Config, db *sqli
 	in := setup.Inspection{Machine: m, Tools: setup.ListTools, Clock: time.Now}
 	if db != nil {
 		in.State = db
-		if feed, err := a.feedOf(cfg, db, m); err == nil {
+		if feed, err := cmd.feedOf(cfg, db, m); err == nil {
 			in.Feed = feed
 		}
 	}
@@ -45,21 +45,21 @@ func (a *program) hostFindings(ctx context.Context, cfg *config.Config, db *sqli
 	return found
 }
 
-func (a *program) feedOf(cfg *config.Config, db *sqlite.DB, m hosts.Machine) (*hosts.Feed, error) {
-	ar, err := assembleArchive(cfg, db, a.logger(cfg))
+func (cmd *doctorCommand) feedOf(cfg *config.Config, db *sqlite.DB, m hosts.Machine) (*hosts.Feed, error) {
+	ar, err := assembleArchive(cfg, db, cmd.logger(cfg))
 	if err != nil {
 		return nil, err
 	}
-	return hosts.New(ar.engine, all.Hosts(), m, hosts.Options{Log: a.logger(cfg)})
+	return hosts.New(ar.engine, all.Hosts(), m, hosts.Options{Log: cmd.logger(cfg)})
 }
 
 // waiting counts the sessions on this machine that are not stored wholly.
-func (a *program) waiting(ctx context.Context, cfg *config.Config, db *sqlite.DB) (n int, err error) {
+func (cmd *doctorCommand) waiting(ctx context.Context, cfg *config.Config, db *sqlite.DB) (n int, err error) {
 	m, err := machine()
 	if err != nil {
 		return 0, err
 	}
-	feed, err := a.feedOf(cfg, db, m)
+	feed, err := cmd.feedOf(cfg, db, m)
 	if err != nil {
 		return 0, err
 	}

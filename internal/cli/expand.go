@@ -10,14 +10,15 @@ import (
 	"github.com/lossless-context/lcm/internal/recall"
 )
 
-type expandFlags struct {
+type expandCommand struct {
+	*program
 	where
 	recall.ExpandRequest
 	messages bool
 }
 
-func newExpand(a *program) *cobra.Command {
-	var f expandFlags
+func newExpand(p *program) *cobra.Command {
+	cmd := &expandCommand{program: p}
 	c := &cobra.Command{
 		Use:   "expand SUM...",
 		Short: "Climb from summaries down to the messages they were made from",
@@ -30,32 +31,32 @@ Without --token-cap everything is printed; with it one page, and how to go on.`,
 lcm expand sum_0123456789abcdef --depth 1 --include-messages=false
 lcm expand sum_0123456789abcdef --token-cap 4000 --json`,
 		Args: usage(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.SummaryIDs, f.IncludeMessages = args, &f.messages
-			if cmd.Flags().Changed("token-cap") && f.TokenCap < 1 {
-				return wrongUsage(cmd, fmt.Errorf("--token-cap is %d: it must be at least 1", f.TokenCap))
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd.SummaryIDs, cmd.IncludeMessages = args, &cmd.messages
+			if c.Flags().Changed("token-cap") && cmd.TokenCap < 1 {
+				return wrongUsage(c, fmt.Errorf("--token-cap is %d: it must be at least 1", cmd.TokenCap))
 			}
-			return a.asking(cmd.Context(), f.where, func(_ *archive, svc *recall.Service, at recall.Where) error {
-				f.Where = at
-				return a.expand(cmd.Context(), svc, f.ExpandRequest)
+			return cmd.where.ask(c.Context(), cmd.program, func(_ *archive, svc *recall.Service, at recall.Where) error {
+				cmd.Where = at
+				return cmd.expand(c.Context(), svc, cmd.ExpandRequest)
 			})
 		},
 	}
-	f.where.flags(c)
+	cmd.where.flags(c)
 	fl := c.Flags()
-	fl.IntVar(&f.Depth, "depth", 0, "go down this many steps, 0 for all the way")
-	fl.BoolVar(&f.messages, "include-messages", true, "print messages, not only the summaries on the way")
-	fl.BoolVar(&f.Raw, "raw", false, "print the records of messages as they arrived")
-	fl.IntVar(&f.TokenCap, "token-cap", 0, "print one page of at most this many tokens (default: everything)")
-	fl.StringVar(&f.Cursor, "cursor", "", "go on where a page ended")
-	a.jsonFlag(c)
+	fl.IntVar(&cmd.Depth, "depth", 0, "go down this many steps, 0 for all the way")
+	fl.BoolVar(&cmd.messages, "include-messages", true, "print messages, not only the summaries on the way")
+	fl.BoolVar(&cmd.Raw, "raw", false, "print the records of messages as they arrived")
+	fl.IntVar(&cmd.TokenCap, "token-cap", 0, "print one page of at most this many tokens (default: everything)")
+	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
+	cmd.jsonFlag(c)
 	return c
 }
 
 // everything is a cap that no message reaches, so that none is cut.
 const everything = 1 << 40
 
-func (a *program) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRequest) error {
+func (cmd *expandCommand) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRequest) error {
 	paged := r.TokenCap > 0
 	if !paged {
 		r.TokenCap = everything
@@ -72,7 +73,7 @@ func (a *program) expand(ctx context.Context, svc *recall.Service, r recall.Expa
 			}
 		}
 	}
-	a.printPieces(answer.Pieces)
+	cmd.printPieces(answer.Pieces)
 	count(answer.Pieces)
 	for !paged && answer.NextCursor != "" {
 		r.Cursor = answer.NextCursor
@@ -80,27 +81,27 @@ func (a *program) expand(ctx context.Context, svc *recall.Service, r recall.Expa
 		if err != nil {
 			return err
 		}
-		a.printPieces(next.Pieces)
+		cmd.printPieces(next.Pieces)
 		count(next.Pieces)
-		if a.json {
+		if cmd.json {
 			answer.Pieces = append(answer.Pieces, next.Pieces...)
 		}
 		answer.Tokens += next.Tokens
 		answer.NextCursor, answer.Truncated, answer.Notes = next.NextCursor, next.Truncated, next.Notes
 	}
-	if a.json {
-		return errors.Join(a.printJSON(answer), damageShown(damaged))
+	if cmd.json {
+		return errors.Join(cmd.printJSON(answer), damageShown(damaged))
 	}
-	a.notes(answer.Notes)
+	printNotes(cmd.program, answer.Notes)
 	if answer.NextCursor != "" {
-		a.note("--cursor %s", answer.NextCursor)
+		cmd.note("--cursor %s", answer.NextCursor)
 	}
 	return damageShown(damaged)
 }
 
 // printPieces prints pieces as they come; JSON is printed in the end.
-func (a *program) printPieces(pieces []recall.Piece) {
-	if a.json {
+func (cmd *expandCommand) printPieces(pieces []recall.Piece) {
+	if cmd.json {
 		return
 	}
 	for _, p := range pieces {
@@ -108,6 +109,6 @@ func (a *program) printPieces(pieces []recall.Piece) {
 		if p.Role != "" {
 			style = roleStyle(p.Role)
 		}
-		a.printf("%s\n%s\n\n", a.paint(style, "── "+p.Heading()), a.shown(p.Text))
+		cmd.printf("%s\n%s\n\n", cmd.paint(style, "── "+p.Heading()), cmd.shown(p.Text))
 	}
 }

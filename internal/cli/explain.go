@@ -18,7 +18,7 @@ type explanation struct {
 }
 
 // newExplain is the tool expand on the command line.
-func newExplain(a *program) *cobra.Command {
+func newExplain(p *program) *cobra.Command {
 	troubleshoot := false
 	c := &cobra.Command{
 		Use:   "explain tool|agent NAME",
@@ -37,15 +37,15 @@ Tools: ` + strings.Join(explainable(), ", "),
 			if r.IsError {
 				return failed(exitNotFound, explainHint(args[0]), "%s", strings.TrimPrefix(r.Text, "Error: "))
 			}
-			if a.json {
-				return a.printJSON(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text})
+			if p.json {
+				return p.printJSON(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text})
 			}
-			fmt.Fprintln(a.out, strings.TrimRight(r.Text, "\n"))
+			fmt.Fprintln(p.out, strings.TrimRight(r.Text, "\n"))
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&troubleshoot, "troubleshoot", false, "include common problems and what to do about them")
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }
 

@@ -22,7 +22,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-type exportFlags struct {
+type exportCommand struct {
+	*program
 	output        string
 	conversations []int64
 	raw, all      bool
@@ -40,8 +41,8 @@ type exportReport struct {
 	Damaged []faultReport `json:"damaged,omitempty"`
 }
 
-func newExport(a *program) *cobra.Command {
-	var f exportFlags
+func newExport(p *program) *cobra.Command {
+	cmd := &exportCommand{program: p}
 	c := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write an archive that outlives the database, or the original records",
@@ -63,79 +64,79 @@ lcm export -c 3,7 two.tar.zst
 lcm export --raw -c 3 > session.jsonl
 lcm export --raw --all sessions/`,
 		Args: usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && f.output != "" {
-				return wrongUsage(cmd, errors.New("the file is named twice: once is enough"))
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.output != "" {
+				return wrongUsage(c, errors.New("the file is named twice: once is enough"))
 			}
 			if len(args) > 0 {
-				f.output = args[0]
+				cmd.output = args[0]
 			}
-			if f.output == "-" {
-				f.output = ""
+			if cmd.output == "-" {
+				cmd.output = ""
 			}
 			switch {
-			case f.all && len(f.conversations) > 0:
-				return wrongUsage(cmd, errors.New("--all and --conversation exclude each other"))
-			case f.raw && f.all && f.output == "":
-				return wrongUsage(cmd, errors.New("--raw --all writes a file for each conversation: name a directory"))
-			case f.raw && !f.all && len(f.conversations) > 1:
-				return wrongUsage(cmd, errors.New("--raw writes one conversation, or with --all every one"))
-			case !f.raw && f.output == "" && a.terminal:
-				return wrongUsage(cmd, errors.New("an archive is not for a terminal: name a file, or pipe it"))
+			case cmd.all && len(cmd.conversations) > 0:
+				return wrongUsage(c, errors.New("--all and --conversation exclude each other"))
+			case cmd.raw && cmd.all && cmd.output == "":
+				return wrongUsage(c, errors.New("--raw --all writes a file for each conversation: name a directory"))
+			case cmd.raw && !cmd.all && len(cmd.conversations) > 1:
+				return wrongUsage(c, errors.New("--raw writes one conversation, or with --all every one"))
+			case !cmd.raw && cmd.output == "" && cmd.terminal:
+				return wrongUsage(c, errors.New("an archive is not for a terminal: name a file, or pipe it"))
 			}
-			ar, done, err := a.openToSave(cmd.Context())
+			ar, done, err := openToExport(cmd.program, c.Context())
 			if err != nil {
 				return err
 			}
 			defer done()
-			if f.raw {
-				return a.exportRaw(cmd.Context(), ar, f)
+			if cmd.raw {
+				return cmd.exportRaw(c.Context(), ar)
 			}
-			return a.exportArchive(cmd.Context(), ar, f)
+			return cmd.exportArchive(c.Context(), ar)
 		},
 	}
-	c.Flags().StringVarP(&f.output, "output", "o", "", "the same as FILE (default, or -: standard output)")
-	c.Flags().Int64SliceVarP(&f.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
-	c.Flags().BoolVarP(&f.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
-	c.Flags().BoolVar(&f.raw, "raw", false, "the original records instead of an archive")
-	forceFlag(c, &f.force)
-	a.jsonFlag(c)
+	c.Flags().StringVarP(&cmd.output, "output", "o", "", "the same as FILE (default, or -: standard output)")
+	c.Flags().Int64SliceVarP(&cmd.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
+	c.Flags().BoolVar(&cmd.raw, "raw", false, "the original records instead of an archive")
+	forceFlag(c, &cmd.force)
+	cmd.jsonFlag(c)
 	return c
 }
 
 // exportArchive writes an archive to a file or to standard output.
-func (a *program) exportArchive(ctx context.Context, ar *archive, f exportFlags) error {
+func (cmd *exportCommand) exportArchive(ctx context.Context, ar *archive) error {
 	begun := time.Now()
-	r := exportReport{File: f.output}
+	r := exportReport{File: cmd.output}
 	write := func(w io.Writer) (err error) {
 		counting := &countingWriter{w: w}
-		err = ar.pack(ctx, f, counting, &r, a.newBar("archiving"))
+		err = ar.pack(ctx, cmd.conversations, counting, &r, cmd.newBar("archiving"))
 		r.Bytes = counting.n
 		return err
 	}
-	if f.output == "" {
-		err := write(a.out)
-		return errors.Join(err, a.exportDamage(r))
+	if cmd.output == "" {
+		err := write(cmd.out)
+		return errors.Join(err, cmd.exportDamage(r))
 	}
-	if err := create(f.output, write); err != nil {
+	if err := create(cmd.output, write); err != nil {
 		return err
 	}
-	a.tidy(filepath.Dir(f.output), begun)
+	removeLeftovers(cmd.program, filepath.Dir(cmd.output), begun)
 	r.Seconds = time.Since(begun).Seconds()
-	if a.json {
-		return errors.Join(a.printJSON(r), a.exportDamage(r))
+	if cmd.json {
+		return errors.Join(cmd.printJSON(r), cmd.exportDamage(r))
 	}
-	a.printf("%s\n%s, %s in %s, %s\ndigest %s\n", neutralLine(r.File), size(r.Bytes), counted(r.Messages, "message", "messages"),
+	cmd.printf("%s\n%s, %s in %s, %s\ndigest %s\n", neutralLine(r.File), size(r.Bytes), counted(r.Messages, "message", "messages"),
 		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
-	return a.exportDamage(r)
+	return cmd.exportDamage(r)
 }
 
 // exportDamage names what an archive has that is damaged.
-func (a *program) exportDamage(r exportReport) error {
+func (cmd *exportCommand) exportDamage(r exportReport) error {
 	if len(r.Damaged) == 0 {
 		return nil
 	}
-	a.warnFaults(r.Damaged)
+	warnFaults(cmd.program, r.Damaged)
 	return failed(exitFaults, "everything was written, what is damaged with a mark; `lcm doctor` says what can be done about it",
 		"%s in what was exported", counted(len(r.Damaged), "fault is", "faults are"))
 }
@@ -143,13 +144,13 @@ func (a *program) exportDamage(r exportReport) error {
 // maxFaults is how many faults are warned of one by one.
 const maxFaults = 20
 
-func (a *program) warnFaults(faults []faultReport) {
+func warnFaults(p *program, faults []faultReport) {
 	for i, f := range faults {
 		if i == maxFaults {
-			a.warn("and %s", counted(len(faults)-maxFaults, "more fault", "more faults"))
+			p.warn("and %s", counted(len(faults)-maxFaults, "more fault", "more faults"))
 			return
 		}
-		a.warn("damaged: %s: %s", neutralLine(f.Node), neutralLine(f.Detail))
+		p.warn("damaged: %s: %s", neutralLine(f.Node), neutralLine(f.Detail))
 	}
 }
 
@@ -193,10 +194,10 @@ func create(path string, write func(io.Writer) error) (err error) {
 }
 
 // pack writes the chosen conversations as an archive.
-func (ar *archive) pack(ctx context.Context, f exportFlags, w io.Writer, r *exportReport, b *bar) error {
+func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer, r *exportReport, b *bar) error {
 	defer b.clear()
 	var ids []store.ConversationID
-	for _, n := range f.conversations {
+	for _, n := range conversations {
 		ids = append(ids, store.ConversationID(n))
 	}
 	var out *portable.Writer
@@ -252,13 +253,13 @@ func (f rawFaults) err(c store.Conversation) error {
 }
 
 // exportRaw writes original records.
-func (a *program) exportRaw(ctx context.Context, ar *archive, f exportFlags) error {
-	if f.all {
-		return a.exportAllRaw(ctx, ar, f.output)
+func (cmd *exportCommand) exportRaw(ctx context.Context, ar *archive) error {
+	if cmd.all {
+		return cmd.exportAllRaw(ctx, ar, cmd.output)
 	}
 	ch := choice{}
-	if len(f.conversations) == 1 {
-		ch.number = f.conversations[0]
+	if len(cmd.conversations) == 1 {
+		ch.number = cmd.conversations[0]
 	}
 	c, err := ar.pick(ctx, ch)
 	if err != nil {
@@ -269,20 +270,20 @@ func (a *program) exportRaw(ctx context.Context, ar *archive, f exportFlags) err
 		_, faults, err = ar.records(ctx, c, w)
 		return err
 	}
-	if f.output == "" {
-		err = write(terminalWriter{a, f.force})
+	if cmd.output == "" {
+		err = write(terminalWriter{cmd.program, cmd.force})
 	} else {
-		err = create(f.output, write)
+		err = create(cmd.output, write)
 	}
-	if err = errors.Join(err, faults.err(c)); err == nil && f.output != "" {
-		a.tidy(filepath.Dir(f.output), time.Now())
+	if err = errors.Join(err, faults.err(c)); err == nil && cmd.output != "" {
+		removeLeftovers(cmd.program, filepath.Dir(cmd.output), time.Now())
 	}
 	return err
 }
 
 // exportAllRaw writes a file for each conversation, and goes on after one that
 // cannot be read.
-func (a *program) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
+func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
 	}
@@ -312,17 +313,17 @@ func (a *program) exportAllRaw(ctx context.Context, ar *archive, dir string) err
 		if err = errors.Join(err, faults.err(c)); err != nil {
 			failures++
 			text, _ := split(err)
-			a.warn("conversation %d: %s", c.ID, neutralLine(text))
+			cmd.warn("conversation %d: %s", c.ID, neutralLine(text))
 		}
 	}
 	if failures > 0 {
 		return failed(exitFailure, "everything else was written", "%s could not be written whole", counted(failures, "conversation", "conversations"))
 	}
-	a.tidy(dir, time.Now())
-	if a.json {
-		return a.printJSON(r)
+	removeLeftovers(cmd.program, dir, time.Now())
+	if cmd.json {
+		return cmd.printJSON(r)
 	}
-	a.printf("%s: %s in %s, %s\n", neutralLine(dir), counted(r.Messages, "record", "records"), counted(r.Conversations, "file", "files"), size(r.Bytes))
+	cmd.printf("%s: %s in %s, %s\n", neutralLine(dir), counted(r.Messages, "record", "records"), counted(r.Conversations, "file", "files"), size(r.Bytes))
 	return nil
 }
 

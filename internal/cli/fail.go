@@ -79,7 +79,7 @@ func exitCode(err error) int {
 // endCode is exitCode for the whole program. A command that a signal has
 // stopped exits with the number of the signal, and a plain failure of grep
 // with 2, since grep's 1 says that nothing was found.
-func (a *program) endCode(ctx context.Context, err error) int {
+func (p *program) endCode(ctx context.Context, err error) int {
 	switch code := exitCode(err); {
 	case err == nil || errors.Is(err, errNoMatch):
 		return code
@@ -87,7 +87,7 @@ func (a *program) endCode(ctx context.Context, err error) int {
 		return exitTerminated
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case code == exitFailure && a.oneMeansNoMatch:
+	case code == exitFailure && p.oneMeansNoMatch:
 		return exitUsage
 	default:
 		return code
@@ -96,23 +96,23 @@ func (a *program) endCode(ctx context.Context, err error) int {
 
 // report prints an error: a line that says what went wrong, and one that says
 // what to do.
-func (a *program) report(err error) {
+func (p *program) report(err error) {
 	if errors.Is(err, errNoMatch) {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(a.err, a.mark(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
+		fmt.Fprintln(p.err, p.mark(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
 		return
 	}
 	message, hint := split(err)
 	// Providers quote keys, and addresses carry passwords.
-	hide := a.hide
+	hide := p.hide
 	if hide == nil {
 		hide = hideShapes
 	}
-	fmt.Fprintln(a.err, a.mark(red, "lcm:"), neutralLine(hide(plain(message))))
+	fmt.Fprintln(p.err, p.mark(red, "lcm:"), neutralLine(hide(plain(message))))
 	if hint != "" {
-		fmt.Fprintln(a.err, a.mark(dim, "hint:"), neutralLine(hint))
+		fmt.Fprintln(p.err, p.mark(dim, "hint:"), neutralLine(hint))
 	}
 }
 

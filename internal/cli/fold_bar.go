@@ -20,8 +20,8 @@ type foldBar struct {
 	began   time.Time
 }
 
-func (a *program) newFoldBar(label string, total int64) *foldBar {
-	return &foldBar{bar: a.newBar(label), total: total, began: time.Now()}
+func newFoldBar(p *program, label string, total int64) *foldBar {
+	return &foldBar{bar: p.newBar(label), total: total, began: time.Now()}
 }
 
 // start begins with the next conversation.

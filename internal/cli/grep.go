@@ -14,7 +14,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-type grepFlags struct {
+type grepCommand struct {
+	*program
 	where
 	recall.GrepRequest
 	mode, sort, role string
@@ -49,8 +50,8 @@ search failed.`
 // grepLimit is how many matches are printed by default: a page.
 const grepLimit = 10
 
-func newGrep(a *program) *cobra.Command {
-	f := grepFlags{heading: a.terminal}
+func newGrep(p *program) *cobra.Command {
+	cmd := &grepCommand{program: p, heading: p.terminal}
 	c := &cobra.Command{
 		Use:   "grep PATTERN",
 		Short: "Find where something was said",
@@ -61,74 +62,74 @@ lcm grep --full-text 'why did the deployment fail?'
 lcm grep -a -n 10 TLS_CERT_PATH
 lcm grep -i --since 7d --role user --context 1 deploy`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.oneMeansNoMatch = true
-			if err := f.complete(cmd, args[0]); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd.oneMeansNoMatch = true
+			if err := cmd.complete(c, args[0]); err != nil {
 				return err
 			}
-			return a.asking(cmd.Context(), f.where, func(ar *archive, svc *recall.Service, at recall.Where) error {
-				f.Where = at
-				return a.grep(cmd.Context(), ar, svc, f)
+			return cmd.where.ask(c.Context(), cmd.program, func(ar *archive, svc *recall.Service, at recall.Where) error {
+				cmd.Where = at
+				return cmd.grep(c.Context(), ar, svc)
 			})
 		},
 	}
-	f.where.flags(c)
+	cmd.where.flags(c)
 	fl := c.Flags()
-	fl.StringVar(&f.mode, "mode", string(store.Regex), "regex or full_text")
-	fl.BoolVarP(&f.words, "full-text", "F", false, "short for --mode full_text")
-	fl.BoolVarP(&f.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
-	fl.StringVar(&f.Scope, "scope", recall.InBoth, "messages, summaries, both or files")
-	fl.StringSliceVar(&f.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
-	fl.StringVar(&f.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
-	fl.StringVar(&f.Before, "before", "", "before this time, written as for --since")
-	fl.IntVarP(&f.Limit, "limit", "n", grepLimit, "at most this many matches, 1 to 200")
-	fl.StringVar(&f.sort, "sort", "", "recency, relevance or hybrid (default recency for a regex, else relevance)")
-	fl.StringVar(&f.role, "role", "", "only messages of user, assistant, system or tool")
-	fl.StringVar(&f.Tool, "tool", "", "only calls of this tool and their results")
-	fl.IntVarP(&f.Context, "context", "C", 0, "show this many messages before and after each, 0 to 20")
-	fl.BoolVar(&f.Everything, "everything", false, "also find the current prompt, what lcm itself said and hosts' bookkeeping")
-	fl.StringVar(&f.Cursor, "cursor", "", "go on where a page ended")
-	fl.DurationVar(&f.timeout, "timeout", 0, "give up after this long, with what was found (default: never)")
-	fl.BoolVar(&f.heading, "heading", f.heading, "group matches under their conversations (default: on a terminal)")
+	fl.StringVar(&cmd.mode, "mode", string(store.Regex), "regex or full_text")
+	fl.BoolVarP(&cmd.words, "full-text", "F", false, "short for --mode full_text")
+	fl.BoolVarP(&cmd.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
+	fl.StringVar(&cmd.Scope, "scope", recall.InBoth, "messages, summaries, both or files")
+	fl.StringSliceVar(&cmd.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
+	fl.StringVar(&cmd.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
+	fl.StringVar(&cmd.Before, "before", "", "before this time, written as for --since")
+	fl.IntVarP(&cmd.Limit, "limit", "n", grepLimit, "at most this many matches, 1 to 200")
+	fl.StringVar(&cmd.sort, "sort", "", "recency, relevance or hybrid (default recency for a regex, else relevance)")
+	fl.StringVar(&cmd.role, "role", "", "only messages of user, assistant, system or tool")
+	fl.StringVar(&cmd.Tool, "tool", "", "only calls of this tool and their results")
+	fl.IntVarP(&cmd.Context, "context", "C", 0, "show this many messages before and after each, 0 to 20")
+	fl.BoolVar(&cmd.Everything, "everything", false, "also find the current prompt, what lcm itself said and hosts' bookkeeping")
+	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
+	fl.DurationVar(&cmd.timeout, "timeout", 0, "give up after this long, with what was found (default: never)")
+	fl.BoolVar(&cmd.heading, "heading", cmd.heading, "group matches under their conversations (default: on a terminal)")
 	fl.Lookup("heading").DefValue = "" // it depends on the terminal, and the text says so
-	a.jsonFlag(c)
+	cmd.jsonFlag(c)
 	return c
 }
 
 // complete makes the request of the flags.
-func (f *grepFlags) complete(cmd *cobra.Command, pattern string) error {
-	if cmd.Flags().Changed("limit") && f.Limit == 0 {
+func (cmd *grepCommand) complete(c *cobra.Command, pattern string) error {
+	if c.Flags().Changed("limit") && cmd.Limit == 0 {
 		// 0 asks for the default only where it was not typed.
 		return &recall.Error{Err: fmt.Errorf("limit is 0: it must be from 1 to %d", recall.MaxLimit), Hint: "page through more with --cursor"}
 	}
-	if f.words {
-		if cmd.Flags().Changed("mode") && f.mode != string(store.FullText) {
-			return wrongUsage(cmd, fmt.Errorf("--full-text and --mode %s exclude each other", f.mode))
+	if cmd.words {
+		if c.Flags().Changed("mode") && cmd.mode != string(store.FullText) {
+			return wrongUsage(c, fmt.Errorf("--full-text and --mode %s exclude each other", cmd.mode))
 		}
-		f.mode = string(store.FullText)
+		cmd.mode = string(store.FullText)
 	}
-	if len(f.FileIDs) > 0 && !cmd.Flags().Changed("scope") {
-		f.Scope = recall.InFiles
+	if len(cmd.FileIDs) > 0 && !c.Flags().Changed("scope") {
+		cmd.Scope = recall.InFiles
 	}
 	var err error
-	if f.Since, f.Before, err = timeSpan(f.Since, f.Before, time.Now()); err != nil {
-		return wrongUsage(cmd, err)
+	if cmd.Since, cmd.Before, err = timeSpan(cmd.Since, cmd.Before, time.Now()); err != nil {
+		return wrongUsage(c, err)
 	}
-	if f.ignoreCase && f.mode == string(store.Regex) {
+	if cmd.ignoreCase && cmd.mode == string(store.Regex) {
 		pattern = "(?i)" + pattern
 	}
-	f.Pattern, f.Mode, f.Sort, f.Role = pattern, store.Mode(f.mode), store.Sort(f.sort), llms.Role(f.role)
-	f.OrWords, f.Compact = !cmd.Flags().Changed("mode"), true
+	cmd.Pattern, cmd.Mode, cmd.Sort, cmd.Role = pattern, store.Mode(cmd.mode), store.Sort(cmd.sort), llms.Role(cmd.role)
+	cmd.OrWords, cmd.Compact = !c.Flags().Changed("mode"), true
 	return nil
 }
 
-func (a *program) grep(ctx context.Context, ar *archive, svc *recall.Service, f grepFlags) error {
-	if f.timeout > 0 {
+func (cmd *grepCommand) grep(ctx context.Context, ar *archive, svc *recall.Service) error {
+	if cmd.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.timeout)
+		ctx, cancel = context.WithTimeout(ctx, cmd.timeout)
 		defer cancel()
 	}
-	answer, err := svc.Grep(ctx, f.GrepRequest)
+	answer, err := svc.Grep(ctx, cmd.GrepRequest)
 	if err != nil {
 		return err
 	}
@@ -139,18 +140,18 @@ func (a *program) grep(ctx context.Context, ar *archive, svc *recall.Service, f 
 		}
 	}
 	switch {
-	case a.json:
-		err = a.printJSON(answer)
-	case f.heading:
+	case cmd.json:
+		err = cmd.printJSON(answer)
+	case cmd.heading:
 		if len(answer.Matches) > 0 {
-			a.note("times are %s", zone(time.Now()))
+			cmd.note("times are %s", zone(time.Now()))
 		}
-		err = a.grepGrouped(ctx, ar, answer)
+		err = cmd.grepGrouped(ctx, ar, answer)
 	default:
-		a.grepLines(answer)
+		cmd.grepLines(answer)
 	}
-	if !a.json {
-		a.grepNotes(answer)
+	if !cmd.json {
+		cmd.grepNotes(answer)
 	}
 	if err == nil && len(answer.Matches) == 0 {
 		err = errNoMatch
@@ -164,15 +165,15 @@ const (
 	matchOff = "\x1b[0m"
 )
 
-func (a *program) marked(m recall.Match) string {
-	if !a.colour {
-		return m.Mark("", "", a.shown)
+func (cmd *grepCommand) marked(m recall.Match) string {
+	if !cmd.colour {
+		return m.Mark("", "", cmd.shown)
 	}
-	return m.Mark(matchOn, matchOff, a.shown)
+	return m.Mark(matchOn, matchOff, cmd.shown)
 }
 
 // grepGrouped prints matches under their conversations.
-func (a *program) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
+func (cmd *grepCommand) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
 	last := store.ConversationID(0)
 	for i, m := range answer.Matches {
 		if m.ConversationID != last {
@@ -181,7 +182,7 @@ func (a *program) grepGrouped(ctx context.Context, ar *archive, answer recall.Gr
 				return err
 			}
 			if i > 0 {
-				a.printf("\n")
+				cmd.printf("\n")
 			}
 			title := c.Title
 			if title == "" {
@@ -193,40 +194,40 @@ func (a *program) grepGrouped(ctx context.Context, ar *archive, answer recall.Gr
 					line += " · " + part
 				}
 			}
-			a.printf("%s\n", a.paint(bold, neutralLine(line)))
+			cmd.printf("%s\n", cmd.paint(bold, neutralLine(line)))
 			last = m.ConversationID
 		}
-		a.printf("%s\n", a.paint(green, neutralLine(m.Heading(stamp))))
+		cmd.printf("%s\n", cmd.paint(green, neutralLine(m.Heading(stamp))))
 		if m.Context != nil {
-			a.grepNeighbours(m.Context.Before)
+			cmd.grepNeighbours(m.Context.Before)
 		}
-		text := a.marked(m)
+		text := cmd.marked(m)
 		if m.Truncated {
-			text += a.paint(dim, " […]")
+			text += cmd.paint(dim, " […]")
 		}
-		a.printf("  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
+		cmd.printf("  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
 		if m.Context != nil {
-			a.grepNeighbours(m.Context.After)
+			cmd.grepNeighbours(m.Context.After)
 		}
 	}
 	return nil
 }
 
-func (a *program) grepNeighbours(all []recall.Neighbour) {
+func (cmd *grepCommand) grepNeighbours(all []recall.Neighbour) {
 	for _, n := range all {
-		a.printf("%s\n", a.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, neutralLine(n.Snippet)), 120)))
+		cmd.printf("%s\n", cmd.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, neutralLine(n.Snippet)), 120)))
 	}
 }
 
 // grepLines prints a line for each match, for other programs to read. As in
 // grep's output, lines around a match have hyphens for colons.
-func (a *program) grepLines(answer recall.GrepAnswer) {
+func (cmd *grepCommand) grepLines(answer recall.GrepAnswer) {
 	for _, m := range answer.Matches {
 		var before, after []recall.Neighbour
 		if m.Context != nil {
 			before, after = m.Context.Before, m.Context.After
 		}
-		a.grepBeside(m.ConversationID, before)
+		cmd.grepBeside(m.ConversationID, before)
 		sep := ":"
 		if m.Beside {
 			sep = "-"
@@ -235,15 +236,15 @@ func (a *program) grepLines(answer recall.GrepAnswer) {
 		if m.Damaged {
 			mark = "[DAMAGED] "
 		}
-		a.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, a.shown(matchedLine(m)))
-		a.grepBeside(m.ConversationID, after)
+		cmd.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, cmd.shown(matchedLine(m)))
+		cmd.grepBeside(m.ConversationID, after)
 	}
 }
 
-func (a *program) grepBeside(in store.ConversationID, all []recall.Neighbour) {
+func (cmd *grepCommand) grepBeside(in store.ConversationID, all []recall.Neighbour) {
 	for _, n := range all {
 		line, _, _ := strings.Cut(n.Snippet, "\n")
-		a.printf("%d-%s-%s\n", in, n.ID, a.shown(line))
+		cmd.printf("%d-%s-%s\n", in, n.ID, cmd.shown(line))
 	}
 }
 
@@ -261,13 +262,13 @@ func matchedLine(m recall.Match) string {
 }
 
 // grepNotes tells how many there are and how to see more.
-func (a *program) grepNotes(answer recall.GrepAnswer) {
-	a.note("%s", neutralLine(answer.Headline()))
+func (cmd *grepCommand) grepNotes(answer recall.GrepAnswer) {
+	cmd.note("%s", neutralLine(answer.Headline()))
 	if e := answer.Elsewhere; e != nil {
-		a.note("%s elsewhere: add --all-conversations", counted(e.Hits, "match", "matches"))
+		cmd.note("%s elsewhere: add --all-conversations", counted(e.Hits, "match", "matches"))
 	}
-	a.notes(answer.Notes)
+	printNotes(cmd.program, answer.Notes)
 	if answer.NextCursor != "" {
-		a.note("--cursor %s", answer.NextCursor)
+		cmd.note("--cursor %s", answer.NextCursor)
 	}
 }

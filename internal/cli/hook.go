@@ -26,7 +26,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-func newHook(a *program) *cobra.Command {
+func newHook(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hook HOST",
 		Short: "Answer an event of a host (for hosts)",
@@ -50,14 +50,14 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 				return c.Help()
 			}
-			a.newHookRun(args).run(c.Context())
+			newHookCommand(p, args).run(c.Context())
 			return nil
 		},
 	}
 }
 
-// hookRun is one run of `lcm hook`.
-type hookRun struct {
+// hookCommand is one run of `lcm hook`.
+type hookCommand struct {
 	*program
 	host       string
 	goOn       bool                   // in the background, with what a hook left
@@ -72,9 +72,9 @@ type hookRun struct {
 	background func(*exec.Cmd) error
 }
 
-// newHookRun reads the command line. What it does not know it leaves alone.
-func (a *program) newHookRun(args []string) *hookRun {
-	h := &hookRun{program: a, begun: time.Now(), limit: hookTime, background: startDetached}
+// newHookCommand reads the command line. What it does not know it leaves alone.
+func newHookCommand(p *program, args []string) *hookCommand {
+	h := &hookCommand{program: p, begun: time.Now(), limit: hookTime, background: startDetached}
 	for i := 0; i < len(args); i++ {
 		name, value, has := strings.Cut(args[i], "=")
 		next := func() string {
@@ -86,7 +86,7 @@ func (a *program) newHookRun(args []string) *hookRun {
 		}
 		switch name {
 		case "--db":
-			a.database = next()
+			p.database = next()
 		case "--continue":
 			h.goOn, h.limit = true, continueTime
 		case "--all":
@@ -121,7 +121,7 @@ const (
 // process in the background to wait.
 const hookPatience = 250 * time.Millisecond
 
-func (h *hookRun) run(ctx context.Context) {
+func (h *hookCommand) run(ctx context.Context) {
 	if os.Getenv(childGuard) != "" && !h.goOn {
 		return // an agent that lcm itself started
 	}
@@ -141,7 +141,7 @@ const hookGrace = time.Second
 // within runs work and logs its error. It returns when ctx has ended, also
 // where the work hangs in a system call: on a network drive that does not
 // answer, say, which no context reaches.
-func (h *hookRun) within(ctx context.Context, work func() error) {
+func (h *hookCommand) within(ctx context.Context, work func() error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -175,7 +175,7 @@ func (h *hookRun) within(ctx context.Context, work func() error) {
 var errHookHangs = errors.New("the hook was given up: a file that it needs does not answer")
 
 // end keeps a defect of lcm from becoming the host's.
-func (h *hookRun) end() {
+func (h *hookCommand) end() {
 	if r := recover(); r != nil {
 		h.log(fmt.Errorf("%v\n%s", r, debug.Stack()))
 	}
@@ -183,7 +183,7 @@ func (h *hookRun) end() {
 
 // open opens the database for what is repeated if it is lost: the transcript
 // is still there. The search index is left to the process in the background.
-func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
+func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	cfg, err := h.settings()
 	if err != nil {
 		return nil, nil, err
@@ -224,7 +224,7 @@ func (h *hookRun) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 }
 
 // answer handles the event on standard input.
-func (h *hookRun) answer(ctx context.Context) (err error) {
+func (h *hookCommand) answer(ctx context.Context) (err error) {
 	e, err := hook.Parse(h.host, h.typed(ctx))
 	if err != nil || !hook.NeedsRecord(e) {
 		return err
@@ -262,7 +262,7 @@ func (h *hookRun) answer(ctx context.Context) (err error) {
 }
 
 // leave starts a process that outlives this one to do the rest.
-func (h *hookRun) leave(r hook.Rest) error {
+func (h *hookCommand) leave(r hook.Rest) error {
 	var args []string
 	if r.All {
 		args = append(args, "--all")
@@ -280,7 +280,7 @@ func (h *hookRun) leave(r hook.Rest) error {
 }
 
 // rest does what a hook left.
-func (h *hookRun) rest(ctx context.Context) (err error) {
+func (h *hookCommand) rest(ctx context.Context) (err error) {
 	if len(h.sessions) == 0 && !h.all && !h.index {
 		lowerPriority() // nobody waits for summaries
 	}
@@ -327,7 +327,7 @@ func hookLog(database string) string { return filepath.Join(filepath.Dir(databas
 
 // log notes what went wrong where `lcm doctor` finds it. There is nobody to
 // tell if that fails too.
-func (h *hookRun) log(problem error) {
+func (h *hookCommand) log(problem error) {
 	path := h.path
 	if path == "" {
 		cfg, err := h.settings()

@@ -28,7 +28,7 @@ func TestHookEndsWhateverTheFileSystemDoes(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("LCM_CONFIG", config)
 	var out, errs bytes.Buffer
-	h := newProgram(strings.NewReader(`{"hook_event_name":"SessionStart","session_id":"x","cwd":"."}`), &out, &errs).newHookRun([]string{"claude"})
+	h := newHookCommand(newProgram(strings.NewReader(`{"hook_event_name":"SessionStart","session_id":"x","cwd":"."}`), &out, &errs), []string{"claude"})
 	h.limit = 50 * time.Millisecond
 	ended := make(chan struct{})
 	go func() {

@@ -59,7 +59,7 @@ func TestPromptsLeaveIndexingToTheBackground(t *testing.T) {
 	ask := func(session string) (said string, left []string) {
 		prompt := fmt.Sprintf(`{"hook_event_name":"UserPromptSubmit","session_id":%q,"cwd":%q,"prompt":"Which port did we use for the zeppelin gateway last time?"}`, session, dir)
 		var out bytes.Buffer
-		h := newProgram(strings.NewReader(prompt), &out, io.Discard).newHookRun([]string{"claude", "--db", path})
+		h := newHookCommand(newProgram(strings.NewReader(prompt), &out, io.Discard), []string{"claude", "--db", path})
 		h.background = func(c *exec.Cmd) error { left = c.Args[2:]; return nil }
 		h.run(t.Context())
 		return out.String(), left
@@ -68,7 +68,7 @@ func TestPromptsLeaveIndexingToTheBackground(t *testing.T) {
 	if !slices.Contains(left, "--index") || indexed() != 0 {
 		t.Fatalf("the first prompt left %q, and %d documents are indexed", left, indexed())
 	}
-	newProgram(nil, io.Discard, io.Discard).newHookRun(left).run(t.Context())
+	newHookCommand(newProgram(nil, io.Discard, io.Discard), left).run(t.Context())
 	if indexed() != int64(len(messages)) {
 		t.Fatalf("the background process indexed %d documents", indexed())
 	}

@@ -18,15 +18,16 @@ import (
 	"github.com/lossless-context/lcm/internal/project"
 )
 
-type importFlags struct {
+type importCommand struct {
+	*program
 	session, agent, title string
 	since, project        string
 	dryRun                bool
 	archive               archiveFlags
 }
 
-func newImport(a *program) *cobra.Command {
-	var f importFlags
+func newImport(p *program) *cobra.Command {
+	cmd := &importCommand{program: p}
 	names := hostNames()
 	c := &cobra.Command{
 		Use:   "import [HOST…|PATH…|-]",
@@ -65,25 +66,25 @@ lcm import monday.jsonl tuesday.jsonl exports/
 echo '[{"role":"user","content":"Hi"}]' | lcm import - --session notes
 lcm import --session support/42 --agent support-bot messages.json`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := a.importAny(cmd, args, f)
-			if f.dryRun {
+		RunE: func(c *cobra.Command, args []string) error {
+			err := cmd.importAny(c, args)
+			if cmd.dryRun {
 				return err
 			}
-			return a.foldImported(cmd.Context(), err)
+			return cmd.foldImported(c.Context(), err)
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.since, "since", "", "only sessions written to since this time, like 2026-02-19 or 30d")
-	fl.StringVar(&f.project, "project", "", "only sessions of the project of this directory")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be read, and store nothing")
-	fl.StringVar(&f.session, "session", "", "session key of a file of messages (default: import: and the file's path)")
-	fl.StringVar(&f.agent, "agent", "", "name of the agent that speaks in a file of messages")
-	fl.StringVar(&f.title, "title", "", "title of the conversation of a file of messages")
-	fl.BoolVar(&f.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
-	fl.BoolVar(&f.archive.damaged, "damaged", false, "of an archive, take what does not match its hash as well, marked as damaged")
-	fl.BoolVar(&f.archive.large, "large", false, "of an archive, believe that it unpacks to thousands of times its size")
-	a.jsonFlag(c)
+	fl.StringVar(&cmd.since, "since", "", "only sessions written to since this time, like 2026-02-19 or 30d")
+	fl.StringVar(&cmd.project, "project", "", "only sessions of the project of this directory")
+	fl.BoolVar(&cmd.dryRun, "dry-run", false, "say what would be read, and store nothing")
+	fl.StringVar(&cmd.session, "session", "", "session key of a file of messages (default: import: and the file's path)")
+	fl.StringVar(&cmd.agent, "agent", "", "name of the agent that speaks in a file of messages")
+	fl.StringVar(&cmd.title, "title", "", "title of the conversation of a file of messages")
+	fl.BoolVar(&cmd.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
+	fl.BoolVar(&cmd.archive.damaged, "damaged", false, "of an archive, take what does not match its hash as well, marked as damaged")
+	fl.BoolVar(&cmd.archive.large, "large", false, "of an archive, believe that it unpacks to thousands of times its size")
+	cmd.jsonFlag(c)
 	return c
 }
 
@@ -96,10 +97,10 @@ func hostNames() []string {
 }
 
 // importAny finds out what is to be imported.
-func (a *program) importAny(cmd *cobra.Command, args []string, f importFlags) error {
-	filter, err := f.filter()
+func (cmd *importCommand) importAny(c *cobra.Command, args []string) error {
+	filter, err := cmd.filter()
 	if err != nil {
-		return wrongUsage(cmd, err)
+		return wrongUsage(c, err)
 	}
 	known := hostNames()
 	var paths []string
@@ -110,30 +111,30 @@ func (a *program) importAny(cmd *cobra.Command, args []string, f importFlags) er
 			paths = append(paths, arg)
 		}
 	}
-	forFiles := f.session != "" || f.agent != "" || f.title != ""
+	forFiles := cmd.session != "" || cmd.agent != "" || cmd.title != ""
 	switch {
 	case len(paths) > 0 && len(filter.Hosts) > 0:
-		return wrongUsage(cmd, fmt.Errorf("name agents (%s), or paths", strings.Join(known, ", ")))
+		return wrongUsage(c, fmt.Errorf("name agents (%s), or paths", strings.Join(known, ", ")))
 	case len(paths) == 0 && forFiles:
-		return wrongUsage(cmd, errors.New("--session, --agent and --title are for a file of messages"))
+		return wrongUsage(c, errors.New("--session, --agent and --title are for a file of messages"))
 	case len(paths) == 0:
-		return a.importHosts(cmd.Context(), filter)
+		return cmd.importHosts(c.Context(), filter)
 	case len(paths) == 1:
-		return a.importPath(cmd, paths[0], filter, f)
-	case f.session != "" || f.title != "":
-		return wrongUsage(cmd, errors.New("--session and --title are for one file of messages"))
+		return cmd.importPath(c, paths[0], filter)
+	case cmd.session != "" || cmd.title != "":
+		return wrongUsage(c, errors.New("--session and --title are for one file of messages"))
 	}
-	return a.importEach(cmd, paths, func(path string) error { return a.importPath(cmd, path, filter, f) })
+	return cmd.importEach(c, paths, func(path string) error { return cmd.importPath(c, path, filter) })
 }
 
 // importEach imports several paths. One that fails stops no other.
-func (a *program) importEach(cmd *cobra.Command, paths []string, one func(path string) error) error {
+func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(path string) error) error {
 	failures := 0
 	for _, path := range paths {
 		err := one(path)
 		switch {
 		case err == nil:
-		case cmd.Context().Err() != nil || exitCode(err) == exitUsage || exitCode(err) >= exitConfig:
+		case c.Context().Err() != nil || exitCode(err) == exitUsage || exitCode(err) >= exitConfig:
 			return err // it would be the same for every path
 		default:
 			failures++
@@ -141,7 +142,7 @@ func (a *program) importEach(cmd *cobra.Command, paths []string, one func(path s
 			if hint != "" {
 				message += "; " + hint
 			}
-			a.warn("%s: %s", neutralLine(path), neutralLine(plain(message)))
+			cmd.warn("%s: %s", neutralLine(path), neutralLine(plain(message)))
 		}
 	}
 	if failures > 0 {
@@ -152,23 +153,23 @@ func (a *program) importEach(cmd *cobra.Command, paths []string, one func(path s
 }
 
 // importPath imports what a file or a directory holds.
-func (a *program) importPath(cmd *cobra.Command, path string, filter hosts.Filter, f importFlags) error {
+func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts.Filter) error {
 	known := hostNames()
 	if path == "-" {
-		return a.importMessages(cmd, path, f)
+		return cmd.importMessages(c, path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return missingPath(err, path, known)
 	}
 	switch {
-	case info.IsDir() && (f.session != "" || f.title != ""):
-		return wrongUsage(cmd, errors.New("--session and --title are for one file of messages"))
-	case !info.IsDir() && (f.session != "" || f.agent != "" || f.title != ""):
-		return a.importMessages(cmd, path, f)
+	case info.IsDir() && (cmd.session != "" || cmd.title != ""):
+		return wrongUsage(c, errors.New("--session and --title are for one file of messages"))
+	case !info.IsDir() && (cmd.session != "" || cmd.agent != "" || cmd.title != ""):
+		return cmd.importMessages(c, path)
 	}
 	if isArchive(path) {
-		return a.importArchive(cmd.Context(), path, f.archive)
+		return cmd.importArchive(c.Context(), path)
 	}
 	if info.IsDir() { // links below it are not followed, but the one that was named is
 		if path, err = filepath.EvalSymlinks(path); err != nil {
@@ -176,30 +177,30 @@ func (a *program) importPath(cmd *cobra.Command, path string, filter hosts.Filte
 		}
 	}
 	filter.Path = path
-	in, err := a.lookInto(cmd.Context(), path)
+	in, err := cmd.lookInto(c.Context(), path)
 	switch {
 	case err != nil:
 		return err
-	case in.transcripts > 0 && f.agent != "":
-		return wrongUsage(cmd, fmt.Errorf("--agent is for files of messages, and %s holds agents' transcripts", path))
+	case in.transcripts > 0 && cmd.agent != "":
+		return wrongUsage(c, fmt.Errorf("--agent is for files of messages, and %s holds agents' transcripts", path))
 	case in.transcripts > 0:
-		err := a.importHosts(cmd.Context(), filter)
+		err := cmd.importHosts(c.Context(), filter)
 		if info.IsDir() {
-			a.noteSkipped(path, append(in.messages, in.others...))
+			cmd.noteSkipped(path, append(in.messages, in.others...))
 		}
 		return err
 	case !info.IsDir():
-		return a.importMessages(cmd, path, f)
+		return cmd.importMessages(c, path)
 	case len(in.messages) == 0:
 		return failed(exitNotFound, "transcripts of agents, .json and .jsonl files are read", "%s is a directory without any agent's sessions or files of messages", path)
 	}
-	err = a.importEach(cmd, in.messages, func(file string) error { return a.importMessages(cmd, file, f) })
-	a.noteSkipped(path, in.others)
+	err = cmd.importEach(c, in.messages, func(file string) error { return cmd.importMessages(c, file) })
+	cmd.noteSkipped(path, in.others)
 	return err
 }
 
 // noteSkipped names files of a directory that were not read.
-func (a *program) noteSkipped(dir string, files []string) {
+func (cmd *importCommand) noteSkipped(dir string, files []string) {
 	const most = 3
 	if len(files) == 0 {
 		return
@@ -214,7 +215,7 @@ func (a *program) noteSkipped(dir string, files []string) {
 	if len(files) > most {
 		names = append(names, "…")
 	}
-	a.note("%s: skipped %s without a transcript: %s", neutralLine(dir), counted(len(files), "file", "files"), strings.Join(names, ", "))
+	cmd.note("%s: skipped %s without a transcript: %s", neutralLine(dir), counted(len(files), "file", "files"), strings.Join(names, ", "))
 }
 
 func missingPath(err error, path string, known []string) error {
@@ -226,16 +227,16 @@ func missingPath(err error, path string, known []string) error {
 }
 
 // filter is what the flags select.
-func (f importFlags) filter() (hosts.Filter, error) {
-	filter := hosts.Filter{DryRun: f.dryRun}
+func (cmd *importCommand) filter() (hosts.Filter, error) {
+	filter := hosts.Filter{DryRun: cmd.dryRun}
 	var err error
-	if filter.Since, err = readTime("since", f.since, time.Now()); err != nil || f.project == "" {
+	if filter.Since, err = readTime("since", cmd.since, time.Now()); err != nil || cmd.project == "" {
 		return filter, err
 	}
-	if info, err := os.Stat(f.project); err != nil || !info.IsDir() {
-		return filter, fmt.Errorf("--project takes a directory, and %q is none", f.project)
+	if info, err := os.Stat(cmd.project); err != nil || !info.IsDir() {
+		return filter, fmt.Errorf("--project takes a directory, and %q is none", cmd.project)
 	}
-	in, err := project.Of(f.project)
+	in, err := project.Of(cmd.project)
 	filter.Project = &in
 	return filter, err
 }
@@ -248,7 +249,7 @@ type contents struct {
 }
 
 // lookInto finds out what a path holds.
-func (a *program) lookInto(ctx context.Context, path string) (contents, error) {
+func (cmd *importCommand) lookInto(ctx context.Context, path string) (contents, error) {
 	var in contents
 	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -271,13 +272,13 @@ func (a *program) lookInto(ctx context.Context, path string) (contents, error) {
 	return in, err
 }
 
-func (a *program) importMessages(cmd *cobra.Command, path string, f importFlags) error {
-	if f.dryRun || f.since != "" || f.project != "" {
-		return wrongUsage(cmd, errors.New("--dry-run, --since and --project are for the sessions of agents"))
+func (cmd *importCommand) importMessages(c *cobra.Command, path string) error {
+	if cmd.dryRun || cmd.since != "" || cmd.project != "" {
+		return wrongUsage(c, errors.New("--dry-run, --since and --project are for the sessions of agents"))
 	}
-	r, err := a.importFile(cmd.Context(), path, f)
+	r, err := cmd.importFile(c.Context(), path)
 	if err != nil {
 		return err
 	}
-	return a.printImport(path, r)
+	return cmd.printImport(path, r)
 }

@@ -54,13 +54,13 @@ func isArchive(path string) bool {
 // only then puts it in the place of an empty database or merges it with what
 // is there. What does not prove is left out, or taken as it is if that was asked
 // for, and named.
-func (a *program) importArchive(ctx context.Context, path string, f archiveFlags) error {
+func (cmd *importCommand) importArchive(ctx context.Context, path string) error {
 	begun := time.Now()
-	cfg, err := a.settings()
+	cfg, err := cmd.settings()
 	if err != nil {
 		return err
 	}
-	scratch, m, lost, err := a.unpack(ctx, path, cfg.Storage.DatabasePath, f)
+	scratch, m, lost, err := cmd.unpack(ctx, path, cfg.Storage.DatabasePath)
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,14 @@ func (a *program) importArchive(ctx context.Context, path string, f archiveFlags
 	if scratch.Proof.Messages == 0 && len(lost) > 0 {
 		return failed(exitFaults, "nothing was imported; export it again, or copy it again from where it came", "%s: %s", path, lost[0].Detail)
 	}
-	ar, err := a.openWith(ctx, cfg, toWrite)
+	ar, err := cmd.openWith(ctx, cfg, toWrite)
 	if err != nil {
 		return err
 	}
 	empty, err := ar.db.Hollow(ctx)
 	if err == nil && !empty {
 		var merged sqlite.Merged
-		merged, err = ar.db.Merge(ctx, scratch, f.skipConflicts)
+		merged, err = ar.db.Merge(ctx, scratch, cmd.archive.skipConflicts)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
 	}
@@ -93,12 +93,12 @@ func (a *program) importArchive(ctx context.Context, path string, f archiveFlags
 		r.Conversations, r.Messages = scratch.Proof.Conversations, scratch.Proof.Messages
 	}
 	r.Seconds = time.Since(begun).Seconds()
-	err = a.printImported(r)
-	a.warnFaults(r.Damaged)
+	err = cmd.printImported(r)
+	warnFaults(cmd.program, r.Damaged)
 	switch n := len(r.Damaged); {
-	case err != nil || n == 0 || f.damaged && len(lost) == 0:
+	case err != nil || n == 0 || cmd.archive.damaged && len(lost) == 0:
 		return err
-	case f.damaged:
+	case cmd.archive.damaged:
 		return failed(exitFaults, "export it again, or copy it again from where it came", "%s: %s not be read", path, counted(len(lost), "part could", "parts could"))
 	default:
 		return failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; `lcm doctor` says what is missing",
@@ -108,14 +108,14 @@ func (a *program) importArchive(ctx context.Context, path string, f archiveFlags
 
 // unpack loads an archive beside the database and proves it. lost is what could
 // not be read.
-func (a *program) unpack(ctx context.Context, path, database string, f archiveFlags) (s *sqlite.Scratch, m portable.Manifest, lost []store.Fault, err error) {
+func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *sqlite.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, m, nil, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
 	}
 	defer file.Close()
 	limits := portable.Limits{}
-	if f.large {
+	if cmd.archive.large {
 		limits.Ratio = 1 << 40
 	}
 	in, err := portable.NewReader(file, limits)
@@ -135,11 +135,11 @@ func (a *program) unpack(ctx context.Context, path, database string, f archiveFl
 	for _, c := range m.Conversations {
 		total += c.Messages
 	}
-	bar := a.newBar("loading")
+	bar := cmd.newBar("loading")
 	defer bar.clear()
 	done := int64(0)
 	scratch, err := sqlite.Build(ctx, database, m.Schema, func(l *sqlite.Loader) error {
-		l.KeepDamaged = f.damaged
+		l.KeepDamaged = cmd.archive.damaged
 		for {
 			item, err := in.Next()
 			switch {
@@ -174,7 +174,7 @@ func (a *program) unpack(ctx context.Context, path, database string, f archiveFl
 		return nil, m, nil, unreadable(path, err)
 	}
 	if n := in.Repaired(); n > 0 {
-		a.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, counted(n, "part of it was", "parts of it were"))
+		cmd.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, counted(n, "part of it was", "parts of it were"))
 	}
 	if got := hex.EncodeToString(scratch.Proof.Digest[:]); got != m.Digest && len(lost)+len(scratch.Proof.Faults) == 0 {
 		lose("digest", path, fmt.Errorf("what is in it has the digest %s, its manifest says %s", got, m.Digest))
@@ -194,17 +194,17 @@ func unreadable(path string, err error) error {
 	return failed(exitFailure, hint, "%s: %s", path, message)
 }
 
-func (a *program) printImported(r archiveReport) error {
-	if a.json {
-		return a.printJSON(r)
+func (cmd *importCommand) printImported(r archiveReport) error {
+	if cmd.json {
+		return cmd.printJSON(r)
 	}
 	for _, c := range r.Conflicts {
-		a.warn("left out: %s (segment %d): %s", neutralLine(c.Key), c.Segment, c.Why)
+		cmd.warn("left out: %s (segment %d): %s", neutralLine(c.Key), c.Segment, c.Why)
 	}
 	if r.Tombstones > 0 {
-		a.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", counted(r.Tombstones, "tombstone", "tombstones"))
+		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", counted(r.Tombstones, "tombstone", "tombstones"))
 	}
-	a.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", counted(r.Conversations, "conversation", "conversations"),
+	cmd.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", counted(r.Conversations, "conversation", "conversations"),
 		counted(r.Messages, "message", "messages"), counted(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
 	return nil
 }

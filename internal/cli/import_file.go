@@ -31,9 +31,9 @@ type importReport struct {
 	current bool // the conversation is the one that commands mean here
 }
 
-func (a *program) importFile(ctx context.Context, name string, f importFlags) (importReport, error) {
+func (cmd *importCommand) importFile(ctx context.Context, name string) (importReport, error) {
 	begun := time.Now()
-	src, err := a.openSource(ctx, name)
+	src, err := openSource(ctx, cmd.program, name)
 	if err != nil {
 		return importReport{}, err
 	}
@@ -41,17 +41,17 @@ func (a *program) importFile(ctx context.Context, name string, f importFlags) (i
 	if err := src.isMessages(); err != nil {
 		return importReport{}, err
 	}
-	bar := a.newBar("reading ")
+	bar := cmd.newBar("reading ")
 	plan, err := surveySource(ctx, src, bar)
 	bar.clear()
 	if err != nil {
 		return importReport{}, err
 	}
-	cfg, err := a.settings()
+	cfg, err := cmd.settings()
 	if err != nil {
 		return importReport{}, err
 	}
-	key := f.session
+	key := cmd.session
 	if key == "" {
 		key = src.key(plan.begins)
 	}
@@ -60,11 +60,11 @@ func (a *program) importFile(ctx context.Context, name string, f importFlags) (i
 	} else if err := fromconfig.Privacy(cfg).Ignored(key, project); err != nil {
 		return importReport{}, ignoredFailure(err)
 	}
-	ar, err := a.openWith(ctx, cfg, toWrite)
+	ar, err := cmd.openWith(ctx, cfg, toWrite)
 	if err != nil {
 		return importReport{}, err
 	}
-	r, err := a.store(ctx, ar, src, plan, key, f)
+	r, err := cmd.store(ctx, ar, src, plan, key)
 	r.Seconds = time.Since(begun).Seconds()
 	return r, errors.Join(err, ar.close(ctx))
 }
@@ -109,12 +109,12 @@ func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 }
 
 // store writes what is new of the input.
-func (a *program) store(ctx context.Context, ar *archive, src *source, plan survey, key string, f importFlags) (importReport, error) {
+func (cmd *importCommand) store(ctx context.Context, ar *archive, src *source, plan survey, key string) (importReport, error) {
 	project, err := currentProject()
 	if err != nil {
 		return importReport{}, err
 	}
-	session := ar.engine.Session(key, lcm.InProject(project), lcm.ByAgent(f.agent), lcm.Titled(f.title))
+	session := ar.engine.Session(key, lcm.InProject(project), lcm.ByAgent(cmd.agent), lcm.Titled(cmd.title))
 	conv, err := session.Conversation(ctx)
 	if err != nil {
 		return importReport{}, err
@@ -123,7 +123,7 @@ func (a *program) store(ctx context.Context, ar *archive, src *source, plan surv
 	if err != nil {
 		return importReport{}, err
 	}
-	in, err := ar.newImporter(conv, a.newBar("importing"),
+	in, err := ar.newImporter(conv, cmd.newBar("importing"),
 		importReport{Conversation: conv.ID, Key: key, Read: plan.messages, Torn: plan.torn, Untimed: plan.untimed})
 	if err != nil {
 		return importReport{}, err
@@ -142,49 +142,49 @@ func (a *program) store(ctx context.Context, ar *archive, src *source, plan surv
 	return in.report, nil
 }
 
-func (a *program) printImport(name string, r importReport) error {
-	a.printFindings(neutralLine(name), r)
-	if a.json {
-		return a.printJSON(r)
+func (cmd *importCommand) printImport(name string, r importReport) error {
+	cmd.printFindings(neutralLine(name), r)
+	if cmd.json {
+		return cmd.printJSON(r)
 	}
-	a.printf("conversation %d (%s)\n", r.Conversation, neutralLine(r.Key))
+	cmd.printf("conversation %d (%s)\n", r.Conversation, neutralLine(r.Key))
 	t := newTable("", ">")
 	t.add("  read", number(r.Read))
 	t.add("  new", number(r.New))
 	t.add("  known", number(r.Known))
 	t.add("  externalised payloads", number(r.Payloads))
-	a.printTable(t)
+	cmd.printTable(t)
 	if !r.current {
-		a.note("it is not the current conversation here: use --conversation %d, as in `lcm show --conversation %d`", r.Conversation, r.Conversation)
+		cmd.note("it is not the current conversation here: use --conversation %d, as in `lcm show --conversation %d`", r.Conversation, r.Conversation)
 	}
 	return nil
 }
 
 // printFindings says in words what is out of the ordinary in an input.
-func (a *program) printFindings(name string, r importReport) {
+func (cmd *importCommand) printFindings(name string, r importReport) {
 	switch t := r.Torn; {
 	case t == nil:
 	case t.Bytes == 0:
-		a.warn("%s:%d: the input ends in the middle of a list; what is there of it is stored", name, t.Line)
+		cmd.warn("%s:%d: the input ends in the middle of a list; what is there of it is stored", name, t.Line)
 	default:
-		a.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, counted(t.Bytes, "byte", "bytes"))
+		cmd.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, counted(t.Bytes, "byte", "bytes"))
 	}
 	if u := r.Untimed; u != nil {
 		more := ""
 		if u.Count > 1 {
 			more = " (and so in " + counted(u.Count-1, "more message", "more messages") + ")"
 		}
-		a.warn("%s:%d: the time %s cannot be read%s; the time of storing stands in for it. Write it like \"2026-01-02T03:04:05Z\"",
+		cmd.warn("%s:%d: the time %s cannot be read%s; the time of storing stands in for it. Write it like \"2026-01-02T03:04:05Z\"",
 			name, u.Line, clip(neutralLine(u.Value), 40), more)
 	}
 	if r.Rewound {
-		a.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
+		cmd.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
 	}
 	if r.Loose > 0 {
-		a.note("%s before the part that is known: stored and searchable, but not in the view", newOnes(r.Loose))
+		cmd.note("%s before the part that is known: stored and searchable, but not in the view", newOnes(r.Loose))
 	}
 	if r.Late > 0 {
-		a.note("%s before some that were known: stored in the order of their arrival", newOnes(r.Late))
+		cmd.note("%s before some that were known: stored in the order of their arrival", newOnes(r.Late))
 	}
 }
 

@@ -65,12 +65,12 @@ func standIn(cfg *config.Config) (away func(), err error) {
 }
 
 // importHosts catches up with the transcripts that a filter selects.
-func (a *program) importHosts(ctx context.Context, filter hosts.Filter) error {
+func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) error {
 	begun := time.Now()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
 	}
-	cfg, err := a.settings()
+	cfg, err := cmd.settings()
 	if err != nil {
 		return err
 	}
@@ -81,11 +81,11 @@ func (a *program) importHosts(ctx context.Context, filter hosts.Filter) error {
 		}
 		defer away()
 	}
-	ar, err := a.openWith(ctx, cfg, toWrite)
+	ar, err := cmd.openWith(ctx, cfg, toWrite)
 	if err != nil {
 		return err
 	}
-	sums, err := a.feedAll(ctx, ar, filter)
+	sums, err := cmd.feedAll(ctx, ar, filter)
 	if err = errors.Join(err, ar.close(ctx)); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *program) importHosts(ctx context.Context, filter hosts.Filter) error {
 	if len(missing) == len(sums) {
 		return nothingFound(missing, filter)
 	}
-	if err := a.printHosts(sums, filter, time.Since(begun)); err != nil {
+	if err := cmd.printHosts(sums, filter, time.Since(begun)); err != nil {
 		return err
 	}
 	if len(missing) > 0 && len(filter.Hosts) > 0 { // the others were read all the same
@@ -113,16 +113,16 @@ func (a *program) importHosts(ctx context.Context, filter hosts.Filter) error {
 	return nil
 }
 
-func (a *program) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]hosts.Summary, error) {
+func (cmd *importCommand) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]hosts.Summary, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
 	}
-	feed, err := hosts.New(ar.engine, all.Hosts(), hosts.Machine{Home: home, Getenv: os.Getenv}, hosts.Options{Log: a.logger(ar.cfg)})
+	feed, err := hosts.New(ar.engine, all.Hosts(), hosts.Machine{Home: home, Getenv: os.Getenv}, hosts.Options{Log: cmd.logger(ar.cfg)})
 	if err != nil {
 		return nil, err
 	}
-	bar := a.newBar("importing")
+	bar := cmd.newBar("importing")
 	defer bar.clear()
 	return feed.All(ctx, filter, func(p hosts.Progress) {
 		bar.set(p.Bytes, p.Total, fmt.Sprintf("%s of %s, %s", number(p.Sessions), counted(p.SessionTotal, "session", "sessions"), counted(p.Records, "record", "records")))
@@ -149,7 +149,7 @@ func nothingFound(missing []string, filter hosts.Filter) error {
 	return failed(exitNotFound, hint, "there is no sign of %s on this machine", strings.Join(missing, " or "))
 }
 
-func (a *program) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
+func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
 	out := hostImport{DryRun: filter.DryRun, Hosts: []hostReport{}, Seconds: took.Seconds()}
 	t := newTable("agent", ">sessions", ">unchanged", ">records", ">new", ">known", ">hidden", ">read")
 	for _, s := range sums {
@@ -161,7 +161,7 @@ func (a *program) printHosts(sums []hosts.Summary, filter hosts.Filter, took tim
 		for _, f := range s.Failures {
 			r.Failures = append(r.Failures, failureReport{f.Path, f.Err.Error()})
 			why := strings.ReplaceAll(f.Err.Error(), "read "+f.Path+": ", "") // it is said before
-			a.warn("%s: %s", neutralLine(f.Path), neutralLine(plain(why)))
+			cmd.warn("%s: %s", neutralLine(f.Path), neutralLine(plain(why)))
 		}
 		out.Hosts = append(out.Hosts, r)
 		if !s.Present && filter.Path == "" {
@@ -170,21 +170,21 @@ func (a *program) printHosts(sums []hosts.Summary, filter hosts.Filter, took tim
 		}
 		t.add(s.Title, number(s.Sessions), number(s.Unchanged), number(s.Records), number(s.New), number(s.Known), number(s.Hidden), size(s.Bytes))
 	}
-	if a.json {
-		return a.printJSON(out)
+	if cmd.json {
+		return cmd.printJSON(out)
 	}
-	a.printTable(t)
+	cmd.printTable(t)
 	for _, r := range out.Hosts {
 		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
-			a.note("%s: %s of a type that this version does not know, %q: kept, hidden, and searchable",
+			cmd.note("%s: %s of a type that this version does not know, %q: kept, hidden, and searchable",
 				r.Host, counted(r.Unknown[kind], "record", "records"), neutralLine(kind))
 		}
 		if r.Ignored > 0 {
-			a.note("%s: %s not stored, as the settings say (ingest.ignore_…_patterns)", r.Host, counted(r.Ignored, "session was", "sessions were"))
+			cmd.note("%s: %s not stored, as the settings say (ingest.ignore_…_patterns)", r.Host, counted(r.Ignored, "session was", "sessions were"))
 		}
 	}
 	if filter.DryRun {
-		a.note("nothing was stored; without --dry-run this would be")
+		cmd.note("nothing was stored; without --dry-run this would be")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func newImportBed(t *testing.T, messages int) *importBed {
 		t.Fatal(err)
 	}
 	a := newProgram(nil, nil, nil)
-	src, err := a.openSource(t.Context(), path)
+	src, err := openSource(t.Context(), a, path)
 	if err != nil {
 		t.Fatal(err)
 	}

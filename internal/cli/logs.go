@@ -24,29 +24,29 @@ const (
 
 // logger returns the log that the settings ask for. What looks like a secret
 // does not get into it, whoever logs it.
-func (a *program) logger(cfg *config.Config) *slog.Logger {
-	if a.log != nil {
-		return a.log
+func (p *program) logger(cfg *config.Config) *slog.Logger {
+	if p.log != nil {
+		return p.log
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		level = slog.LevelWarn // the table allows no other text
 	}
-	var w io.Writer = a.err
+	var w io.Writer = p.err
 	if cfg.Log.File != "" {
 		file := &logFile{path: cfg.Log.File, limit: maxLogBytes}
 		if err := file.open(); err != nil {
-			a.warn("nothing is logged to %s: %v", neutralLine(cfg.Log.File), err)
+			p.warn("nothing is logged to %s: %v", neutralLine(cfg.Log.File), err)
 		} else {
 			w = file
 		}
 	}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: discreet(cfg)}
-	a.log = slog.New(slog.NewTextHandler(w, o))
+	p.log = slog.New(slog.NewTextHandler(w, o))
 	if cfg.Log.Format == "json" {
-		a.log = slog.New(slog.NewJSONHandler(w, o))
+		p.log = slog.New(slog.NewJSONHandler(w, o))
 	}
-	return a.log
+	return p.log
 }
 
 // discreet takes secrets out of what is logged: the keys of the settings, and
@@ -162,14 +162,14 @@ func writable(path string) error {
 }
 
 // logFlags lets the command line say what is logged, and where.
-func (a *program) logFlags(root *cobra.Command) {
-	a.logging = map[string]*string{}
+func (p *program) logFlags(root *cobra.Command) {
+	p.logging = map[string]*string{}
 	for _, f := range []struct{ flag, key, usage string }{
 		{"log-level", "log.level", "what is logged: debug, info, warn or error"},
 		{"log-format", "log.format", "how it is logged: text or json"},
 		{"log-file", "log.file", "where it is logged (default: standard error)"},
 	} {
-		a.logging[f.key] = root.PersistentFlags().String(f.flag, "", f.usage)
+		p.logging[f.key] = root.PersistentFlags().String(f.flag, "", f.usage)
 		_ = root.PersistentFlags().MarkHidden(f.flag) // on every command, and rarely needed: docs/OPERATIONS.md tells of them
 	}
 }

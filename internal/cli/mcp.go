@@ -21,7 +21,8 @@ import (
 // their turn must not feed on lcm's own work.
 const childGuard = "LCM_CHILD"
 
-type mcpFlags struct {
+type mcpCommand struct {
+	*program
 	http        string
 	token       string
 	origins     []string
@@ -29,8 +30,8 @@ type mcpFlags struct {
 	dir         string
 }
 
-func newMCP(a *program) *cobra.Command {
-	var f mcpFlags
+func newMCP(p *program) *cobra.Command {
+	cmd := &mcpCommand{program: p}
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the record to agents over MCP",
@@ -54,26 +55,26 @@ lcm mcp --project-only
 lcm mcp --http 8765
 LCM_MCP_TOKEN=$(openssl rand -hex 24) lcm mcp --http 0.0.0.0:8765`,
 		Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.http == "" && (f.token != "" || len(f.origins) > 0) {
-				return wrongUsage(cmd, errors.New("--token and --allow-origin are for --http: over pipes there is only the program that started lcm"))
+		RunE: func(c *cobra.Command, _ []string) error {
+			if cmd.http == "" && (cmd.token != "" || len(cmd.origins) > 0) {
+				return wrongUsage(c, errors.New("--token and --allow-origin are for --http: over pipes there is only the program that started lcm"))
 			}
-			return a.serveMCP(cmd.Context(), f)
+			return cmd.serveMCP(c.Context())
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.http, "http", "", "serve over HTTP on this port or address")
-	fl.StringVar(&f.token, "token", "", "bearer token that clients have to send (default $LCM_MCP_TOKEN, else the file mcp-token beside the database)")
-	fl.StringSliceVar(&f.origins, "allow-origin", nil, "web origin whose pages may ask, like https://app.example")
-	fl.BoolVar(&f.projectOnly, "project-only", false, "answer from the project of the directory only")
-	fl.StringVar(&f.dir, "dir", "", "directory that the agent works in (default: the current one)")
+	fl.StringVar(&cmd.http, "http", "", "serve over HTTP on this port or address")
+	fl.StringVar(&cmd.token, "token", "", "bearer token that clients have to send (default $LCM_MCP_TOKEN, else the file mcp-token beside the database)")
+	fl.StringSliceVar(&cmd.origins, "allow-origin", nil, "web origin whose pages may ask, like https://app.example")
+	fl.BoolVar(&cmd.projectOnly, "project-only", false, "answer from the project of the directory only")
+	fl.StringVar(&cmd.dir, "dir", "", "directory that the agent works in (default: the current one)")
 	return c
 }
 
 // serveMCP opens the record and serves it until the client or the user ends
 // it.
-func (a *program) serveMCP(ctx context.Context, f mcpFlags) error {
-	cfg, err := a.settings()
+func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
+	cfg, err := cmd.settings()
 	if err != nil {
 		return err
 	}
@@ -81,22 +82,22 @@ func (a *program) serveMCP(ctx context.Context, f mcpFlags) error {
 	if child {
 		cfg.Recall.ExpansionModel, cfg.Agents.SubAgentModel = "", ""
 	}
-	ar, err := a.openWith(ctx, cfg, toWrite)
+	ar, err := cmd.openWith(ctx, cfg, toWrite)
 	writable := err == nil
 	if errors.Is(err, store.ErrReadOnly) || sqlite.Full(err) {
-		a.note("the database cannot be written: what is stored is searched, and nothing is added")
-		ar, err = a.openWith(ctx, cfg, toRead)
+		cmd.note("the database cannot be written: what is stored is searched, and nothing is added")
+		ar, err = cmd.openWith(ctx, cfg, toRead)
 	}
 	if err != nil {
 		return err
 	}
 	defer ar.close(ctx)
-	c, err := a.mcpConfig(ar, f)
+	c, err := cmd.mcpConfig(ar)
 	if err != nil {
 		return err
 	}
 	if writable && !child {
-		if c.Feed, err = newTranscripts(ar, a.logger(cfg)); err != nil {
+		if c.Feed, err = newTranscripts(ar, cmd.logger(cfg)); err != nil {
 			return err
 		}
 	}
@@ -105,22 +106,22 @@ func (a *program) serveMCP(ctx context.Context, f mcpFlags) error {
 		return err
 	}
 	defer s.Close()
-	if f.http == "" {
-		if isTerminal(a.out) {
-			a.note("this speaks MCP to agents, which start it themselves: `lcm setup` connects them; Ctrl-D ends it")
+	if cmd.http == "" {
+		if isTerminal(cmd.out) {
+			cmd.note("this speaks MCP to agents, which start it themselves: `lcm setup` connects them; Ctrl-D ends it")
 		}
-		return s.ServeStdio(ctx, a.in, a.out)
+		return s.ServeStdio(ctx, cmd.in, cmd.out)
 	}
-	return a.serveMCPOverHTTP(ctx, s, cfg, f)
+	return cmd.serveMCPOverHTTP(ctx, s, cfg)
 }
 
-func (a *program) mcpConfig(ar *archive, f mcpFlags) (mcpserver.Config, error) {
+func (cmd *mcpCommand) mcpConfig(ar *archive) (mcpserver.Config, error) {
 	c := mcpserver.Config{
-		Engine: ar.engine, Dir: f.dir, Getenv: os.Getenv, ProjectOnly: f.projectOnly, MaxTokens: ar.cfg.MCP.MaxResultTokens,
+		Engine: ar.engine, Dir: cmd.dir, Getenv: os.Getenv, ProjectOnly: cmd.projectOnly, MaxTokens: ar.cfg.MCP.MaxResultTokens,
 		Counter: ar.counter, Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
-		Version: version, Log: a.logger(ar.cfg),
+		Version: version, Log: cmd.logger(ar.cfg),
 	}
-	if f.http != "" || f.dir != "" {
+	if cmd.http != "" || cmd.dir != "" {
 		// Clients over HTTP were not started from this environment, and
 		// whoever names a directory means it.
 		c.Getenv = func(string) string { return "" }
@@ -131,19 +132,19 @@ func (a *program) mcpConfig(ar *archive, f mcpFlags) (mcpserver.Config, error) {
 			return c, fmt.Errorf("find the working directory: %w", err)
 		}
 	}
-	if !f.projectOnly {
+	if !cmd.projectOnly {
 		return c, nil
 	}
 	here, err := project.Of(cmp.Or(c.Getenv(mcpserver.ProjectDirEnv), c.Dir))
 	if err != nil {
 		return c, err
 	}
-	c.Engine, err = newEngine(ar.cfg, mcpserver.ProjectOnly(ar.db, here), ar.counter, a.logger(ar.cfg))
+	c.Engine, err = newEngine(ar.cfg, mcpserver.ProjectOnly(ar.db, here), ar.counter, cmd.logger(ar.cfg))
 	return c, err
 }
 
-func (a *program) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config, f mcpFlags) error {
-	o := mcpserver.HTTPOptions{Token: cmp.Or(f.token, cfg.MCP.Token), Origins: f.origins}
+func (cmd *mcpCommand) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config) error {
+	o := mcpserver.HTTPOptions{Token: cmp.Or(cmd.token, cfg.MCP.Token), Origins: cmd.origins}
 	if o.Token == "" {
 		path := mcpTokenFile(cfg.Storage.DatabasePath)
 		token, made, err := mcpToken(path)
@@ -155,11 +156,11 @@ func (a *program) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg
 			return failed(exitFailure, "set LCM_MCP_TOKEN to a long random text, like the output of `openssl rand -hex 24`", "%w", err)
 		}
 		if o.Token = token; made {
-			a.note("a token was made for clients, which send it with every request (Authorization: Bearer %s)", token)
+			cmd.note("a token was made for clients, which send it with every request (Authorization: Bearer %s)", token)
 		}
-		a.note("the token is in %s", neutralLine(path))
+		cmd.note("the token is in %s", neutralLine(path))
 	}
-	addr, err := o.CheckAddress(f.http)
+	addr, err := o.CheckAddress(cmd.http)
 	if err != nil {
 		return failed(exitUsage, "--http takes a port or an address like 127.0.0.1:8765; a token of your own (LCM_MCP_TOKEN) is a long random text, like the output of `openssl rand -hex 24`", "%w", err)
 	}
@@ -167,6 +168,6 @@ func (a *program) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg
 	if err != nil {
 		return failed(exitFailure, "choose another port with --http", "listen on %s: %w", addr, err)
 	}
-	a.note("serving MCP at http://%s%s", l.Addr(), mcpserver.Path)
+	cmd.note("serving MCP at http://%s%s", l.Addr(), mcpserver.Path)
 	return s.ServeHTTP(ctx, l, o)
 }

@@ -17,12 +17,12 @@ import (
 )
 
 // settings reads the configuration, with what the command line says on top.
-func (a *program) settings() (*config.Config, error) {
+func (p *program) settings() (*config.Config, error) {
 	o := config.Options{Flags: map[string]string{}}
-	if a.database != "" {
-		o.Flags["storage.database_path"] = a.database
+	if p.database != "" {
+		o.Flags["storage.database_path"] = p.database
 	}
-	for key, value := range a.logging {
+	for key, value := range p.logging {
 		if *value != "" {
 			o.Flags[key] = *value
 		}
@@ -31,7 +31,7 @@ func (a *program) settings() (*config.Config, error) {
 	if err != nil {
 		return nil, &failure{code: exitConfig, err: err, hint: configHint(err)}
 	}
-	a.hide = concealer(cfg)
+	p.hide = concealer(cfg)
 	return cfg, nil
 }
 
@@ -60,20 +60,20 @@ const (
 )
 
 // open opens the database that the settings name.
-func (a *program) open(ctx context.Context, n need) (*archive, error) {
-	cfg, err := a.settings()
+func (p *program) open(ctx context.Context, n need) (*archive, error) {
+	cfg, err := p.settings()
 	if err != nil {
 		return nil, err
 	}
-	return a.openWith(ctx, cfg, n)
+	return p.openWith(ctx, cfg, n)
 }
 
-func (a *program) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
+func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
 	path := cfg.Storage.DatabasePath
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
 		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
-	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: a.logger(cfg)}
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
 	db, err := sqlite.Open(ctx, path, o)
 	// A file that cannot be written, is too damaged for that, or is on a full
 	// disk may still be read.
@@ -87,7 +87,7 @@ func (a *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	if n == toWrite {
 		reserveLog(hookLog(path))
 	}
-	ar, err := assembleArchive(cfg, db, a.logger(cfg))
+	ar, err := assembleArchive(cfg, db, p.logger(cfg))
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -147,4 +147,13 @@ func (ar *archive) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return errors.Join(ar.engine.Close(ctx), ar.db.Close())
+}
+
+// use opens the database, calls fn with it and closes it.
+func (p *program) use(ctx context.Context, n need, fn func(*archive) error) error {
+	ar, err := p.open(ctx, n)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(ar), ar.close(ctx))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -41,15 +42,15 @@ type program struct {
 }
 
 func newProgram(in io.Reader, out, err io.Writer) *program {
-	a := &program{in: in, out: &remembering{w: out}, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
+	p := &program{in: in, out: &remembering{w: out}, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
 	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
-	a.colour, a.colours = a.terminal && !plain, a.progress && !plain
-	return a
+	p.colour, p.colours = p.terminal && !plain, p.progress && !plain
+	return p
 }
 
 // typed is standard input for as long as a context lasts: a program that is
 // asked to end does not wait for what nobody may ever type.
-func (a *program) typed(ctx context.Context) io.Reader { return lasting{ctx, a.in} }
+func (p *program) typed(ctx context.Context) io.Reader { return lasting{ctx, p.in} }
 
 type lasting struct {
 	ctx context.Context // io.Reader has none
@@ -92,8 +93,8 @@ func (r *remembering) Write(p []byte) (int, error) {
 }
 
 // delivered reports whether everything that was printed has arrived.
-func (a *program) delivered() error {
-	if r, ok := a.out.(*remembering); ok && r.err != nil {
+func (p *program) delivered() error {
+	if r, ok := p.out.(*remembering); ok && r.err != nil {
 		return failed(exitFailure, "see that there is room where the output goes", "print the result: %w", r.err)
 	}
 	return nil
@@ -106,11 +107,11 @@ func isTerminal(w io.Writer) bool {
 
 // width is how many columns a line of the result may have, 0 for any number: it
 // is $COLUMNS where that is set, else the width of the terminal.
-func (a *program) width() int {
+func (p *program) width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	if r, ok := a.out.(*remembering); ok && a.terminal {
+	if r, ok := p.out.(*remembering); ok && p.terminal {
 		if f, ok := r.w.(*os.File); ok {
 			if w, _, err := term.GetSize(f.Fd()); err == nil {
 				return w
@@ -130,43 +131,63 @@ var (
 	cyan   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
-func (a *program) paint(s lipgloss.Style, text string) string {
-	if !a.colour {
+func (p *program) paint(s lipgloss.Style, text string) string {
+	if !p.colour {
 		return text
 	}
 	return s.Render(text)
 }
 
 // mark is paint for standard error.
-func (a *program) mark(s lipgloss.Style, text string) string {
-	if !a.colours {
+func (p *program) mark(s lipgloss.Style, text string) string {
+	if !p.colours {
 		return text
 	}
 	return s.Render(text)
 }
 
 // printf writes a piece of the result.
-func (a *program) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
-// note and warn tell what is not part of the result.
-func (a *program) note(format string, args ...any) {
-	fmt.Fprintln(a.err, a.mark(dim, "note:"), fmt.Sprintf(format, args...))
+// confirm asks a question that only yes answers. Where there is nobody to ask it
+// fails with the hint; refused is the message for a no.
+func (p *program) confirm(ctx context.Context, yes bool, question, hint, refused string) error {
+	if yes {
+		return nil
+	}
+	if in, ok := p.in.(*os.File); !ok || !isTerminal(in) {
+		return failed(exitUsage, hint, "%s: there is nobody to ask", refused)
+	}
+	fmt.Fprintf(p.err, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(p.typed(ctx)).ReadString('\n')
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
+		return failed(exitFailure, "", "%s", refused)
+	}
+	return nil
 }
 
-func (a *program) warn(format string, args ...any) {
-	fmt.Fprintln(a.err, a.mark(yellow, "warning:"), fmt.Sprintf(format, args...))
+// note and warn tell what is not part of the result.
+func (p *program) note(format string, args ...any) {
+	fmt.Fprintln(p.err, p.mark(dim, "note:"), fmt.Sprintf(format, args...))
+}
+
+func (p *program) warn(format string, args ...any) {
+	fmt.Fprintln(p.err, p.mark(yellow, "warning:"), fmt.Sprintf(format, args...))
 }
 
 // printJSON writes a result as indented JSON.
-func (a *program) printJSON(v any) error {
-	e := a.encoder()
+func (p *program) printJSON(v any) error {
+	e := p.encoder()
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
 // encoder returns what writes JSON to standard output.
-func (a *program) encoder() *json.Encoder {
-	e := json.NewEncoder(visible{a.out})
+func (p *program) encoder() *json.Encoder {
+	e := json.NewEncoder(visible{p.out})
 	e.SetEscapeHTML(false)
 	return e
 }
@@ -216,27 +237,27 @@ func forceFlag(c *cobra.Command, force *bool) {
 
 // writeBytes writes what --raw asks for: exactly as it is, but for control
 // characters on a terminal, which would act upon them.
-func (a *program) writeBytes(data []byte, force bool) error {
-	if a.terminal && !force {
+func (p *program) writeBytes(data []byte, force bool) error {
+	if p.terminal && !force {
 		data = []byte(neutral(string(data)))
 	}
-	_, err := a.out.Write(data)
+	_, err := p.out.Write(data)
 	return err
 }
 
 // terminalWriter is writeBytes for whoever writes whole records to an
 // [io.Writer].
 type terminalWriter struct {
-	a     *program
+	p     *program
 	force bool
 }
 
-func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.a.writeBytes(p, t.force) }
+func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.p.writeBytes(p, t.force) }
 
 // shown returns stored text as it may be printed: exactly as it is into a file
 // or a pipe, with control characters made visible on a terminal.
-func (a *program) shown(text string) string {
-	if !a.terminal {
+func (p *program) shown(text string) string {
+	if !p.terminal {
 		return text
 	}
 	return neutral(text)

@@ -91,7 +91,7 @@ func TestFindingsAreCountedInOrder(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	newProgram(nil, &out, io.Discard).printFindingsOf(r, doctorFlags{})
+	(&doctorCommand{program: newProgram(nil, &out, io.Discard)}).printFindingsOf(r)
 	if got := regexp.MustCompile(`2 more of \w`).FindAllString(out.String(), -1); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -40,11 +40,11 @@ const maxUnmasked = 1000
 
 // unmasked finds messages that show secrets, where the settings want them
 // masked: they were stored before.
-func (a *program) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	if db == nil || redact.Mode(cfg.Ingest.Redact) == redact.Off {
 		return nil
 	}
-	ar, err := assembleArchive(cfg, db, a.logger(cfg))
+	ar, err := assembleArchive(cfg, db, cmd.logger(cfg))
 	if err != nil {
 		return nil // the settings are told about elsewhere
 	}
@@ -63,13 +63,13 @@ func (a *program) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.D
 }
 
 // maskOlder masks them.
-func (a *program) maskOlder(ctx context.Context, cfg *config.Config) (n int, err error) {
-	ar, err := a.openWith(ctx, cfg, toRead)
+func (cmd *doctorCommand) maskOlder(ctx context.Context, cfg *config.Config) (n int, err error) {
+	ar, err := cmd.openWith(ctx, cfg, toRead)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, ar.close(ctx)) }()
-	bar := a.newBar("masking")
+	bar := cmd.newBar("masking")
 	defer bar.clear()
 	return ar.engine.MaskOlder(ctx, func(doing string) { bar.set(0, 0, doing) })
 }

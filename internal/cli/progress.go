@@ -9,16 +9,16 @@ import (
 // bar shows on standard error how far long work has come, if that is a
 // terminal; else it does nothing.
 type bar struct {
-	program  *program
-	label string
-	last  time.Time
-	drawn bool
+	program *program
+	label   string
+	last    time.Time
+	drawn   bool
 	// When the work began, and how much was done before.
 	begun time.Time
 	first int64
 }
 
-func (a *program) newBar(label string) *bar { return &bar{program: a, label: label} }
+func (p *program) newBar(label string) *bar { return &bar{program: p, label: label} }
 
 const barWidth = 24
 

@@ -15,14 +15,14 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-type pruneFlags struct {
-	eraseFlags
+type pruneCommand struct {
+	eraser
 	olderThan string
 	project   string
 }
 
-func newPrune(a *program) *cobra.Command {
-	var f pruneFlags
+func newPrune(p *program) *cobra.Command {
+	cmd := &pruneCommand{eraser: eraser{program: p}}
 	c := &cobra.Command{
 		Use:   "prune --older-than AGE",
 		Short: "Erase whole conversations that nobody has added to for long",
@@ -38,18 +38,17 @@ goes on with what is said from then on.`,
 lcm prune --older-than 1y --project ~/src/old
 lcm prune --older-than 26w --yes --json`,
 		Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			age, err := parseAge(f.olderThan)
+		RunE: func(c *cobra.Command, _ []string) error {
+			age, err := parseAge(cmd.olderThan)
 			if err != nil {
-				return wrongUsage(cmd, err)
+				return wrongUsage(c, err)
 			}
-			return a.prune(cmd.Context(), f, age)
+			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.prune(c.Context(), ar, age) })
 		},
 	}
-	f.flags(c)
-	c.Flags().StringVar(&f.olderThan, "older-than", "", "age of the last message, like 180d, 26w or 1y (required)")
-	c.Flags().StringVar(&f.project, "project", "", "only conversations of the project of this directory (default: of all)")
-	a.jsonFlag(c)
+	cmd.flags(c)
+	c.Flags().StringVar(&cmd.olderThan, "older-than", "", "age of the last message, like 180d, 26w or 1y (required)")
+	c.Flags().StringVar(&cmd.project, "project", "", "only conversations of the project of this directory (default: of all)")
 	return c
 }
 
@@ -68,15 +67,10 @@ func parseAge(text string) (time.Duration, error) {
 	return time.Duration(min(int64(unit)*n, int64(200*365*day))), nil
 }
 
-func (a *program) prune(ctx context.Context, f pruneFlags, age time.Duration) (err error) {
-	ar, err := a.open(ctx, toRead)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, ar.close(ctx)) }()
+func (cmd *pruneCommand) prune(ctx context.Context, ar *archive, age time.Duration) error {
 	var in *store.Project
-	if f.project != "" {
-		p, err := project.Of(f.project)
+	if cmd.project != "" {
+		p, err := project.Of(cmd.project)
 		if err != nil {
 			return err
 		}
@@ -97,11 +91,11 @@ func (a *program) prune(ctx context.Context, f pruneFlags, age time.Duration) (e
 		}
 		t.add(strconv.FormatInt(int64(c.ID), 10), c.UpdatedAt.Format(time.DateOnly), number(c.Messages), clip(neutralLine(title), 80))
 	}
-	if !a.json && len(idle) > 0 {
-		a.printTable(t)
-		a.printf("\n")
+	if !cmd.json && len(idle) > 0 {
+		cmd.printTable(t)
+		cmd.printf("\n")
 	}
-	f.again = func(ctx context.Context, order *store.Erasure) error {
+	cmd.recheck = func(ctx context.Context, order *store.Erasure) error {
 		// Somebody may have gone on with one while the question stood.
 		still, err := ar.engine.Idle(ctx, since, in)
 		order.Conversations = slices.DeleteFunc(order.Conversations, func(id store.ConversationID) bool {
@@ -109,5 +103,5 @@ func (a *program) prune(ctx context.Context, f pruneFlags, age time.Duration) (e
 		})
 		return err
 	}
-	return a.erase(ctx, ar, order, f.eraseFlags)
+	return cmd.erase(ctx, ar, order)
 }

@@ -81,22 +81,19 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 	return at, nil
 }
 
-// asking opens the database and hands its recall to fn.
-func (a *program) asking(ctx context.Context, w where, fn func(*archive, *recall.Service, recall.Where) error) error {
-	ar, err := a.open(ctx, toRead)
-	if err != nil {
-		return err
-	}
-	defer ar.close(ctx)
-	at, err := w.resolve(ctx, ar)
-	if err != nil {
-		return err
-	}
-	svc, err := recall.New(ar.db, recall.WithCounter(ar.counter))
-	if err != nil {
-		return err
-	}
-	return recallFailure(fn(ar, svc, at))
+// ask opens the database, finds out where to look and calls fn.
+func (w *where) ask(ctx context.Context, p *program, fn func(*archive, *recall.Service, recall.Where) error) error {
+	return p.use(ctx, toRead, func(ar *archive) error {
+		at, err := w.resolve(ctx, ar)
+		if err != nil {
+			return err
+		}
+		svc, err := recall.New(ar.db, recall.WithCounter(ar.counter))
+		if err != nil {
+			return err
+		}
+		return recallFailure(fn(ar, svc, at))
+	})
 }
 
 // recallWords puts what recall says about its parameters in the words of the
@@ -126,9 +123,9 @@ func recallFailure(err error) error {
 	return f
 }
 
-// notes tells what recall has to say about an answer.
-func (a *program) notes(all []string) {
+// printNotes prints the notes of an answer.
+func printNotes(p *program, all []string) {
 	for _, n := range all {
-		a.note("%s", neutralLine(recallWords.Replace(n)))
+		p.note("%s", neutralLine(recallWords.Replace(n)))
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestMatchesOnATerminal(t *testing.T) {
 	m := recall.Match{Snippet: "be\x1b[2Jware of \x1b]0;evil\atitle\nand more", MatchRanges: [][2]int{{11, 27}}}
 	var out bytes.Buffer
-	a := &program{out: &out, terminal: true, colour: true}
+	a := &grepCommand{program: &program{out: &out, terminal: true, colour: true}}
 	want := "be\\x1b[2Jware \x1b[1;31mof \\x1b]0;evil\\x07titl\x1b[0me\nand more"
 	if diff := cmp.Diff(want, a.marked(m)); diff != "" {
 		t.Errorf("in colour (-want +got):\n%s", diff)

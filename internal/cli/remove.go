@@ -10,8 +10,10 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
-func newRemove(a *program) *cobra.Command {
-	var f setupFlags
+type removeCommand struct{ hostChange }
+
+func newRemove(p *program) *cobra.Command {
+	cmd := &removeCommand{hostChange{program: p, done: "as it was", apply: setup.Plan.Undo}}
 	c := &cobra.Command{
 		Use:   "remove HOST…|--all",
 		Short: "Disconnect agents again",
@@ -22,22 +24,18 @@ go. The record itself is not touched.
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 		Example: "lcm remove claude\nlcm remove --all --yes\nlcm remove codex --print",
 		Args: func(c *cobra.Command, args []string) error {
-			if f.all == (len(args) > 0) {
+			if cmd.all == (len(args) > 0) {
 				return wrongUsage(c, errors.New("name the hosts to disconnect, or say --all"))
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.remove(c.Context(), args, f) },
+		RunE: func(c *cobra.Command, args []string) error { return cmd.remove(c.Context(), args) },
 	}
-	fl := c.Flags()
-	fl.BoolVar(&f.all, "all", false, "every host")
-	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	fl.BoolVar(&f.print, "print", false, "show what would change, and change nothing")
-	a.jsonFlag(c)
+	cmd.flags(c, "every host")
 	return c
 }
 
-func (a *program) remove(ctx context.Context, names []string, f setupFlags) error {
+func (cmd *removeCommand) remove(ctx context.Context, names []string) error {
 	m, err := machine()
 	if err != nil {
 		return err
@@ -46,9 +44,9 @@ func (a *program) remove(ctx context.Context, names []string, f setupFlags) erro
 	if err != nil {
 		return setupFailure(err)
 	}
-	if f.all {
+	if cmd.all {
 		names = setup.Names()
 	}
-	plan := func(name string) (setup.Plan, error) { return setup.Removal(name, m, kept) }
-	return a.change(ctx, names, plan, f, "as it was", setup.Plan.Undo)
+	cmd.plan = func(name string) (setup.Plan, error) { return setup.Removal(name, m, kept) }
+	return cmd.change(ctx, names)
 }

@@ -41,8 +41,8 @@ lcm context --budget 32000
 lcm verify --all`
 
 // run executes the command line and returns the exit code.
-func run(ctx context.Context, a *program, args []string) int {
-	root := newRoot(a)
+func run(ctx context.Context, p *program, args []string) int {
+	root := newRoot(p)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" { // which takes anything for a shell
@@ -51,9 +51,9 @@ func run(ctx context.Context, a *program, args []string) int {
 	}
 	withoutDatabase(root)
 	root.SetArgs(args)
-	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
 	var failure error
 	capture(root, &failure)
 	err := fang.Execute(ctx, root,
@@ -62,12 +62,12 @@ func run(ctx context.Context, a *program, args []string) int {
 		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
 	err = cmp.Or(err, failure)
 	if err == nil {
-		err = a.delivered()
+		err = p.delivered()
 	}
 	if err != nil {
-		a.report(err)
+		p.report(err)
 	}
-	return a.endCode(ctx, err)
+	return p.endCode(ctx, err)
 }
 
 // capture keeps what the commands return from fang, which would ask the
@@ -91,7 +91,7 @@ func capture(c *cobra.Command, failure *error) {
 	}
 }
 
-func newRoot(a *program) *cobra.Command {
+func newRoot(p *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "lcm",
 		Short:   "Lossless context memory for AI agents",
@@ -102,8 +102,8 @@ func newRoot(a *program) *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(wrongFlag)
-	root.PersistentFlags().StringVar(&a.database, "db", "", "database file (default $LCM_DATABASE_PATH, else the configuration's)")
-	a.logFlags(root)
+	root.PersistentFlags().StringVar(&p.database, "db", "", "database file (default $LCM_DATABASE_PATH, else the configuration's)")
+	p.logFlags(root)
 	root.AddGroup(
 		&cobra.Group{ID: "record", Title: "the record"},
 		&cobra.Group{ID: "view", Title: "the view"},
@@ -118,13 +118,13 @@ func newRoot(a *program) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add("record", newImport(a), newConversations(a), newShow(a), newVerify(a), newStatus(a), newForget(a), newPrune(a))
-	add("care", newDoctor(a), newBackup(a), newRestore(a), newExport(a))
-	add("view", newContext(a), newTree(a), newCompact(a))
-	add("recall", newGrep(a), newDescribe(a), newExpand(a), newAsk(a), newChat(a))
-	add("hosts", newSetup(a), newRemove(a), newBrief(a), newHook(a), newMCP(a))
-	add("more", newDemo(a), newBench(a), newExplain(a), newConfig(a), newVersion(a))
-	a.completions(root)
+	add("record", newImport(p), newConversations(p), newShow(p), newVerify(p), newStatus(p), newForget(p), newPrune(p))
+	add("care", newDoctor(p), newBackup(p), newRestore(p), newExport(p))
+	add("view", newContext(p), newTree(p), newCompact(p))
+	add("recall", newGrep(p), newDescribe(p), newExpand(p), newAsk(p), newChat(p))
+	add("hosts", newSetup(p), newRemove(p), newBrief(p), newHook(p), newMCP(p))
+	add("more", newDemo(p), newBench(p), newExplain(p), newConfig(p), newVersion(p))
+	completer{p}.register(root)
 	root.SetCompletionCommandGroupID("more")
 	root.SetHelpCommandGroupID("more")
 	return root
@@ -159,6 +159,6 @@ func withoutDatabase(c *cobra.Command) {
 }
 
 // jsonFlag gives a command that prints data its --json.
-func (a *program) jsonFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
+func (p *program) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&p.json, "json", false, "print JSON")
 }

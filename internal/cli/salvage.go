@@ -21,10 +21,10 @@ type salvageReport struct {
 	Seconds       float64       `json:"seconds"`
 }
 
-// salvage makes a new database of what can be read of a damaged one.
-func (a *program) salvage(ctx context.Context, to string) error {
+// makeSalvaged makes a new database of what can be read of a damaged one.
+func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	begun := time.Now()
-	cfg, err := a.settings()
+	cfg, err := cmd.settings()
 	if err != nil {
 		return err
 	}
@@ -51,27 +51,27 @@ func (a *program) salvage(ctx context.Context, to string) error {
 		return err
 	}
 	r.Seconds = time.Since(begun).Seconds()
-	if a.json {
-		err = a.printJSON(r)
+	if cmd.json {
+		err = cmd.printJSON(r)
 	} else {
-		a.printf("%s\n%s in %s, %s\n", neutralLine(to), counted(r.Messages, "message", "messages"), counted(r.Conversations, "conversation", "conversations"), took(r.Seconds))
+		cmd.printf("%s\n%s in %s, %s\n", neutralLine(to), counted(r.Messages, "message", "messages"), counted(r.Conversations, "conversation", "conversations"), took(r.Seconds))
 		flags := "--force"
 		if len(r.Damaged) > 0 {
 			flags += " --damaged"
 		}
-		a.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, neutralLine(to))
+		cmd.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, neutralLine(to))
 	}
-	a.warnFaults(r.Damaged)
+	warnFaults(cmd.program, r.Damaged)
 	if err == nil && len(r.Damaged) > 0 {
 		err = failed(exitFaults, "a backup may have what is missing", "%s in what was saved", counted(len(r.Damaged), "fault is", "faults are"))
 	}
 	return err
 }
 
-// openToSave opens the database for an export. Of one that SQLite cannot read
+// openToExport opens the database for an export. Of one that SQLite cannot read
 // to its end a salvaged copy is opened, which done removes.
-func (a *program) openToSave(ctx context.Context) (ar *archive, done func(), err error) {
-	cfg, err := a.settings()
+func openToExport(p *program, ctx context.Context) (ar *archive, done func(), err error) {
+	cfg, err := p.settings()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +81,7 @@ func (a *program) openToSave(ctx context.Context) (ar *archive, done func(), err
 		broken = slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "truncated" })
 	}
 	if !broken {
-		ar, err = a.openWith(ctx, cfg, toRead)
+		ar, err = p.openWith(ctx, cfg, toRead)
 		if err == nil {
 			_, err = ar.db.Conversations(ctx, store.ConversationQuery{Limit: 1})
 			if err != nil {
@@ -99,10 +99,10 @@ func (a *program) openToSave(ctx context.Context) (ar *archive, done func(), err
 	if err != nil {
 		return nil, nil, databaseFailure(err)
 	}
-	a.warn("%s is damaged: what can be read of it page by page is exported; `lcm doctor --salvage NEW.db` makes a database of it", path)
+	p.warn("%s is damaged: what can be read of it page by page is exported; `lcm doctor --salvage NEW.db` makes a database of it", path)
 	saved := *cfg
 	saved.Storage.DatabasePath = scratch.Path()
-	if ar, err = a.openWith(ctx, &saved, toRead); err != nil {
+	if ar, err = p.openWith(ctx, &saved, toRead); err != nil {
 		scratch.Remove()
 		return nil, nil, err
 	}

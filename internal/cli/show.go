@@ -35,7 +35,8 @@ type messageReport struct {
 	Damaged  string      `json:"damaged,omitempty"` // why Record is only what is shown of the message
 }
 
-type showFlags struct {
+type showCommand struct {
+	*program
 	choice
 	id     string
 	from   int64
@@ -47,8 +48,8 @@ type showFlags struct {
 	all    bool
 }
 
-func newShow(a *program) *cobra.Command {
-	var f showFlags
+func newShow(p *program) *cobra.Command {
+	cmd := &showCommand{program: p}
 	c := &cobra.Command{
 		Use:   "show [N]",
 		Short: "Print a conversation as it was said",
@@ -72,84 +73,76 @@ lcm show 3 --raw > session.jsonl
 lcm show --id msg_12 --raw | sha256sum
 lcm show --id sum_0123456789abcdef`,
 		Args: optionalNumber,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd, args, a.json); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.check(c, args); err != nil {
 				return err
 			}
-			f.unpaged(cmd, a)
-			ar, err := a.open(cmd.Context(), toRead)
-			if err != nil {
-				return err
-			}
-			defer ar.close(cmd.Context())
-			if f.id != "" {
-				return a.showID(cmd.Context(), ar, f)
-			}
-			return a.showConversation(cmd.Context(), ar, f)
+			return cmd.use(c.Context(), toRead, func(ar *archive) error {
+				if cmd.id != "" {
+					return cmd.showID(c.Context(), ar)
+				}
+				return cmd.showConversation(c.Context(), ar)
+			})
 		},
 	}
-	f.flag(c)
-	c.Flags().StringVar(&f.id, "id", "", "one thing by its id: msg_…, sum_… or file_…")
-	c.Flags().Int64Var(&f.from, "from", 1, "begin at this place in the conversation")
-	c.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most this many messages, 0 for no limit (piped --raw and --json have none)")
-	c.Flags().BoolVar(&f.newest, "newest", false, "the newest messages instead of the oldest")
-	c.Flags().BoolVar(&f.raw, "raw", false, "the records exactly as they arrived")
-	forceFlag(c, &f.force)
-	c.Flags().BoolVar(&f.full, "full", false, "with externalised content in its place")
-	c.Flags().BoolVarP(&f.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
-	a.jsonFlag(c)
+	cmd.flag(c)
+	c.Flags().StringVar(&cmd.id, "id", "", "one thing by its id: msg_…, sum_… or file_…")
+	c.Flags().Int64Var(&cmd.from, "from", 1, "begin at this place in the conversation")
+	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many messages, 0 for no limit (piped --raw and --json have none)")
+	c.Flags().BoolVar(&cmd.newest, "newest", false, "the newest messages instead of the oldest")
+	c.Flags().BoolVar(&cmd.raw, "raw", false, "the records exactly as they arrived")
+	forceFlag(c, &cmd.force)
+	c.Flags().BoolVar(&cmd.full, "full", false, "with externalised content in its place")
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
+	cmd.jsonFlag(c)
 	return c
 }
 
-func (f *showFlags) check(cmd *cobra.Command, args []string, json bool) error {
+func (cmd *showCommand) check(c *cobra.Command, args []string) error {
 	switch {
-	case f.raw && json:
-		return wrongUsage(cmd, errors.New("--raw and --json exclude each other"))
-	case f.id != "" && (len(args) > 0 || f.number != 0):
-		return wrongUsage(cmd, errors.New("an id says it all: leave the conversation out"))
-	case f.from < 1:
-		return wrongUsage(cmd, errors.New("--from begins at 1"))
-	case f.limit < 0:
-		return wrongUsage(cmd, errors.New("--limit cannot be negative"))
+	case cmd.raw && cmd.json:
+		return wrongUsage(c, errors.New("--raw and --json exclude each other"))
+	case cmd.id != "" && (len(args) > 0 || cmd.number != 0):
+		return wrongUsage(c, errors.New("an id says it all: leave the conversation out"))
+	case cmd.from < 1:
+		return wrongUsage(c, errors.New("--from begins at 1"))
+	case cmd.limit < 0:
+		return wrongUsage(c, errors.New("--limit cannot be negative"))
 	}
-	return f.argument(cmd, args)
+	// Another program would take a first page of records for all of them.
+	if (cmd.raw || cmd.json) && !cmd.terminal && !cmd.newest && !c.Flags().Changed("limit") {
+		cmd.limit = 0
+	}
+	return cmd.argument(c, args)
 }
 
-// unpaged lifts the limit that nobody asked for where records go to another
-// program: it would take the first page for the whole.
-func (f *showFlags) unpaged(cmd *cobra.Command, a *program) {
-	if (f.raw || a.json) && !a.terminal && !f.newest && !cmd.Flags().Changed("limit") {
-		f.limit = 0
-	}
-}
-
-func (a *program) showConversation(ctx context.Context, ar *archive, f showFlags) error {
-	c, err := ar.pick(ctx, f.choice)
+func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error {
+	c, err := ar.pick(ctx, cmd.choice)
 	if err != nil {
 		return err
 	}
 	// Records left out do not count, so that a page is as long as was asked for.
 	leaveOut := func(m store.Message) bool {
-		return m.Flags&store.FlagHidden != 0 && !f.all && !f.raw && !a.json
+		return m.Flags&store.FlagHidden != 0 && !cmd.all && !cmd.raw && !cmd.json
 	}
-	q := store.MessageQuery{Conversation: c.ID, After: f.from - 1}
-	if f.newest && f.limit > 0 {
+	q := store.MessageQuery{Conversation: c.ID, After: cmd.from - 1}
+	if cmd.newest && cmd.limit > 0 {
 		// The newest, but oldest of them first, as they were said.
 		found := 0
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: f.from - 1, Newest: true}) {
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: cmd.from - 1, Newest: true}) {
 			if err != nil {
 				return err
 			}
 			if q.After = m.Seq - 1; leaveOut(m) {
 				continue
 			}
-			if found++; found == f.limit {
+			if found++; found == cmd.limit {
 				break
 			}
 		}
 	}
-	if !a.json && !f.raw {
-		a.note("conversation %d (%s), %s; times are %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased), zone(time.Now()))
+	if !cmd.json && !cmd.raw {
+		cmd.note("conversation %d (%s), %s; times are %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased), zone(time.Now()))
 	}
 	last, damaged, shown := q.After, 0, 0
 	var hidden []store.MessageID
@@ -161,29 +154,29 @@ func (a *program) showConversation(ctx context.Context, ar *archive, f showFlags
 			hidden, last = append(hidden, m.ID), m.Seq
 			continue
 		}
-		if f.limit > 0 && shown == f.limit {
+		if cmd.limit > 0 && shown == cmd.limit {
 			break
 		}
-		a.printLeftOut(hidden)
+		cmd.printLeftOut(hidden)
 		hidden, shown, last = nil, shown+1, m.Seq
-		err := a.showMessage(ctx, ar, m, f)
+		err := cmd.showMessage(ctx, ar, m)
 		if errors.Is(err, store.ErrDamaged) {
 			damaged++
 			text, _ := split(err)
-			a.warn("%s", neutralLine(plain(text)))
+			cmd.warn("%s", neutralLine(plain(text)))
 		} else if err != nil {
 			return err
 		}
 	}
-	a.printLeftOut(hidden)
+	cmd.printLeftOut(hidden)
 	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
-		a.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
+		cmd.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
 	return damageShown(damaged)
 }
 
 // printLeftOut says in a line what was left out between two messages.
-func (a *program) printLeftOut(ids []store.MessageID) {
+func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
 	if len(ids) == 0 {
 		return
 	}
@@ -191,26 +184,26 @@ func (a *program) printLeftOut(ids []store.MessageID) {
 	if len(ids) > 1 {
 		which += " … " + ids[len(ids)-1].String()
 	}
-	a.printf("%s\n\n", a.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, counted(len(ids), "record", "records"))))
+	cmd.printf("%s\n\n", cmd.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, counted(len(ids), "record", "records"))))
 }
 
 // showMessage prints a message. Of one whose record is damaged it prints what
 // there is before it says so.
-func (a *program) showMessage(ctx context.Context, ar *archive, m store.Message, f showFlags) error {
+func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Message) error {
 	switch {
-	case a.json:
-		return a.showJSON(ctx, ar, m)
-	case f.raw:
+	case cmd.json:
+		return cmd.showJSON(ctx, ar, m)
+	case cmd.raw:
 		record, damage := ar.db.Record(ctx, m.ID)
 		if record == nil {
 			return damage
 		}
-		return errors.Join(a.writeBytes(append(record, '\n'), f.force), damage)
+		return errors.Join(cmd.writeBytes(append(record, '\n'), cmd.force), damage)
 	}
 	said := m.Body.Render()
 	var damage error
 	switch {
-	case f.full:
+	case cmd.full:
 		if said, damage = recall.Original(ctx, ar.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
 			return damage
 		}
@@ -226,15 +219,15 @@ func (a *program) showMessage(ctx context.Context, ar *archive, m store.Message,
 		head += " · DAMAGED"
 	}
 	if strings.TrimSpace(said) == "" {
-		said = a.paint(dim, "(no text; --raw shows the record)")
+		said = cmd.paint(dim, "(no text; --raw shows the record)")
 	} else {
-		said = a.shown(said)
+		said = cmd.shown(said)
 	}
-	a.printf("%s\n%s\n\n", a.paint(roleStyle(m.Body.Role), "── "+head), said)
+	cmd.printf("%s\n%s\n\n", cmd.paint(roleStyle(m.Body.Role), "── "+head), said)
 	return damage
 }
 
-func (a *program) showJSON(ctx context.Context, ar *archive, m store.Message) error {
+func (cmd *showCommand) showJSON(ctx context.Context, ar *archive, m store.Message) error {
 	r := messageReport{
 		ID: m.ID.String(), Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Time: m.Body.Time, Stored: m.Stored, Flags: flagNames(m.Flags),
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
@@ -247,45 +240,45 @@ func (a *program) showJSON(ctx context.Context, ar *archive, m store.Message) er
 		text, _ := split(err)
 		r.Damaged = plain(text)
 		r.Record, r.Encoding = encoded([]byte(m.Body.Render()))
-		return errors.Join(a.encoder().Encode(r), err)
+		return errors.Join(cmd.encoder().Encode(r), err)
 	}
 	if err != nil {
 		return err
 	}
 	record, r.Masked = ar.masked(m, record)
 	r.Record, r.Encoding = encoded(record)
-	return a.encoder().Encode(r)
+	return cmd.encoder().Encode(r)
 }
 
 // showID prints one message, summary or payload.
-func (a *program) showID(ctx context.Context, ar *archive, f showFlags) error {
-	id, err := store.ParseID(f.id)
+func (cmd *showCommand) showID(ctx context.Context, ar *archive) error {
+	id, err := store.ParseID(cmd.id)
 	if err != nil {
 		return failed(exitUsage, "`lcm show`, `lcm tree` and `lcm grep` print ids", "%w", err)
 	}
 	switch {
 	case id.Message != 0:
-		return a.showOne(ctx, ar, id.Message, f)
+		return cmd.showOne(ctx, ar, id.Message)
 	case id.Summary != "":
-		return a.showSummary(ctx, ar, id.Summary)
+		return cmd.showSummary(ctx, ar, id.Summary)
 	}
 	p, err := ar.db.Payload(ctx, id.Payload)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.showPayloadJSON(p)
+	if cmd.json {
+		return cmd.showPayloadJSON(p)
 	}
-	if !f.raw {
-		a.note("%s · %s · %s · %s", p.ID, neutralLine(orDash(p.Name)), neutralLine(orDash(p.MIME)), size(p.Size))
+	if !cmd.raw {
+		cmd.note("%s · %s · %s · %s", p.ID, neutralLine(orDash(p.Name)), neutralLine(orDash(p.MIME)), size(p.Size))
 	}
 	content := io.NewSectionReader(p.Content, 0, p.Size)
-	if !a.terminal || f.raw && f.force {
-		_, err = io.Copy(a.out, content)
+	if !cmd.terminal || cmd.raw && cmd.force {
+		_, err = io.Copy(cmd.out, content)
 		return errors.Join(err, payloadDamage(p))
 	}
 	data, err := io.ReadAll(content)
-	a.printf("%s\n", neutral(string(data)))
+	cmd.printf("%s\n", neutral(string(data)))
 	return errors.Join(err, payloadDamage(p))
 }
 
@@ -297,36 +290,36 @@ func payloadDamage(p store.Payload) error {
 	return damageShown(1)
 }
 
-func (a *program) showPayloadJSON(p store.Payload) error {
+func (cmd *showCommand) showPayloadJSON(p store.Payload) error {
 	data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
 	if err != nil {
 		return err
 	}
 	content, encoding := encoded(data)
-	return errors.Join(a.printJSON(map[string]any{
+	return errors.Join(cmd.printJSON(map[string]any{
 		"id": p.ID, "name": p.Name, "mime": p.MIME, "kind": p.Kind, "bytes": p.Size, "tokens": p.Tokens,
 		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content, "damaged": p.Damaged,
 	}), payloadDamage(p))
 }
 
-func (a *program) showOne(ctx context.Context, ar *archive, id store.MessageID, f showFlags) error {
-	if f.raw {
+func (cmd *showCommand) showOne(ctx context.Context, ar *archive, id store.MessageID) error {
+	if cmd.raw {
 		record, damage := ar.db.Record(ctx, id)
 		if record == nil {
 			return damage
 		}
-		return errors.Join(a.writeBytes(record, f.force), damage)
+		return errors.Join(cmd.writeBytes(record, cmd.force), damage)
 	}
 	for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
 			return err
 		}
-		return a.showMessage(ctx, ar, m, f)
+		return cmd.showMessage(ctx, ar, m)
 	}
 	return store.Missing(id.String())
 }
 
-func (a *program) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
+func (cmd *showCommand) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
 	for s, err := range ar.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
 		if err != nil {
 			return err
@@ -335,19 +328,19 @@ func (a *program) showSummary(ctx context.Context, ar *archive, id store.Summary
 		if err != nil {
 			return err
 		}
-		if a.json {
+		if cmd.json {
 			r := describeSummary(s)
 			for _, n := range sources {
 				r.Sources = append(r.Sources, n.String())
 			}
 			r.Body, r.Encoding = encoded([]byte(s.Body))
-			return a.printJSON(r)
+			return cmd.printJSON(r)
 		}
 		names := make([]string, len(sources))
 		for i, n := range sources {
 			names[i] = n.String()
 		}
-		a.printf("%s\n%s\n\n%s %s\n", a.paint(cyan, "── "+summaryLine(s)), a.shown(s.Body), a.paint(dim, "sources:"), strings.Join(names, " "))
+		cmd.printf("%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(names, " "))
 		return nil
 	}
 	return store.Missing(string(id))

@@ -28,9 +28,9 @@ type source struct {
 
 // openSource opens a file. Standard input and other things that can be read
 // only once are written to a temporary file first.
-func (a *program) openSource(ctx context.Context, name string) (*source, error) {
+func openSource(ctx context.Context, p *program, name string) (*source, error) {
 	if name == "-" {
-		return spool("standard input", a.typed(ctx))
+		return spool("standard input", p.typed(ctx))
 	}
 	file, err := os.Open(name)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,13 @@ type summaryCounts struct {
 	Tokens int64  `json:"tokens"`
 }
 
-func newStatus(a *program) *cobra.Command {
-	by := ""
+type statusCommand struct {
+	*program
+	by string
+}
+
+func newStatus(p *program) *cobra.Command {
+	cmd := &statusCommand{program: p}
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Count what the database holds",
@@ -47,56 +53,55 @@ shows how it grows. No message is read for it, so that it takes well under a
 second whatever the database holds.`,
 		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --json | jq .messages",
 		Args:    usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkGrouping(cmd, by); err != nil {
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkGrouping(c, cmd.by); err != nil {
 				return err
 			}
-			ar, err := a.open(cmd.Context(), toRead)
-			if err != nil {
-				return err
-			}
-			defer ar.close(cmd.Context())
-			st, err := ar.db.Stats(cmd.Context())
-			if err != nil {
-				return err
-			}
-			r := statusReport{
-				Database: ar.db.Path(), FileBytes: st.FileBytes, Schema: st.Schema, Conversations: st.Conversations, Archived: st.Archived,
-				Messages: st.Messages, Redacted: st.Redacted, Erased: st.Erased, Tokens: st.Tokens, Bytes: st.Bytes, Payloads: st.Payloads, PayloadBytes: st.PayloadBytes,
-				Depths: []summaryCounts{},
-			}
-			for _, s := range st.Summaries {
-				r.Depths = append(r.Depths, summaryCounts(s))
-				r.Summaries += s.Count
-			}
-			if r.Spent, err = spend.Ledger(cmd.Context(), ar.db); err != nil {
-				return err
-			}
-			space, err := ar.db.Space(cmd.Context())
-			if err != nil {
-				return err
-			}
-			r.Space, r.By = spaceReport(space), by
-			if r.Groups, err = ar.groups(cmd.Context(), by); err != nil {
-				return err
-			}
-			switch {
-			case a.json:
-				return a.printJSON(r)
-			case by != "":
-				a.printGroups(by, r.Groups)
-			default:
-				a.printStatus(r)
-			}
-			return nil
+			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.run(c.Context(), ar) })
 		},
 	}
-	c.Flags().StringVar(&by, "by", "", "count by project, host or month")
-	a.jsonFlag(c)
+	c.Flags().StringVar(&cmd.by, "by", "", "count by project, host or month")
+	cmd.jsonFlag(c)
 	return c
 }
 
-func (a *program) printStatus(r statusReport) {
+func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
+	st, err := ar.db.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	r := statusReport{
+		Database: ar.db.Path(), FileBytes: st.FileBytes, Schema: st.Schema, Conversations: st.Conversations, Archived: st.Archived,
+		Messages: st.Messages, Redacted: st.Redacted, Erased: st.Erased, Tokens: st.Tokens, Bytes: st.Bytes, Payloads: st.Payloads, PayloadBytes: st.PayloadBytes,
+		Depths: []summaryCounts{},
+	}
+	for _, s := range st.Summaries {
+		r.Depths = append(r.Depths, summaryCounts(s))
+		r.Summaries += s.Count
+	}
+	if r.Spent, err = spend.Ledger(ctx, ar.db); err != nil {
+		return err
+	}
+	space, err := ar.db.Space(ctx)
+	if err != nil {
+		return err
+	}
+	r.Space, r.By = spaceReport(space), cmd.by
+	if r.Groups, err = ar.groups(ctx, cmd.by); err != nil {
+		return err
+	}
+	switch {
+	case cmd.json:
+		return cmd.printJSON(r)
+	case cmd.by != "":
+		cmd.printGroups(cmd.by, r.Groups)
+	default:
+		cmd.printStatus(r)
+	}
+	return nil
+}
+
+func (cmd *statusCommand) printStatus(r statusReport) {
 	t := newTable("", "")
 	conversations := number(r.Conversations)
 	if r.Archived > 0 {
@@ -128,7 +133,7 @@ func (a *program) printStatus(r statusReport) {
 	if calls, in, out := spent(r.Spent); calls > 0 {
 		t.add("spent in all", fmt.Sprintf("%s, %s in, %s out", counted(calls, "call", "calls"), number(in), number(out)))
 	}
-	a.printTable(t)
+	cmd.printTable(t)
 }
 
 func perRaw(r statusReport) string {

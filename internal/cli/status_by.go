@@ -62,7 +62,7 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 	return all, err
 }
 
-func (a *program) printGroups(by string, groups []groupReport) {
+func (cmd *statusCommand) printGroups(by string, groups []groupReport) {
 	t := newTable(by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries")
 	if by == sqlite.ByMonth {
 		t = newTable(by, ">conversations", ">messages", ">growth", ">total")
@@ -79,7 +79,7 @@ func (a *program) printGroups(by string, groups []groupReport) {
 		}
 		t.add(name, number(g.Conversations), number(g.Messages), growth, number(g.Total))
 	}
-	a.printTable(t)
+	cmd.printTable(t)
 }
 
 func (s spaceReport) rows(t *table) {

@@ -20,7 +20,7 @@ func newTable(head ...string) *table { return &table{head: head} }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-func (a *program) printTable(t *table) {
+func (p *program) printTable(t *table) {
 	widths := make([]int, len(t.head))
 	right := make([]bool, len(t.head))
 	head := make([]string, len(t.head))
@@ -48,9 +48,9 @@ func (a *program) printTable(t *table) {
 		return strings.TrimRight(b.String(), " ")
 	}
 	if strings.Join(head, "") != "" {
-		a.printf("%s\n", a.paint(bold, line(head)))
+		p.printf("%s\n", p.paint(bold, line(head)))
 	}
 	for _, row := range t.rows {
-		a.printf("%s\n", line(row))
+		p.printf("%s\n", line(row))
 	}
 }

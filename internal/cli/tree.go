@@ -98,10 +98,13 @@ func span(from, to time.Time) string {
 	return from.Format("01-02") + " – " + to.Format("01-02")
 }
 
-func newTree(a *program) *cobra.Command {
-	var ch choice
-	var messages bool
-	var depth int
+type treeCommand struct {
+	choice
+	treeDrawing
+}
+
+func newTree(p *program) *cobra.Command {
+	cmd := &treeCommand{treeDrawing: treeDrawing{program: p}}
 	c := &cobra.Command{
 		Use:   "tree [N]",
 		Short: "Draw the summaries and what they were made from",
@@ -111,76 +114,75 @@ each. --depth 1 draws the view alone, --depth 2 also the sources of its summarie
 and so on; where it stops, a line says how much is below.`,
 		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
 		Args:    optionalNumber,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := ch.argument(cmd, args); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.argument(c, args); err != nil {
 				return err
 			}
-			if depth < 0 {
-				return wrongUsage(cmd, errors.New("--depth cannot be negative"))
+			if cmd.depth < 0 {
+				return wrongUsage(c, errors.New("--depth cannot be negative"))
 			}
-			ar, err := a.open(cmd.Context(), toRead)
-			if err != nil {
-				return err
-			}
-			defer ar.close(cmd.Context())
-			c, err := ar.pick(cmd.Context(), ch)
-			if err != nil {
-				return err
-			}
-			return a.printTree(cmd.Context(), ar.db, c, treeForm{messages: messages, depth: depth})
+			return cmd.use(c.Context(), toRead, func(ar *archive) error {
+				conv, err := ar.pick(c.Context(), cmd.choice)
+				if err != nil {
+					return err
+				}
+				cmd.reader = ar.db
+				return cmd.print(c.Context(), conv)
+			})
 		},
 	}
-	ch.flag(c)
-	c.Flags().BoolVarP(&messages, "messages", "m", false, "list every message")
-	c.Flags().IntVarP(&depth, "depth", "d", 0, "draw this many levels, 0 for all")
-	a.jsonFlag(c)
+	cmd.flag(c)
+	c.Flags().BoolVarP(&cmd.messages, "messages", "m", false, "list every message")
+	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "draw this many levels, 0 for all")
+	cmd.jsonFlag(c)
 	return c
 }
 
-// treeForm is how a tree is drawn.
-type treeForm struct {
+// treeDrawing draws the view of a conversation as a tree.
+type treeDrawing struct {
+	*program
+	reader   store.Reader
 	messages bool // list every message
-	brief    bool // for a narrow page
+	narrow   bool // shorter lines
 	depth    int  // levels, 0 for all
 }
 
-func (a *program) printTree(ctx context.Context, r store.Reader, c store.Conversation, form treeForm) error {
-	view, err := r.View(ctx, c.ID, store.Window{})
+// print prints the tree of a conversation.
+func (d *treeDrawing) print(ctx context.Context, c store.Conversation) error {
+	roots, view, err := d.build(ctx, c.ID)
 	if err != nil {
 		return err
+	}
+	if d.json {
+		return d.printJSON(treeReport{describeConversation(c), roots})
+	}
+	d.printf("%s\n", d.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(neutralLine(c.Key), 50))))
+	d.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), number(c.Tokens),
+		counted(len(view.Items), "item", "items"), number(view.Tokens), zone(time.Now()))
+	d.draw(roots, "")
+	return nil
+}
+
+// build reads the view of a conversation and the sources below it.
+func (d *treeDrawing) build(ctx context.Context, id store.ConversationID) ([]*treeNode, store.View, error) {
+	view, err := d.reader.View(ctx, id, store.Window{})
+	if err != nil {
+		return nil, view, err
 	}
 	nodes := make([]store.Node, len(view.Items))
 	for i, it := range view.Items {
 		nodes[i] = it.Node
 	}
-	p := planter{program: a, reader: r, treeForm: form}
-	roots, err := p.plant(ctx, nodes, 1)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(treeReport{describeConversation(c), roots})
-	}
-	a.printf("%s\n", a.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(neutralLine(c.Key), 50))))
-	a.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), number(c.Tokens),
-		counted(len(view.Items), "item", "items"), number(view.Tokens), zone(time.Now()))
-	a.draw(roots, "")
-	return nil
+	roots, err := d.level(ctx, nodes, 1)
+	return roots, view, err
 }
 
-// planter grows the tree.
-type planter struct {
-	program   *program
-	reader store.Reader
-	treeForm
-}
-
-// plant makes the trees of nodes that stand on a level, counted from 1.
-func (p *planter) plant(ctx context.Context, nodes []store.Node, level int) ([]*treeNode, error) {
+// level returns the trees of nodes on a level, counted from 1.
+func (d *treeDrawing) level(ctx context.Context, nodes []store.Node, level int) ([]*treeNode, error) {
 	trees := []*treeNode{}
 	for i := 0; i < len(nodes); {
 		if nodes[i].IsSummary() {
-			t, err := p.summary(ctx, nodes[i].Summary, level)
+			t, err := d.summary(ctx, nodes[i].Summary, level)
 			if err != nil {
 				return nil, err
 			}
@@ -192,7 +194,7 @@ func (p *planter) plant(ctx context.Context, nodes []store.Node, level int) ([]*
 		for end < len(nodes) && !nodes[end].IsSummary() {
 			end++
 		}
-		t, err := p.run(ctx, nodes[i:end])
+		t, err := d.run(ctx, nodes[i:end])
 		if err != nil {
 			return nil, err
 		}
@@ -202,41 +204,41 @@ func (p *planter) plant(ctx context.Context, nodes []store.Node, level int) ([]*
 	return trees, nil
 }
 
-func (p *planter) summary(ctx context.Context, id store.SummaryID, level int) (*treeNode, error) {
-	for s, err := range p.reader.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
+func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int) (*treeNode, error) {
+	for s, err := range d.reader.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
 		if err != nil {
 			return nil, err
 		}
 		style := []lipgloss.Style{cyan, green, yellow}[s.Depth%3]
 		line := summaryLine(s)
-		if p.brief {
+		if d.narrow {
 			line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, counted(s.Messages, "message", "messages"),
 				number(s.MessageTokens), number(s.Tokens))
 		}
-		t := &treeNode{Summary: describeSummary(s), drawn: p.program.paint(style, line[:len(id)]) + line[len(id):]}
-		if level == p.depth {
+		t := &treeNode{Summary: describeSummary(s), drawn: d.paint(style, line[:len(id)]) + line[len(id):]}
+		if level == d.depth {
 			t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}
 			return t, nil
 		}
-		sources, err := p.reader.Sources(ctx, id)
+		sources, err := d.reader.Sources(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		t.Sources, err = p.plant(ctx, sources, level+1)
+		t.Sources, err = d.level(ctx, sources, level+1)
 		return t, err
 	}
 	return nil, store.Missing(string(id))
 }
 
 // run is a run of messages, drawn as one line or one by one.
-func (p *planter) run(ctx context.Context, nodes []store.Node) (*treeNode, error) {
+func (d *treeDrawing) run(ctx context.Context, nodes []store.Node) (*treeNode, error) {
 	first, last := nodes[0].String(), nodes[len(nodes)-1].String()
 	run := &messageRun{Count: len(nodes), First: first, Last: last}
 	t := &treeNode{Messages: run, drawn: fmt.Sprintf("%s  %s … %s", counted(len(nodes), "message", "messages"), first, last)}
 	if len(nodes) == 1 {
 		t.drawn = "1 message  " + first
 	}
-	if !p.messages {
+	if !d.messages {
 		return t, nil
 	}
 	ids := make([]store.MessageID, len(nodes))
@@ -244,12 +246,12 @@ func (p *planter) run(ctx context.Context, nodes []store.Node) (*treeNode, error
 		ids[i] = n.Message
 		run.IDs = append(run.IDs, n.String())
 	}
-	for m, err := range p.reader.Messages(ctx, store.MessageQuery{IDs: ids}) {
+	for m, err := range d.reader.Messages(ctx, store.MessageQuery{IDs: ids}) {
 		if err != nil {
 			return nil, err
 		}
 		line := fmt.Sprintf("%s %s · %s tokens · %s", m.ID, m.Body.Role, number(m.Tokens), excerpt(m.Body, 48))
-		if !p.program.json {
+		if !d.json {
 			t.Sources = append(t.Sources, &treeNode{drawn: line})
 		}
 	}
@@ -265,17 +267,17 @@ func excerpt(m llms.Message, width int) string {
 	return clip(strings.Join(strings.Fields(neutralLine(text)), " "), width)
 }
 
-func (a *program) draw(trees []*treeNode, indent string) {
+func (d *treeDrawing) draw(trees []*treeNode, indent string) {
 	for i, t := range trees {
 		branch, below := "├─ ", "│  "
 		if i == len(trees)-1 {
 			branch, below = "└─ ", "   "
 		}
-		a.printf("%s%s\n", a.paint(dim, indent+branch), t.drawn)
+		d.printf("%s%s\n", d.paint(dim, indent+branch), t.drawn)
 		if t.Below != nil {
-			a.printf("%s\n", a.paint(dim, indent+below+"└─ … "+t.Below.String()))
+			d.printf("%s\n", d.paint(dim, indent+below+"└─ … "+t.Below.String()))
 		}
-		a.draw(t.Sources, indent+below)
+		d.draw(t.Sources, indent+below)
 	}
 }
 

@@ -42,9 +42,14 @@ type faultReport struct {
 	Detail string `json:"detail"`
 }
 
-func newVerify(a *program) *cobra.Command {
-	var ch choice
-	var all bool
+type verifyCommand struct {
+	*program
+	choice
+	all bool
+}
+
+func newVerify(p *program) *cobra.Command {
+	cmd := &verifyCommand{program: p}
 	c := &cobra.Command{
 		Use:   "verify [N]",
 		Short: "Prove that nothing is lost or changed",
@@ -58,31 +63,28 @@ The digest is the same for the same messages, whatever the database; while
 anything is wrong there is none.`,
 		Example: "lcm verify\nlcm verify 3\nlcm verify --all --json | jq .digest",
 		Args:    optionalNumber,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := ch.argument(cmd, args); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.argument(c, args); err != nil {
 				return err
 			}
-			if all && ch.number != 0 {
-				return wrongUsage(cmd, errors.New("--all and a conversation exclude each other"))
+			if cmd.all && cmd.number != 0 {
+				return wrongUsage(c, errors.New("--all and a conversation exclude each other"))
 			}
-			ar, err := a.open(cmd.Context(), toRead)
-			if err != nil {
-				return err
-			}
-			defer ar.close(cmd.Context())
-			r, err := ar.verify(cmd.Context(), ch, all)
-			switch {
-			case damaged(err):
-				return &failure{code: exitDatabase, err: hintless{err}, hint: beyondReading}
-			case err != nil:
-				return err
-			}
-			return a.printVerification(r)
+			return cmd.use(c.Context(), toRead, func(ar *archive) error {
+				r, err := ar.verify(c.Context(), cmd.choice, cmd.all)
+				switch {
+				case damaged(err):
+					return &failure{code: exitDatabase, err: hintless{err}, hint: beyondReading}
+				case err != nil:
+					return err
+				}
+				return cmd.print(r)
+			})
 		},
 	}
-	ch.flag(c)
-	c.Flags().BoolVarP(&all, "all", "a", false, "every conversation")
-	a.jsonFlag(c)
+	cmd.flag(c)
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation")
+	cmd.jsonFlag(c)
 	return c
 }
 
@@ -204,25 +206,25 @@ func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size 
 	return n, size
 }
 
-func (a *program) printVerification(r verifyReport) error {
+func (cmd *verifyCommand) print(r verifyReport) error {
 	faults := len(r.Faults)
 	for _, c := range r.Conversations {
 		faults += len(c.Faults)
 	}
-	if a.json {
-		if err := a.printJSON(r); err != nil {
+	if cmd.json {
+		if err := cmd.printJSON(r); err != nil {
 			return err
 		}
 	} else {
 		for _, c := range r.Conversations {
-			a.printVerified(c)
+			cmd.printVerified(c)
 		}
-		a.printFaults(r.Faults)
-		a.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
+		cmd.printFaults(r.Faults)
+		cmd.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
 		if r.Digest != "" {
-			a.printf("digest %s\n", r.Digest)
+			cmd.printf("digest %s\n", r.Digest)
 		} else {
-			a.printf("no digest: it would be of what arrived, not of what is here\n")
+			cmd.printf("no digest: it would be of what arrived, not of what is here\n")
 		}
 	}
 	hint := "restore these messages from a backup, or keep the database as it is for a closer look; nothing was changed"
@@ -238,18 +240,18 @@ func (a *program) printVerification(r verifyReport) error {
 	return nil
 }
 
-func (a *program) printVerified(c verifiedConversation) {
-	verdict := a.paint(green, "ok")
+func (cmd *verifyCommand) printVerified(c verifiedConversation) {
+	verdict := cmd.paint(green, "ok")
 	if len(c.Faults) > 0 {
-		verdict = a.paint(red, "DAMAGED")
+		verdict = cmd.paint(red, "DAMAGED")
 	}
-	a.printf("conversation %d (%s): %s, %s, %s\n", c.Number, clipLeft(neutralLine(c.Key), 40), verdict,
+	cmd.printf("conversation %d (%s): %s, %s, %s\n", c.Number, clipLeft(neutralLine(c.Key), 40), verdict,
 		held(c.Messages, c.Erased), counted(c.Summaries, "summary", "summaries"))
-	a.printFaults(c.Faults)
+	cmd.printFaults(c.Faults)
 }
 
-func (a *program) printFaults(faults []faultReport) {
+func (cmd *verifyCommand) printFaults(faults []faultReport) {
 	for _, f := range faults {
-		a.printf("  %s  %s: %s\n", a.paint(red, neutralLine(f.Node)), f.Code, neutralLine(f.Detail))
+		cmd.printf("  %s  %s: %s\n", cmd.paint(red, neutralLine(f.Node)), f.Code, neutralLine(f.Detail))
 	}
 }

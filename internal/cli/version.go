@@ -14,7 +14,7 @@ type versionReport struct {
 	Platform string `json:"platform"`
 }
 
-func newVersion(a *program) *cobra.Command {
+func newVersion(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
@@ -29,13 +29,13 @@ func newVersion(a *program) *cobra.Command {
 					}
 				}
 			}
-			if a.json {
-				return a.printJSON(r)
+			if p.json {
+				return p.printJSON(r)
 			}
-			a.printf("lcm %s (%s, %s)\n", r.Version, r.Go, r.Platform)
+			p.printf("lcm %s (%s, %s)\n", r.Version, r.Go, r.Platform)
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	p.jsonFlag(c)
 	return c
 }

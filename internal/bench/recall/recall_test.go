@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -119,7 +119,7 @@ func TestBundledRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCorpus(d)
-	weights := index.DefaultWeights()
+	weights := search.DefaultWeights()
 	weights.UserRole = roleUser
 	e, err := newEngine(t.Context(), c, weights)
 	if err != nil {
