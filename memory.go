@@ -12,7 +12,7 @@ import (
 // Memory is a session as the memory of an agent of package agents: whatever
 // the agent says or hears is kept, and what it sees fits the budget.
 //
-//	agent := agents.NewAgent(agents.AgentConfig{
+//	agent, err := agents.New(agents.AgentConfig{
 //		LLMEngine: model, AgentName: "support",
 //		Memory:    session.Memory(128_000, lcm.CallerModel(model)),
 //	})

@@ -43,8 +43,8 @@ func New(c AgentConfig) (*Agent, error) {
 	return a, nil
 }
 
-// NewAgent is New for code that wants just the agent. A bad config is
-// reported by Err, and by every chat when it is started.
+// NewAgent is New without an error result; prefer New. For a bad config it returns
+// an agent whose Err is the error of New and whose chats all fail with it.
 func NewAgent(c AgentConfig) *Agent {
 	a, err := New(c)
 	if err != nil {

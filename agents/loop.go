@@ -59,10 +59,10 @@ func (a *Agent) chat(ctx context.Context, m llms.Message, emit func(core.Event))
 		ctx = held
 	}
 	if c.scope == nil {
-		c.scope = tools.NewScope(a.config.Delegation)
+		c.scope = tools.NewScope(a.config.DelegationBudget)
 		ctx = tools.WithScope(ctx, c.scope)
 	} else {
-		ctx = tools.WithScope(ctx, c.scope.Narrow(a.config.Delegation))
+		ctx = tools.WithScope(ctx, c.scope.Narrow(a.config.DelegationBudget))
 	}
 	if err := c.memory.Append(ctx, m); err != nil {
 		return "", fmt.Errorf("recording the message: %w", err)

@@ -16,7 +16,7 @@ import (
 // Ask answers a question. It fails only where the question itself is wrong
 // (the error says what to mend), where the record cannot be read, and where
 // ctx ends; a model that fails is replaced by evidence.
-func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
+func (d *Service) Ask(ctx context.Context, r Request) (Answer, error) {
 	if delegated(ctx) {
 		return Answer{}, ErrRecursion
 	}
@@ -99,7 +99,7 @@ type outcome struct {
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
 // and merges what they say. It returns what they cost also where it fails.
-func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
+func (d *Service) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
 	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
@@ -147,7 +147,7 @@ const evidenceTime = 3 * time.Second
 
 // patience is how long sub-agents may take, and how long those whose time is up
 // are waited for.
-func (d *Delegation) patience(ctx context.Context) (patience, grace time.Duration) {
+func (d *Service) patience(ctx context.Context) (patience, grace time.Duration) {
 	patience, grace = d.config.Limits.Timeout, graceTime
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
@@ -191,7 +191,7 @@ func reason(err error) string { return clip(err.Error(), 400) + instead }
 const instead = "; the passages below are quoted from the record instead"
 
 // askChild runs one sub-agent from its grant to its verified answer.
-func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner Runner, of allotment) (Answer, error) {
+func (d *Service) askChild(ctx context.Context, r Request, b *bucket, runner Runner, of allotment) (Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{
@@ -210,7 +210,7 @@ func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner 
 
 // converse has the sub-agent work on its task. A sub-agent that ignores its
 // context is left behind with a revoked grant.
-func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+func (d *Service) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
 	said, err := guard.Call(ctx, c.grace, func(ctx context.Context) (reply, error) {
 		return d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
 	})
@@ -231,7 +231,7 @@ const graceTime = 2 * time.Second
 
 // talk puts the task to a sub-agent. A reply that cannot be read, or that rests
 // on nothing in the record, is asked for once more.
-func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+func (d *Service) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
 	task, err := taskPrompt(r, b)
 	if err != nil {
 		return reply{}, err
@@ -268,7 +268,7 @@ type rejection struct {
 func (e *rejection) Error() string { return e.problem }
 
 // turn sends one message to a sub-agent and returns its reply, or a rejection.
-func (d *Delegation) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
+func (d *Service) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
 	text, err := session.Ask(ctx, message)
 	if stop := c.meter.stopped(); err != nil && stop != nil {
 		return reply{}, stop
@@ -283,7 +283,7 @@ func (d *Delegation) turn(ctx context.Context, r Request, c *child, session Sess
 	return said, d.grounded(ctx, r, c.grant, said)
 }
 
-func (d *Delegation) count(text string) int {
+func (d *Service) count(text string) int {
 	if text == "" {
 		return 0
 	}
