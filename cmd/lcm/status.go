@@ -69,7 +69,7 @@ second whatever the database holds.`,
 				r.Depths = append(r.Depths, summaryCounts(s))
 				r.Summaries += s.Count
 			}
-			if r.Spent, err = spend.Ledger(cmd.Context(), ar.db); err != nil {
+			if r.Spent, err = spend.Usage(cmd.Context(), ar.db); err != nil {
 				return err
 			}
 			space, err := ar.db.Space(cmd.Context())
