@@ -13,7 +13,7 @@ import (
 
 // expansion is how questions about the record are answered.
 type expansion struct {
-	engine llms.Engine
+	engine llms.Model
 	limits delegation.Limits
 }
 
@@ -21,7 +21,7 @@ type expansion struct {
 // own. Without it they are answered by the model of the agent that asks: the
 // one that [CallerModel] names, else the one that the agent of package agents
 // runs on whose tool asks. Without any they are answered by verbatim passages.
-func WithExpansionModel(e llms.Engine) Option {
+func WithExpansionModel(e llms.Model) Option {
 	return func(s *settings) error {
 		if e == nil {
 			return errors.New("the expansion model is nil")
@@ -87,7 +87,7 @@ func (e *Engine) Ask(ctx context.Context, r delegation.Request) (delegation.Answ
 	if err != nil {
 		return delegation.Answer{}, err
 	}
-	if model := llms.EngineFrom(ctx); model != nil && r.Runner == nil {
+	if model := llms.ModelFrom(ctx); model != nil && r.Runner == nil {
 		r.Runner = subAgents{model}
 	}
 	return d.Ask(ctx, r)
@@ -112,7 +112,7 @@ func (s *Session) Ask(ctx context.Context, r delegation.Request) (delegation.Ans
 }
 
 // SubAgents returns what runs sub-agents of package delegation on a model.
-func SubAgents(e llms.Engine) (delegation.Runner, error) {
+func SubAgents(e llms.Model) (delegation.Runner, error) {
 	if e == nil {
 		return nil, fmt.Errorf("lcm: sub-agents need a model")
 	}

@@ -34,7 +34,7 @@ func ExampleSession_Memory() {
 	}
 	defer engine.Close(ctx)
 
-	var model llms.Engine = llmtest.NewEngine(llmtest.Script(
+	var model llms.Model = llmtest.New(llmtest.Script(
 		llmtest.Say("Noted."),
 		llmtest.Call(lcm.GrepName, map[string]any{"pattern": "berth \\d+"}),
 		llmtest.Say("Berth 17."),

@@ -175,7 +175,7 @@ var (
 
 // reader is a sub-agent that does what its task says: it opens the payload,
 // reads page after page until it finds what it looks for, and cites it.
-func reader(looksFor string, log func(llms.Request)) llmtest.Model {
+func reader(looksFor string, log func(llms.Request)) llmtest.Responder {
 	return func(r llms.Request) llmtest.Reply {
 		if log != nil {
 			log(r)
@@ -214,7 +214,7 @@ func answerJSON(answer string, cited ...string) string {
 }
 
 func TestTheWholePathByQuery(t *testing.T) {
-	engine := llmtest.NewEngine(reader(fact, nil))
+	engine := llmtest.New(reader(fact, nil))
 	l := newLong(t, lcm.WithExpansionModel(engine))
 	a, err := l.session.Ask(t.Context(), delegation.Request{Query: "sluice valve", Prompt: "At what pressure does the sluice valve open?"})
 	if err != nil {
@@ -231,7 +231,7 @@ func TestTheWholePathByIDsPagesDownToTheMessage(t *testing.T) {
 	var pages int
 	var once sync.Mutex
 	model := reader(fact, func(llms.Request) { once.Lock(); pages++; once.Unlock() })
-	l := newLong(t, lcm.WithExpansionModel(llmtest.NewEngine(model)), lcm.WithExpansionLimits(delegation.Limits{PageTokens: 200}))
+	l := newLong(t, lcm.WithExpansionModel(llmtest.New(model)), lcm.WithExpansionLimits(delegation.Limits{PageTokens: 200}))
 	// The words of the question lead nowhere: only reading does.
 	a, err := l.session.Ask(t.Context(), delegation.Request{SummaryIDs: []string{l.leaf}, Prompt: "Who put a name under it?"})
 	if err != nil {

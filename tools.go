@@ -31,7 +31,7 @@ type ToolOption func(*toolset)
 
 // CallerModel names the model of the agent that gets the tools. It answers
 // lcm_expand_query where the engine has no expansion model.
-func CallerModel(e llms.Engine) ToolOption {
+func CallerModel(e llms.Model) ToolOption {
 	return func(t *toolset) {
 		if e != nil {
 			t.runner = subAgents{e}

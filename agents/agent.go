@@ -38,11 +38,7 @@ func New(c AgentConfig) (*Agent, error) {
 		a.tools[t.GetName()] = hooked
 		a.specs = append(a.specs, llms.Spec(t))
 	}
-	system, err := systemPrompt(a.config)
-	if err != nil {
-		return nil, fmt.Errorf("agent %q: %w", c.AgentName, err)
-	}
-	a.system = system
+	a.system = systemPrompt(a.config)
 	return a, nil
 }
 

@@ -24,7 +24,7 @@ import (
 // of the calls; their events appear as they come.
 func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result {
 	ctx = core.WithEmitter(ctx, c.emit)
-	ctx = llms.WithEngine(ctx, ownModel{c.config.LLMEngine, c.config.Model})
+	ctx = llms.WithModel(ctx, ownModel{c.config.LLMEngine, c.config.Model})
 	ctx = core.WithAgentContext(ctx, core.AgentContext{
 		core.KeyTools:     slices.Clone(c.hooked), // a tool that calls another does not get around the hooks
 		core.KeySubAgents: c.SubAgents(),
@@ -45,16 +45,16 @@ func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result 
 	return results
 }
 
-// ownModel is an agent's engine with the model that the agent uses of it.
+// ownModel calls an agent's model port under the model name of its config.
 type ownModel struct {
-	llms.Engine
+	llms.Model
 	model string
 }
 
-// Stream implements [llms.Engine].
+// Stream implements [llms.Model].
 func (e ownModel) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	r.Model = cmp.Or(r.Model, e.model)
-	return e.Engine.Stream(ctx, r)
+	return e.Model.Stream(ctx, r)
 }
 
 // runOne runs one call. Whatever goes wrong becomes a result for the model.

@@ -17,7 +17,7 @@ import (
 // everything else has a default.
 type AgentConfig struct {
 	// LLMEngine is the model.
-	LLMEngine llms.Engine
+	LLMEngine llms.Model
 	// AgentName is the exact name by which other agents find this one.
 	AgentName string
 	// Description is one line; it is what other agents' prompts carry.

@@ -35,5 +35,5 @@
 // refused when the agent is made.
 //
 // The package knows no provider and stores nothing: models are behind
-// [llms.Engine], and what is remembered is up to the Memory.
+// [llms.Model], and what is remembered is up to the Memory.
 package agents

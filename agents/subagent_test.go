@@ -91,7 +91,7 @@ func TestPassingTheTaskOnIsRefused(t *testing.T) {
 }
 
 func TestASpentBudgetStopsSubAgentsButNotTheRoot(t *testing.T) {
-	greedyEngine := llmtest.NewEngine(func(llms.Request) llmtest.Reply {
+	greedyEngine := llmtest.New(func(llms.Request) llmtest.Reply {
 		reply := llmtest.Call("foo", `{"echo":"more"}`)
 		reply.Usage = llms.Usage{InputTokens: 90, OutputTokens: 10}
 		return reply

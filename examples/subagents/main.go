@@ -44,7 +44,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	// The model that reads for others may be a cheaper one than theirs.
-	model := llmtest.NewEngine(subAgent)
+	model := llmtest.New(subAgent)
 	engine, err := lcm.New(db, lcm.WithExpansionModel(model))
 	if err != nil {
 		return err

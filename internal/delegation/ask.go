@@ -266,11 +266,7 @@ func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runn
 	if no.code == errReply && c.grant.hasServed() {
 		c.grant.seal() // only the form of the answer is missing
 	}
-	again, err := againPrompt(no)
-	if err != nil {
-		return reply{}, err
-	}
-	if said, err = d.turn(ctx, r, c, session, again); errors.As(err, &no) {
+	if said, err = d.turn(ctx, r, c, session, againPrompt(no)); errors.As(err, &no) {
 		return reply{}, fmt.Errorf("%w: the sub-agent's answer was not accepted, twice: %s", no.code, no.problem)
 	}
 	return said, err

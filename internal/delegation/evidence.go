@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -52,7 +52,7 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 	e.home = r.Projects
 	e.literal = literalOf(r.Query)
 	for _, words := range []string{r.Query, r.Prompt} {
-		if q, err := index.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
+		if q, err := search.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
 			e.queries = append(e.queries, q)
 		}
 	}
@@ -104,11 +104,11 @@ func (p passage) kind() int {
 // extract chooses passages under a bound.
 type extract struct {
 	*Delegation
-	literal  *regexp.Regexp // the query as it was typed
-	queries  []*index.Query // the query and the prompt, which say what part of a long message is shown
-	most     int            // tokens of the answer's text
-	bound    int            // tokens of the whole result
-	frame    Answer         // the result without passages
+	literal  *regexp.Regexp  // the query as it was typed
+	queries  []*search.Query // the query and the prompt, which say what part of a long message is shown
+	most     int             // tokens of the answer's text
+	bound    int             // tokens of the whole result
+	frame    Answer          // the result without passages
 	used     int
 	read     int // tokens
 	left     int // messages that are relevant and have no room

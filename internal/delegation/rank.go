@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -41,12 +41,12 @@ type ranking map[store.MessageID]struct {
 // search ranks the messages of the plan's scope for a text. A text without
 // words finds nothing.
 func (d *Delegation) search(ctx context.Context, p *plan, text string) (ranking, error) {
-	search := store.Search{
+	request := store.Search{
 		Mode: store.FullText, Pattern: text, Since: p.since, Before: p.before, Sort: store.ByRelevance, Limit: evidenceHits,
 	}
-	p.scope.Narrow(&search)
-	found, err := d.config.Store.Search(ctx, search)
-	if errors.Is(err, index.ErrNoWords) {
+	p.scope.Narrow(&request)
+	found, err := d.config.Store.Search(ctx, request)
+	if errors.Is(err, search.ErrNoWords) {
 		return nil, nil
 	}
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -113,7 +113,7 @@ func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
 		})
 		switch {
 		case err == nil:
-		case i > 0 && p.found, errors.Is(err, index.ErrNoWords):
+		case i > 0 && p.found, errors.Is(err, search.ErrNoWords):
 			failure = err // words that say nothing are no reason to give up the others
 			continue
 		default:

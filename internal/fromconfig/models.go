@@ -20,7 +20,7 @@ import (
 
 // Model returns a model by its name. It counts its tokens and cost in state under
 // a purpose, and enforces the limits of the settings.
-func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Engine, error) {
+func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Model, error) {
 	engine, err := provided(cfg, "", model)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func Model(cfg *config.Config, state store.State, model, purpose string) (llms.E
 
 // provided returns the model of a provider. If the provider is empty or "auto" it
 // is guessed from the name of the model.
-func provided(cfg *config.Config, provider, model string) (llms.Engine, error) {
+func provided(cfg *config.Config, provider, model string) (llms.Model, error) {
 	if provider == "" || provider == "auto" {
 		provider = guessProvider(model)
 	}
@@ -64,7 +64,7 @@ func guessProvider(model string) string {
 }
 
 // metered counts and limits the use of a model.
-func metered(cfg *config.Config, engine llms.Engine, state store.State, purpose string) (llms.Engine, error) {
+func metered(cfg *config.Config, engine llms.Model, state store.State, purpose string) (llms.Model, error) {
 	return spend.NewMeter(engine, state, purpose, spend.Limits{
 		TokensPerDay: int64(cfg.Models.TokensPerDay), Failures: cfg.Summary.BreakerThreshold, Cooldown: cfg.Summary.BreakerCooldown,
 		Account: account(cfg),
@@ -115,19 +115,19 @@ func (l *lazySummariser) Summarise(ctx context.Context, r summary.Request) (summ
 // record must not need a key.
 type lazyEngine struct {
 	name string
-	make func() (llms.Engine, error)
+	make func() (llms.Model, error)
 }
 
 func newLazyEngine(cfg *config.Config, state store.State, model, purpose string) *lazyEngine {
-	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Engine, error) {
+	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Model, error) {
 		return Model(cfg, state, model, purpose)
 	})}
 }
 
-// Name implements [llms.Engine].
+// Name implements [llms.Model].
 func (l *lazyEngine) Name() string { return l.name }
 
-// Stream implements [llms.Engine].
+// Stream implements [llms.Model].
 func (l *lazyEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
 		engine, err := l.make()

@@ -57,17 +57,17 @@ func (l Limits) withDefaults() Limits {
 
 // Meter is a model whose calls are recorded and limited.
 type Meter struct {
-	engine  llms.Engine
+	engine  llms.Model
 	state   store.State
 	purpose string
 	limits  Limits
 	clock   func() time.Time
 }
 
-var _ llms.Engine = (*Meter)(nil)
+var _ llms.Model = (*Meter)(nil)
 
 // NewMeter returns engine, metered for a purpose such as "summary".
-func NewMeter(engine llms.Engine, state store.State, purpose string, limits Limits, clock func() time.Time) (*Meter, error) {
+func NewMeter(engine llms.Model, state store.State, purpose string, limits Limits, clock func() time.Time) (*Meter, error) {
 	if engine == nil || state == nil {
 		return nil, errors.New("spend: a meter needs a model and a store")
 	}
@@ -77,10 +77,10 @@ func NewMeter(engine llms.Engine, state store.State, purpose string, limits Limi
 	return &Meter{engine: engine, state: state, purpose: purpose, limits: limits.withDefaults(), clock: clock}, nil
 }
 
-// Name implements [llms.Engine].
+// Name implements [llms.Model].
 func (m *Meter) Name() string { return m.engine.Name() }
 
-// Stream implements [llms.Engine].
+// Stream implements [llms.Model].
 func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
 		hold, err := m.allow(ctx, r)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -171,7 +171,7 @@ func (l *lane) unsound(ctx context.Context, c *conn) (at int64, why string, err 
 		if docs != infos[i].Docs {
 			return from + 1, fmt.Sprintf("between %d and %d there are %d documents, %d are indexed", from+1, infos[i].LastID, docs, infos[i].Docs), nil
 		}
-		seg, err := index.Open(ctx, uncached{c}, id)
+		seg, err := segment.Open(ctx, uncached{c}, id)
 		if err == nil && seg.Info() != infos[i] {
 			err = fmt.Errorf("segment %d: %w", id, errSegmentRow)
 		}
@@ -194,7 +194,7 @@ var errSegmentRow = errors.New("its row does not say what it holds")
 // uncached reads the sections of segments as they are in the file.
 type uncached struct{ *conn }
 
-// Get implements [index.Blobs].
+// Get implements [segment.Blobs].
 func (u uncached) Get(_ context.Context, segment, n int64) ([]byte, error) {
 	var data []byte
 	found, err := u.one(`SELECT data FROM sections WHERE segment = ? AND n = ?`, func(s *sqlite3.Stmt) error {

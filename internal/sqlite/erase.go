@@ -7,7 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -60,7 +60,7 @@ func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, err
 func (db *DB) dropIndex() {
 	for _, l := range []*lane{db.messages, db.summaries} {
 		l.mu.Lock()
-		l.segments = map[int64]*index.Segment{}
+		l.segments = map[int64]*segment.Segment{}
 		l.mu.Unlock()
 	}
 	db.sections.clear()

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -20,7 +20,7 @@ func (l *lane) heal(ctx context.Context, cause error) error {
 		return err
 	}
 	l.mu.Lock()
-	l.segments = map[int64]*index.Segment{}
+	l.segments = map[int64]*segment.Segment{}
 	l.mu.Unlock()
 	l.db.mu.Lock()
 	if l.kind == laneMessages {

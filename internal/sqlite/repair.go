@@ -8,7 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -120,7 +120,7 @@ func (l *lane) mend(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
-	l.segments = map[int64]*index.Segment{}
+	l.segments = map[int64]*segment.Segment{}
 	l.mu.Unlock()
 	l.db.mu.Lock()
 	defer l.db.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -122,7 +122,7 @@ func (db *DB) Text(ctx context.Context, n store.Node) ([]byte, error) {
 
 // texts gives the index what a search looks at: the whole text of a document,
 // or only its payloads.
-func (l *lane) texts(q store.Search) index.Fetch {
+func (l *lane) texts(q store.Search) search.Fetch {
 	if !q.Files && len(q.Payloads) == 0 {
 		return l.fetch
 	}

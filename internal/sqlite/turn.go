@@ -10,7 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -165,7 +165,7 @@ func (l *lane) catchUpAlone(ctx context.Context, t *turn, end, least int64) erro
 		if err != nil {
 			return err
 		}
-		if err := l.merge(ctx, t); errors.Is(err, index.ErrCorrupt) {
+		if err := l.merge(ctx, t); errors.Is(err, segment.ErrCorrupt) {
 			return nil // the next search notices, and has the index built anew
 		} else if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -85,14 +85,14 @@ func TestTurnIsRenewed(t *testing.T) {
 func TestIndexingRenewsItsTurn(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true, Clock: func() time.Time { return now }})
-	say(t, db, 3*index.SealDocs, 10)
+	say(t, db, 3*segment.SealDocs, 10)
 	mine, err := db.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
 		t.Fatal(err)
 	}
 	first := mine.version
 	now = now.Add(sealLease * 2 / 3)
-	if err := db.messages.catchUpAlone(t.Context(), mine, 2*index.SealDocs, 1); err != nil {
+	if err := db.messages.catchUpAlone(t.Context(), mine, 2*segment.SealDocs, 1); err != nil {
 		t.Fatal(err)
 	}
 	if mine.version == first {
@@ -110,7 +110,7 @@ func TestMergeYields(t *testing.T) {
 	db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true})
 	l := db.messages
 	for range 12 {
-		say(t, db, index.SealDocs, 10)
+		say(t, db, segment.SealDocs, 10)
 		if _, err := l.seal(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 // The search used to wait for ever for the connection that Close had taken.
 func TestCloseDuringASearchThatIndexes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
-	say(t, openStore(t, path, Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
+	say(t, openStore(t, path, Options{DeferIndex: true}), 2*segment.SealDocs, heavy/segment.SealDocs)
 	var db *DB
 	var once sync.Once
 	closed := make(chan error, 1)

@@ -26,7 +26,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -331,14 +331,14 @@ func (b *bench) index(ctx context.Context) error {
 func (b *bench) weighGrams(ctx context.Context, indexing time.Duration) error {
 	// Enough for a stable figure; the cost of a message does not depend on how
 	// many there are.
-	n := min(b.Messages, 24*index.SealDocs)
-	docs := make([]index.Doc, n)
+	n := min(b.Messages, 24*segment.SealDocs)
+	docs := make([]segment.Doc, n)
 	for i := range docs {
-		docs[i] = index.Doc{ID: int64(i + 1), Conversation: 1, Text: []byte(message(i).SearchText())}
+		docs[i] = segment.Doc{ID: int64(i + 1), Conversation: 1, Text: []byte(message(i).SearchText())}
 	}
 	at := time.Now()
-	for part := range slices.Chunk(docs, 12*index.SealDocs) {
-		if _, err := index.Build(ctx, part, index.Options{NoWords: true}); err != nil {
+	for part := range slices.Chunk(docs, 12*segment.SealDocs) {
+		if _, err := segment.Build(ctx, part, segment.Options{NoWords: true}); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -86,7 +86,7 @@ func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) 
 // window chooses the part of a text that a line shows: from the beginning of a sentence,
 // with most of the query's words and as much as possible of the text after them, which
 // answers.
-func (f *found) window(text string, within index.Excerpt) (start, end int) {
+func (f *found) window(text string, within search.Excerpt) (start, end int) {
 	if len(text) <= shown {
 		return 0, len(text)
 	}

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
 // found is the result of the search for a prompt.
 type found struct {
-	query     *index.Query
+	query     *search.Query
 	weights   []float64 // of the query's terms: rare ones weigh more
 	total     float64
 	specific  []bool // terms that are not ordinary words
@@ -104,7 +104,7 @@ func (f *found) add(c store.Conversation, said []store.Message, rank float64) {
 }
 
 // line cites a message.
-func (f *found) line(c store.Conversation, m store.Message, text string, within index.Excerpt) Line {
+func (f *found) line(c store.Conversation, m store.Message, text string, within search.Excerpt) Line {
 	start, end := f.window(text, within)
 	piece := text[start:end]
 	if start > 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/analysis"
 )
 
 // reference is how clearly a prompt refers to earlier work.
@@ -151,7 +151,7 @@ func content(prompt string) []string {
 		w = strings.Trim(w, `'’‘()[]{}<>,;:!?.…*+-—–=|#&/\`)
 		low := strings.ToLower(strings.ReplaceAll(w, "’", "'"))
 		low = strings.TrimSuffix(low, "'s")
-		if w == "" || general()[low] || seen[low] || index.IsStopWord(strings.ReplaceAll(low, "'", "")) {
+		if w == "" || general()[low] || seen[low] || analysis.IsStopWord(strings.ReplaceAll(low, "'", "")) {
 			continue
 		}
 		seen[low] = true

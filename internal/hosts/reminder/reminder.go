@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
-	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -73,7 +73,7 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 		return nil, nil
 	}
 	ref := refers(prompt)
-	f, err := search(ctx, r, prompt, o)
+	f, err := find(ctx, r, prompt, o)
 	if err != nil {
 		return nil, fmt.Errorf("find what the prompt refers to: %w", err)
 	}
@@ -87,14 +87,14 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 // maxHits is how many matches are examined.
 const maxHits = 24
 
-// search finds the exchanges that have words of a prompt.
-func search(ctx context.Context, r Record, prompt string, o Options) (*found, error) {
+// find looks for the exchanges that have words of a prompt.
+func find(ctx context.Context, r Record, prompt string, o Options) (*found, error) {
 	in, err := conversations(ctx, r, o)
 	if err != nil || len(in) == 0 {
 		return &found{}, err
 	}
 	words := strings.Join(content(prompt), " ")
-	query, err := index.ParseQuery(words)
+	query, err := search.ParseQuery(words)
 	if err != nil {
 		return &found{}, nil // it has no word to search for
 	}
