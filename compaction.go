@@ -123,7 +123,7 @@ func (e *Engine) Compact(ctx context.Context, id store.ConversationID, o Compact
 	}
 	var total compact.Report
 	for {
-		r, err := e.runner.Telling(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
+		r, err := e.runner.OnFold(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
 		total = sum(total, r)
 		if o.OnRun != nil {
 			o.OnRun(r)

@@ -84,7 +84,7 @@ func (e *Engine) foldAll(ctx context.Context, due []store.Conversation, o FoldOp
 	if o.Time > 0 {
 		ends = e.settings.clock().Add(o.Time)
 	}
-	runner := e.runner.Telling(o.OnFold)
+	runner := e.runner.OnFold(o.OnFold)
 	for i, c := range due {
 		if o.OnStart != nil {
 			o.OnStart(c, len(due)-i)

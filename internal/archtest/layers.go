@@ -11,12 +11,24 @@ import (
 // whose packages may import each other. docs/DESIGN.md tells the reasons.
 var Layers = [][]string{
 	// They know bytes and text, and nothing of this module.
-	{"core", "internal/config", "internal/explore", "internal/process", "internal/redact", "internal/regularfile", "internal/safetext", "internal/search/..."},
-	{"llms"},
+	{
+		"core",
+		"internal/explore",
+		"internal/guard",
+		"internal/lazyregexp",
+		"internal/process",
+		"internal/redact",
+		"internal/regularfile",
+		"internal/safetext",
+		"internal/search/...",
+		"internal/tomledit",
+		"internal/turns",
+	},
+	{"internal/config", "llms"},
 	{"internal/wire"},
 	{"internal/summary", "tools"},
 	{"internal/store"},
-	{"internal/assemble", "internal/ingest", "internal/portable", "internal/project", "internal/recall", "internal/spend", "internal/storetest"},
+	{"internal/assemble", "internal/ingest", "internal/lease", "internal/portable", "internal/project", "internal/recall", "internal/spend", "internal/storetest"},
 	// The runtime knows nothing of the record, and the record nothing of the
 	// runtime: they meet in the root package.
 	{"agents", "internal/compact", "internal/delegation"},

@@ -143,7 +143,7 @@ func (r Report) Checks() []Check {
 	}
 	atMost("context p50 of a fresh session, ms", worst(func(r Run) float64 { return r.Cold.P50 }, highest), 5)
 	atMost("context p50 of a running session, ms", worst(func(r Run) float64 { return r.Warm.P50 }, highest), 5)
-	atMost("compaction overhead a pass, ms", worst(func(r Run) float64 { return r.PassMillis }, highest), 2)
+	atMost("compaction overhead a pass, ms", worst(func(r Run) float64 { return r.PassMillis }, highest), 5)
 	atMost("database bytes a raw byte", r.large(func(r Run) float64 { return r.BytesPerRaw }), 3)
 	if growth, ok := r.growth(func(r Run) float64 { return r.Cold.P50 }, sameContext); ok {
 		atMost("growth of the context p50 from 10k on", growth, 2)
