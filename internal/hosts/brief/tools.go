@@ -7,18 +7,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
-
-// pattern compiles an expression when it is first needed: every run of lcm
-// would pay for it otherwise, and most make no brief.
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 // Hosts name their tools as they like; these are the names that agents are
 // known to use, in small letters and without what stands before the last
@@ -126,12 +120,12 @@ func commands(said []store.Message, agent string) []Command {
 }
 
 var (
-	exitCode  = pattern(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
-	badLine   = pattern(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error:|error\[|error TS|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception(?: in|:))`)
-	worseLine = pattern(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
-	goodLine  = pattern(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
+	exitCode  = lazyregexp.New(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
+	badLine   = lazyregexp.New(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error:|error\[|error TS|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception(?: in|:))`)
+	worseLine = lazyregexp.New(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
+	goodLine  = lazyregexp.New(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
 	// frame is what hosts write around the output of a command.
-	frame = pattern(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
+	frame = lazyregexp.New(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
 )
 
 const maxOutput = 64 << 10 // of a result is looked at, half from each end
@@ -204,17 +198,17 @@ func (c Command) commits() bool {
 
 // looking are commands that change nothing and decide nothing: they say
 // little about where the work stands.
-var looking = pattern(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
+var looking = lazyregexp.New(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
 // checking are commands that say whether something works and change nothing
 // that anybody would come back for.
-var checking = pattern(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
+var checking = lazyregexp.New(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
 	`make(?: (?:test|build|lint|check|all))?$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
 	`curl -[sI]+|\S+ (?:--version|-version|-v|version)$)(?:\s|$)`)
 
 var (
-	between   = pattern(`&&|\|\||[;|\n]`)
-	toNothing = pattern(`2>&1|[12&]?>\s*/dev/null`)
+	between   = lazyregexp.New(`&&|\|\||[;|\n]`)
+	toNothing = lazyregexp.New(`2>&1|[12&]?>\s*/dev/null`)
 )
 
 // changesNothing reports a command line of which every part only looks or
@@ -303,7 +297,7 @@ func purpose(line string) string {
 // fresh is how many messages ago a failure may have been.
 const fresh = 100
 
-var patchFile = pattern(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
+var patchFile = lazyregexp.New(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
 
 // files are those that the agent changed, the latest first, uncommitted ones
 // before the others. since is when the last commit was made in any session.

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // member is an entry of a JSON object, at a path of names.
@@ -44,7 +44,7 @@ func member(file, what string, value any, path ...string) entry {
 // the name that it was downloaded as, lcm-linux-amd64.
 const ownProgram = `lcm(?:[-_.][\w.+-]*)?`
 
-var ownServer = regexp.MustCompile(`[/\\]` + ownProgram + `$`)
+var ownServer = lazyregexp.New(`[/\\]` + ownProgram + `$`)
 
 // isOwnServer reports whether setup wrote a server's command: it names programs
 // by their absolute path, which people seldom do.
@@ -53,7 +53,7 @@ func isOwnServer(command any) bool {
 		command = words[0]
 	}
 	name, ok := command.(string)
-	return ok && filepath.IsAbs(name) && ownServer.MatchString(name)
+	return ok && filepath.IsAbs(name) && ownServer().MatchString(name)
 }
 
 // cutJSON takes something out of a JSON file, and then what setup once made to
@@ -204,12 +204,12 @@ func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i
 	return d.SetElement(json.RawMessage(g.Bytes()), i, "hooks", event)
 }
 
-var ownHook = regexp.MustCompile(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
+var ownHook = lazyregexp.New(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
 
 // isOwnHook reports whether a command is lcm's hook for a host, wherever the
 // program stood when it was written.
 func isOwnHook(host, command string) bool {
-	m := ownHook.FindStringSubmatch(command)
+	m := ownHook().FindStringSubmatch(command)
 	return m != nil && m[1] == host
 }
 
