@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -143,7 +144,7 @@ func (q *query) pattern(r GrepRequest) error {
 			return refuse("search for the few words that matter", "the pattern cannot be searched for: %w", err)
 		}
 		q.words = words
-		if expression.MatchString(r.Pattern) {
+		if expression().MatchString(r.Pattern) {
 			q.notes = append(q.notes, `the pattern looks like a regular expression, and full_text reads it as words: mode "regex" would match it`)
 		}
 	default:
@@ -153,7 +154,7 @@ func (q *query) pattern(r GrepRequest) error {
 }
 
 // expression recognises what nobody writes in a question.
-var expression = regexp.MustCompile(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
+var expression = lazyregexp.New(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
 
 // order settles how what is found is sorted.
 func (q *query) order(r GrepRequest) error {
