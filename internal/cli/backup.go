@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
@@ -124,7 +124,7 @@ func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }
 
 // backupName is how backups beside a database are called. Those that a
 // treatment made are left alone.
-var backupName = regexp.MustCompile(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
+var backupName = lazyregexp.New(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
 
 // rotate removes all but the newest backups of a directory.
 func rotate(dir string, keep int) ([]string, error) {
@@ -134,7 +134,7 @@ func rotate(dir string, keep int) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Type().IsRegular() && backupName.MatchString(e.Name()) {
+		if e.Type().IsRegular() && backupName().MatchString(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}

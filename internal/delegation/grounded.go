@@ -3,9 +3,10 @@ package delegation
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // shownIDs is how many of the ids that it has read a sub-agent is reminded of.
@@ -15,7 +16,7 @@ const shownIDs = 16
 // without reading, one whose citations all name what was not read, and one
 // that cites nothing and has figures that were nowhere to be read. An answer
 // without figures needs no citation: "the record does not say" has none.
-func (d *Delegation) grounded(ctx context.Context, r Request, g *Grant, said reply) error {
+func (d *Service) grounded(ctx context.Context, r Request, g *Grant, said reply) error {
 	read, err := g.account(ctx)
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func (d *Delegation) grounded(ctx context.Context, r Request, g *Grant, said rep
 }
 
 // figures finds numbers and whatever is written with one: dates, versions, ids.
-var figures = regexp.MustCompile(`[\pL\pN_./:-]*\pN[\pL\pN_./:-]*`)
+var figures = lazyregexp.New(`[\pL\pN_./:-]*\pN[\pL\pN_./:-]*`)
 
 // unsupported returns a figure of an answer that stands neither in what was
 // read nor in the question.
@@ -51,7 +52,7 @@ func (r *reading) unsupported(answer, question string) (string, bool) {
 		}
 	}
 	low := strings.ToLower(known.String())
-	for _, figure := range figures.FindAllString(answer, -1) {
+	for _, figure := range figures().FindAllString(answer, -1) {
 		if figure = strings.Trim(figure, "./:-_"); !strings.Contains(low, strings.ToLower(figure)) {
 			return figure, true
 		}

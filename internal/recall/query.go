@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -56,7 +57,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 		}
 	}
 	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
-	q.scope.Narrow(&q.search)
+	Narrow(&q.search, q.scope)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
 	current := q.current
 	if q.scope.Kind != ScopeCurrent {
@@ -143,7 +144,7 @@ func (q *query) pattern(r GrepRequest) error {
 			return refuse("search for the few words that matter", "the pattern cannot be searched for: %w", err)
 		}
 		q.words = words
-		if expression.MatchString(r.Pattern) {
+		if expression().MatchString(r.Pattern) {
 			q.notes = append(q.notes, `the pattern looks like a regular expression, and full_text reads it as words: mode "regex" would match it`)
 		}
 	default:
@@ -153,7 +154,7 @@ func (q *query) pattern(r GrepRequest) error {
 }
 
 // expression recognises what nobody writes in a question.
-var expression = regexp.MustCompile(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
+var expression = lazyregexp.New(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
 
 // order settles how what is found is sorted.
 func (q *query) order(r GrepRequest) error {

@@ -56,7 +56,7 @@ func (q *query) first(hits []store.Hit) {
 // like this by somebody who means an expression.
 func isPlain(pattern string) bool {
 	pattern = strings.TrimPrefix(pattern, ignoreCase)
-	if expression.MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
+	if expression().MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
 		return false
 	}
 	re, err := syntax.Parse(pattern, syntax.Perl)
@@ -84,7 +84,7 @@ func (q *query) wide() *query {
 	home := q.scope
 	w.home, w.notes = &home, slices.Clone(q.notes)
 	w.scope = Scope{Kind: ScopeAll, Except: q.scope.Except}
-	w.scope.Narrow(&w.search)
+	Narrow(&w.search, w.scope)
 	return &w
 }
 
