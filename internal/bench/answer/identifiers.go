@@ -78,9 +78,8 @@ func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierRep
 				if err := f.count(a, id); err != nil {
 					return r, err
 				}
-				if done++; o.Progress != nil {
-					o.Progress(done, len(bounds)*len(r.Identifiers)*len(Prompts))
-				}
+				done++
+				o.Progress.Tell(int64(done), int64(len(bounds)*len(r.Identifiers)*len(Prompts)), fmt.Sprintf("question %d", done))
 			}
 		}
 		f.Tokens /= float64(max(f.Calls, 1))
