@@ -11,6 +11,10 @@ import (
 // whose packages may import each other. docs/DESIGN.md tells the reasons.
 var Layers = [][]string{
 	{
+		"internal/hint",
+		"internal/prose",
+		"internal/safetext",
+	}, {
 		// They know bytes and text, and nothing of this module.
 		"core",
 		"internal/explore",
@@ -18,7 +22,6 @@ var Layers = [][]string{
 		"internal/process",
 		"internal/redact",
 		"internal/regularfile",
-		"internal/safetext",
 		"internal/search/...",
 		"internal/tomledit",
 		"internal/turns",

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // Receipts record the changes to files, and keep the files as they were before.
@@ -52,7 +54,7 @@ func OpenReceipts(dir string) (*Receipts, error) {
 		return nil, fmt.Errorf("read what was set up before: %w", err)
 	}
 	if err := json.Unmarshal(data, &r.files); err != nil {
-		return nil, &Problem{Err: fmt.Errorf("%s: %w", r.index(), err), Hint: "move the file away: entries can then still be taken out, but files not restored to the byte"}
+		return nil, &hint.Error{Err: fmt.Errorf("%s: %w", r.index(), err), Hint: "move the file away: entries can then still be taken out, but files not restored to the byte"}
 	}
 	return r, nil
 }

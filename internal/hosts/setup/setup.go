@@ -24,6 +24,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts"
 )
 
@@ -50,17 +51,6 @@ type Options struct {
 	Guidance Guidance
 	Text     string
 }
-
-// Problem is an error with a hint.
-type Problem struct {
-	Err  error
-	Hint string
-}
-
-func (p *Problem) Error() string { return p.Err.Error() }
-
-// Unwrap returns the error without its hint.
-func (p *Problem) Unwrap() error { return p.Err }
 
 // ErrNotInstalled says that there is no sign of a host on the machine.
 var ErrNotInstalled = errors.New("is not installed here")
@@ -174,7 +164,7 @@ func For(host string, o Options) (Plan, error) {
 		return Plan{}, unknownHost(host)
 	}
 	if !t.installed(o.Machine) {
-		return Plan{}, &Problem{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", t.title, ErrNotInstalled, t.dir(o.Machine), t.program),
+		return Plan{}, &hint.Error{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", t.title, ErrNotInstalled, t.dir(o.Machine), t.program),
 			Hint: "install it and start it once, then repeat the command"}
 	}
 	if !filepath.IsAbs(o.Binary) {
@@ -182,7 +172,7 @@ func For(host string, o Options) (Plan, error) {
 	}
 	for _, word := range append([]string{o.Binary}, o.Args...) {
 		if !utf8.ValidString(word) {
-			return Plan{}, &Problem{Err: fmt.Errorf("%q is not valid UTF-8, which the settings of %s require", word, t.title),
+			return Plan{}, &hint.Error{Err: fmt.Errorf("%q is not valid UTF-8, which the settings of %s require", word, t.title),
 				Hint: "use a program (--binary) and a database (--db) whose paths are valid UTF-8; nothing was changed"}
 		}
 	}
@@ -212,7 +202,7 @@ func For(host string, o Options) (Plan, error) {
 }
 
 func unknownHost(host string) error {
-	return &Problem{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
+	return &hint.Error{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
 }
 
 // Removal plans the removal of lcm from a host. It restores the original bytes if the
@@ -265,7 +255,7 @@ func (p *Plan) edit(e entry, fn func(*Change) error) error {
 	}
 	c.What += e.what
 	if err := fn(c); err != nil {
-		return &Problem{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; repair the file and repeat the command"}
+		return &hint.Error{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; repair the file and repeat the command"}
 	}
 	return nil
 }
@@ -292,7 +282,7 @@ func read(path string) (Change, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		c.target = real
 	} else if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return c, &Problem{Err: fmt.Errorf("%s is a symbolic link to a file that does not exist", path), Hint: "repair or remove the link, then repeat the command"}
+		return c, &hint.Error{Err: fmt.Errorf("%s is a symbolic link to a file that does not exist", path), Hint: "repair or remove the link, then repeat the command"}
 	}
 	info, err := os.Stat(c.target)
 	switch {

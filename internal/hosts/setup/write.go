@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // Tests stop before each change of the file system, as a kill would, and skip syncs.
@@ -69,7 +71,7 @@ func (c Change) prepare(kept *Receipts) error {
 		return err
 	}
 	if now.Exists != c.Exists || string(now.Before) != string(c.Before) {
-		return &Problem{Err: errors.New("the file has changed since it was read"), Hint: "the host may be running; repeat the command"}
+		return &hint.Error{Err: errors.New("the file has changed since it was read"), Hint: "the host may be running; repeat the command"}
 	}
 	if c.Exists {
 		if _, err := kept.keep(c.target, c.Before); err != nil {
@@ -162,9 +164,9 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 }
 
 func writing(err error) error {
-	hint := "see that there is room on the disk"
+	advice := "see that there is room on the disk"
 	if errors.Is(err, fs.ErrPermission) || isReadOnly(err) {
-		hint = "the directory must be writable for you; `lcm setup --print` shows what to write by hand"
+		advice = "the directory must be writable for you; `lcm setup --print` shows what to write by hand"
 	}
-	return &Problem{Err: err, Hint: hint}
+	return &hint.Error{Err: err, Hint: advice}
 }
