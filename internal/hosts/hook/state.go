@@ -13,8 +13,8 @@ import (
 
 // The spaces of the store's state that hooks use.
 const (
-	shownSpace = "hooks.shown" // by session: what it was shown
-	firedSpace = "hooks.fired" // by host and event: when it last happened
+	shownSpace  = "hooks.shown" // by session: what it was shown
+	firedSpace  = "hooks.fired" // by host and event: when it last happened
 	surveySpace = "hooks.count" // by host: when its sessions were last surveyed
 )
 

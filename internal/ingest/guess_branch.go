@@ -8,23 +8,22 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// claim is what a guessed branch must prove to be once it is active.
+// claim says whether a message must be active once a guessed branch is.
 type claim struct {
 	id     store.MessageID
 	active bool
 }
 
-// claims bounds how much is proved: a wrong guess that passes shows a branch
-// that differs far from its ends, and loses nothing.
+// claims bounds how many claims are checked: a wrong guess that passes shows a
+// branch that differs far from its ends, and loses nothing.
 const claims = 256
 
-// errWrongBranch undoes a guess that did not prove right.
+// errWrongBranch rolls back a wrong guess.
 var errWrongBranch = errors.New("the branch is not the one that the history follows")
 
-// guessBranch looks whether the end of the history, where it has no ids, is on
-// a kept branch that begins where the history leaves the active one. Without
-// it, a host that goes back and forth between two branches would have them
-// stored again each time.
+// guessBranch checks whether the end of the history, if it has no ids, is on a
+// kept branch that begins where the history leaves the active one. Otherwise a
+// host that switches between two branches would store them again each time.
 func (in *Ingester) guessBranch(ctx context.Context, p *plan) error {
 	last := p.last()
 	var h []hash
@@ -73,14 +72,13 @@ func (in *Ingester) guessBranch(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// leaf returns the stored message that the known part of the history ends
-// with.
+// leaf returns the stored message that the known part of the history ends with.
 func (p *plan) leaf(ctx context.Context) (store.MessageID, error) {
 	last := p.last()
 	if last >= p.from {
 		return p.known[last].id, nil
 	}
-	newest, err := p.branch.last(ctx, 1) // the history lies over all of the branch
+	newest, err := p.branch.last(ctx, 1) // the history covers the whole branch
 	if err != nil || len(newest) == 0 {
 		return 0, err
 	}
@@ -88,7 +86,7 @@ func (p *plan) leaf(ctx context.Context) (store.MessageID, error) {
 }
 
 // after reads the messages of a conversation that were stored after a message
-// and had a place in its view.
+// and are not hidden.
 func (in *Ingester) after(ctx context.Context, id store.ConversationID, leaf store.MessageID) ([]store.Message, error) {
 	from, err := collect(in.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{leaf}}))
 	if err != nil {
