@@ -48,7 +48,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	if q.search.Since, q.search.Before, err = Span(r.Since, r.Before, s.clock()); err != nil {
 		return nil, err
 	}
-	if q.scope, err = s.scope(ctx, r.Where); err != nil {
+	if q.scope, err = s.scopes.scope(ctx, r.Where); err != nil {
 		return nil, err
 	}
 	for _, id := range q.search.Payloads {
