@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/bench/needle"
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 func newBenchNeedle(p *program) *cobra.Command {
@@ -38,7 +39,7 @@ every miss. The default takes about a minute; it exits with 1 if one is missed.`
 				p.printf("%s", r.Text())
 			}
 			if missed := len(r.Missed()); err == nil && missed > 0 {
-				return failed(exitFailure, "the report names them", "%s did not come first", counted(missed, "needle", "needles"))
+				return failed(exitFailure, "the report names them", "%s did not come first", prose.Count(missed, "needle", "needles"))
 			}
 			return err
 		},
