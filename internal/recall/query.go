@@ -57,7 +57,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 		}
 	}
 	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
-	q.scope.Narrow(&q.search)
+	Narrow(&q.search, q.scope)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
 	current := q.current
 	if q.scope.Kind != ScopeCurrent {

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/lossless-context/lcm/llms"
 )
@@ -84,7 +84,7 @@ func New(c Config) (*Model, error) {
 		c.HTTPClient = http.DefaultClient
 	}
 	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
+		option.WithEnvironmentProduction(), // the address, unless there is another below
 		option.WithHTTPClient(llms.WatchHTTP(c.HTTPClient)),
 		option.WithMaxRetries(max(c.MaxRetries, 0)),
 	}
@@ -94,7 +94,8 @@ func New(c Config) (*Model, error) {
 	if c.BaseURL != "" {
 		options = append(options, option.WithBaseURL(c.BaseURL))
 	}
-	return &Model{config: c, client: anthropic.NewClient(options...)}, nil
+	// NewClient would read keys and addresses from the environment.
+	return &Model{config: c, client: anthropic.Client{Options: options}}, nil
 }
 
 // home reports whether calls go to the provider's own server.
@@ -106,70 +107,74 @@ func (c Config) home() bool {
 const provider = "anthropic"
 
 // Name implements [llms.Model].
-func (e *Model) Name() string { return provider + "/" + e.config.Model }
+func (m *Model) Name() string { return provider + "/" + m.config.Model }
 
 // Stream implements [llms.Model].
-func (e *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
-	return llms.GiveUpWhenIdle(ctx, provider, e.config.IdleTimeout, func(ctx context.Context) iter.Seq2[llms.Event, error] {
+func (m *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+	return llms.GiveUpWhenIdle(ctx, provider, m.config.IdleTimeout, func(ctx context.Context) iter.Seq2[llms.Event, error] {
 		return func(yield func(llms.Event, error) bool) {
-			params, err := e.params(r)
+			body, err := m.body(r)
 			if err != nil {
 				yield(llms.Event{}, &llms.Error{Class: llms.ClassInvalid, Provider: provider, Message: err.Error()})
 				return
 			}
-			e.run(ctx, params, yield)
+			m.run(ctx, body, yield)
 		}
 	})
 }
 
-// params translates a request. The messages travel in the JSON that package
-// llms writes: the SDK's types would only be filled to be written again.
-func (e *Model) params(r llms.Request) (anthropic.MessageNewParams, error) {
+// request is the body of a call. The SDK's own types would only be filled to be
+// written as the JSON that package llms writes anyway, and their events would
+// link every type of the API.
+type request struct {
+	Model         string            `json:"model"`
+	MaxTokens     int               `json:"max_tokens"`
+	System        []block           `json:"system,omitempty"`
+	Messages      []json.RawMessage `json:"messages"`
+	Tools         []tool            `json:"tools,omitempty"`
+	Temperature   *float64          `json:"temperature,omitempty"`
+	StopSequences []string          `json:"stop_sequences,omitempty"`
+	CacheControl  *cacheControl     `json:"cache_control,omitempty"`
+	Stream        bool              `json:"stream"`
+}
+
+type block struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+func (m *Model) body(r llms.Request) ([]byte, error) {
 	more, messages := llms.SplitSystem(r.Messages)
 	records, err := llms.EncodeAll(llms.FormatAnthropic, llms.WithoutRecords(messages))
 	if err != nil {
-		return anthropic.MessageNewParams{}, fmt.Errorf("the conversation cannot be written for the Messages API: %w", err)
+		return nil, fmt.Errorf("the conversation cannot be written for the Messages API: %w", err)
 	}
-	p := anthropic.MessageNewParams{
-		Model:         anthropic.Model(e.config.Model),
-		MaxTokens:     int64(e.config.MaxTokens),
-		StopSequences: r.Stop,
-	}
-	if r.Model != "" {
-		p.Model = anthropic.Model(r.Model)
-	}
-	if r.MaxTokens > 0 {
-		p.MaxTokens = int64(r.MaxTokens)
-	}
-	if r.Temperature != nil {
-		p.Temperature = param.NewOpt(*r.Temperature)
+	body := request{
+		Model: cmp.Or(r.Model, m.config.Model), MaxTokens: cmp.Or(max(r.MaxTokens, 0), m.config.MaxTokens), Messages: records,
+		Temperature: r.Temperature, StopSequences: r.Stop, Stream: true,
 	}
 	for _, text := range []string{r.System, more} {
 		if strings.TrimSpace(text) != "" {
-			p.System = append(p.System, anthropic.TextBlockParam{Text: text})
+			body.System = append(body.System, block{"text", text})
 		}
 	}
-	for _, record := range records {
-		p.Messages = append(p.Messages, param.Override[anthropic.MessageParam](record))
-	}
 	for _, t := range r.Tools {
-		p.Tools = append(p.Tools, toolParam(t))
+		body.Tools = append(body.Tools, tool{t.Name, t.Description, t.Parameters})
 	}
-	if e.config.home() {
+	if m.config.home() {
 		// Conversations grow at the end, so the provider can reuse the rest.
 		// Other servers may not know the field.
-		p.CacheControl = anthropic.NewCacheControlEphemeralParam()
+		body.CacheControl = &cacheControl{"ephemeral"}
 	}
-	return p, nil
-}
-
-func toolParam(t llms.ToolSpec) anthropic.ToolUnionParam {
-	tool := anthropic.ToolParam{
-		Name:        t.Name,
-		InputSchema: param.Override[anthropic.ToolInputSchemaParam](json.RawMessage(t.Parameters)),
-	}
-	if t.Description != "" {
-		tool.Description = param.NewOpt(t.Description)
-	}
-	return anthropic.ToolUnionParam{OfTool: &tool}
+	return json.Marshal(body)
 }

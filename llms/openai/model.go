@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -68,13 +68,9 @@ const (
 
 // Model is a model of OpenAI or of a compatible server. It implements
 // [llms.Model].
-//
-// It holds the SDK's services rather than its client, which would read keys,
-// headers and addresses from the environment.
 type Model struct {
-	config      Config
-	completions openai.ChatCompletionService
-	answers     responses.ResponseService
+	config  Config
+	service responses.ResponseService
 }
 
 var _ llms.Model = (*Model)(nil)
@@ -111,11 +107,7 @@ func New(c Config) (*Model, error) {
 	if c.NewID == nil {
 		c.NewID = func() string { return "call_" + rand.Text() }
 	}
-	return &Model{
-		config:      c,
-		completions: openai.NewChatCompletionService(c.options()...),
-		answers:     responses.NewResponseService(c.options()...),
-	}, nil
+	return &Model{config: c, service: responses.NewResponseService(c.options()...)}, nil
 }
 
 func (c Config) options() []option.RequestOption {
@@ -133,6 +125,19 @@ func (c Config) options() []option.RequestOption {
 	return options
 }
 
+// stream posts body and returns the events of the answer.
+//
+// The SDK serves Chat Completions from its root package. That package registers
+// the types of every API when it is loaded, and so adds 12 MB to a binary. The
+// service of package responses has the same client: calls of both APIs go through
+// it, with bodies and events of this package.
+func stream[T any](ctx context.Context, m *Model, body []byte, options ...option.RequestOption) *ssestream.Stream[wire.Lenient[T]] {
+	var answer *http.Response
+	options = append(options, option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&answer))
+	_, err := m.service.New(ctx, responses.ResponseNewParams{}, options...)
+	return ssestream.NewStream[wire.Lenient[T]](ssestream.NewDecoder(answer), err)
+}
+
 // home reports whether calls go to the provider's own server.
 func (c Config) home() bool {
 	u, err := url.Parse(c.BaseURL)
@@ -142,22 +147,22 @@ func (c Config) home() bool {
 const provider = "openai"
 
 // Name implements [llms.Model].
-func (e *Model) Name() string { return provider + "/" + e.config.Model }
+func (m *Model) Name() string { return provider + "/" + m.config.Model }
 
 // Stream implements [llms.Model].
-func (e *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+func (m *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	if r.Model == "" {
-		r.Model = e.config.Model
+		r.Model = m.config.Model
 	}
 	if r.MaxTokens == 0 {
-		r.MaxTokens = e.config.MaxTokens
+		r.MaxTokens = m.config.MaxTokens
 	}
 	r.Messages = errorsInWords(r.Messages)
-	run := e.chat
-	if e.config.API == Responses {
-		run = e.respond
+	run := m.chat
+	if m.config.API == Responses {
+		run = m.respond
 	}
-	return llms.GiveUpWhenIdle(ctx, provider, e.config.IdleTimeout, func(ctx context.Context) iter.Seq2[llms.Event, error] {
+	return llms.GiveUpWhenIdle(ctx, provider, m.config.IdleTimeout, func(ctx context.Context) iter.Seq2[llms.Event, error] {
 		return func(yield func(llms.Event, error) bool) { run(ctx, r, yield) }
 	})
 }
@@ -168,13 +173,13 @@ func invalid(err error) *llms.Error {
 }
 
 // finish yields the error that a stream ended in, if it did not end well.
-func (e *Model) finish(ctx context.Context, err error, ended bool, used llms.Usage, yield func(llms.Event, error) bool) {
+func (m *Model) finish(ctx context.Context, err error, ended bool, used llms.Usage, yield func(llms.Event, error) bool) {
 	switch {
 	case ended:
 	case ctx.Err() != nil:
 		yield(llms.Event{}, llms.Canceled(ctx, provider).Costing(used))
 	case err != nil:
-		yield(llms.Event{}, e.failure(err).Costing(used))
+		yield(llms.Event{}, m.failure(err).Costing(used))
 	default:
 		yield(llms.Event{}, llms.Truncated(ctx, provider).Costing(used))
 	}
@@ -182,9 +187,9 @@ func (e *Model) finish(ctx context.Context, err error, ended bool, used llms.Usa
 
 // failure translates an error of the SDK. Nothing of it is kept but words:
 // it holds the request, and with it the key.
-func (e *Model) failure(err error) *llms.Error {
-	f := llms.Failure{Provider: provider, Message: err.Error(), Secrets: []string{e.config.APIKey}}
-	if answered, ok := errors.AsType[*openai.Error](err); ok {
+func (m *Model) failure(err error) *llms.Error {
+	f := llms.Failure{Provider: provider, Message: err.Error(), Secrets: []string{m.config.APIKey}}
+	if answered, ok := errors.AsType[*responses.Error](err); ok {
 		f.Status, f.Code = answered.StatusCode, answered.Code+" "+answered.Type
 		if answered.Message != "" {
 			f.Message = answered.Message
