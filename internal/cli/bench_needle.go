@@ -7,6 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/needle"
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 func newBenchNeedle(p *program) *cobra.Command {
@@ -33,7 +34,7 @@ every miss. The default takes about a minute; it exits with 1 if one is missed.`
 				return r.Text(), map[string]any{"report": r, "figures": all, "missed": len(r.Missed())}, err
 			})
 			if missed := len(r.Missed()); err == nil && missed > 0 {
-				return failed(exitFailure, "the report names them", "%s did not come first", counted(missed, "needle", "needles"))
+				return failed(exitFailure, "the report names them", "%s did not come first", prose.Count(missed, "needle", "needles"))
 			}
 			return err
 		},
