@@ -175,7 +175,7 @@ func TestMaskOlder(t *testing.T) {
 	if err != nil || len(found.Hits) > 0 {
 		t.Errorf("a search finds the token: %+v, %v", found.Hits, err)
 	}
-	p, err := db.Prove(t.Context())
+	p, err := sqlite.Prove(t.Context(), db.File())
 	if err != nil || len(p.Faults) > 0 {
 		t.Errorf("the proof: %+v, %v", p.Faults, err)
 	}

@@ -150,7 +150,7 @@ func (a *app) vacuum(ctx context.Context, cfg *config.Config) (int64, error) {
 	}
 	before, err := ar.db.Stats(ctx)
 	if err == nil {
-		err = ar.db.Vacuum(ctx)
+		err = ar.db.File().Vacuum(ctx)
 	}
 	if err = errors.Join(err, ar.close(ctx)); err != nil {
 		return 0, err

@@ -201,7 +201,7 @@ func (ar *archive) pack(ctx context.Context, f exportFlags, w io.Writer, r *expo
 	}
 	var out *portable.Writer
 	done := int64(0)
-	err := ar.db.Dump(ctx, ids, sqlite.Dump{
+	err := sqlite.Export(ctx, ar.db.File(), ids, sqlite.Dump{
 		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
 			m := portable.Manifest{
 				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,

@@ -50,7 +50,7 @@ func TestPromptsLeaveIndexingToTheBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	indexed := func() int64 {
-		st, err := db.IndexStats(t.Context())
+		st, err := sqlite.ReadIndexStats(t.Context(), db.File())
 		if err != nil {
 			t.Fatal(err)
 		}

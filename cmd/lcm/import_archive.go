@@ -76,10 +76,10 @@ func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) er
 	if err != nil {
 		return err
 	}
-	empty, err := ar.db.Hollow(ctx)
+	empty, err := sqlite.IsEmpty(ctx, ar.db.File())
 	if err == nil && !empty {
 		var merged sqlite.Merged
-		merged, err = ar.db.Merge(ctx, scratch, f.skipConflicts)
+		merged, err = sqlite.Merge(ctx, ar.db.File(), scratch, f.skipConflicts)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/spend"
+	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
 type statusReport struct {
@@ -72,7 +73,7 @@ second whatever the database holds.`,
 			if r.Spent, err = spend.Ledger(cmd.Context(), ar.db); err != nil {
 				return err
 			}
-			space, err := ar.db.Space(cmd.Context())
+			space, err := sqlite.MeasureSpace(cmd.Context(), ar.db.File())
 			if err != nil {
 				return err
 			}

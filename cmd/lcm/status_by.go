@@ -47,7 +47,7 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 	if by == "" {
 		return nil, nil
 	}
-	found, err := ar.db.CountBy(ctx, by)
+	found, err := sqlite.CountBy(ctx, ar.db.File(), by)
 	all := []groupReport{}
 	total := int64(0)
 	for _, g := range found {

@@ -77,19 +77,19 @@ var undumped = []string{"segments", "sections", "lanes", "chunks"}
 
 // Dump proves and writes conversations, and those that they were forked from or belong
 // to, as they stand at one moment. No ids: everything.
-func (db *DB) Dump(ctx context.Context, ids []store.ConversationID, to Dump) error {
-	return db.withReader(ctx, func(c *conn) error {
-		return c.read(func() error { return c.dump(ids, to) })
+func Export(ctx context.Context, f *File, ids []store.ConversationID, to Dump) error {
+	return f.Reader(ctx, func(c *conn) error {
+		return c.read(func() error { return dumpConversations(c, ids, to) })
 	})
 }
 
-func (c *conn) dump(ids []store.ConversationID, to Dump) error {
+func dumpConversations(c *conn, ids []store.ConversationID, to Dump) error {
 	complete := len(ids) == 0
-	all, err := c.related(ids)
+	all, err := relatedConversations(c, ids)
 	if err != nil {
 		return err
 	}
-	unlisted, err := c.unlisted()
+	unlisted, err := unlistedConversations(c)
 	if err != nil {
 		return err
 	}
@@ -126,12 +126,12 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 		if where == "" {
 			continue
 		}
-		if err := c.dumpTable(d.table, where, string(list), to); err != nil {
+		if err := DumpTable(c, d.table, where, string(list), to); err != nil {
 			return fmt.Errorf("archive the table %s: %w", d.table, err)
 		}
 	}
 	if complete {
-		orphans, err := c.orphans()
+		orphans, err := OrphanFaults(c)
 		if err != nil {
 			return err
 		}
@@ -143,11 +143,11 @@ func (c *conn) dump(ids []store.ConversationID, to Dump) error {
 	if complete {
 		where = always
 	}
-	return c.dumpPayloads(where, string(list), to)
+	return dumpPayloads(c, where, string(list), to)
 }
 
-// unlisted are the conversations that do not count as such.
-func (c *conn) unlisted() (map[store.ConversationID]bool, error) {
+// unlistedConversations are the conversations that do not count as such.
+func unlistedConversations(c *conn) (map[store.ConversationID]bool, error) {
 	ids := map[store.ConversationID]bool{}
 	err := c.query(`SELECT c.id FROM conversations c WHERE NOT (`+listed+`)`, func(s *sqlite3.Stmt) error {
 		ids[store.ConversationID(s.ColumnInt64(0))] = true
@@ -156,9 +156,9 @@ func (c *conn) unlisted() (map[store.ConversationID]bool, error) {
 	return ids, err
 }
 
-// related are the chosen conversations with those that they cannot do without,
+// relatedConversations are the chosen conversations with those that they cannot do without,
 // in the order that the digest depends on.
-func (c *conn) related(ids []store.ConversationID) ([]store.Conversation, error) {
+func relatedConversations(c *conn, ids []store.ConversationID) ([]store.Conversation, error) {
 	where := ` ORDER BY c.key COLLATE BINARY, c.segment`
 	args := []any{}
 	if len(ids) > 0 {
@@ -186,8 +186,8 @@ func (c *conn) related(ids []store.ConversationID) ([]store.Conversation, error)
 	return all, err
 }
 
-func (c *conn) dumpTable(table, where, list string, to Dump) error {
-	objects, err := c.objects()
+func DumpTable(c *conn, table, where, list string, to Dump) error {
+	objects, err := Objects(c)
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (c *conn) dumpTable(table, where, list string, to Dump) error {
 				values[i] = s.ColumnText(i)
 			}
 		}
-		fault, err := c.prove(table, columns, values)
+		fault, err := checkRow(c, table, columns, values)
 		if err != nil {
 			return err
 		}
@@ -229,9 +229,9 @@ func (c *conn) dumpTable(table, where, list string, to Dump) error {
 	}, only(where, list)...)
 }
 
-// prove checks a row of messages or payloads against its hashes. Another row
+// checkRow checks a row of messages or payloads against its hashes. Another row
 // has none.
-func (c *conn) prove(table string, columns []string, values []any) (store.Fault, error) {
+func checkRow(c *conn, table string, columns []string, values []any) (store.Fault, error) {
 	number := func(name string) int64 { n, _ := values[slices.Index(columns, name)].(int64); return n }
 	text := func(name string) string { s, _ := values[slices.Index(columns, name)].(string); return s }
 	data := func(name string) []byte { b, _ := values[slices.Index(columns, name)].([]byte); return b }
@@ -239,7 +239,7 @@ func (c *conn) prove(table string, columns []string, values []any) (store.Fault,
 	case "payloads":
 		p := payloadRow{num: number("num"), id: text("id"), size: number("size")}
 		copy(p.sum[:], data("sha256"))
-		found, err := c.hashChunks(p.num, false)
+		found, err := HashChunks(c, p.num, false)
 		switch {
 		case err != nil && fatal(err):
 			return store.Fault{}, err
@@ -259,14 +259,14 @@ func (c *conn) prove(table string, columns []string, values []any) (store.Fault,
 		if m.flags&store.FlagErased != 0 {
 			return store.Fault{}, nil
 		}
-		record, err := c.join(m.record, text("cuts"))
+		record, err := JoinRecord(c, m.record, text("cuts"))
 		if err != nil && fatal(err) {
 			return store.Fault{}, err
 		}
 		if sum := sha256.Sum256(record); err != nil || string(sum[:]) != string(m.sha256) {
 			return store.Fault{Code: "record", Node: id.String(), Detail: "its record does not match the SHA-256 taken when it arrived"}, nil
 		}
-		if intact, err := c.intact(m); err != nil || !intact {
+		if intact, err := Intact(c, m); err != nil || !intact {
 			return store.Fault{Code: "chain", Node: id.String(), Detail: "its body or its metadata does not match its link of the chain"}, err
 		}
 	}
@@ -281,7 +281,7 @@ func only(where, list string) []any {
 	return nil
 }
 
-func (c *conn) dumpPayloads(where, list string, to Dump) error {
+func dumpPayloads(c *conn, where, list string, to Dump) error {
 	var rows []payloadRow
 	err := c.query(`SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) error {
 		p := payloadRow{num: s.ColumnInt64(0), id: s.ColumnText(1), size: s.ColumnInt64(3)}
@@ -293,7 +293,7 @@ func (c *conn) dumpPayloads(where, list string, to Dump) error {
 		return err
 	}
 	for _, p := range rows {
-		found, err := c.hashChunks(p.num, false)
+		found, err := HashChunks(c, p.num, false)
 		if err != nil && fatal(err) {
 			return err
 		}
@@ -325,7 +325,7 @@ type chunkReader struct {
 func (r *chunkReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		found := false
-		err := r.chunks(r.num, r.next, r.next, func(_ int64, raw []byte) error {
+		err := ReadChunks(r.conn, r.num, r.next, r.next, func(_ int64, raw []byte) error {
 			found = true
 			r.rest = append(r.rest[:0], raw...)
 			return nil

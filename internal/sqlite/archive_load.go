@@ -53,32 +53,33 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 
 // settle proves what was loaded, and mends of it what can be derived.
 func (s *Scratch) settle(ctx context.Context, l *Loader) error {
-	db, err := Open(ctx, s.path, Options{Relaxed: true})
+	f, err := OpenFile(ctx, s.path, Options{Relaxed: true})
 	if err != nil {
 		return err
 	}
-	s.Proof, err = db.Prove(ctx)
+	ix := NewIndex(f)
+	s.Proof, err = Prove(ctx, f)
 	if err == nil && len(s.Proof.Faults) > 0 {
 		if !l.KeepDamaged {
-			err = db.transact(ctx, func(c *conn) error { return c.blank(s.Proof.Faults) })
+			err = f.Transact(ctx, func(c *conn) error { return blankRecords(c, s.Proof.Faults) })
 		}
-		err = errors.Join(err, db.Repair(ctx))
+		err = errors.Join(err, Run(ctx, f, ix))
 		if err == nil {
-			s.Proof, err = db.Prove(ctx)
+			s.Proof, err = Prove(ctx, f)
 		}
 	}
 	if err == nil {
-		err = db.Reindex(ctx)
+		err = ix.Reindex(ctx)
 	}
 	s.Proof.Faults = append(s.Proof.Faults, l.lost...)
 	s.Proof.Messages = min(s.Proof.Messages, l.loaded) // a proof counts places, also those of messages that are missing
-	return errors.Join(err, db.Close())
+	return errors.Join(err, f.Close())
 }
 
-// blank takes away the records that do not match their hashes. The place of
+// blankRecords takes away the records that do not match their hashes. The place of
 // each, its hash and its link of the chain stay, so that it stays named. One that
 // payloads belong into is left: it can be the payload that is damaged.
-func (c *conn) blank(faults []store.Fault) error {
+func blankRecords(c *conn, faults []store.Fault) error {
 	for _, f := range faults {
 		id, err := store.ParseID(f.Node)
 		if f.Code != "record" || err != nil || id.Message == 0 {
@@ -134,9 +135,9 @@ const hollows = `SELECT (SELECT count(*) FROM conversations) + (SELECT count(*) 
 
 // Hollow reports whether there is nothing in the database yet: neither
 // conversations nor a trace of one that was erased.
-func (db *DB) Hollow(ctx context.Context) (bool, error) {
+func IsEmpty(ctx context.Context, f *File) (bool, error) {
 	n := 0
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		_, err := c.one(hollows, integer(&n))
 		return err
 	})
@@ -170,9 +171,9 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	defer c.interrupt(ctx)()
 	// In memory: a row that fails must be taken back without the others.
-	if err := c.Exec("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
+	if err := c.script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
 	all, err := steps()
@@ -180,11 +181,11 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 		return nil, err
 	}
 	for _, sql := range all[:schema] {
-		if err := c.Exec(sql); err != nil {
+		if err := c.script(sql); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.Exec(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", schema, applicationID)); err != nil {
+	if err := c.script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", schema, applicationID)); err != nil {
 		return nil, err
 	}
 	l = &Loader{c: c, columns: map[string][]string{}}
@@ -194,7 +195,7 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 		}
 	}
 	if l.columns["tombstone_salt"] != nil { // the archive brings its own
-		if err := c.Exec("DELETE FROM tombstone_salt"); err != nil {
+		if err := c.script("DELETE FROM tombstone_salt"); err != nil {
 			return nil, err
 		}
 	}
@@ -204,7 +205,7 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 	if err := l.finish(); err != nil {
 		return nil, err
 	}
-	return l, c.Exec("COMMIT")
+	return l, c.script("COMMIT")
 }
 
 // Row adds a row of an archive.
@@ -256,7 +257,7 @@ func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err er
 		got, err := io.ReadFull(r, raw)
 		if got > 0 {
 			h.Write(raw[:got])
-			if err := l.c.putChunk(num, n, raw[:got]); err != nil {
+			if err := PutChunk(l.c, num, n, raw[:got]); err != nil {
 				return err
 			}
 		}
@@ -276,14 +277,6 @@ func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err er
 // Chunk adds a chunk of a payload as another database has it.
 func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
 	return l.c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, payload, n, compressed, data)
-}
-
-func (c *conn) putChunk(num int64, n int, raw []byte) error {
-	data, compressed := encoder.EncodeAll(raw, nil), true
-	if len(data) >= len(raw) {
-		data, compressed = raw, false
-	}
-	return c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
 }
 
 // finish completes what every database has, and notes what is missing of it.

@@ -38,23 +38,23 @@ type Conflict struct {
 // What was forgotten there stays forgotten here: the tombstones of what is
 // added come along, and those of sessions that are unknown here. One that is
 // here keeps its own.
-func (db *DB) Merge(ctx context.Context, s *Scratch, skip bool) (Merged, error) {
+func Merge(ctx context.Context, f *File, s *Scratch, skip bool) (Merged, error) {
 	var out Merged
-	other, err := Open(ctx, s.path, Options{ReadOnly: true})
+	other, err := OpenFile(ctx, s.path, Options{ReadOnly: true})
 	if err != nil {
 		return out, err
 	}
-	refused, err := db.refused(ctx, other)
+	refused, err := refused(ctx, f, other)
 	if err = errors.Join(err, other.Close()); err != nil {
 		return out, err
 	}
-	err = db.withWriter(ctx, func(c *conn) (err error) {
+	err = f.Writer(ctx, func(c *conn) (err error) {
 		// A transaction cannot attach a database.
 		if err := c.exec(`ATTACH ? AS other`, s.path); err != nil {
 			return err
 		}
 		defer func() {
-			err = errors.Join(err, c.forgetStatements("other."), c.Exec(`DETACH other`))
+			err = errors.Join(err, ForgetStatements(c, "other."), c.script(`DETACH other`))
 		}()
 		return c.write(func() error {
 			m := &merging{conn: c, out: &out, refused: refused}
@@ -73,37 +73,24 @@ func (db *DB) Merge(ctx context.Context, s *Scratch, skip bool) (Merged, error) 
 			Hint: "nothing was imported; --skip-conflicts imports the others, or import into an empty database (--db)"}
 	}
 	if err == nil {
-		err = db.Reindex(ctx)
+		err = NewIndex(f).Reindex(ctx)
 	}
 	return out, err
 }
 
 var errConflict = errors.New("there are conflicts")
 
-// forgetStatements closes prepared statements that mention something, so that
-// a database can be detached.
-func (c *conn) forgetStatements(text string) error {
-	var errs []error
-	for sql, s := range c.stmts {
-		if strings.Contains(sql, text) {
-			errs = append(errs, s.Close())
-			delete(c.stmts, sql)
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // refused lists the sessions of another database of which something was
 // erased here.
-func (db *DB) refused(ctx context.Context, other *DB) (map[string]bool, error) {
-	list, err := other.Conversations(ctx, store.ConversationQuery{})
+func refused(ctx context.Context, f *File, other *File) (map[string]bool, error) {
+	list, err := Conversations(ctx, other, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
 	}
 	refused := map[string]bool{}
 	for _, c := range list {
 		var failed error
-		gone, err := db.Forgotten(ctx, c.Key, fingerprints(ctx, other, c.ID, &failed))
+		gone, err := Forgotten(ctx, f, c.Key, fingerprints(ctx, other, c.ID, &failed))
 		if err = errors.Join(err, failed); err != nil {
 			return nil, err
 		}
@@ -114,15 +101,15 @@ func (db *DB) refused(ctx context.Context, other *DB) (map[string]bool, error) {
 	return refused, nil
 }
 
-func fingerprints(ctx context.Context, db *DB, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
+func fingerprints(ctx context.Context, f *File, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
 	return func(yield func(store.Fingerprint) bool) {
-		for m, err := range db.Messages(ctx, store.MessageQuery{Conversation: id}) {
+		for m, err := range Messages(ctx, f, store.MessageQuery{Conversation: id}) {
 			if err != nil {
 				*failed = err
 				return
 			}
 			f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
-				record, err := db.Record(ctx, m.ID)
+				record, err := RawRecord(ctx, f, m.ID)
 				if err != nil {
 					return sum, false // it cannot be told
 				}
@@ -149,7 +136,7 @@ type merging struct {
 // sort tells conversations that are new from those that are known and those
 // that are in conflict.
 func (m *merging) sort() error {
-	if err := m.Exec(`CREATE TEMP TABLE IF NOT EXISTS merging (id INTEGER PRIMARY KEY); DELETE FROM temp.merging`); err != nil {
+	if err := m.script(`CREATE TEMP TABLE IF NOT EXISTS merging (id INTEGER PRIMARY KEY); DELETE FROM temp.merging`); err != nil {
 		return err
 	}
 	type candidate struct {
@@ -249,7 +236,7 @@ func (m *merging) copy() error {
 	if err != nil {
 		return err
 	}
-	if err := m.Exec(`PRAGMA defer_foreign_keys=ON`); err != nil { // a fork refers to messages, and they to it
+	if err := m.script(`PRAGMA defer_foreign_keys=ON`); err != nil { // a fork refers to messages, and they to it
 		return err
 	}
 	// The longer names come first: $C is also how $CHOSEN begins.
@@ -257,7 +244,7 @@ func (m *merging) copy() error {
 		"$SUMS", "(SELECT num FROM other.summaries WHERE conversation IN (SELECT id FROM temp.merging))",
 		"$KEYS", unburied, "$E", fmt.Sprint(offsets.e), "$C", fmt.Sprint(offsets.c), "$M", fmt.Sprint(offsets.m), "$S", fmt.Sprint(offsets.s), "$B", fmt.Sprint(offsets.b), "$P", fmt.Sprint(offsets.p))
 	for _, sql := range mergeSQL {
-		if err := m.Exec(fill.Replace(sql)); err != nil {
+		if err := m.script(fill.Replace(sql)); err != nil {
 			return fmt.Errorf("merge: %w", err)
 		}
 	}

@@ -37,7 +37,7 @@ type dumped struct {
 func dump(t *testing.T, db *sqlite.DB, ids ...store.ConversationID) *dumped {
 	t.Helper()
 	d := &dumped{}
-	err := db.Dump(t.Context(), ids, sqlite.Dump{
+	err := sqlite.Export(t.Context(), db.File(), ids, sqlite.Dump{
 		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, _ bool) error {
 			d.schema, d.list, d.digest = schema, list, digest
 			return nil
@@ -131,7 +131,7 @@ func TestDumpChosen(t *testing.T) {
 		}
 		s.Remove()
 	}
-	if err := db.Dump(t.Context(), []store.ConversationID{99}, sqlite.Dump{}); err == nil {
+	if err := sqlite.Export(t.Context(), db.File(), []store.ConversationID{99}, sqlite.Dump{}); err == nil {
 		t.Error("a conversation that is not there was written")
 	}
 }
@@ -160,7 +160,7 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Remove()
-		return target.Merge(t.Context(), s, skip)
+		return sqlite.Merge(t.Context(), target.File(), s, skip)
 	}
 	for _, want := range []sqlite.Merged{{Added: 3, Messages: 18}, {Known: 3}} {
 		got, err := merge(false)
@@ -168,7 +168,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("merged %+v, %v, want %+v", got, err, want)
 		}
 	}
-	proof, err := target.Prove(t.Context())
+	proof, err := sqlite.Prove(t.Context(), target.File())
 	if err != nil || len(proof.Faults) > 0 || proof.Messages != 23 {
 		t.Errorf("after the merge there is %+v, %v", proof, err)
 	}
@@ -205,18 +205,18 @@ func TestMergeConflicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Remove()
-	if _, err := target.Merge(t.Context(), s, false); err == nil || !strings.Contains(err.Error(), "--skip-conflicts") {
+	if _, err := sqlite.Merge(t.Context(), target.File(), s, false); err == nil || !strings.Contains(err.Error(), "--skip-conflicts") {
 		t.Errorf("a conflict: %v", err)
 	}
 	if list, err := target.Conversations(t.Context(), store.ConversationQuery{}); err != nil || len(list) != 1 {
 		t.Errorf("a merge that was refused left %d conversations, %v", len(list), err)
 	}
 	// The fork refers to messages of main, so it stays behind with it.
-	got, err := target.Merge(t.Context(), s, true)
+	got, err := sqlite.Merge(t.Context(), target.File(), s, true)
 	if err != nil || got.Added != 1 || len(got.Conflicts) != 2 {
 		t.Errorf("merged %+v, %v", got, err)
 	}
-	if proof, err := target.Prove(t.Context()); err != nil || len(proof.Faults) > 0 {
+	if proof, err := sqlite.Prove(t.Context(), target.File()); err != nil || len(proof.Faults) > 0 {
 		t.Errorf("after the merge there is %+v, %v", proof, err)
 	}
 }
@@ -238,7 +238,7 @@ func TestMergeRefusesTheForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Remove()
-	if _, err := db.Merge(t.Context(), s, false); err == nil || !strings.Contains(err.Error(), "rewound") {
+	if _, err := sqlite.Merge(t.Context(), db.File(), s, false); err == nil || !strings.Contains(err.Error(), "rewound") {
 		t.Errorf("what was erased comes back: %v", err)
 	}
 }

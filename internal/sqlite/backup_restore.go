@@ -106,12 +106,12 @@ func unforgotten(ctx context.Context, old, replacement string) ([]store.Tombston
 }
 
 func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
-	db, err := Open(ctx, path, Options{ReadOnly: true})
+	f, err := OpenFile(ctx, path, Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	all, err := db.Tombstones(ctx)
-	return all, errors.Join(err, db.Close())
+	all, err := Tombstones(ctx, f)
+	return all, errors.Join(err, f.Close())
 }
 
 // checkCopy refuses a copy whose schema is not lcm's, before anything is
@@ -139,7 +139,7 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 
 // prepareCopy brings a copy to the present schema and proves it.
 func prepareCopy(ctx context.Context, from, tmp string) (Proof, error) {
-	db, err := Open(ctx, tmp, Options{})
+	f, err := OpenFile(ctx, tmp, Options{})
 	if err != nil {
 		var p *store.Problem
 		if errors.As(err, &p) {
@@ -147,8 +147,8 @@ func prepareCopy(ctx context.Context, from, tmp string) (Proof, error) {
 		}
 		return Proof{}, fmt.Errorf("%s is not a backup that can be restored: %w", from, err)
 	}
-	proof, err := db.Prove(ctx)
-	if err = errors.Join(err, db.Close()); err != nil {
+	proof, err := Prove(ctx, f)
+	if err = errors.Join(err, f.Close()); err != nil {
 		return proof, err
 	}
 	// The last connection has emptied the log into the file and removed it.

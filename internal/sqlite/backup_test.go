@@ -47,7 +47,7 @@ func TestBackupWhileWriting(t *testing.T) {
 		}
 	}()
 	<-begun
-	proof, err := db.Backup(t.Context(), copyPath, nil)
+	proof, err := sqlite.Create(t.Context(), db.File(), copyPath, nil)
 	stop()
 	if err := errors.Join(err, <-done); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestBackupKeepsItsHandsOff(t *testing.T) {
 	if err := os.WriteFile(taken, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Backup(t.Context(), taken, nil); !errors.Is(err, fs.ErrExist) {
+	if _, err := sqlite.Create(t.Context(), db.File(), taken, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("backing up to a file that exists: %v", err)
 	}
 	if b, _ := os.ReadFile(taken); string(b) != "mine" {
@@ -98,7 +98,7 @@ func TestBackupKeepsItsHandsOff(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := db.Backup(ctx, filepath.Join(dir, "never"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := sqlite.Create(ctx, db.File(), filepath.Join(dir, "never"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a backup that was given up: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 4 { // the database, its log and lock, taken

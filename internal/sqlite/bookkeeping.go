@@ -21,11 +21,11 @@ type bookkeeping struct {
 // snapshot returns a function that reports whether a message is bookkeeping,
 // or nil if none is. The function stays valid, and the same, while others
 // search.
-func (b *bookkeeping) snapshot(ctx context.Context, db *DB) (func(id int64) bool, error) {
+func (b *bookkeeping) snapshot(ctx context.Context, f *File) (func(id int64) bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	bits := b.bits
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		return c.read(func() error {
 			last := b.last
 			if _, err := c.one(`SELECT ifnull(max(id), 0) FROM messages`, func(s *sqlite3.Stmt) error {

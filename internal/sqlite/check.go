@@ -18,9 +18,9 @@ import (
 // payloads, the search index and the state. It changes nothing, and a part
 // that cannot be read keeps it from none of the others. Each fault has a code;
 // package doctor says what the codes mean and which of them [DB.Repair] mends.
-func (db *DB) Check(ctx context.Context) ([]store.Fault, error) {
-	k := &checkup{db: db}
-	err := db.withReader(ctx, func(c *conn) error {
+func CheckAll(ctx context.Context, f *File, ix *Index) ([]store.Fault, error) {
+	k := &checkup{file: f, search: ix}
+	err := f.Reader(ctx, func(c *conn) error {
 		k.conn = c
 		return k.all(ctx)
 	})
@@ -30,7 +30,8 @@ func (db *DB) Check(ctx context.Context) ([]store.Fault, error) {
 // checkup collects what is wrong with a database.
 type checkup struct {
 	*conn
-	db     *DB
+	file   *File
+	search *Index
 	faults []store.Fault
 }
 
@@ -95,13 +96,13 @@ func (k *checkup) pages(context.Context) error {
 // conversations proves every conversation, and checks what Verify leaves: what
 // is derived for convenience and not part of the proof.
 func (k *checkup) conversations(ctx context.Context) error {
-	ids, err := k.conversationIDs()
+	ids, err := ConversationIDs(k.conn)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
 		node := fmt.Sprintf("conversation %d", id)
-		v, err := k.db.Verify(ctx, id)
+		v, err := Verify(ctx, k.file, id)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -118,36 +119,25 @@ func (k *checkup) conversations(ctx context.Context) error {
 
 // references finds rows that belong to nothing.
 func (k *checkup) references(context.Context) error {
-	faults, err := k.orphans()
+	faults, err := OrphanFaults(k.conn)
 	k.faults = append(k.faults, faults...)
 	return err
-}
-
-// conversationIDs lists every conversation, also those that are shown to
-// nobody any more.
-func (c *conn) conversationIDs() ([]store.ConversationID, error) {
-	var ids []store.ConversationID
-	err := c.query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {
-		ids = append(ids, store.ConversationID(s.ColumnInt64(0)))
-		return nil
-	})
-	return ids, err
 }
 
 // derived checks what a conversation keeps that follows from other rows.
 func (k *checkup) derived(id store.ConversationID) error {
 	return k.read(func() error {
-		r, err := k.conversation(id)
+		r, err := ReadConversation(k.conn, id)
 		if err != nil || !r.ErasedAt.IsZero() {
 			return err
 		}
 		node := fmt.Sprintf("conversation %d", id)
-		if base, err := k.baseOf(r); err != nil {
+		if base, err := BasePosition(k.conn, r); err != nil {
 			return err
 		} else if base != r.base {
 			k.fault("base", node, "its positions begin after %d, they should after %d", r.base, base)
 		}
-		if newest, err := k.newestTime(r); err != nil {
+		if newest, err := NewestTime(k.conn, r); err != nil {
 			return err
 		} else if newest != 0 && newest != r.UpdatedAt.UnixMilli() {
 			k.fault("times", node, "it says that its last message was said at %s, which is not so", r.UpdatedAt)
@@ -162,21 +152,21 @@ func (k *checkup) derived(id store.ConversationID) error {
 	})
 }
 
-// baseOf computes where the positions of a conversation begin.
-func (c *conn) baseOf(r row) (int64, error) {
+// BasePosition computes where the positions of a conversation begin.
+func BasePosition(c *conn, r row) (int64, error) {
 	if r.ForkedAt == 0 {
 		return 0, nil
 	}
-	pos, err := c.position(r.ForkedAt)
+	pos, err := MessagePosition(c, r.ForkedAt)
 	if errors.Is(err, store.ErrNotFound) {
 		return r.base, nil // nothing to compute it from
 	}
 	return pos, err
 }
 
-// newestTime is when the last message of a conversation was said, or 0 where
+// NewestTime is when the last message of a conversation was said, or 0 where
 // that cannot be told: the last one may have been erased.
-func (c *conn) newestTime(r row) (ms int64, err error) {
+func NewestTime(c *conn, r row) (ms int64, err error) {
 	if r.Erased > 0 {
 		return 0, nil
 	}
@@ -188,13 +178,13 @@ func (c *conn) newestTime(r row) (ms int64, err error) {
 // summaryNumbers compares what each summary says of itself with what its
 // sources give, bottom up.
 func (k *checkup) summaryNumbers(id store.ConversationID) error {
-	all, err := k.summariesOf(id)
+	all, err := SummariesOf(k.conn, id)
 	if err != nil {
 		return err
 	}
 	known := map[int64]store.Summary{}
 	for _, n := range all {
-		want, err := k.derive(n.num, known)
+		want, err := Derive(k.conn, n.num, known)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // Verify has reported it
 		}
@@ -216,8 +206,8 @@ func (k *checkup) summaryNumbers(id store.ConversationID) error {
 	return nil
 }
 
-// summariesOf returns the summaries of a conversation, sources first.
-func (c *conn) summariesOf(id store.ConversationID) ([]node, error) {
+// SummariesOf returns the summaries of a conversation, sources first.
+func SummariesOf(c *conn, id store.ConversationID) ([]node, error) {
 	var all []node
 	err := c.query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
 		_, sum, err := scanSummary(s)
@@ -269,12 +259,12 @@ const methodBare = "reference"
 
 // viewNumbers compares the items of a view with what they stand for.
 func (k *checkup) viewNumbers(id store.ConversationID) error {
-	items, err := k.items(id, -1<<62, 1<<62)
+	items, err := ViewItems(k.conn, id, -1<<62, 1<<62)
 	if err != nil {
 		return err
 	}
 	for _, it := range items {
-		want, err := k.itemsOf([]edge{{Node: it.Node, num: it.num}})
+		want, err := ItemsOf(k.conn, []edge{{Node: it.Node, num: it.num}})
 		if err != nil && !fatal(err) {
 			continue // Verify has reported it
 		}
@@ -282,7 +272,7 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 			return err
 		}
 		// A fork is not told when a summary that it inherited is reworded.
-		if it.IsSummary() && it.Tokens != want[0].Tokens && k.inheritedItem(id, it.num) {
+		if it.IsSummary() && it.Tokens != want[0].Tokens && isInherited(k.conn, id, it.num) {
 			want[0].Tokens = it.Tokens
 		}
 		if wrong := itemDifference(it, want[0]); wrong != "" {
@@ -292,9 +282,9 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 	return nil
 }
 
-// inheritedItem reports whether a summary belongs to another conversation.
-func (c *conn) inheritedItem(id store.ConversationID, num int64) bool {
-	s, err := c.summaryByNum(num)
+// isInherited reports whether a summary belongs to another conversation.
+func isInherited(c *conn, id store.ConversationID, num int64) bool {
+	s, err := SummaryByNum(c, num)
 	return err == nil && s.Conversation != id
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,28 +14,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/store"
 )
-
-// magic begins every SQLite file.
-const magic = "SQLite format 3\x00"
-
-// walHeader is the size of a write-ahead log that holds nothing.
-const walHeader = 32
-
-// bereft refuses to make a database beside a write-ahead log that has lost
-// its own: SQLite would throw the log away, with all that is in it.
-func bereft(path string) error {
-	log, err := os.Stat(path + "-wal") // first: it never comes before its file
-	if err != nil || log.Size() <= walHeader {
-		return nil
-	}
-	if file, err := os.Stat(path); err == nil && file.Size() > 0 {
-		return nil
-	}
-	return &store.Problem{
-		Err:  fmt.Errorf("%s-wal is the write-ahead log of a database that is not there", path),
-		Hint: "put the database back beside it, or see what `lcm doctor` can do; nothing was changed",
-	}
-}
 
 // CheckFile looks at the file of a database from outside, so that it also
 // tells what is wrong with one that cannot be opened. Nothing is changed. A
@@ -125,36 +102,6 @@ func (k *fileCheck) header(size int64) error {
 	return nil
 }
 
-// readHead reads the header of a database file.
-func readHead(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	head := make([]byte, 100)
-	if _, err := io.ReadFull(f, head); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return head, nil
-}
-
-// plausible reports whether a header is one of ours but for its first bytes.
-func plausible(head []byte) bool {
-	return pageSize(head) > 0 && head[21] == 64 && head[22] == 32 && head[23] == 32 && binary.BigEndian.Uint32(head[68:]) == applicationID
-}
-
-func pageSize(head []byte) int64 {
-	n := int64(binary.BigEndian.Uint16(head[16:]))
-	if n == 1 {
-		n = 65536
-	}
-	if n < 512 || n&(n-1) != 0 {
-		return 0
-	}
-	return n
-}
-
 // identity checks that the file is ours and has the version that it says.
 func (k *fileCheck) identity(ctx context.Context) error {
 	if k.broken {
@@ -176,11 +123,11 @@ func (k *fileCheck) identity(ctx context.Context) error {
 }
 
 func (k *fileCheck) versions(c *conn) error {
-	says, app, err := c.stamps()
+	says, app, err := readStamps(c)
 	if err != nil {
 		return err
 	}
-	is, err := c.likeness(says)
+	is, err := TablesVersion(c, says)
 	if err != nil {
 		return err
 	}
@@ -200,21 +147,11 @@ func (k *fileCheck) versions(c *conn) error {
 	return nil
 }
 
-// stamps reads what the file says it is.
-func (c *conn) stamps() (version, app int, err error) {
-	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
-		if _, err := c.one("PRAGMA "+pragma, integer(to)); err != nil {
-			return 0, 0, err
-		}
-	}
-	return version, app, nil
-}
-
-// likeness returns the schema version whose tables and columns the file has,
+// TablesVersion returns the schema version whose tables and columns the file has,
 // 0 if it is none that is known. Of versions that differ in indexes alone it is
 // the one that the file says, else the newest: indexes can be missing.
-func (c *conn) likeness(says int) (int, error) {
-	have, err := c.objects()
+func TablesVersion(c *conn, says int) (int, error) {
+	have, err := Objects(c)
 	if err != nil {
 		return 0, err
 	}
@@ -244,56 +181,6 @@ func tables(all map[string]object) map[string]string {
 		}
 	}
 	return shape
-}
-
-// MendFile repairs what [CheckFile] found and can be derived, so that the
-// database can be opened: its first bytes, the version and the mark in its
-// header, the rights of others, and a database of which only the write-ahead
-// log is left, if the log holds all of it. The caller has made a copy.
-func MendFile(ctx context.Context, path string, faults []store.Fault) error {
-	path = Resolve(path)
-	var errs []error
-	for _, f := range faults {
-		switch f.Code {
-		case "wal-orphan":
-			errs = append(errs, fromLog(path))
-		case "permissions":
-			if info, err := os.Stat(f.Node); err == nil {
-				errs = append(errs, os.Chmod(f.Node, info.Mode().Perm()&0o700))
-			}
-		case "directory":
-			if info, err := os.Stat(f.Node); err == nil {
-				errs = append(errs, os.Chmod(f.Node, info.Mode().Perm()&^0o022))
-			}
-		case "header":
-			errs = append(errs, overwrite(path, []byte(magic)))
-		case "schema-version":
-			errs = append(errs, restamp(ctx, path))
-		}
-	}
-	return explain(path, errors.Join(errs...))
-}
-
-func overwrite(path string, head []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(head, 0)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// restamp writes the version that the tables have into the header.
-func restamp(ctx context.Context, path string) error {
-	c, err := openConn(ctx, path, Options{CacheKiB: 1 << 10})
-	if err != nil {
-		return err
-	}
-	is, err := c.likeness(0)
-	if err == nil && is > 0 {
-		err = c.Exec(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, applicationID))
-	}
-	return errors.Join(err, c.close())
 }
 
 // Unopenable reports whether an error says that the file is damaged or is no

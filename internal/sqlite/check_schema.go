@@ -1,97 +1,21 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"maps"
+	"regexp"
 	"slices"
-	"sync"
+	"strings"
 
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
 )
-
-// object is an entry of the schema: a table or an index.
-type object struct {
-	kind, table, sql string
-	columns          []column // of a table
-}
-
-// column is a column of a table as the schema declares it.
-type column struct {
-	name, decl string
-	notNull    bool
-	value      string // the default
-}
-
-// objects reads the tables and indexes of a database.
-func (c *conn) objects() (map[string]object, error) {
-	all := map[string]object{}
-	err := c.query(`SELECT name, type, tbl_name, ifnull(sql, '') FROM sqlite_schema WHERE type IN ('table', 'index') AND ifnull(sql, '') NOT LIKE 'CREATE VIRTUAL %' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
-		func(s *sqlite3.Stmt) error {
-			all[s.ColumnText(0)] = object{kind: s.ColumnText(1), table: s.ColumnText(2), sql: s.ColumnText(3)}
-			return nil
-		})
-	if err != nil {
-		return nil, err
-	}
-	for name, o := range all {
-		if o.kind != "table" {
-			continue
-		}
-		err := c.query(`SELECT name, type, "notnull", ifnull(dflt_value, '') FROM pragma_table_info(?, 'main') ORDER BY cid`, func(s *sqlite3.Stmt) error {
-			o.columns = append(o.columns, column{s.ColumnText(0), s.ColumnText(1), s.ColumnBool(2), s.ColumnText(3)})
-			return nil
-		}, name)
-		if err != nil {
-			return nil, err
-		}
-		all[name] = o
-	}
-	return all, nil
-}
-
-// schemas remembers what schemaAt has computed: making a database, if only in
-// memory, takes longer than all of the rest.
-var schemas sync.Map
-
-// schemaAt returns the schema that a sound database of a version has.
-func schemaAt(version int) (map[string]object, error) {
-	if known, ok := schemas.Load(version); ok {
-		return known.(map[string]object), nil
-	}
-	made, err := makeSchema(version)
-	if err == nil {
-		schemas.Store(version, made)
-	}
-	return made, err
-}
-
-func makeSchema(version int) (_ map[string]object, err error) {
-	all, err := steps()
-	if err != nil {
-		return nil, err
-	}
-	if version < 0 || version > len(all) {
-		return nil, fmt.Errorf("there is no schema version %d", version)
-	}
-	raw, err := sqlite3.Open(":memory:")
-	if err != nil {
-		return nil, err
-	}
-	c := &conn{Conn: raw, stmts: map[string]*sqlite3.Stmt{}}
-	defer func() { err = errors.Join(err, c.close()) }()
-	for _, sql := range all[:version] {
-		if err := c.Exec(sql); err != nil {
-			return nil, err
-		}
-	}
-	return c.objects()
-}
 
 // schema compares the schema with the one that the version should have. whole
 // says that nothing is missing that reading needs.
 func (k *checkup) schema() (whole bool, err error) {
-	v, err := k.version()
+	v, err := SchemaVersion(k.conn)
 	if err != nil {
 		return false, err
 	}
@@ -99,7 +23,7 @@ func (k *checkup) schema() (whole bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	have, err := k.objects()
+	have, err := Objects(k.conn)
 	if err != nil {
 		return false, err
 	}
@@ -130,16 +54,6 @@ func (k *checkup) schema() (whole bool, err error) {
 // derivedTables hold nothing that does not follow from other tables.
 var derivedTables = map[string]bool{"segments": true, "sections": true, "lanes": true, "view": true, "message_payloads": true}
 
-func missingColumns(have, want object) []column {
-	var missing []column
-	for _, col := range want.columns {
-		if !slices.ContainsFunc(have.columns, func(c column) bool { return c.name == col.name }) {
-			missing = append(missing, col)
-		}
-	}
-	return missing
-}
-
 // derivedColumns can be filled again after they were added anew.
 var derivedColumns = map[string][]string{
 	"conversations": {"messages", "summaries", "tokens", "bytes", "base", "view_items", "view_tokens", "last_user"},
@@ -153,25 +67,6 @@ func readdable(table string, col column) bool {
 	return slices.Contains(derivedColumns[table], col.name) && (!col.notNull || col.value != "")
 }
 
-func order(o object) string {
-	if o.kind == "table" {
-		return "1"
-	}
-	return "2"
-}
-
-func (c *conn) addColumns(table string, missing []column) error {
-	for _, col := range missing {
-		if !readdable(table, col) {
-			continue
-		}
-		if err := c.Exec("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + columnDefinition(col)); err != nil {
-			return fmt.Errorf("add the column %s.%s anew: %w", table, col.name, err)
-		}
-	}
-	return nil
-}
-
 // columnDefinition is how a column is added again.
 func columnDefinition(col column) string {
 	decl := sqlite3.QuoteIdentifier(col.name) + " " + col.decl
@@ -182,4 +77,117 @@ func columnDefinition(col column) string {
 		decl += " DEFAULT " + col.value
 	}
 	return decl
+}
+
+// foreign finds what is in the schema and not lcm's: code, tables and indexes
+// that it does not know, and known ones with another definition.
+func (k *checkup) foreign(have, want map[string]object) error {
+	code, err := ForeignCode(k.conn)
+	if err != nil {
+		return err
+	}
+	for _, o := range code {
+		k.fault("schema-code", o.kind+" "+o.table, "it is not part of lcm's schema, and would run when the database is used")
+	}
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		o, known := want[name]
+		switch {
+		case !known:
+			k.fault("schema-foreign", have[name].kind+" "+name, "it is not part of lcm's schema: something else has put it there")
+		case known && !sameDefinition(have[name], o):
+			k.fault("schema-changed", have[name].kind+" "+name, "its definition is not the one that lcm gives it")
+		}
+	}
+	return nil
+}
+
+// sameDefinition reports whether an object is defined as it should be. Columns
+// that are missing are reported elsewhere; those that a repair added again
+// stand at the end and have lost their constraints.
+func sameDefinition(have, want object) bool {
+	if have.kind != want.kind || have.table != want.table {
+		return false
+	}
+	if have.kind != "table" {
+		return slices.Equal(definition(have.sql), definition(want.sql))
+	}
+	allowed := definition(want.sql)
+	for _, col := range want.columns {
+		if readdable(have.table, col) {
+			allowed = append(allowed, definition(columnDefinition(col))...)
+		}
+	}
+	for _, part := range definition(have.sql) {
+		if !slices.Contains(allowed, part) {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	sqlComment = regexp.MustCompile(`--[^\n]*`)
+	sqlSpace   = regexp.MustCompile(`\s+`)
+)
+
+// definition splits a CREATE statement at its outer commas and brackets, and
+// writes each piece in one way: the head, the columns, the constraints, the
+// tail.
+func definition(sql string) []string {
+	sql = sqlSpace.ReplaceAllString(sqlComment.ReplaceAllString(sql, " "), " ")
+	sql = strings.ReplaceAll(sql, `"`, "")
+	var parts []string
+	depth, from := 0, 0
+	cut := func(to int) {
+		if part := strings.TrimSpace(sql[from:to]); part != "" {
+			parts = append(parts, part)
+		}
+		from = to + 1
+	}
+	for i, c := range []byte(sql) {
+		switch {
+		case c == '(':
+			if depth++; depth == 1 {
+				cut(i)
+			}
+		case c == ')':
+			if depth--; depth == 0 {
+				cut(i)
+			}
+		case c == ',' && depth <= 1:
+			cut(i)
+		}
+	}
+	cut(len(sql))
+	return parts
+}
+
+// remakeable reports whether a missing table is made anew.
+func remakeable(table string) bool {
+	_, refilled := refills[table]
+	return refilled || derivedTables[table]
+}
+
+// tableFault finds the code and the sentence for a table that is missing.
+func tableFault(table string) (code, detail string) {
+	switch r, refilled := refills[table]; {
+	case derivedTables[table]:
+		return "schema-table", "the table is missing"
+	case refilled:
+		return "schema-table-bare", "the table is missing: " + r.loss
+	}
+	return "schema-table-lost", "the table is missing"
+}
+
+// CheckSchema tells what is missing from the schema of a database, and what is
+// in it that lcm did not make. It works where the database cannot be opened for
+// that reason.
+func CheckSchema(ctx context.Context, path string) (faults []store.Fault, err error) {
+	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	if err != nil {
+		return nil, err
+	}
+	k := &checkup{conn: c}
+	_, err = k.schema()
+	return k.faults, errors.Join(err, c.close())
 }

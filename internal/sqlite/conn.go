@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -14,7 +15,7 @@ import (
 // conn is a connection with its prepared statements. It belongs to one
 // goroutine at a time.
 type conn struct {
-	*sqlite3.Conn
+	raw      *sqlite3.Conn
 	stmts    map[string]*sqlite3.Stmt
 	text     []byte    // room for the text of a row
 	snapshot *snapshot // that it reads, where it does not read the file itself
@@ -55,10 +56,10 @@ func openAt(ctx context.Context, dsn string, o Options) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}}
-	err = db.configure(ctx, o)
+	db := newConn(c)
+	err = configure(ctx, db, o)
 	if err == nil && o.ReadOnly {
-		err = db.modernise()
+		err = emulateNewSchema(db)
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.close())
@@ -66,24 +67,24 @@ func openAt(ctx context.Context, dsn string, o Options) (*conn, error) {
 	return db, nil
 }
 
-func (c *conn) configure(ctx context.Context, o Options) error {
-	if err := c.BusyHandler(patience(o.BusyTimeout)); err != nil {
+func configure(ctx context.Context, c *conn, o Options) error {
+	if err := c.raw.BusyHandler(patience(o.BusyTimeout)); err != nil {
 		return err
 	}
 	// Else a statement whose LIMIT is a parameter is prepared again each time
 	// that it is used, lest another value want another plan.
-	if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
+	if _, err := c.raw.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
 		return err
 	}
 	// The schema of a file that lcm did not make runs nothing. Triggers and views
 	// are refused when a database is opened; these hold for those that another
 	// process adds later.
 	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
-		if _, err := c.Config(option, false); err != nil {
+		if _, err := c.raw.Config(option, false); err != nil {
 			return err
 		}
 	}
-	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	defer c.interrupt(ctx)()
 	for _, pragma := range []string{
 		// A writer refers only to rows that it has just read or written, so
 		// looking each of them up again would be a sixth of a fold's time.
@@ -92,7 +93,7 @@ func (c *conn) configure(ctx context.Context, o Options) error {
 		"temp_store=MEMORY",
 		fmt.Sprintf("cache_size=-%d", o.CacheKiB),
 	} {
-		if err := c.Exec("PRAGMA " + pragma); err != nil {
+		if err := c.script("PRAGMA " + pragma); err != nil {
 			return err
 		}
 	}
@@ -123,12 +124,38 @@ func patience(limit time.Duration) func(context.Context, int) bool {
 	}
 }
 
+// newConn wraps an open connection of the driver.
+func newConn(raw *sqlite3.Conn) *conn {
+	return &conn{raw: raw, stmts: map[string]*sqlite3.Stmt{}}
+}
+
+// interrupt ends statements when ctx is cancelled, until the function that it
+// returns is called.
+func (c *conn) interrupt(ctx context.Context) (restore func()) {
+	old := c.raw.SetInterrupt(ctx)
+	return func() { c.raw.SetInterrupt(old) }
+}
+
+// script runs one or more statements without parameters. They are not kept
+// prepared.
+func (c *conn) script(sql string) error { return c.raw.Exec(sql) }
+
+// lastID returns the row id of the latest INSERT.
+func (c *conn) lastID() int64 { return c.raw.LastInsertRowID() }
+
+// changes returns how many rows the latest statement changed.
+func (c *conn) changes() int64 { return c.raw.Changes() }
+
+// totalChanges returns how many rows were changed since the connection was
+// opened.
+func (c *conn) totalChanges() int64 { return c.raw.TotalChanges() }
+
 // stmt returns the prepared statement of some SQL, ready to be bound.
 func (c *conn) stmt(sql string) (*sqlite3.Stmt, error) {
 	if s, ok := c.stmts[sql]; ok {
 		return s, nil
 	}
-	s, tail, err := c.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
+	s, tail, err := c.raw.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", sql, err)
 	}
@@ -259,10 +286,10 @@ func (c *conn) write(fn func() error) (err error) {
 // rollback ends a transaction that was not committed, also where the caller
 // has given up: the connection goes back to others.
 func (c *conn) rollback() error {
-	if c.GetAutocommit() {
+	if c.raw.GetAutocommit() {
 		return nil // committed, or rolled back by SQLite after a failure
 	}
-	defer c.SetInterrupt(c.SetInterrupt(context.WithoutCancel(c.GetInterrupt())))
+	defer c.interrupt(context.WithoutCancel(c.raw.GetInterrupt()))()
 	return c.exec("ROLLBACK")
 }
 
@@ -271,7 +298,7 @@ func (c *conn) close() error {
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
 	}
-	errs = append(errs, c.Close())
+	errs = append(errs, c.raw.Close())
 	if c.snapshot != nil {
 		errs = append(errs, c.snapshot.close())
 	}
@@ -284,4 +311,32 @@ func millis(s *sqlite3.Stmt, col int) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(s.ColumnInt64(col)).UTC()
+}
+
+// ForgetStatements closes prepared statements that mention something, so that
+// a database can be detached.
+func ForgetStatements(c *conn, text string) error {
+	var errs []error
+	for sql, s := range c.stmts {
+		if strings.Contains(sql, text) {
+			errs = append(errs, s.Close())
+			delete(c.stmts, sql)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// errStop ends an iteration whose consumer has had enough.
+var errStop = fmt.Errorf("stop")
+
+func int64Column(to *int64) func(*sqlite3.Stmt) error {
+	return func(s *sqlite3.Stmt) error { *to = s.ColumnInt64(0); return nil }
+}
+
+func integer(to *int) func(*sqlite3.Stmt) error {
+	return func(s *sqlite3.Stmt) error { *to = s.ColumnInt(0); return nil }
+}
+
+func text(to *string) func(*sqlite3.Stmt) error {
+	return func(s *sqlite3.Stmt) error { *to = s.ColumnText(0); return nil }
 }

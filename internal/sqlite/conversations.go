@@ -70,8 +70,8 @@ func scanConversation(s *sqlite3.Stmt) row {
 // from, is these.
 const listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND c.base = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
 
-// conversation reads one conversation inside a transaction.
-func (c *conn) conversation(id store.ConversationID) (row, error) {
+// ReadConversation reads one conversation inside a transaction.
+func ReadConversation(c *conn, id store.ConversationID) (row, error) {
 	var r row
 	found, err := c.one(`SELECT`+conversationColumns+` WHERE c.id = ?`, func(s *sqlite3.Stmt) error {
 		r = scanConversation(s)
@@ -84,17 +84,17 @@ func (c *conn) conversation(id store.ConversationID) (row, error) {
 }
 
 // Conversation implements [store.Reader].
-func (db *DB) Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
+func Conversation(ctx context.Context, f *File, id store.ConversationID) (store.Conversation, error) {
 	var r row
-	err := db.withReader(ctx, func(c *conn) (err error) {
-		r, err = c.conversation(id)
+	err := f.Reader(ctx, func(c *conn) (err error) {
+		r, err = ReadConversation(c, id)
 		return err
 	})
 	return r.Conversation, err
 }
 
 // Conversations implements [store.Reader].
-func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]store.Conversation, error) {
+func Conversations(ctx context.Context, f *File, q store.ConversationQuery) ([]store.Conversation, error) {
 	var where []string
 	var args []any
 	add := func(cond string, values ...any) {
@@ -122,8 +122,8 @@ func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]s
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
 	var found []store.Conversation
-	err := db.withReader(ctx, func(c *conn) error {
-		now := db.opts.Clock()
+	err := f.Reader(ctx, func(c *conn) error {
+		now := f.Now()
 		future, err := c.one(`SELECT 1 FROM conversations WHERE updated_at > ?`, func(*sqlite3.Stmt) error { return nil }, now)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]s
 const plausiblyStored = `ifnull((SELECT m.stored FROM messages m WHERE m.conversation = c.id AND m.stored <= ? ORDER BY m.seq DESC LIMIT 1), 0)`
 
 // Open implements [store.Conversations].
-func (db *DB) Open(ctx context.Context, n store.NewConversation) (store.Conversation, error) {
+func OpenConversation(ctx context.Context, f *File, n store.NewConversation) (store.Conversation, error) {
 	if n.Key == "" {
 		return store.Conversation{}, errors.New("a conversation needs a session key")
 	}
@@ -174,34 +174,34 @@ func (db *DB) Open(ctx context.Context, n store.NewConversation) (store.Conversa
 			func(s *sqlite3.Stmt) error { r = scanConversation(s); return nil }, n.Key)
 	}
 	found := false
-	err := db.withReader(ctx, func(c *conn) (err error) {
+	err := f.Reader(ctx, func(c *conn) (err error) {
 		found, err = find(c)
 		return err
 	})
 	if err != nil || found {
 		return r.Conversation, err
 	}
-	err = db.transact(ctx, func(c *conn) error {
+	err = f.Transact(ctx, func(c *conn) error {
 		if found, err := find(c); err != nil || found { // another process was faster
 			return err
 		}
-		id, err := c.newConversation(n, db.opts.Clock())
+		id, err := insertConversation(c, n, f.Now())
 		if err != nil {
 			return err
 		}
-		r, err = c.conversation(id)
+		r, err = ReadConversation(c, id)
 		return err
 	})
 	return r.Conversation, err
 }
 
-// newConversation inserts the next segment of a session.
-func (c *conn) newConversation(n store.NewConversation, now time.Time) (store.ConversationID, error) {
+// insertConversation inserts the next segment of a session.
+func insertConversation(c *conn, n store.NewConversation, now time.Time) (store.ConversationID, error) {
 	if !n.Time.IsZero() {
 		now = n.Time
 	}
 	if n.Parent != 0 {
-		if _, err := c.conversation(n.Parent); err != nil {
+		if _, err := ReadConversation(c, n.Parent); err != nil {
 			return 0, fmt.Errorf("the conversation that started it: %w", err)
 		}
 	}
@@ -215,38 +215,38 @@ func (c *conn) newConversation(n store.NewConversation, now time.Time) (store.Co
 		       ?1, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?1), ?2,
 		       (SELECT id FROM projects WHERE origin = ?3 AND root = ?4), ?5, ?6, ?7, ?7, ?8`,
 		n.Key, n.Agent, n.Project.Origin, n.Project.Root, n.Title, null(int64(n.Parent)), now, store.Genesis[:])
-	return store.ConversationID(c.LastInsertRowID()), err
+	return store.ConversationID(c.lastID()), err
 }
 
 // Archive implements [store.Conversations].
-func (db *DB) Archive(ctx context.Context, id store.ConversationID, cause string) error {
-	return db.transact(ctx, func(c *conn) error {
-		r, err := c.conversation(id)
+func Archive(ctx context.Context, f *File, id store.ConversationID, cause string) error {
+	return f.Transact(ctx, func(c *conn) error {
+		r, err := ReadConversation(c, id)
 		if err != nil || !r.Active() {
 			return err
 		}
-		return c.exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, db.opts.Clock(), cause, int64(id))
+		return c.exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, f.Now(), cause, int64(id))
 	})
 }
 
 // Fork implements [store.Conversations].
-func (db *DB) Fork(ctx context.Context, from store.ConversationID, at store.MessageID, n store.NewConversation) (store.Conversation, error) {
+func Fork(ctx context.Context, f *File, from store.ConversationID, at store.MessageID, n store.NewConversation) (store.Conversation, error) {
 	if n.Key == "" {
 		return store.Conversation{}, errors.New("a fork needs a session key of its own")
 	}
 	var r row
-	err := db.transact(ctx, func(c *conn) error {
+	err := f.Transact(ctx, func(c *conn) error {
 		if taken, err := c.one(activeOf, func(*sqlite3.Stmt) error { return nil }, n.Key); err != nil {
 			return err
 		} else if taken {
 			return &store.Problem{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
 				Hint: "give the fork a session key of its own, or archive that conversation first"}
 		}
-		origin, err := c.conversation(from)
+		origin, err := ReadConversation(c, from)
 		if err != nil {
 			return err
 		}
-		pos, err := c.position(at)
+		pos, err := MessagePosition(c, at)
 		if err != nil {
 			return err
 		}
@@ -256,43 +256,43 @@ func (db *DB) Fork(ctx context.Context, from store.ConversationID, at store.Mess
 		if n.Project == (store.Project{}) {
 			n.Project = origin.Project
 		}
-		id, err := c.newConversation(n, db.opts.Clock())
+		id, err := insertConversation(c, n, f.Now())
 		if err != nil {
 			return err
 		}
-		if err := c.inherit(id, origin, at, pos); err != nil {
+		if err := inheritView(c, id, origin, at, pos); err != nil {
 			return err
 		}
-		r, err = c.conversation(id)
+		r, err = ReadConversation(c, id)
 		return err
 	})
 	return r.Conversation, err
 }
 
-// inherit gives a new conversation the view of another one up to a message.
+// inheritView gives a new conversation the view of another one up to a message.
 // Items that reach past the message are taken apart in the copy: they become
 // their sources, down to the message itself.
-func (c *conn) inherit(id store.ConversationID, origin row, at store.MessageID, pos int64) error {
-	items, err := c.items(origin.ID, 0, pos)
+func inheritView(c *conn, id store.ConversationID, origin row, at store.MessageID, pos int64) error {
+	items, err := ViewItems(c, origin.ID, 0, pos)
 	if err != nil {
 		return err
 	}
-	if items, err = c.unfoldTo(items, at, pos); err != nil {
+	if items, err = UnfoldTo(c, items, at, pos); err != nil {
 		return err
 	}
 	items, _ = split(items, pos)
 	var tokens int64
 	for _, it := range items {
-		if err := c.insertItem(id, it); err != nil {
+		if err := InsertItem(c, id, it); err != nil {
 			return err
 		}
 		tokens += int64(it.Tokens)
 	}
-	lastUser, err := c.newestUser(id)
+	lastUser, err := NewestUser(c, id)
 	if err != nil {
 		return err
 	}
-	digest, err := c.coverage(items)
+	digest, err := CoverageDigest(c, items)
 	if err != nil {
 		return err
 	}
@@ -302,19 +302,23 @@ func (c *conn) inherit(id store.ConversationID, origin row, at store.MessageID, 
 		int64(origin.ID), int64(at), pos, len(items), tokens, lastUser, digest, int64(id))
 }
 
-// coverage digests the hashes of the messages that items lead to, in order.
-func (c *conn) coverage(items []viewItem) ([]byte, error) {
+// CoverageDigest digests the hashes of the messages that items lead to, in order.
+func CoverageDigest(c *conn, items []viewItem) ([]byte, error) {
 	h := sha256.New()
-	err := c.walk(items, func(m messageRef) error {
+	err := WalkMessages(c, items, func(m messageRef) error {
 		h.Write(m.sha256)
 		return nil
 	})
 	return h.Sum(nil), err
 }
 
-// transact runs fn in a write transaction of its own.
-func (db *DB) transact(ctx context.Context, fn func(*conn) error) error {
-	return db.withWriter(ctx, func(c *conn) error {
-		return c.write(func() error { return fn(c) })
+// ConversationIDs lists every conversation, also those that are shown to
+// nobody any more.
+func ConversationIDs(c *conn) ([]store.ConversationID, error) {
+	var ids []store.ConversationID
+	err := c.query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {
+		ids = append(ids, store.ConversationID(s.ColumnInt64(0)))
+		return nil
 	})
+	return ids, err
 }

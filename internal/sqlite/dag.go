@@ -10,10 +10,10 @@ import (
 )
 
 // Summaries implements [store.Reader].
-func (db *DB) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
+func Summaries(ctx context.Context, f *File, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {
 		stopped := false
-		err := db.withReader(ctx, func(c *conn) error {
+		err := f.Reader(ctx, func(c *conn) error {
 			row := func(s *sqlite3.Stmt) error {
 				_, sum, err := scanSummary(s)
 				if err != nil {
@@ -26,7 +26,7 @@ func (db *DB) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[sto
 				return nil
 			}
 			if q.IDs != nil {
-				return c.summariesByID(q.IDs, row)
+				return querySummaries(c, q.IDs, row)
 			}
 			limit := q.Limit
 			if limit == 0 {
@@ -41,7 +41,7 @@ func (db *DB) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[sto
 	}
 }
 
-func (c *conn) summariesByID(ids []store.SummaryID, row func(*sqlite3.Stmt) error) error {
+func querySummaries(c *conn, ids []store.SummaryID, row func(*sqlite3.Stmt) error) error {
 	return c.read(func() error {
 		for _, id := range ids {
 			found, err := c.one(`SELECT`+summaryColumns+` WHERE s.id = ?`, row, string(id))
@@ -57,9 +57,9 @@ func (c *conn) summariesByID(ids []store.SummaryID, row func(*sqlite3.Stmt) erro
 }
 
 // Sources implements [store.Reader].
-func (db *DB) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
+func Sources(ctx context.Context, f *File, id store.SummaryID) ([]store.Node, error) {
 	var nodes []store.Node
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		err := c.query(`
 			SELECT e.message, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source
 			WHERE e.summary = (SELECT num FROM summaries WHERE id = ?) ORDER BY e.ord`, func(s *sqlite3.Stmt) error {
@@ -67,7 +67,7 @@ func (db *DB) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, er
 			return nil
 		}, string(id))
 		if err == nil && nodes == nil { // every summary has sources
-			_, _, err = c.summaryByID(id)
+			_, _, err = SummaryByID(c, id)
 		}
 		return err
 	})
@@ -75,9 +75,9 @@ func (db *DB) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, er
 }
 
 // Derived implements [store.Reader].
-func (db *DB) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
+func Derived(ctx context.Context, f *File, n store.Node) ([]store.SummaryID, error) {
 	var ids []store.SummaryID
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		row := func(s *sqlite3.Stmt) error {
 			ids = append(ids, store.SummaryID(s.ColumnText(0)))
 			return nil
@@ -100,8 +100,8 @@ type edge struct {
 	num int64
 }
 
-// edges returns the sources of a summary in order.
-func (c *conn) edges(num int64) ([]edge, error) {
+// Edges returns the sources of a summary in order.
+func Edges(c *conn, num int64) ([]edge, error) {
 	var all []edge
 	err := c.query(`SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
 		func(s *sqlite3.Stmt) error {
@@ -120,19 +120,19 @@ type messageRef struct {
 	sha256       []byte
 }
 
-// walk visits the messages that items lead to, in order. It trusts the edges
+// WalkMessages visits the messages that items lead to, in order. It trusts the edges
 // to be free of cycles, which they are unless the file was tampered with; see
 // Verify for a walk that does not.
-func (c *conn) walk(items []viewItem, visit func(messageRef) error) error {
+func WalkMessages(c *conn, items []viewItem, visit func(messageRef) error) error {
 	for _, it := range items {
-		if err := c.walkNode(it.Node, it.num, visit); err != nil {
+		if err := walkNode(c, it.Node, it.num, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *conn) walkNode(n store.Node, num int64, visit func(messageRef) error) error {
+func walkNode(c *conn, n store.Node, num int64, visit func(messageRef) error) error {
 	if !n.IsSummary() {
 		ref := messageRef{id: n.Message}
 		found, err := c.one(`SELECT conversation, sha256 FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
@@ -147,12 +147,12 @@ func (c *conn) walkNode(n store.Node, num int64, visit func(messageRef) error) e
 		}
 		return visit(ref)
 	}
-	edges, err := c.edges(num)
+	edges, err := Edges(c, num)
 	if err != nil {
 		return err
 	}
 	for _, e := range edges {
-		if err := c.walkNode(e.Node, e.num, visit); err != nil {
+		if err := walkNode(c, e.Node, e.num, visit); err != nil {
 			return err
 		}
 	}

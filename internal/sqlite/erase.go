@@ -7,7 +7,6 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -18,9 +17,9 @@ var errWeighed = errors.New("this was only weighed")
 
 // Weigh implements [store.Eraser]. It erases and takes it back: no other way
 // of counting could be as sure to agree with the erasure.
-func (db *DB) Weigh(ctx context.Context, order store.Erasure) (store.Erased, error) {
-	e := &erasing{order: order, now: db.opts.Clock().UTC()}
-	err := db.withWriter(ctx, func(c *conn) error {
+func Weigh(ctx context.Context, f *File, order store.Erasure) (store.Erased, error) {
+	e := &erasing{order: order, now: f.Now().UTC()}
+	err := f.Writer(ctx, func(c *conn) error {
 		e.conn = c
 		return c.write(func() error {
 			if err := e.run(); err != nil {
@@ -37,36 +36,19 @@ func (db *DB) Weigh(ctx context.Context, order store.Erasure) (store.Erased, err
 }
 
 // Erase implements [store.Eraser].
-func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, error) {
-	e := &erasing{order: order, now: db.opts.Clock().UTC()}
-	err := db.withWriter(ctx, func(c *conn) (err error) {
+func Erase(ctx context.Context, f *File, order store.Erasure) (store.Erased, error) {
+	e := &erasing{order: order, now: f.Now().UTC()}
+	err := f.Writer(ctx, func(c *conn) (err error) {
 		e.conn = c
 		// What is freed is overwritten at once, so that little is left to
 		// Scrub should it never come to that.
-		if err := c.Exec("PRAGMA secure_delete=ON"); err != nil {
+		if err := c.script("PRAGMA secure_delete=ON"); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, c.Exec("PRAGMA secure_delete=OFF")) }()
+		defer func() { err = errors.Join(err, c.script("PRAGMA secure_delete=OFF")) }()
 		return c.write(e.run)
 	})
-	if err == nil {
-		db.dropIndex()
-	}
 	return e.out, err
-}
-
-// dropIndex drops what this process holds of the index in memory. Other
-// processes notice by the lanes' epochs.
-func (db *DB) dropIndex() {
-	for _, l := range []*lane{db.messages, db.summaries} {
-		l.mu.Lock()
-		l.segments = map[int64]*index.Segment{}
-		l.mu.Unlock()
-	}
-	db.sections.clear()
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.sealed = 0
 }
 
 // erasing is one erasure inside its transaction. What is to go is listed in
@@ -108,14 +90,14 @@ var scratch = map[string]string{"erasing": "id", "unwording": "num", "vanishing"
 func (e *erasing) collect() error {
 	for table, column := range scratch {
 		for _, sql := range []string{`CREATE TEMP TABLE IF NOT EXISTS ` + table + ` (` + column + ` INTEGER PRIMARY KEY)`, `DELETE FROM temp.` + table} {
-			if err := e.Exec(sql); err != nil {
+			if err := e.script(sql); err != nil {
 				return err
 			}
 		}
 	}
 	e.whole = map[int64]bool{}
 	for _, id := range e.order.Conversations {
-		r, err := e.conversation(id)
+		r, err := ReadConversation(e.conn, id)
 		if err != nil {
 			return err
 		}
@@ -190,11 +172,11 @@ func (e *erasing) findAffected() error {
 		}
 	}
 	for id := range e.forks {
-		r, err := e.conversation(store.ConversationID(id))
+		r, err := ReadConversation(e.conn, store.ConversationID(id))
 		if err != nil {
 			return err
 		}
-		digest, err := e.inheritedDigest(store.ConversationID(id))
+		digest, err := inheritedDigest(e.conn, store.ConversationID(id))
 		if err != nil {
 			return err
 		}
@@ -217,7 +199,7 @@ func (e *erasing) unindexed() error {
 		if from == 0 {
 			continue
 		}
-		if err := e.unindex(lane, from); err != nil {
+		if err := DropIndexFrom(e.conn, lane, from); err != nil {
 			return err
 		}
 	}
@@ -232,7 +214,7 @@ func (e *erasing) account() error {
 		return err
 	}
 	for table := range scratch {
-		if err := e.Exec(`DELETE FROM temp.` + table); err != nil {
+		if err := e.script(`DELETE FROM temp.` + table); err != nil {
 			return err
 		}
 	}

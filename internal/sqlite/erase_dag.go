@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -27,7 +26,7 @@ func (e *erasing) findSummaries() error {
 		return err
 	}
 	for {
-		before := e.TotalChanges()
+		before := e.totalChanges()
 		err := e.exec(`
 			WITH RECURSIVE above (num) AS (
 				SELECT num FROM temp.unwording
@@ -46,7 +45,7 @@ func (e *erasing) findSummaries() error {
 		if err != nil {
 			return err
 		}
-		if e.TotalChanges() == before {
+		if e.totalChanges() == before {
 			return nil
 		}
 	}
@@ -96,17 +95,17 @@ func (e *erasing) moveBranches() error {
 // before returns the last message before one that goes, on the way that leads
 // to it, that stays; 0 if there is none.
 func (e *erasing) before(conversation store.ConversationID, id store.MessageID) (store.MessageID, error) {
-	r, err := e.conversation(conversation)
+	r, err := ReadConversation(e.conn, conversation)
 	if err != nil {
 		return 0, err
 	}
 	w := &writer{conn: e.conn, row: r, now: e.now}
 	for {
-		items, err := e.items(conversation, 0, 1<<62)
+		items, err := ViewItems(e.conn, conversation, 0, 1<<62)
 		if err != nil {
 			return 0, err
 		}
-		way, err := e.messagesOf(items)
+		way, err := messagesBelow(e.conn, items)
 		if err != nil {
 			return 0, err
 		}
@@ -123,7 +122,7 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 			if items, err = w.branchItems(branch); err != nil {
 				return 0, err
 			}
-			if way, err = e.messagesOf(items); err != nil {
+			if way, err = messagesBelow(e.conn, items); err != nil {
 				return 0, err
 			}
 			after, at = left, slices.Index(way, id)
@@ -147,9 +146,9 @@ func (e *erasing) goes(id store.MessageID) (bool, error) {
 	return e.one(`SELECT 1 FROM temp.erasing WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, int64(id))
 }
 
-func (c *conn) messagesOf(items []viewItem) ([]store.MessageID, error) {
+func messagesBelow(c *conn, items []viewItem) ([]store.MessageID, error) {
 	var ids []store.MessageID
-	err := c.walk(items, func(m messageRef) error {
+	err := WalkMessages(c, items, func(m messageRef) error {
 		ids = append(ids, m.id)
 		return nil
 	})
@@ -223,7 +222,7 @@ func (e *erasing) dropEmpty() error {
 
 // unword takes the text of a summary away and computes anew what it covers.
 func (e *erasing) unword(num int64) error {
-	sources, err := e.edges(num)
+	sources, err := Edges(e.conn, num)
 	if err != nil {
 		return err
 	}
@@ -232,7 +231,7 @@ func (e *erasing) unword(num int64) error {
 		if !src.IsSummary() {
 			continue
 		}
-		part, err := e.summaryByNum(src.num)
+		part, err := SummaryByNum(e.conn, src.num)
 		if err != nil {
 			return err
 		}
@@ -253,13 +252,13 @@ func (e *erasing) unword(num int64) error {
 		}
 		files = string(b)
 	}
-	old, err := e.place(edge{num: num})
+	old, err := NodePosition(e.conn, edge{num: num})
 	if err != nil {
 		return err
 	}
 	total.Pos = old
 	if len(sources) > 0 {
-		pos, err := e.place(sources[0])
+		pos, err := NodePosition(e.conn, sources[0])
 		if err != nil && !errors.Is(err, store.ErrNotFound) { // which damage is, not for an erasure to mend
 			return err
 		} else if err == nil {
@@ -311,42 +310,4 @@ func (e *erasing) coverMessages(num int64, total *store.Summary) error {
 		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
 		return nil
 	}, num)
-}
-
-// inheritedDigest digests the messages of other conversations that a fork
-// leads to, as Verify does.
-func (c *conn) inheritedDigest(id store.ConversationID) ([]byte, error) {
-	items, err := c.items(id, -1<<62, 1<<62)
-	if err != nil {
-		return nil, err
-	}
-	err = c.query(`
-		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
-		WHERE b.conversation = ?`, func(s *sqlite3.Stmt) error {
-		it := viewItem{num: s.ColumnInt64(1)}
-		it.Message, it.Summary = store.MessageID(s.ColumnInt64(0)), store.SummaryID(s.ColumnText(2))
-		items = append(items, it)
-		return nil
-	}, int64(id))
-	if err != nil {
-		return nil, err
-	}
-	var all []foreign
-	err = c.walk(items, func(m messageRef) error {
-		if m.conversation == id {
-			return nil
-		}
-		pos, err := c.position(m.id)
-		all = append(all, foreign{pos: pos, sha256: m.sha256})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(all, func(a, b foreign) int { return int(a.pos - b.pos) })
-	h := sha256.New()
-	for _, f := range all {
-		h.Write(f.sha256)
-	}
-	return h.Sum(nil), nil
 }

@@ -19,7 +19,7 @@ func (e *erasing) dropPayloads() error {
 		return err
 	}
 	for _, num := range held {
-		size, gone, err := e.dropUnused(num)
+		size, gone, err := DropUnusedPayload(e.conn, num)
 		if err != nil {
 			return err
 		}
@@ -29,19 +29,6 @@ func (e *erasing) dropPayloads() error {
 		}
 	}
 	return nil
-}
-
-// dropUnused removes a payload that belongs to no message.
-func (c *conn) dropUnused(num int64) (size int64, gone bool, err error) {
-	gone, err = c.one(`SELECT size FROM payloads WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM message_payloads WHERE payload = ?1)`,
-		func(s *sqlite3.Stmt) error { size = s.ColumnInt64(0); return nil }, num)
-	if err != nil || !gone {
-		return 0, false, err
-	}
-	if err := c.exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
-		return 0, false, err
-	}
-	return size, true, c.exec(`DELETE FROM payloads WHERE num = ?`, num)
 }
 
 // wipe leaves of each message its number, its place and its link.
@@ -65,7 +52,7 @@ func (e *erasing) recount() error {
 		if err != nil {
 			return err
 		}
-		newest, err := e.newestUser(id)
+		newest, err := NewestUser(e.conn, id)
 		if err != nil {
 			return err
 		}
@@ -75,7 +62,7 @@ func (e *erasing) recount() error {
 		if !e.forks[int64(id)] || !e.inherits[int64(id)] {
 			continue
 		}
-		digest, err := e.inheritedDigest(id)
+		digest, err := inheritedDigest(e.conn, id)
 		if err != nil {
 			return err
 		}

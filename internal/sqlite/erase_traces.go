@@ -30,7 +30,7 @@ func (e *erasing) dropTraces() error {
 	err = e.query(`
 		SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body FROM temp.erasing e JOIN messages m ON m.id = e.id`,
 		func(s *sqlite3.Stmt) error {
-			text, err := e.searchText(s)
+			text, err := SearchText(e.conn, s)
 			if err != nil {
 				return err
 			}

@@ -18,6 +18,27 @@ import (
 	"github.com/lossless-context/lcm/internal/summary"
 )
 
+// The statements that a fold alone needs.
+const (
+	foldRun = `
+		SELECT v.pos, v.message, v.summary, v.tokens, ` + itemSummary + `, m.tokens, ifnull(m.said, m.stored)
+		FROM view v LEFT JOIN messages m ON m.id = v.message
+		WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`
+	foldFiles = `
+		SELECT mp.message, p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload
+		WHERE mp.message BETWEEN ? AND ? ORDER BY mp.message, p.num`
+	foldTaken  = `SELECT 1 FROM summaries WHERE id = ?`
+	foldInsert = `
+		INSERT INTO summaries (id, conversation, kind, depth, pos, body, tokens, source_tokens, descendants, messages, message_tokens,
+		                       earliest, latest, files, level, method, model, tokens_in, tokens_out, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	foldEdges = `
+		INSERT INTO edges (summary, ord, message, source)
+		SELECT ?, pos, message, summary FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`
+	foldDelete = `DELETE FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`
+	foldFlush  = `UPDATE conversations SET summaries = ?, view_items = ?, view_tokens = ?, last_user = ? WHERE id = ?`
+)
+
 // Fold implements [store.Writer]. Everything about the new summary but its
 // wording is computed here from what it replaces, so that it cannot disagree
 // with the record.
@@ -111,7 +132,7 @@ func (w *writer) replace(over []viewItem, by viewItem) error {
 			return err
 		}
 	}
-	return w.insertItem(w.ID, by)
+	return InsertItem(w.conn, w.ID, by)
 }
 
 // gather adds the summaries and the files of a run of view items to what a
@@ -121,7 +142,7 @@ func (w *writer) gather(over []viewItem, total *store.Summary) error {
 		if !it.IsSummary() {
 			continue
 		}
-		part, err := w.summaryByNum(it.num)
+		part, err := SummaryByNum(w.conn, it.num)
 		if err != nil {
 			return err
 		}
@@ -178,7 +199,7 @@ func cover(total *store.Summary, part store.Summary) {
 // covers and from what it says: the same fold gives the same id in every
 // database.
 func (w *writer) summaryID(over []viewItem, body string) (store.SummaryID, error) {
-	id, err := w.freeID("sum_", summaryDigest(w.Conversation(), over, body), foldTaken)
+	id, err := freeID(w.conn, "sum_", summaryDigest(w.Conversation(), over, body), foldTaken)
 	return store.SummaryID(id), err
 }
 
@@ -206,7 +227,7 @@ func (w *writer) insertSummary(s store.Summary, pos int64) (int64, error) {
 	}
 	err := w.exec(foldInsert, string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
 		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt)
-	return w.LastInsertRowID(), err
+	return w.lastID(), err
 }
 
 func reword(s *store.Summary, w store.Wording) {
@@ -218,7 +239,7 @@ func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if to.Body == "" {
 		return store.Summary{}, errors.New("reword: the summary has no text")
 	}
-	num, s, err := w.summaryByID(id)
+	num, s, err := SummaryByID(w.conn, id)
 	if err != nil {
 		return s, err
 	}
@@ -237,7 +258,7 @@ func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if err != nil {
 		return s, err
 	}
-	if err := w.unindex(laneSummaries, num); err != nil {
+	if err := DropIndexFrom(w.conn, laneSummaries, num); err != nil {
 		return s, err
 	}
 	var inView bool
@@ -294,7 +315,7 @@ func scanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
 	return s.ColumnInt64(0), sum, nil
 }
 
-func (c *conn) summaryWhere(cond, name string, arg any) (num int64, sum store.Summary, err error) {
+func summaryWhere(c *conn, cond, name string, arg any) (num int64, sum store.Summary, err error) {
 	found, err := c.one(`SELECT`+summaryColumns+` WHERE `+cond, func(s *sqlite3.Stmt) (err error) {
 		num, sum, err = scanSummary(s)
 		return err
@@ -305,11 +326,20 @@ func (c *conn) summaryWhere(cond, name string, arg any) (num int64, sum store.Su
 	return num, sum, err
 }
 
-func (c *conn) summaryByID(id store.SummaryID) (int64, store.Summary, error) {
-	return c.summaryWhere("s.id = ?", string(id), string(id))
+func SummaryByID(c *conn, id store.SummaryID) (int64, store.Summary, error) {
+	return summaryWhere(c, "s.id = ?", string(id), string(id))
 }
 
-func (c *conn) summaryByNum(num int64) (store.Summary, error) {
-	_, s, err := c.summaryWhere("s.num = ?", fmt.Sprintf("summary number %d", num), num)
+func SummaryByNum(c *conn, num int64) (store.Summary, error) {
+	_, s, err := summaryWhere(c, "s.num = ?", fmt.Sprintf("summary number %d", num), num)
 	return s, err
+}
+
+// filesOf encodes the files of a summary.
+func filesOf(files []store.PayloadID) (any, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(files)
+	return string(b), err
 }

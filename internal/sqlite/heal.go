@@ -3,29 +3,51 @@ package sqlite
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// heal builds a lane's index anew from the record, because a segment of it is
-// damaged or was written by a program with another format. Nothing is lost:
-// the index holds nothing that the record does not say.
-func (l *lane) heal(ctx context.Context, cause error) error {
-	if l.db.opts.ReadOnly {
+// rebuild builds the index of a lane again, because a segment is damaged or has
+// the format of another version. Nothing is lost: every document is in the
+// record.
+func (l *lane) rebuild(ctx context.Context, cause error) error {
+	if l.ix.file.Options().ReadOnly {
 		return &store.Problem{Err: cause, Hint: "open the database for writing once: the search index is then built anew"}
 	}
-	l.db.opts.Log.Warn("the search index is damaged or of another version, and is built anew", "err", cause)
-	err := l.db.transact(ctx, func(c *conn) error { return c.unindex(l.kind, 0) })
+	l.ix.file.Options().Log.Warn("the search index is damaged or of another version, and is built anew", "err", cause)
+	err := l.ix.file.Transact(ctx, func(c *conn) error { return DropIndexFrom(c, l.kind, 0) })
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	l.segments = map[int64]*index.Segment{}
-	l.mu.Unlock()
-	l.db.mu.Lock()
-	if l.kind == laneMessages {
-		l.db.sealed = 0
-	}
-	l.db.mu.Unlock()
+	l.dropped()
 	return l.follow(ctx, due, true)
+}
+
+// repair drops the segments of a lane from the first one that is not sound.
+func (l *lane) repair(ctx context.Context) error {
+	unsound := false
+	err := l.ix.file.Transact(ctx, func(c *conn) error {
+		at, _, err := l.unsound(ctx, c)
+		if err != nil || at == 0 {
+			return err
+		}
+		unsound = true
+		if err := c.exec(`INSERT INTO lanes VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
+			return err
+		}
+		return DropIndexFrom(c, l.kind, at)
+	})
+	if err == nil && unsound {
+		l.dropped()
+	}
+	return err
+}
+
+// dropped forgets what is known in memory of segments that were dropped.
+func (l *lane) dropped() {
+	l.closeSegments()
+	if l.kind == laneMessages {
+		l.ix.mu.Lock()
+		defer l.ix.mu.Unlock()
+		l.ix.sealed = 0
+	}
 }

@@ -35,10 +35,10 @@ type sealed struct {
 	body              []byte // nil where the record is all there is
 }
 
-// intact reports whether a message is the one that arrived, as far as its own
+// Intact reports whether a message is the one that arrived, as far as its own
 // row can tell: the record by its SHA-256, unless payloads were cut out of it,
 // and a stored body by the link of the chain, which covers it.
-func (c *conn) intact(m sealed) (bool, error) {
+func Intact(c *conn, m sealed) (bool, error) {
 	if sum := sha256.Sum256(m.record); !m.cut && string(sum[:]) != string(m.sha256) {
 		return false, nil
 	}
@@ -67,7 +67,7 @@ func (c *conn) intact(m sealed) (bool, error) {
 
 // checkedText returns what is searched of a message, and errChanged beside it
 // where that is not what arrived.
-func (c *conn) checkedText(id store.MessageID) (text []byte, err error) {
+func checkedText(c *conn, id store.MessageID) (text []byte, err error) {
 	intact := true
 	found, err := c.one(`
 		SELECT id, conversation, 0, role, flags, format, record, body, seq, said, native, size, sha256, chain, cuts IS NOT NULL
@@ -78,17 +78,17 @@ func (c *conn) checkedText(id store.MessageID) (text []byte, err error) {
 			sha256: s.ColumnRawBlob(12), chain: s.ColumnRawBlob(13), cut: s.ColumnBool(14),
 		}
 		if s.ColumnType(7) == sqlite3.NULL {
-			if intact, err = c.intact(m); err == nil {
-				text, err = c.searchText(s)
+			if intact, err = Intact(c, m); err == nil {
+				text, err = SearchText(c, s)
 			}
 			return err
 		}
 		m.body = s.ColumnBlob(7, []byte{})
-		if intact, err = c.intact(m); err != nil {
+		if intact, err = Intact(c, m); err != nil {
 			return err
 		}
 		whole := true
-		text, err = c.bodyText(s, &whole)
+		text, err = bodyText(c, s, &whole)
 		intact = intact && whole
 		return err
 	}, int64(id))
@@ -138,15 +138,15 @@ func (p *provedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
 
 // provePayload reads a payload once and returns the hashes of its chunks, or
 // nil where the content does not match the hash of the whole.
-func (db *DB) provePayload(ctx context.Context, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
-	if known, ok := db.proved.get(sum); ok {
+func provePayload(ctx context.Context, f *File, proved *provedPayloads, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
+	if known, ok := proved.get(sum); ok {
 		return known, nil
 	}
 	sums := chunkSums{}
 	h := sha256.New()
 	total := int64(0)
-	err := db.withReader(ctx, func(c *conn) error {
-		return c.chunks(num, 0, size/chunkSize, func(n int64, raw []byte) error {
+	err := f.Reader(ctx, func(c *conn) error {
+		return ReadChunks(c, num, 0, size/chunkSize, func(n int64, raw []byte) error {
 			if n != int64(len(sums)) {
 				return fmt.Errorf("chunk %d is missing", len(sums))
 			}
@@ -165,6 +165,6 @@ func (db *DB) provePayload(ctx context.Context, num, size int64, sum [sha256.Siz
 	if total != size || [sha256.Size]byte(h.Sum(nil)) != sum {
 		return nil, nil
 	}
-	db.proved.put(sum, sums)
+	proved.put(sum, sums)
 	return sums, nil
 }

@@ -12,19 +12,13 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// The lanes of the index.
-const (
-	laneMessages  = 1
-	laneSummaries = 2
-)
-
 // flagEcho is the bit of an indexed document that marks what lcm said itself.
 const flagEcho = 1
 
 // lane is one searchable kind of thing: its stored segments, and in memory
 // the documents past them.
 type lane struct {
-	db   *DB
+	ix   *Index
 	kind int
 	sql  laneSQL
 
@@ -47,8 +41,8 @@ type laneSQL struct {
 	text func(c *conn, s *sqlite3.Stmt) ([]byte, error)
 }
 
-func newLane(db *DB, kind int) *lane {
-	l := &lane{db: db, kind: kind, segments: map[int64]*index.Segment{}, tail: index.NewTail(index.Options{})}
+func newLane(ix *Index, kind int) *lane {
+	l := &lane{ix: ix, kind: kind, segments: map[int64]*index.Segment{}, tail: index.NewTail(index.Options{})}
 	if kind == laneSummaries {
 		l.sql = laneSQL{
 			last: `SELECT ifnull(max(num), 0) FROM summaries`,
@@ -65,7 +59,7 @@ func newLane(db *DB, kind int) *lane {
 		docs: columns + `WHERE id > ? AND flags & 128 = 0 ORDER BY id`,
 		byID: columns + `WHERE id = ? AND flags & 128 = 0`,
 		scan: scanMessageDoc,
-		text: (*conn).peekText,
+		text: PeekText,
 	}
 	return l
 }
@@ -86,17 +80,27 @@ func scanMessageDoc(c *conn, s *sqlite3.Stmt) (index.Doc, error) {
 		d.Flags = flagEcho
 	}
 	var err error
-	d.Text, err = c.searchText(s)
+	d.Text, err = SearchText(c, s)
 	return d, err
 }
 
 // watermark returns the highest id that a stored segment of the lane holds.
 func (l *lane) watermark(c *conn) (id int64, err error) {
-	_, err = c.one(`SELECT ifnull(max(last_id), 0) FROM segments WHERE lane = ?`, func(s *sqlite3.Stmt) error {
-		id = s.ColumnInt64(0)
-		return nil
-	}, l.kind)
+	_, err = c.one(`SELECT ifnull(max(last_id), 0) FROM segments WHERE lane = ?`, int64Column(&id), l.kind)
 	return id, err
+}
+
+// lastID returns the highest id of a document.
+func (l *lane) lastID(c *conn) (id int64, err error) {
+	_, err = c.one(l.sql.last, int64Column(&id))
+	return id, err
+}
+
+// closeSegments forgets the segments that were opened.
+func (l *lane) closeSegments() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.segments = map[int64]*index.Segment{}
 }
 
 // infos lists the stored segments in order of ids.
@@ -120,7 +124,7 @@ func (l *lane) open(ctx context.Context) (index.Index, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var ix index.Index
-	err := l.db.withReader(ctx, func(c *conn) error {
+	err := l.ix.file.Reader(ctx, func(c *conn) error {
 		return c.read(func() error {
 			ids, infos, err := l.infos(c)
 			if err != nil {
@@ -157,10 +161,7 @@ func (l *lane) checkEpoch(c *conn) error {
 
 // epochOf reads how often documents of the lane have changed.
 func (l *lane) epochOf(c *conn) (epoch int64, err error) {
-	_, err = c.one(`SELECT epoch FROM lanes WHERE lane = ?`, func(s *sqlite3.Stmt) error {
-		epoch = s.ColumnInt64(0)
-		return nil
-	}, l.kind)
+	_, err = c.one(`SELECT epoch FROM lanes WHERE lane = ?`, int64Column(&epoch), l.kind)
 	return epoch, err
 }
 
@@ -169,7 +170,7 @@ func (l *lane) segment(ctx context.Context, id int64) (*index.Segment, error) {
 	if seg, ok := l.segments[id]; ok {
 		return seg, nil
 	}
-	seg, err := index.Open(ctx, sections{l.db}, id)
+	seg, err := index.Open(ctx, sections{l.ix}, id)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (l *lane) read(c *conn, after int64, limit int) (docs []index.Doc, more boo
 }
 
 // sections reads the stored sections of segments, through the cache.
-type sections struct{ db *DB }
+type sections struct{ ix *Index }
 
 // errMerged says that a segment has gone because it was merged into another
 // one since the search began.
@@ -246,11 +247,11 @@ var errMerged = errors.New("the segment was merged away")
 // Get implements [index.Blobs].
 func (b sections) Get(ctx context.Context, segment, n int64) ([]byte, error) {
 	key := sectionKey{segment, n}
-	if data, ok := b.db.sections.get(key); ok {
+	if data, ok := b.ix.sections.get(key); ok {
 		return data, nil
 	}
 	var data []byte
-	err := b.db.withReader(ctx, func(c *conn) error {
+	err := b.ix.file.Reader(ctx, func(c *conn) error {
 		found, err := c.one(`SELECT data FROM sections WHERE segment = ? AND n = ?`, func(s *sqlite3.Stmt) error {
 			data = s.ColumnBlob(0, nil)
 			return nil
@@ -263,6 +264,6 @@ func (b sections) Get(ctx context.Context, segment, n int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.db.sections.put(key, data)
+	b.ix.sections.put(key, data)
 	return data, nil
 }

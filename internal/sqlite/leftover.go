@@ -9,10 +9,6 @@ import (
 	"time"
 )
 
-// PartPattern is how a file is called, for [os.CreateTemp], while it is
-// written and has not got its name yet.
-const PartPattern = ".lcm-*.part"
-
 // partName matches what PartPattern makes, and the logs beside it.
 var partName = regexp.MustCompile(`^(\.lcm-[0-9]+\.part)(-wal|-shm|-journal)?$`)
 

@@ -14,21 +14,18 @@ import (
 // so do their hashes; the links of the chain, which cover what is shown, are
 // computed anew. Summaries of the messages lose their text until they are
 // reworded ([store.Eraser.Unworded]), and the search index is to be built anew.
-func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
+func Mask(ctx context.Context, f *File, masks []store.Mask) error {
 	if len(masks) == 0 {
 		return nil
 	}
-	e := &erasing{now: db.opts.Clock().UTC()}
+	e := &erasing{now: f.Now().UTC()}
 	for _, m := range masks {
 		e.order.Messages = append(e.order.Messages, m.ID)
 	}
-	err := db.withWriter(ctx, func(c *conn) error {
+	err := f.Writer(ctx, func(c *conn) error {
 		e.conn = c
 		return c.write(func() error { return e.mask(ctx, masks) })
 	})
-	if err == nil {
-		db.dropIndex()
-	}
 	return err
 }
 
@@ -68,7 +65,7 @@ func (e *erasing) mask(ctx context.Context, masks []store.Mask) error {
 		}
 	}
 	for table := range scratch {
-		if err := e.Exec(`DELETE FROM temp.` + table); err != nil {
+		if err := e.script(`DELETE FROM temp.` + table); err != nil {
 			return err
 		}
 	}
@@ -120,7 +117,7 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
 		return err
 	}
 	for _, num := range held {
-		if _, _, err := e.dropUnused(num); err != nil {
+		if _, _, err := DropUnusedPayload(e.conn, num); err != nil {
 			return err
 		}
 	}

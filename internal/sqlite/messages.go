@@ -57,7 +57,7 @@ func scanRow(c *conn, s *sqlite3.Stmt, brief bool) (messageRow, error) {
 	r.format = r.Format
 	if r.parsed = s.ColumnType(13) != sqlite3.NULL; r.parsed {
 		r.format, column = llms.FormatLCM, 13
-		intact, err := c.intact(sealed{
+		intact, err := Intact(c, sealed{
 			conversation: int64(r.Conversation), seq: r.Seq, role: r.role, flags: r.Flags, said: r.said, native: r.Native, format: r.Format, size: r.Size,
 			sha256: r.SHA256[:], chain: s.ColumnRawBlob(15), record: s.ColumnRawBlob(12), cut: cut, body: s.ColumnBlob(13, []byte{}),
 		})
@@ -126,17 +126,17 @@ func formatOf(name []byte) llms.Format {
 }
 
 // Messages implements [store.Reader].
-func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
+func Messages(ctx context.Context, f *File, q store.MessageQuery) iter.Seq2[store.Message, error] {
 	read := func(scan func(*conn, *sqlite3.Stmt) error) error {
-		return db.withReader(ctx, func(c *conn) error {
+		return f.Reader(ctx, func(c *conn) error {
 			row := func(s *sqlite3.Stmt) error { return scan(c, s) }
 			switch {
 			case q.IDs != nil:
-				return c.messagesByID(q.IDs, q.Erased, row)
+				return queryIDs(c, q.IDs, q.Erased, row)
 			case q.Natives != nil:
-				return c.messagesByNative(q.Conversation, q.Natives, row)
+				return queryNatives(c, q.Conversation, q.Natives, row)
 			}
-			return c.messageRange(q, row)
+			return queryRange(c, q, row)
 		})
 	}
 	if len(q.IDs) >= manyRows {
@@ -229,20 +229,17 @@ func decodeBeside(read func(scan func(*conn, *sqlite3.Stmt) error) error, noRaw 
 	}
 }
 
-// errStop ends an iteration whose consumer has had enough.
-var errStop = fmt.Errorf("stop")
-
-func (c *conn) messagesByID(ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
+func queryIDs(c *conn, ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	if run := runOf(ids); run == len(ids) {
-		return c.messageRun(ids, erased, row)
+		return queryRun(c, ids, erased, row)
 	}
 	return c.read(func() error {
 		for len(ids) > 0 {
 			run := runOf(ids)
-			if err := c.messageRun(ids[:run], erased, row); err != nil {
+			if err := queryRun(c, ids[:run], erased, row); err != nil {
 				return err
 			}
 			ids = ids[run:]
@@ -265,7 +262,7 @@ func runOf(ids []store.MessageID) int {
 	return n
 }
 
-func (c *conn) messageRun(ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
+func queryRun(c *conn, ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
 	next := 0
 	err := c.query(`SELECT`+messageColumns+` WHERE m.id BETWEEN ? AND ?`+present+` ORDER BY m.id`, func(s *sqlite3.Stmt) error {
 		if next == len(ids) || store.MessageID(s.ColumnInt64(0)) != ids[next] {
@@ -280,7 +277,7 @@ func (c *conn) messageRun(ids []store.MessageID, erased bool, row func(*sqlite3.
 	return err
 }
 
-func (c *conn) messagesByNative(id store.ConversationID, natives []string, row func(*sqlite3.Stmt) error) error {
+func queryNatives(c *conn, id store.ConversationID, natives []string, row func(*sqlite3.Stmt) error) error {
 	return c.read(func() error {
 		for _, native := range natives {
 			if _, err := c.one(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.native = ?`, row, int64(id), native); err != nil {
@@ -291,7 +288,7 @@ func (c *conn) messagesByNative(id store.ConversationID, natives []string, row f
 	})
 }
 
-func (c *conn) messageRange(q store.MessageQuery, row func(*sqlite3.Stmt) error) error {
+func queryRange(c *conn, q store.MessageQuery, row func(*sqlite3.Stmt) error) error {
 	order, limit, before := "ASC", q.Limit, q.Before
 	if q.Newest {
 		order = "DESC"
@@ -307,12 +304,12 @@ func (c *conn) messageRange(q store.MessageQuery, row func(*sqlite3.Stmt) error)
 }
 
 // Record implements [store.Reader].
-func (db *DB) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
+func RawRecord(ctx context.Context, f *File, id store.MessageID) ([]byte, error) {
 	var record []byte
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		return c.read(func() error {
 			found, err := c.one(`SELECT record, cuts, sha256 FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
-				record, err = c.join(s.ColumnBlob(0, nil), s.ColumnText(1))
+				record, err = JoinRecord(c, s.ColumnBlob(0, nil), s.ColumnText(1))
 				if sum := sha256.Sum256(record); err == nil && string(sum[:]) != string(s.ColumnRawBlob(2)) {
 					err = errChanged
 				}
@@ -327,8 +324,8 @@ func (db *DB) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
 	return record, err
 }
 
-// join puts the payloads that were cut out of a record back into it.
-func (c *conn) join(record []byte, cuts string) ([]byte, error) {
+// JoinRecord puts the payloads that were cut out of a record back into it.
+func JoinRecord(c *conn, record []byte, cuts string) ([]byte, error) {
 	if cuts == "" {
 		if record == nil {
 			record = []byte{}
@@ -340,7 +337,7 @@ func (c *conn) join(record []byte, cuts string) ([]byte, error) {
 		return nil, fmt.Errorf("cuts: %w", err)
 	}
 	if len(stored) == 1 && stored[0].Style == store.Verbatim {
-		data, _, err := c.content(stored[0].Payload)
+		data, _, err := PayloadContent(c, stored[0].Payload)
 		return data, err
 	}
 	places := make([]llms.Cut, len(stored))
@@ -348,7 +345,7 @@ func (c *conn) join(record []byte, cuts string) ([]byte, error) {
 		places[i] = llms.Cut{At: cut.At, Style: cut.Style}
 	}
 	return llms.Join(record, places, func(i int) ([]byte, error) {
-		data, _, err := c.content(stored[i].Payload)
+		data, _, err := PayloadContent(c, stored[i].Payload)
 		return data, err
 	})
 }

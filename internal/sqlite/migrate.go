@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -40,21 +38,21 @@ func steps() ([]string, error) {
 	return all, nil
 }
 
-// version returns the schema version of the file and checks that it is ours;
+// SchemaVersion returns the schema version of the file and checks that it is ours;
 // an empty file has version 0.
-func (c *conn) version() (version int, err error) {
-	if !c.GetAutocommit() {
-		return c.readVersion()
+func SchemaVersion(c *conn) (version int, err error) {
+	if !c.raw.GetAutocommit() {
+		return readVersion(c)
 	}
 	// In one transaction: another process may be making the tables right now.
 	err = c.read(func() (err error) {
-		version, err = c.readVersion()
+		version, err = readVersion(c)
 		return err
 	})
 	return version, err
 }
 
-func (c *conn) readVersion() (int, error) {
+func readVersion(c *conn) (int, error) {
 	var version, app, tables int
 	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
 		if _, err := c.one("PRAGMA "+pragma, integer(to)); err != nil {
@@ -75,12 +73,12 @@ func (c *conn) readVersion() (int, error) {
 
 // checkSchema refuses a database from a newer version, or with code in its
 // schema, before anything else is done to it.
-func (c *conn) checkSchema() error {
+func checkSchema(c *conn) error {
 	all, err := steps()
 	if err != nil {
 		return err
 	}
-	v, err := c.version()
+	v, err := SchemaVersion(c)
 	if err != nil {
 		return err
 	}
@@ -90,25 +88,25 @@ func (c *conn) checkSchema() error {
 			Hint: "upgrade lcm; the database was not touched",
 		}
 	}
-	return c.refuseForeignCode()
+	return refuseForeignCode(c)
 }
 
 // migrate brings the schema up to date, all steps in one transaction.
-func (c *conn) migrate() error {
+func migrate(c *conn) error {
 	all, err := steps()
 	if err != nil {
 		return err
 	}
-	if v, err := c.version(); err != nil || v == len(all) {
+	if v, err := SchemaVersion(c); err != nil || v == len(all) {
 		return err
 	}
 	return c.write(func() error {
-		v, err := c.version() // another process may have been faster
+		v, err := SchemaVersion(c) // another process may have been faster
 		if err != nil {
 			return err
 		}
 		for ; v < len(all); v++ {
-			if err := c.Exec(all[v]); err != nil {
+			if err := c.script(all[v]); err != nil {
 				return fmt.Errorf("migrate to schema version %d: %w", v+1, err)
 			}
 		}
@@ -116,7 +114,7 @@ func (c *conn) migrate() error {
 			fmt.Sprintf("PRAGMA user_version=%d", len(all)),
 			fmt.Sprintf("PRAGMA application_id=%d", applicationID),
 		} {
-			if err := c.Exec(pragma); err != nil {
+			if err := c.script(pragma); err != nil {
 				return err
 			}
 		}
@@ -124,13 +122,13 @@ func (c *conn) migrate() error {
 	})
 }
 
-// modernise lets a connection that may not write read a database of an older
+// emulateNewSchema lets a connection that may not write read a database of an older
 // version: what later versions have added to the schema is made in the
 // connection's own temporary database, which names are looked up in first.
 // Tables are empty there, as they would be after a migration, and columns have
 // their defaults.
-func (c *conn) modernise() error {
-	version, app, err := c.stamps()
+func emulateNewSchema(c *conn) error {
+	version, app, err := readStamps(c)
 	if Full(err) {
 		return err
 	}
@@ -163,20 +161,22 @@ func (c *conn) modernise() error {
 			}
 			sql += " FROM main." + name
 		}
-		if err := c.Exec(sql); err != nil {
+		if err := c.script(sql); err != nil {
 			return fmt.Errorf("read schema version %d as %d: %w", version, len(all), err)
 		}
 	}
 	if _, found := have["lanes"]; !found {
-		return c.Exec("INSERT INTO temp.lanes VALUES (1, 0), (2, 0)")
+		return c.script("INSERT INTO temp.lanes VALUES (1, 0), (2, 0)")
 	}
 	return nil
 }
 
-func integer(to *int) func(*sqlite3.Stmt) error {
-	return func(s *sqlite3.Stmt) error { *to = s.ColumnInt(0); return nil }
-}
-
-func text(to *string) func(*sqlite3.Stmt) error {
-	return func(s *sqlite3.Stmt) error { *to = s.ColumnText(0); return nil }
+// readStamps reads what the file says it is.
+func readStamps(c *conn) (version, app int, err error) {
+	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
+		if _, err := c.one("PRAGMA "+pragma, integer(to)); err != nil {
+			return 0, 0, err
+		}
+	}
+	return version, app, nil
 }

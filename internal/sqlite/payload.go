@@ -39,7 +39,7 @@ func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	if err != nil || found {
 		return store.PayloadID(id), err
 	}
-	if id, err = w.freeID("file_", hex.EncodeToString(sum[:]), `SELECT 1 FROM payloads WHERE id = ?`); err != nil {
+	if id, err = freeID(w.conn, "file_", hex.EncodeToString(sum[:]), `SELECT 1 FROM payloads WHERE id = ?`); err != nil {
 		return "", err
 	}
 	err = w.exec(`
@@ -48,13 +48,13 @@ func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	if err != nil {
 		return "", err
 	}
-	return store.PayloadID(id), w.putChunks(w.LastInsertRowID(), p.Data)
+	return store.PayloadID(id), w.putChunks(w.lastID(), p.Data)
 }
 
 // keepWhole proves that a payload is stored as it was, before a message relies
 // on it. If it was damaged, here are its bytes again.
 func (w *writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error {
-	stored, err := w.hashChunks(num, false)
+	stored, err := HashChunks(w.conn, num, false)
 	if err == nil && stored.sum == sum || err != nil && errors.As(err, new(*sqlite3.Error)) {
 		return err
 	}
@@ -80,7 +80,7 @@ func (w *writer) putChunks(num int64, data []byte) error {
 
 // freeID returns prefix and the first 16 digits of digest, or more of them
 // where other content has those already.
-func (c *conn) freeID(prefix, digest, taken string) (string, error) {
+func freeID(c *conn, prefix, digest, taken string) (string, error) {
 	for n := 16; n <= len(digest); n += 2 {
 		id := prefix + digest[:n]
 		found, err := c.one(taken, func(*sqlite3.Stmt) error { return nil }, id)
@@ -92,10 +92,10 @@ func (c *conn) freeID(prefix, digest, taken string) (string, error) {
 }
 
 // Payload implements [store.Reader].
-func (db *DB) Payload(ctx context.Context, id store.PayloadID) (store.Payload, error) {
+func OpenPayload(ctx context.Context, f *File, proved *provedPayloads, id store.PayloadID) (store.Payload, error) {
 	var p store.Payload
-	r := &content{ctx: ctx, db: db}
-	err := db.withReader(ctx, func(c *conn) error {
+	r := &content{ctx: ctx, file: f}
+	err := f.Reader(ctx, func(c *conn) error {
 		found, err := c.one(`
 			SELECT num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at FROM payloads WHERE id = ?`,
 			func(s *sqlite3.Stmt) error {
@@ -116,7 +116,7 @@ func (db *DB) Payload(ctx context.Context, id store.PayloadID) (store.Payload, e
 		return p, err
 	}
 	r.size = p.Size
-	if r.sums, err = db.provePayload(ctx, r.num, p.Size, p.SHA256); err != nil {
+	if r.sums, err = provePayload(ctx, f, proved, r.num, p.Size, p.SHA256); err != nil {
 		return p, err
 	}
 	p.Content, p.Damaged = r, r.sums == nil
@@ -126,7 +126,7 @@ func (db *DB) Payload(ctx context.Context, id store.PayloadID) (store.Payload, e
 // content reads a payload by range. It holds no connection between reads.
 type content struct {
 	ctx  context.Context // of the call that opened it, as io.ReaderAt has none
-	db   *DB
+	file *File
 	num  int64
 	size int64
 	sums chunkSums // of a payload that was proved, else nil
@@ -141,8 +141,8 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	n := 0
-	err := r.db.withReader(r.ctx, func(c *conn) error {
-		return c.chunks(r.num, off/chunkSize, (off+int64(len(p))-1)/chunkSize, func(i int64, raw []byte) error {
+	err := r.file.Reader(r.ctx, func(c *conn) error {
+		return ReadChunks(c, r.num, off/chunkSize, (off+int64(len(p))-1)/chunkSize, func(i int64, raw []byte) error {
 			if r.sums != nil && (i >= int64(len(r.sums)) || sha256.Sum256(raw) != r.sums[i]) {
 				return errChanged // since it was opened
 			}
@@ -161,8 +161,8 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// chunks yields the unpacked chunks of a payload from first to last.
-func (c *conn) chunks(num, first, last int64, yield func(n int64, raw []byte) error) error {
+// ReadChunks yields the unpacked chunks of a payload from first to last.
+func ReadChunks(c *conn, num, first, last int64, yield func(n int64, raw []byte) error) error {
 	return c.query(`SELECT n, compressed, data FROM chunks WHERE payload = ? AND n BETWEEN ? AND ? ORDER BY n`,
 		func(s *sqlite3.Stmt) error {
 			data := s.ColumnRawBlob(2)
@@ -177,9 +177,9 @@ func (c *conn) chunks(num, first, last int64, yield func(n int64, raw []byte) er
 		}, num, first, last)
 }
 
-// content reads a whole payload inside a transaction, and returns the hash that
+// PayloadContent reads a whole payload inside a transaction, and returns the hash that
 // it should have.
-func (c *conn) content(id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
+func PayloadContent(c *conn, id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
 	var num, size int64
 	found, err := c.one(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error {
 		num, size = s.ColumnInt64(0), s.ColumnInt64(1)
@@ -194,7 +194,7 @@ func (c *conn) content(id store.PayloadID) (data []byte, sum [sha256.Size]byte, 
 	}
 	var all bytes.Buffer
 	all.Grow(int(size))
-	err = c.chunks(num, 0, size/chunkSize, func(_ int64, raw []byte) error {
+	err = ReadChunks(c, num, 0, size/chunkSize, func(_ int64, raw []byte) error {
 		all.Write(raw)
 		return nil
 	})

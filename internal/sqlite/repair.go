@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -21,21 +20,21 @@ import (
 //
 // What it mended, and what it left, [DB.Check] tells. A part that cannot be
 // repaired keeps it from none of the others; the error says which.
-func (db *DB) Repair(ctx context.Context) error {
+func Run(ctx context.Context, f *File, ix *Index) error {
 	steps := []struct {
 		name string
 		mend func(*conn) error
 	}{
-		{"the schema", (*conn).mendSchema},
-		{"the indexes of the tables", (*conn).mendIndexes},
-		{"what belongs to nothing", (*conn).mendOrphans},
-		{"the payloads", (*conn).mendPayloads},
-		{"the leases", func(c *conn) error { return c.mendLeases(db) }},
-		{"what is left of erased conversations", (*conn).mendErased},
+		{"the schema", fixSchema},
+		{"the indexes of the tables", fixIndexes},
+		{"what belongs to nothing", fixOrphans},
+		{"the payloads", fixPayloads},
+		{"the leases", func(c *conn) error { return fixLeases(c, f.Now()) }},
+		{"what is left of erased conversations", fixErased},
 	}
 	var errs []error
 	for _, step := range steps {
-		if err := db.transact(ctx, step.mend); err != nil {
+		if err := f.Transact(ctx, step.mend); err != nil {
 			errs = append(errs, fmt.Errorf("mend %s: %w", step.name, err))
 		}
 		if ctx.Err() != nil {
@@ -43,10 +42,10 @@ func (db *DB) Repair(ctx context.Context) error {
 		}
 	}
 	var ids []store.ConversationID
-	err := db.withReader(ctx, func(c *conn) (err error) { ids, err = c.conversationIDs(); return err })
+	err := f.Reader(ctx, func(c *conn) (err error) { ids, err = ConversationIDs(c); return err })
 	errs = append(errs, err)
 	for _, id := range ids { // a fork after what it was forked from
-		err := db.transact(ctx, func(tx *conn) error { return tx.mendConversation(id) })
+		err := f.Transact(ctx, func(tx *conn) error { return fixConversation(tx, id) })
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -54,14 +53,11 @@ func (db *DB) Repair(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("mend conversation %d: %w", id, err))
 		}
 	}
-	for _, l := range []*lane{db.messages, db.summaries} {
-		errs = append(errs, l.mend(ctx))
-	}
-	return errors.Join(append(errs, db.Reindex(ctx))...)
+	return errors.Join(append(errs, ix.Repair(ctx), ix.Reindex(ctx))...)
 }
 
-// mendIndexes builds the indexes of damaged tables anew.
-func (c *conn) mendIndexes() error {
+// fixIndexes builds the indexes of damaged tables anew.
+func fixIndexes(c *conn) error {
 	broken := false
 	err := c.query("PRAGMA integrity_check(100)", func(s *sqlite3.Stmt) error {
 		broken = broken || indexTrouble.MatchString(s.ColumnText(0))
@@ -70,14 +66,14 @@ func (c *conn) mendIndexes() error {
 	if err != nil || !broken {
 		return err
 	}
-	return c.Exec("REINDEX")
+	return c.script("REINDEX")
 }
 
-// mendErased takes the mark off conversations that were not erased, because an
+// fixErased takes the mark off conversations that were not erased, because an
 // erasure takes every message with it, and counts anew what is left of the
 // others: places, and nothing else. Erasures that only tombstones tell of are
 // noted again.
-func (c *conn) mendErased() error {
+func fixErased(c *conn) error {
 	if err := c.exec(noteErasures); err != nil {
 		return err
 	}
@@ -95,61 +91,32 @@ func (c *conn) mendErased() error {
 		WHERE erased_at IS NOT NULL`, int64(store.FlagErased))
 }
 
-// mendLeases gives back the leases that nobody can hold any more.
-func (c *conn) mendLeases(db *DB) error {
-	now := db.opts.Clock()
+// fixLeases gives back the leases that nobody can hold any more.
+func fixLeases(c *conn, now time.Time) error {
 	return c.exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND length(data) > 0 AND (expires IS NULL OR expires <= ? OR expires > ?)`,
 		leaseSpace, now, now.Add(maxLease))
 }
 
-// mend drops the part of a lane that is not sound, to be built anew.
-func (l *lane) mend(ctx context.Context) error {
-	mended := false
-	err := l.db.transact(ctx, func(c *conn) error {
-		at, _, err := l.unsound(ctx, c)
-		if err != nil || at == 0 {
-			return err
-		}
-		mended = true
-		if err := c.exec(`INSERT INTO lanes VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
-			return err
-		}
-		return c.unindex(l.kind, at)
-	})
-	if err != nil || !mended {
-		return err
-	}
-	l.mu.Lock()
-	l.segments = map[int64]*index.Segment{}
-	l.mu.Unlock()
-	l.db.mu.Lock()
-	defer l.db.mu.Unlock()
-	if l.kind == laneMessages {
-		l.db.sealed = 0
-	}
-	return nil
-}
-
-// mendPayloads corrects what rows say of payloads whose content is whole, and
+// fixPayloads corrects what rows say of payloads whose content is whole, and
 // links payloads to the messages that refer to them.
-func (c *conn) mendPayloads() error {
-	rows, err := c.payloadRows()
+func fixPayloads(c *conn) error {
+	rows, err := PayloadRows(c)
 	if err != nil {
 		return err
 	}
 	for _, p := range rows {
-		found, err := c.contentOf(p)
+		found, err := ReadContent(c, p)
 		if err != nil {
 			continue // the content is not whole
 		}
-		if err := c.mendPayload(p, found); err != nil {
+		if err := fixPayload(c, p, found); err != nil {
 			return err
 		}
 	}
-	return c.mendReferences()
+	return fixReferences(c)
 }
 
-func (c *conn) mendPayload(p payloadRow, found foundContent) error {
+func fixPayload(c *conn, p payloadRow, found foundContent) error {
 	right := payloadRow{num: p.num, id: p.id, sum: found.sum, size: found.size}
 	if found.sum != p.sum && !right.named() {
 		return nil // neither hash nor name vouch for it
@@ -167,18 +134,4 @@ func (c *conn) mendPayload(p payloadRow, found foundContent) error {
 		return nil
 	}
 	return c.exec(`UPDATE chunks SET compressed = (substr(data, 1, 4) = ?) WHERE payload = ?`, zstdMagic, p.num)
-}
-
-// Vacuum gives the space that is not used any more back to the file system. It
-// needs as much free space again as the database has, and keeps others from
-// writing while it runs.
-func (db *DB) Vacuum(ctx context.Context) error {
-	return db.withWriter(ctx, func(c *conn) error {
-		for _, sql := range []string{"PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-			if err := c.Exec(sql); err != nil {
-				return fmt.Errorf("%s: %w", strings.ToLower(sql), err)
-			}
-		}
-		return nil
-	})
 }

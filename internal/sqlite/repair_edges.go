@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -10,81 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 )
-
-// derive computes what a summary says of itself from its sources: everything
-// but its wording. It trusts the numbers of summaries among them; known holds
-// those that were derived already.
-func (c *conn) derive(num int64, known map[int64]store.Summary) (store.Summary, error) {
-	total := store.Summary{Kind: summary.Leaf}
-	edges, err := c.edges(num)
-	if err != nil {
-		return total, err
-	}
-	if len(edges) == 0 {
-		return total, store.Missing("a source")
-	}
-	for _, e := range edges {
-		if e.num == 0 {
-			continue
-		}
-		part, ok := known[e.num]
-		if !ok {
-			if part, err = c.summaryByNum(e.num); err != nil {
-				return total, err
-			}
-		}
-		total.Kind = summary.Condensed
-		total.Depth = max(total.Depth, part.Depth+1)
-		total.Descendants += 1 + part.Descendants
-		cover(&total, part)
-	}
-	if total.Pos, err = c.place(edges[0]); err != nil {
-		return total, err
-	}
-	return total, c.deriveMessages(num, &total)
-}
-
-// deriveMessages adds the messages among the sources of a summary.
-func (c *conn) deriveMessages(num int64, total *store.Summary) error {
-	direct, found := 0, 0
-	if _, err := c.one(`SELECT count(*) FROM edges WHERE summary = ? AND message IS NOT NULL`, integer(&direct), num); err != nil {
-		return err
-	}
-	err := c.query(`
-		SELECT count(*), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
-		FROM edges e JOIN messages m ON m.id = e.message WHERE e.summary = ?`, func(s *sqlite3.Stmt) error {
-		if found = s.ColumnInt(0); found > 0 {
-			cover(total, store.Summary{Messages: found, MessageTokens: s.ColumnInt64(1), Earliest: millis(s, 2), Latest: millis(s, 3)})
-		}
-		return nil
-	}, num)
-	if err != nil {
-		return err
-	}
-	if found < direct {
-		return store.Missing("a message that was summarised")
-	}
-	return c.query(`
-		SELECT p.id FROM edges e JOIN message_payloads mp ON mp.message = e.message JOIN payloads p ON p.num = mp.payload
-		WHERE e.summary = ? ORDER BY e.ord, p.num`, func(s *sqlite3.Stmt) error {
-		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
-		return nil
-	}, num)
-}
-
-// place returns where a node stands, or stood, in views.
-func (c *conn) place(e edge) (pos int64, err error) {
-	if e.num == 0 {
-		return c.position(e.Message)
-	}
-	found, err := c.one(`SELECT pos FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, e.num)
-	if err == nil && !found {
-		err = store.Missing(e.String())
-	}
-	return pos, err
-}
 
 // source is an edge with the place of what it leads to.
 type source struct {
@@ -142,7 +67,7 @@ func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 	}
 	var kept []source
 	for _, s := range have {
-		pos, err := m.place(s.edge)
+		pos, err := NodePosition(m.conn, s.edge)
 		if errors.Is(err, store.ErrNotFound) {
 			kept = append(kept, s)
 			continue // gone for good; the place that the edge tells is all there is
@@ -257,7 +182,7 @@ func (m *mender) setEdges(n node, from []source) error {
 // mendNumbers writes what follows from the sources of a summary, where it says
 // something else of itself.
 func (m *mender) mendNumbers(n node) error {
-	want, err := m.derive(n.num, m.derived)
+	want, err := Derive(m.conn, n.num, m.derived)
 	if errors.Is(err, store.ErrNotFound) {
 		m.derived[n.num] = n.Summary
 		return nil // what it covered is not there to be counted
@@ -278,13 +203,4 @@ func (m *mender) mendNumbers(n node) error {
 		UPDATE summaries SET kind = ?, depth = ?, pos = ?, descendants = ?, messages = ?, message_tokens = ?, earliest = ?, latest = ?, files = ?
 		WHERE num = ?`, string(want.Kind), want.Depth, want.Pos, want.Descendants, want.Messages, want.MessageTokens,
 		want.Earliest.UnixMilli(), want.Latest.UnixMilli(), files, n.num)
-}
-
-// filesOf encodes the files of a summary.
-func filesOf(files []store.PayloadID) (any, error) {
-	if len(files) == 0 {
-		return nil, nil
-	}
-	b, err := json.Marshal(files)
-	return string(b), err
 }

@@ -32,7 +32,7 @@ func (m *mender) findHeritage() error {
 	}
 	last := int64(1) << 62
 	for r := m.row; r.ForkedFrom != 0; {
-		pos, err := m.position(r.ForkedAt)
+		pos, err := MessagePosition(m.conn, r.ForkedAt)
 		if errors.Is(err, store.ErrNotFound) {
 			break
 		}
@@ -44,7 +44,7 @@ func (m *mender) findHeritage() error {
 		}
 		last = min(last, pos)
 		m.heirs.until[r.ForkedFrom] = last
-		if r, err = m.conversation(r.ForkedFrom); errors.Is(err, store.ErrNotFound) {
+		if r, err = ReadConversation(m.conn, r.ForkedFrom); errors.Is(err, store.ErrNotFound) {
 			break
 		} else if err != nil {
 			return err
@@ -61,11 +61,11 @@ func (m *mender) proveHeritage() error {
 	if !known {
 		return nil
 	}
-	items, err := m.items(m.ForkedFrom, 0, pos)
+	items, err := ViewItems(m.conn, m.ForkedFrom, 0, pos)
 	if err != nil {
 		return nil // the original cannot be read: it is mended for itself
 	}
-	if items, err = m.unfoldTo(items, m.ForkedAt, pos); err != nil {
+	if items, err = UnfoldTo(m.conn, items, m.ForkedAt, pos); err != nil {
 		return nil // the original has left that branch
 	}
 	items, _ = split(items, pos)
@@ -142,7 +142,7 @@ func (m *mender) placeInherited() error {
 		if m.claimed[e] {
 			continue
 		}
-		pos, err := m.position(e.Message)
+		pos, err := MessagePosition(m.conn, e.Message)
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func (m *mender) branchAt(pos, stored int64) (branch int64, err error) {
 func (m *mender) mendRetired() error {
 	for _, n := range m.nodes {
 		retired := !m.claimed[edge{num: n.num, Node: store.Node{Summary: n.ID}}]
-		if sources, err := m.edges(n.num); err != nil {
+		if sources, err := Edges(m.conn, n.num); err != nil {
 			return err
 		} else if retired && len(sources) == 0 {
 			if err := m.drop(n.num); err != nil {
@@ -122,7 +122,7 @@ func (m *mender) writePlaces() error {
 		view = append(view, it)
 	}
 	slices.SortFunc(view, func(a, b viewItem) int { return cmp.Compare(a.Pos, b.Pos) })
-	old, err := m.items(m.ID, -1<<62, 1<<62)
+	old, err := ViewItems(m.conn, m.ID, -1<<62, 1<<62)
 	same := err == nil && slices.EqualFunc(old, view, func(a, b viewItem) bool {
 		return a.Pos == b.Pos && a.Node == b.Node && a.num == b.num && a.Stub == b.Stub && a.Tokens == b.Tokens && itemDifference(a, b) == ""
 	})
@@ -133,7 +133,7 @@ func (m *mender) writePlaces() error {
 		return err
 	}
 	for _, it := range view {
-		if err := m.insertItem(m.ID, it); err != nil {
+		if err := InsertItem(m.conn, m.ID, it); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (m *mender) writePlaces() error {
 // itemAt is the view item of a placement. A message that does not decode any
 // more is shown without its tool calls.
 func (m *mender) itemAt(p placement) (viewItem, error) {
-	items, err := m.itemsOf([]edge{p.edge})
+	items, err := ItemsOf(m.conn, []edge{p.edge})
 	if err != nil {
 		items = []viewItem{{Item: store.Item{Node: p.Node}}}
 		_, err = m.one(`SELECT tokens, role FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
@@ -193,11 +193,11 @@ func (m *mender) mendTotals() error {
 			return err
 		}
 	}
-	newest, err := m.newestTime(m.row)
+	newest, err := NewestTime(m.conn, m.row)
 	if err != nil {
 		return err
 	}
-	user, err := m.newestUser(m.ID)
+	user, err := NewestUser(m.conn, m.ID)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/store"
 )
 
 // refill says how a table that is missing is filled again. A table that is
@@ -100,36 +98,6 @@ const forgottenOfParts = `
 	)
 	SELECT DISTINCT l.key, e.id, 0 FROM line l JOIN erasures e WHERE true ON CONFLICT DO NOTHING`
 
-// remakeable reports whether a missing table is made anew.
-func remakeable(table string) bool {
-	_, refilled := refills[table]
-	return refilled || derivedTables[table]
-}
-
-// tableFault finds the code and the sentence for a table that is missing.
-func tableFault(table string) (code, detail string) {
-	switch r, refilled := refills[table]; {
-	case derivedTables[table]:
-		return "schema-table", "the table is missing"
-	case refilled:
-		return "schema-table-bare", "the table is missing: " + r.loss
-	}
-	return "schema-table-lost", "the table is missing"
-}
-
-// CheckSchema tells what is missing from the schema of a database, and what is
-// in it that lcm did not make. It works where the database cannot be opened for
-// that reason.
-func CheckSchema(ctx context.Context, path string) (faults []store.Fault, err error) {
-	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
-	if err != nil {
-		return nil, err
-	}
-	k := &checkup{conn: c}
-	_, err = k.schema()
-	return k.faults, errors.Join(err, c.close())
-}
-
 // MendSchema makes what is missing of the schema anew, and removes code that is
 // not lcm's, before the database is opened. The caller has made a copy.
 func MendSchema(ctx context.Context, path string) error {
@@ -137,40 +105,17 @@ func MendSchema(ctx context.Context, path string) error {
 	if err != nil {
 		return explain(path, err)
 	}
-	err = c.write(c.mendSchema)
+	err = c.write(func() error { return fixSchema(c) })
 	return explain(path, errors.Join(err, c.close()))
 }
 
-// CopyUnproved copies a database of which too much is missing to be proved. It
-// is one moment of it, like [DB.Backup].
-func CopyUnproved(ctx context.Context, path, to string) error {
-	tmp, err := reserve(to)
-	if err != nil {
-		return err
-	}
-	defer removeDatabase(tmp)
-	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
-	if err != nil {
-		return explain(path, err)
-	}
-	err = c.read(func() error { return c.copyTo(ctx, tmp, nil) })
-	if err = errors.Join(err, c.close()); err != nil {
-		return fmt.Errorf("back up to %s: %w", to, err)
-	}
-	// Whether its pages hold parts of what was erased cannot be told.
-	if err := vacuumFile(ctx, tmp); err != nil {
-		return fmt.Errorf("clean the backup of what was erased: %w", err)
-	}
-	return publish(tmp, to)
-}
-
-// mendSchema adds what is missing of the schema and follows from the rest, or
+// fixSchema adds what is missing of the schema and follows from the rest, or
 // is needed by it.
-func (c *conn) mendSchema() error {
-	if err := c.dropForeignCode(); err != nil {
+func fixSchema(c *conn) error {
+	if err := dropForeignCode(c); err != nil {
 		return err
 	}
-	v, err := c.version()
+	v, err := SchemaVersion(c)
 	if err != nil {
 		return err
 	}
@@ -178,7 +123,7 @@ func (c *conn) mendSchema() error {
 	if err != nil {
 		return err
 	}
-	have, err := c.objects()
+	have, err := Objects(c)
 	if err != nil {
 		return err
 	}
@@ -193,20 +138,20 @@ func (c *conn) mendSchema() error {
 		case !found && want[name].kind != "table" && have[want[name].table].kind == "" && !remakeable(want[name].table):
 			// Its table is lost, which is told; an index of nothing helps nobody.
 		case !found && (want[name].kind != "table" || remakeable(name)):
-			if err := c.Exec(want[name].sql); err != nil {
+			if err := c.script(want[name].sql); err != nil {
 				return fmt.Errorf("make the %s %s anew: %w", want[name].kind, name, err)
 			}
 			if want[name].kind == "table" {
 				made = append(made, name)
 			}
 		case found:
-			if err := c.addColumns(name, missingColumns(o, want[name])); err != nil {
+			if err := addColumns(c, name, missingColumns(o, want[name])); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range made {
-		if err := c.refill(name); err != nil {
+		if err := refillTable(c, name); err != nil {
 			return fmt.Errorf("fill the table %s: %w", name, err)
 		}
 	}
@@ -216,13 +161,13 @@ func (c *conn) mendSchema() error {
 	return c.exec(`INSERT INTO lanes VALUES (1, 0), (2, 0) ON CONFLICT DO NOTHING`)
 }
 
-// refill fills a table that was made anew with what the others tell.
-func (c *conn) refill(table string) error {
+// refillTable fills a table that was made anew with what the others tell.
+func refillTable(c *conn, table string) error {
 	if table == "payloads" {
-		return c.refillPayloads()
+		return refillPayloads(c)
 	}
 	for _, sql := range refills[table].sql {
-		if err := c.Exec(sql); err != nil {
+		if err := c.script(sql); err != nil {
 			return err
 		}
 	}
@@ -231,7 +176,7 @@ func (c *conn) refill(table string) error {
 
 // refillPayloads takes what payloads are from their content. Names and
 // descriptions come from the messages that refer to them, later.
-func (c *conn) refillPayloads() error {
+func refillPayloads(c *conn) error {
 	var nums []int64
 	err := c.query(`SELECT DISTINCT payload FROM chunks ORDER BY payload`, func(s *sqlite3.Stmt) error {
 		nums = append(nums, s.ColumnInt64(0))
@@ -241,7 +186,7 @@ func (c *conn) refillPayloads() error {
 		return err
 	}
 	for _, num := range nums {
-		found, err := c.hashChunks(num, false)
+		found, err := HashChunks(c, num, false)
 		if err != nil {
 			continue // not whole: the messages that need it tell
 		}
@@ -251,6 +196,43 @@ func (c *conn) refillPayloads() error {
 			num, fmt.Sprintf("file_%x", found.sum[:8]), found.sum[:], found.size)
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func order(o object) string {
+	if o.kind == "table" {
+		return "1"
+	}
+	return "2"
+}
+
+func addColumns(c *conn, table string, missing []column) error {
+	for _, col := range missing {
+		if !readdable(table, col) {
+			continue
+		}
+		if err := c.script("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + columnDefinition(col)); err != nil {
+			return fmt.Errorf("add the column %s.%s anew: %w", table, col.name, err)
+		}
+	}
+	return nil
+}
+
+// dropForeignCode removes triggers and views. SQLite drops a virtual table with
+// the module that made it, and lcm's has none.
+func dropForeignCode(c *conn) error {
+	found, err := ForeignCode(c)
+	if err != nil {
+		return err
+	}
+	for _, o := range found {
+		if o.kind != "trigger" && o.kind != "view" {
+			continue
+		}
+		if err := c.script("DROP " + o.kind + " IF EXISTS " + sqlite3.QuoteIdentifier(o.table)); err != nil {
+			return fmt.Errorf("remove the %s %s: %w", o.kind, o.table, err)
 		}
 	}
 	return nil

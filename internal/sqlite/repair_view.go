@@ -47,17 +47,17 @@ type placement struct {
 	tokens int // of a stub
 }
 
-// mendConversation makes edges, numbers, view, branches and totals of a
+// fixConversation makes edges, numbers, view, branches and totals of a
 // conversation follow from its messages again.
-func (c *conn) mendConversation(id store.ConversationID) error {
-	r, err := c.conversation(id)
+func fixConversation(c *conn, id store.ConversationID) error {
+	r, err := ReadConversation(c, id)
 	if err != nil {
 		return err
 	}
 	if !r.ErasedAt.IsZero() {
 		return nil // nothing is left to be derived from
 	}
-	if r.base, err = c.baseOf(r); err != nil {
+	if r.base, err = BasePosition(c, r); err != nil {
 		return err
 	}
 	m := &mender{conn: c, row: r, derived: map[int64]store.Summary{}, claimed: map[edge]bool{}}
@@ -120,7 +120,7 @@ func (m *mender) survey() error {
 	if err != nil {
 		return err
 	}
-	if m.nodes, err = m.summariesOf(m.ID); err != nil {
+	if m.nodes, err = SummariesOf(m.conn, m.ID); err != nil {
 		return err
 	}
 	ids := map[int64]store.SummaryID{}
@@ -179,7 +179,7 @@ func (m *mender) mendView() error {
 		return cmp.Or(cmp.Compare(m.derived[b.num].Depth+min(1, int(b.num)), m.derived[a.num].Depth+min(1, int(a.num))), cmp.Compare(a.branch, b.branch))
 	})
 	for _, p := range old {
-		pos, err := m.place(p.edge)
+		pos, err := NodePosition(m.conn, p.edge)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -252,7 +252,7 @@ func (m *mender) claim(e edge) (bool, error) {
 func (m *mender) descend(e edge, path []int64, visit func(edge) error) error {
 	if e.num == 0 {
 		if _, own := m.own[e.Message]; !own {
-			if _, err := m.position(e.Message); errors.Is(err, store.ErrNotFound) {
+			if _, err := MessagePosition(m.conn, e.Message); errors.Is(err, store.ErrNotFound) {
 				return nil
 			} else if err != nil {
 				return err
@@ -266,7 +266,7 @@ func (m *mender) descend(e edge, path []int64, visit func(edge) error) error {
 	if err := visit(e); err != nil {
 		return err
 	}
-	sources, err := m.edges(e.num)
+	sources, err := Edges(m.conn, e.num)
 	if err != nil {
 		return err
 	}

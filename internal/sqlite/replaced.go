@@ -10,9 +10,9 @@ import (
 )
 
 // identify notes which file is at the path of the database.
-func (db *DB) identify() (err error) {
-	if db.opts.VFS == "" {
-		db.file, err = os.Stat(db.path)
+func (f *File) identify() (err error) {
+	if f.opts.VFS == "" {
+		f.info, err = os.Stat(f.path)
 	}
 	return err
 }
@@ -22,19 +22,19 @@ func (db *DB) identify() (err error) {
 // when the process ends. The new file is not
 // opened in its place: conversations have other numbers there, and callers hold
 // the old ones.
-func (db *DB) stillThere() error {
-	if db.file == nil {
+func (f *File) stillThere() error {
+	if f.info == nil {
 		return nil
 	}
-	now, err := os.Stat(db.path)
+	now, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &store.Problem{Err: fmt.Errorf("database %s: %w", db.path, store.ErrRemoved),
+		return &store.Problem{Err: fmt.Errorf("database %s: %w", f.path, store.ErrRemoved),
 			Hint: "put the file back, or end this program and start it again; nothing was written"}
 	case err != nil:
-		return explain(db.path, err)
-	case !os.SameFile(db.file, now):
-		return &store.Problem{Err: fmt.Errorf("database %s: %w", db.path, store.ErrReplaced),
+		return explain(f.path, err)
+	case !os.SameFile(f.info, now):
+		return &store.Problem{Err: fmt.Errorf("database %s: %w", f.path, store.ErrReplaced),
 			Hint: "end this program and start it again to use the new file; nothing was written"}
 	}
 	return nil

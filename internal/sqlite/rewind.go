@@ -14,18 +14,18 @@ import (
 // is taken apart into its sources, so that the part before the message stays
 // in the view; the summary is kept, marked as retired.
 func (w *writer) Rewind(ctx context.Context, to store.MessageID, cause string) (store.Branch, error) {
-	items, err := w.items(w.ID, 0, 1<<62)
+	items, err := ViewItems(w.conn, w.ID, 0, 1<<62)
 	if err != nil {
 		return store.Branch{}, err
 	}
 	if to == 0 {
 		return w.leave(items, items, nil, 0, cause)
 	}
-	pos, err := w.position(to)
+	pos, err := MessagePosition(w.conn, to)
 	if err != nil {
 		return store.Branch{}, err
 	}
-	unfolded, err := w.unfoldTo(items, to, pos)
+	unfolded, err := UnfoldTo(w.conn, items, to, pos)
 	if errors.Is(err, store.ErrOffBranch) {
 		return w.restore(ctx, to, pos, cause)
 	}
@@ -61,7 +61,7 @@ func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 	if err != nil {
 		return left, err
 	}
-	unfolded, err := w.unfoldTo(items, to, pos)
+	unfolded, err := UnfoldTo(w.conn, items, to, pos)
 	if err != nil {
 		return left, err
 	}
@@ -75,7 +75,7 @@ func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 	if _, err := w.branchOff(to, cause, rest); err != nil {
 		return left, err
 	}
-	view, err := w.items(w.ID, 0, 1<<62)
+	view, err := ViewItems(w.conn, w.ID, 0, 1<<62)
 	if err != nil {
 		return left, err
 	}
@@ -123,20 +123,20 @@ func (w *writer) branchItems(branch int64) ([]viewItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.itemsOf(nodes)
+	return ItemsOf(w.conn, nodes)
 }
 
 // Active implements [store.Writer].
 func (w *writer) Active(_ context.Context, id store.MessageID) (bool, error) {
-	pos, err := w.position(id)
+	pos, err := MessagePosition(w.conn, id)
 	if err != nil {
 		return false, err
 	}
-	items, err := w.items(w.ID, 0, pos)
+	items, err := ViewItems(w.conn, w.ID, 0, pos)
 	if err != nil {
 		return false, err
 	}
-	_, err = w.unfoldTo(items, id, pos)
+	_, err = UnfoldTo(w.conn, items, id, pos)
 	if errors.Is(err, store.ErrOffBranch) {
 		return false, nil
 	}
@@ -152,9 +152,9 @@ func split(items []viewItem, pos int64) (kept, gone []viewItem) {
 	return items, nil
 }
 
-// unfoldTo replaces the item that covers a message with its sources, until
+// UnfoldTo replaces the item that covers a message with its sources, until
 // the message stands in the list itself.
-func (c *conn) unfoldTo(items []viewItem, to store.MessageID, pos int64) ([]viewItem, error) {
+func UnfoldTo(c *conn, items []viewItem, to store.MessageID, pos int64) ([]viewItem, error) {
 	for {
 		i := len(items) - 1
 		for i >= 0 && items[i].Pos > pos {
@@ -166,7 +166,7 @@ func (c *conn) unfoldTo(items []viewItem, to store.MessageID, pos int64) ([]view
 		case i < 0 || !items[i].IsSummary():
 			return nil, fmt.Errorf("%s: %w", to, store.ErrOffBranch)
 		}
-		sources, err := c.sourceItems(items[i].num)
+		sources, err := SourceItems(c, items[i].num)
 		if err != nil {
 			return nil, err
 		}
@@ -176,17 +176,17 @@ func (c *conn) unfoldTo(items []viewItem, to store.MessageID, pos int64) ([]view
 	}
 }
 
-// sourceItems rebuilds the view items that a summary was made from.
-func (c *conn) sourceItems(num int64) ([]viewItem, error) {
-	edges, err := c.edges(num)
+// SourceItems rebuilds the view items that a summary was made from.
+func SourceItems(c *conn, num int64) ([]viewItem, error) {
+	edges, err := Edges(c, num)
 	if err != nil {
 		return nil, err
 	}
-	return c.itemsOf(edges)
+	return ItemsOf(c, edges)
 }
 
-// itemsOf rebuilds the view items of nodes.
-func (c *conn) itemsOf(edges []edge) ([]viewItem, error) {
+// ItemsOf rebuilds the view items of nodes.
+func ItemsOf(c *conn, edges []edge) ([]viewItem, error) {
 	var items []viewItem
 	for _, e := range edges {
 		var err error
@@ -197,7 +197,7 @@ func (c *conn) itemsOf(edges []edge) ([]viewItem, error) {
 				return nil
 			}, e.num)
 		} else {
-			it.Item, err = c.messageItem(e.Message)
+			it.Item, err = messageItem(c, e.Message)
 		}
 		if err != nil {
 			return nil, err
@@ -208,8 +208,8 @@ func (c *conn) itemsOf(edges []edge) ([]viewItem, error) {
 }
 
 // messageItem rebuilds the view item of a message from its row.
-func (c *conn) messageItem(id store.MessageID) (store.Item, error) {
-	pos, err := c.position(id)
+func messageItem(c *conn, id store.MessageID) (store.Item, error) {
+	pos, err := MessagePosition(c, id)
 	if err != nil {
 		return store.Item{}, err
 	}
@@ -237,7 +237,7 @@ func (w *writer) branchOff(after store.MessageID, cause string, gone []viewItem)
 	if err != nil {
 		return b, err
 	}
-	b.ID = w.LastInsertRowID()
+	b.ID = w.lastID()
 	for _, it := range gone {
 		err := w.exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`,
 			b.ID, it.Pos, null(int64(it.Message)), null(it.num))
@@ -267,7 +267,7 @@ func (w *writer) setView(old, kept, gone []viewItem) error {
 	w.dirty = true
 	w.ViewItems, w.ViewTokens = len(kept), 0
 	for _, it := range kept {
-		if err := w.insertItem(w.ID, it); err != nil {
+		if err := InsertItem(w.conn, w.ID, it); err != nil {
 			return err
 		}
 		w.ViewTokens += it.Tokens
@@ -285,7 +285,7 @@ func (w *writer) retire(items []viewItem, stays map[int64]bool) error {
 		if err := w.exec(`UPDATE summaries SET retired = 1 WHERE num = ? AND conversation = ?`, it.num, int64(w.ID)); err != nil {
 			return err
 		}
-		sources, err := w.edges(it.num)
+		sources, err := Edges(w.conn, it.num)
 		if err != nil {
 			return err
 		}

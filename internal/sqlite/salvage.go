@@ -259,14 +259,14 @@ func (s *salvage) keyed() error {
 	if err != nil {
 		return s.harmless(err)
 	}
-	c := &conn{Conn: raw, stmts: map[string]*sqlite3.Stmt{}}
+	c := newConn(raw)
 	defer c.close()
 	for _, d := range dumped {
 		if slices.Contains(numbered, d.table) || slices.Contains(plain, d.table) || s.schema[d.table].kind == "" {
 			continue
 		}
 		// The condition on state reads the rows that mean something to others.
-		err := c.dumpTable(d.table, d.all, "", Dump{Row: func(table string, columns []string, values []any, _ string) error {
+		err := DumpTable(c, d.table, d.all, "", Dump{Row: func(table string, columns []string, values []any, _ string) error {
 			return s.harmless(s.loader.Row(table, columns, values))
 		}})
 		if err := s.harmless(err); err != nil {

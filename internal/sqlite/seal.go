@@ -23,66 +23,6 @@ const (
 	heavy = 4 << 20
 )
 
-// indexed is told of how far the data reach after a write, and how much was
-// written, and sees to it that the index follows.
-func (db *DB) indexed(ctx context.Context, last, bytes int64) {
-	db.mu.Lock()
-	behind := last - db.sealed
-	db.unsealed += bytes
-	least := int64(due)
-	if db.unsealed >= heavy {
-		least = 1
-	}
-	if behind < least || db.closed || db.opts.DeferIndex {
-		db.mu.Unlock()
-		return
-	}
-	if !db.indexing && behind < late {
-		// The indexer outlives the call that woke it.
-		db.indexing, db.unsealed = true, 0
-		db.out.Add(1)
-		go func() {
-			defer db.out.Done()
-			defer db.indexerDone()
-			db.reportIndexing(db.index(db.life, least, false))
-		}()
-	}
-	db.mu.Unlock()
-	if behind >= late {
-		db.reportIndexing(db.index(ctx, least, true))
-	}
-}
-
-// reportIndexing reports what has no caller to be returned to. An index that
-// stays behind loses nothing: searches read past it, and the next write tries
-// again.
-func (db *DB) reportIndexing(err error) {
-	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errClosed) {
-		db.opts.Log.Warn("the search index could not follow the data; searches stay complete but are slower", "err", err)
-	}
-}
-
-func (db *DB) indexerDone() {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.indexing = false
-}
-
-// index seals what is due in both lanes, and merges; wait says whether to be
-// held up by another process that does.
-func (db *DB) index(ctx context.Context, least int64, wait bool) error {
-	for _, l := range []*lane{db.messages, db.summaries} {
-		if err := l.follow(ctx, least, wait); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Reindex brings the search index up to the last document. Searches do not
-// need it; it makes the next ones faster.
-func (db *DB) Reindex(ctx context.Context) error { return db.index(ctx, 1, true) }
-
 // How much a process that has just begun may have to index in memory before
 // its first search, in documents and in bytes of records. The hook before a
 // prompt waits 200 ms for its search.
@@ -91,22 +31,10 @@ const (
 	dueBytes = 512 << 10
 )
 
-// IndexDue reports whether so many messages are unindexed that the first
-// search of a new process is slow, and no process is indexing them. A program
-// with [Options.DeferIndex] then sees to it that [DB.Reindex] is called.
-func (db *DB) IndexDue(ctx context.Context) (bool, error) {
-	docs, bytes, _, err := db.messages.unindexed(ctx)
-	if err != nil || docs < dueDocs && bytes < dueBytes {
-		return false, err
-	}
-	_, taken, err := db.messages.lease(ctx)
-	return !taken, err
-}
-
 // unindexed returns how many messages lie past the watermark, the bytes of
 // their records, and the last of them.
 func (l *lane) unindexed(ctx context.Context) (docs, bytes, last int64, err error) {
-	err = l.db.withReader(ctx, func(c *conn) error {
+	err = l.ix.file.Reader(ctx, func(c *conn) error {
 		after, err := l.watermark(c)
 		if err != nil {
 			return err
@@ -132,7 +60,7 @@ func (l *lane) settle(ctx context.Context) error {
 	l.mu.Lock()
 	cold := l.tail.LastID() == 0
 	l.mu.Unlock()
-	if !cold || l.kind != laneMessages || l.db.opts.ReadOnly || l.db.opts.DeferIndex {
+	if !cold || l.kind != laneMessages || l.ix.file.Options().ReadOnly || l.ix.file.Options().DeferIndex {
 		return nil
 	}
 	_, bytes, last, err := l.unindexed(ctx)
@@ -172,7 +100,7 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 	if err := errors.Join(errs...); err != nil {
 		return 0, err
 	}
-	err = l.db.transact(ctx, func(c *conn) error {
+	err = l.ix.file.Transact(ctx, func(c *conn) error {
 		if now, err := l.watermark(c); err != nil || now != after {
 			return err // another process has sealed these
 		}
@@ -180,7 +108,7 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 			return err // some of them have changed since they were read
 		}
 		for _, s := range sealed {
-			if err := c.putSegment(l.kind, s); err != nil {
+			if err := putSegment(c, l.kind, s); err != nil {
 				return err
 			}
 		}
@@ -197,7 +125,7 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 // backlog reads the documents that are due, in runs of a segment each, the
 // watermark they lie past and the lane's epoch.
 func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, runs [][]index.Doc, err error) {
-	err = l.db.withReader(ctx, func(c *conn) error {
+	err = l.ix.file.Reader(ctx, func(c *conn) error {
 		return c.read(func() (err error) {
 			if after, err = l.watermark(c); err != nil {
 				return err
@@ -205,8 +133,8 @@ func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, ru
 			if epoch, err = l.epochOf(c); err != nil {
 				return err
 			}
-			var last int64
-			if _, err := c.one(l.sql.last, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }); err != nil {
+			last, err := l.lastID(c)
+			if err != nil {
 				return err
 			}
 			size, most := index.SealDocs, 1
@@ -237,12 +165,12 @@ func (l *lane) noteSealed(id int64) {
 	if l.kind != laneMessages {
 		return
 	}
-	l.db.mu.Lock()
-	defer l.db.mu.Unlock()
-	l.db.sealed = max(l.db.sealed, id)
+	l.ix.mu.Lock()
+	defer l.ix.mu.Unlock()
+	l.ix.sealed = max(l.ix.sealed, id)
 }
 
-func (c *conn) putSegment(kind int, s index.Sealed) error {
+func putSegment(c *conn, kind int, s index.Sealed) error {
 	i := s.Info
 	err := c.exec(`
 		INSERT INTO segments (lane, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -250,7 +178,7 @@ func (c *conn) putSegment(kind int, s index.Sealed) error {
 	if err != nil {
 		return err
 	}
-	id := c.LastInsertRowID()
+	id := c.lastID()
 	for n, data := range s.Sections {
 		if err := c.exec(`INSERT INTO sections (segment, n, data) VALUES (?, ?, ?)`, id, n, data); err != nil {
 			return err
@@ -274,7 +202,7 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 	for {
 		var ids []int64
 		var parts []*index.Segment
-		err := l.db.withReader(ctx, func(c *conn) error {
+		err := l.ix.file.Reader(ctx, func(c *conn) error {
 			all, infos, err := l.infos(c)
 			if err != nil {
 				return err
@@ -285,7 +213,7 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 			}
 			ids = all[from:to]
 			for _, id := range ids {
-				seg, err := index.Open(ctx, sections{l.db}, id)
+				seg, err := index.Open(ctx, sections{l.ix}, id)
 				if err != nil {
 					return err
 				}
@@ -312,31 +240,18 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 // replace puts a merged segment in the place of its parts, unless another
 // process was faster.
 func (l *lane) replace(ctx context.Context, ids []int64, merged index.Sealed) error {
-	return l.db.transact(ctx, func(c *conn) error {
+	return l.ix.file.Transact(ctx, func(c *conn) error {
 		for _, id := range ids {
 			if err := c.exec(`DELETE FROM segments WHERE id = ?`, id); err != nil {
 				return err
 			}
-			if c.Changes() == 0 {
+			if c.changes() == 0 {
 				return errMerged
 			}
 			if err := c.exec(`DELETE FROM sections WHERE segment = ?`, id); err != nil {
 				return err
 			}
 		}
-		return c.putSegment(l.kind, merged)
+		return putSegment(c, l.kind, merged)
 	})
-}
-
-// unindex drops the part of a lane's index that holds a document which has
-// changed, and everything after it, to be built anew.
-func (c *conn) unindex(lane int, id int64) error {
-	err := c.exec(`DELETE FROM sections WHERE segment IN (SELECT id FROM segments WHERE lane = ? AND last_id >= ?)`, lane, id)
-	if err != nil {
-		return err
-	}
-	if err := c.exec(`DELETE FROM segments WHERE lane = ? AND last_id >= ?`, lane, id); err != nil {
-		return err
-	}
-	return c.exec(`UPDATE lanes SET epoch = epoch + 1 WHERE lane = ?`, lane)
 }

@@ -19,25 +19,25 @@ import (
 const maxRetries = 5
 
 // Search implements [store.Searcher].
-func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
+func (ix *Index) Search(ctx context.Context, q store.Search) (store.Found, error) {
 	if q.Limit <= 0 {
 		return store.Found{}, errors.New("a search needs a limit")
 	}
-	l := db.messages
+	l := ix.messages
 	if q.Summaries {
-		l = db.summaries
+		l = ix.summaries
 	}
-	healed := false
+	rebuilt := false
 	for try := 0; ; try++ {
 		found, err := l.search(ctx, q)
 		if errors.Is(err, errMerged) && try < maxRetries {
 			continue
 		}
-		if errors.Is(err, index.ErrCorrupt) && !healed {
-			if err := l.heal(ctx, err); err != nil {
+		if errors.Is(err, index.ErrCorrupt) && !rebuilt {
+			if err := l.rebuild(ctx, err); err != nil {
 				return store.Found{}, err
 			}
-			healed = true
+			rebuilt = true
 			continue
 		}
 		return found, err
@@ -51,7 +51,7 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 	}
 	var byTool *toolFilter
 	if q.Tool != "" {
-		byTool = &toolFilter{ctx: ctx, db: l.db, tool: q.Tool, also: filter.Accept}
+		byTool = &toolFilter{ctx: ctx, file: l.ix.file, tool: q.Tool, also: filter.Accept}
 		filter.Accept = byTool.accept
 	}
 	if err := l.settle(ctx); err != nil {
@@ -145,7 +145,7 @@ func (l *lane) filter(ctx context.Context, q store.Search) (index.Filter, error)
 	}
 	if !q.Everything {
 		f.Without = flagEcho
-		bookkept, err := l.db.hosts.snapshot(ctx, l.db)
+		bookkept, err := l.ix.hosts.snapshot(ctx, l.ix.file)
 		if err != nil {
 			return f, err
 		}
@@ -168,7 +168,7 @@ func both(a, b func(id int64) bool) func(id int64) bool {
 func (l *lane) withPayloads(ctx context.Context, ids []store.PayloadID) (map[int64]bool, error) {
 	with := map[int64]bool{}
 	row := func(s *sqlite3.Stmt) error { with[s.ColumnInt64(0)] = true; return nil }
-	err := l.db.withReader(ctx, func(c *conn) error {
+	err := l.ix.file.Reader(ctx, func(c *conn) error {
 		if len(ids) == 0 {
 			return c.query(`SELECT DISTINCT message FROM message_payloads`, row)
 		}
@@ -251,7 +251,7 @@ func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index
 // what is said while somebody turns the pages would shift them.
 func (l *lane) ranking(ix index.Index, after store.Cursor) *store.Cursor {
 	if after.Now == 0 {
-		after.Now = l.db.opts.Clock().UnixMilli()
+		after.Now = l.ix.file.Now().UnixMilli()
 	}
 	if n := len(ix.Segments); n > 0 && after.Through == 0 {
 		after.Through = ix.Segments[n-1].Info().LastID
@@ -290,7 +290,7 @@ func (l *lane) resolve(ctx context.Context, hits []index.Hit) ([]store.Hit, erro
 	if l.kind == laneSummaries {
 		sql = `SELECT id, conversation, latest, 0 FROM summaries WHERE num = ?`
 	}
-	err := l.db.withReader(ctx, func(c *conn) error {
+	err := l.ix.file.Reader(ctx, func(c *conn) error {
 		for i, h := range hits {
 			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched}
 			if l.kind == laneMessages {

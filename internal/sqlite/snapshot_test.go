@@ -14,11 +14,11 @@ import (
 // as SQLite reads it, and a write of somebody else is noticed.
 func TestSnapshot(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "lcm.db"), filepath.Join(t.TempDir(), "lcm.db")
-	db, err := Open(t.Context(), from, Options{})
+	f, err := OpenFile(t.Context(), from, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer f.Close()
 	keys := func(path string) (all string) {
 		t.Helper()
 		s, err := openSnapshot(path)
@@ -67,7 +67,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	add := func(key string) {
 		t.Helper()
-		if _, err := db.Open(t.Context(), store.NewConversation{Key: key}); err != nil {
+		if _, err := OpenConversation(t.Context(), f, store.NewConversation{Key: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestSnapshot(t *testing.T) {
 	if got := keys(to); got != "a" {
 		t.Errorf("from the log: %q", got)
 	}
-	if err := db.withWriter(t.Context(), func(c *conn) error { return c.Exec("PRAGMA wal_checkpoint(TRUNCATE)") }); err != nil {
+	if err := f.Writer(t.Context(), func(c *conn) error { return c.script("PRAGMA wal_checkpoint(TRUNCATE)") }); err != nil {
 		t.Fatal(err)
 	}
 	copyFiles("", "-wal")

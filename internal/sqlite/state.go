@@ -16,9 +16,9 @@ func scanValue(s *sqlite3.Stmt) store.Value {
 
 const liveValues = `SELECT key, version, expires, data FROM state WHERE space = ? AND (expires IS NULL OR expires > ?)`
 
-// value reads a value that has not expired; its version is 0 if there is
+// readValue reads a value that has not expired; its version is 0 if there is
 // none.
-func (c *conn) value(space, key string, now time.Time) (v store.Value, err error) {
+func readValue(c *conn, space, key string, now time.Time) (v store.Value, err error) {
 	_, err = c.one(liveValues+` AND key = ?`, func(s *sqlite3.Stmt) error {
 		v = scanValue(s)
 		return nil
@@ -27,9 +27,9 @@ func (c *conn) value(space, key string, now time.Time) (v store.Value, err error
 }
 
 // Get implements [store.State].
-func (db *DB) Get(ctx context.Context, space, key string) (v store.Value, err error) {
-	err = db.withReader(ctx, func(c *conn) (err error) {
-		v, err = c.value(space, key, db.opts.Clock())
+func Get(ctx context.Context, f *File, space, key string) (v store.Value, err error) {
+	err = f.Reader(ctx, func(c *conn) (err error) {
+		v, err = readValue(c, space, key, f.Now())
 		if err == nil && v.Version == 0 {
 			err = store.Missing(space + "/" + key)
 		}
@@ -39,10 +39,10 @@ func (db *DB) Get(ctx context.Context, space, key string) (v store.Value, err er
 }
 
 // Put implements [store.State].
-func (db *DB) Put(ctx context.Context, space, key string, data []byte, version int64, expires time.Time) (int64, error) {
+func Put(ctx context.Context, f *File, space, key string, data []byte, version int64, expires time.Time) (int64, error) {
 	var next int64
-	err := db.transact(ctx, func(c *conn) error {
-		if err := c.expect(space, key, version, db.opts.Clock()); err != nil {
+	err := f.Transact(ctx, func(c *conn) error {
+		if err := expectVersion(c, space, key, version, f.Now()); err != nil {
 			return err
 		}
 		// Versions go on across an expiry, so that a holder of the expired
@@ -59,19 +59,19 @@ func (db *DB) Put(ctx context.Context, space, key string, data []byte, version i
 
 // Delete implements [store.State]. The version stays behind in an expired
 // row, for the same reason as in Put.
-func (db *DB) Delete(ctx context.Context, space, key string, version int64) error {
-	return db.transact(ctx, func(c *conn) error { return c.delete(space, key, version, db.opts.Clock()) })
+func Delete(ctx context.Context, f *File, space, key string, version int64) error {
+	return f.Transact(ctx, func(c *conn) error { return DeleteIn(c, space, key, version, f.Now()) })
 }
 
-func (c *conn) delete(space, key string, version int64, now time.Time) error {
-	if err := c.expect(space, key, version, now); err != nil {
+func DeleteIn(c *conn, space, key string, version int64, now time.Time) error {
+	if err := expectVersion(c, space, key, version, now); err != nil {
 		return err
 	}
 	return c.exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, space, key)
 }
 
-func (c *conn) expect(space, key string, version int64, now time.Time) error {
-	v, err := c.value(space, key, now)
+func expectVersion(c *conn, space, key string, version int64, now time.Time) error {
+	v, err := readValue(c, space, key, now)
 	if err == nil && v.Version != version {
 		err = fmt.Errorf("%s/%s has version %d, not %d: %w", space, key, v.Version, version, store.ErrConflict)
 	}
@@ -79,13 +79,21 @@ func (c *conn) expect(space, key string, version int64, now time.Time) error {
 }
 
 // List implements [store.State].
-func (db *DB) List(ctx context.Context, space string) ([]store.Value, error) {
+func List(ctx context.Context, f *File, space string) ([]store.Value, error) {
 	var all []store.Value
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		return c.query(liveValues+` ORDER BY key`, func(s *sqlite3.Stmt) error {
 			all = append(all, scanValue(s))
 			return nil
-		}, space, db.opts.Clock())
+		}, space, f.Now())
 	})
 	return all, err
 }
+
+// leaseSpace is the space of [store.State] in which every package keeps the
+// leases that it takes.
+const leaseSpace = "lease"
+
+// cursorSpace is the space of [store.State] in which package hosts keeps how
+// far it has read the transcript of a session.
+const cursorSpace = "hosts"

@@ -34,13 +34,13 @@ type SummaryStats struct {
 
 // Stats counts what the database holds. It reads no message, so that it is
 // quick however much there is.
-func (db *DB) Stats(ctx context.Context) (Stats, error) {
+func ReadStats(ctx context.Context, f *File) (Stats, error) {
 	var st Stats
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		return c.read(func() error { return st.count(c) })
 	})
 	for _, suffix := range []string{"", "-wal"} {
-		if info, statErr := os.Stat(db.path + suffix); statErr == nil {
+		if info, statErr := os.Stat(f.Path() + suffix); statErr == nil {
 			st.FileBytes += info.Size()
 		}
 	}
@@ -77,32 +77,4 @@ func (st *Stats) count(c *conn) error {
 			})
 			return nil
 		})
-}
-
-// IndexStats says how large the search index of the messages is.
-type IndexStats struct {
-	Segments  int
-	Docs      int64
-	TextBytes int64 // of what is indexed
-	WordBytes int64
-	GramBytes int64
-	DocBytes  int64
-}
-
-// IndexStats adds up the segments of the message lane.
-func (db *DB) IndexStats(ctx context.Context) (IndexStats, error) {
-	var st IndexStats
-	err := db.withReader(ctx, func(c *conn) error {
-		_, infos, err := db.messages.infos(c)
-		for _, i := range infos {
-			st.Segments++
-			st.Docs += int64(i.Docs)
-			st.TextBytes += i.TextBytes
-			st.WordBytes += i.WordBytes
-			st.GramBytes += i.GramBytes
-			st.DocBytes += i.DocBytes
-		}
-		return err
-	})
-	return st, err
 }

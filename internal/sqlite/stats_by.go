@@ -24,10 +24,10 @@ type Space struct {
 }
 
 // Space measures what the file is used for.
-func (db *DB) Space(ctx context.Context) (Space, error) {
+func MeasureSpace(ctx context.Context, f *File) (Space, error) {
 	var s Space
 	var pages, size, free int64
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		return c.read(func() error {
 			for sql, to := range map[string]*int64{
 				"PRAGMA page_count": &pages, "PRAGMA page_size": &size, "PRAGMA freelist_count": &free,
@@ -44,7 +44,7 @@ func (db *DB) Space(ctx context.Context) (Space, error) {
 	})
 	s.Free = free * size
 	s.Messages = max(0, pages*size-s.Free-s.Payloads-s.Index-s.Summaries)
-	if info, statErr := os.Stat(db.path + "-wal"); statErr == nil {
+	if info, statErr := os.Stat(f.Path() + "-wal"); statErr == nil {
 		s.Log = info.Size()
 	}
 	return s, err
@@ -70,12 +70,12 @@ const (
 // CountBy counts conversations by project, host or month, the largest first
 // and months in order. It reads no message but a few at the turns of months;
 // what a month has of tokens and bytes is not known without.
-func (db *DB) CountBy(ctx context.Context, by string) ([]Group, error) {
+func CountBy(ctx context.Context, f *File, by string) ([]Group, error) {
 	var groups []Group
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		return c.read(func() (err error) {
 			if by == ByMonth {
-				groups, err = c.months()
+				groups, err = countMonths(c)
 				return err
 			}
 			name := `c.agent`
@@ -97,10 +97,10 @@ func (db *DB) CountBy(ctx context.Context, by string) ([]Group, error) {
 	return groups, err
 }
 
-// months counts by when messages were said. Within a conversation that is
+// countMonths counts by when messages were said. Within a conversation that is
 // nearly always the order in which they came, so that the turns of months are
 // found by halving.
-func (c *conn) months() ([]Group, error) {
+func countMonths(c *conn) ([]Group, error) {
 	type talk struct {
 		id, messages int64
 		first, last  time.Time
@@ -129,7 +129,7 @@ func (c *conn) months() ([]Group, error) {
 			next := month.AddDate(0, 1, 0)
 			until := t.messages
 			if !t.last.Before(next) {
-				if until, err = c.saidBefore(t.id, before, t.messages, next); err != nil {
+				if until, err = saidBefore(c, t.id, before, t.messages, next); err != nil {
 					return nil, err
 				}
 			}
@@ -151,7 +151,7 @@ func (c *conn) months() ([]Group, error) {
 
 // saidBefore counts the messages of a conversation, between two places, up to
 // the first that was said at a time or later.
-func (c *conn) saidBefore(id, from, to int64, when time.Time) (int64, error) {
+func saidBefore(c *conn, id, from, to int64, when time.Time) (int64, error) {
 	var failed error
 	n := sort.Search(int(to-from), func(i int) bool {
 		said := int64(0)

@@ -17,7 +17,7 @@ const callReach = 64
 // most providers do not name the tool in a result, so its call is looked up.
 type toolFilter struct {
 	ctx  context.Context // of the search that asks
-	db   *DB
+	file *File
 	tool string
 	also func(id int64) bool
 
@@ -50,7 +50,7 @@ func (f *toolFilter) failed() error {
 }
 
 func (f *toolFilter) uses(id store.MessageID) (bool, error) {
-	for m, err := range f.db.Messages(f.ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
+	for m, err := range Messages(f.ctx, f.file, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
 			return false, err
 		}
@@ -75,7 +75,7 @@ func (f *toolFilter) nameOf(m store.Message, r *llms.ToolResult) (string, error)
 		return r.Name, nil
 	}
 	before := store.MessageQuery{Conversation: m.Conversation, Before: m.Seq, Newest: true, Limit: callReach}
-	for earlier, err := range f.db.Messages(f.ctx, before) {
+	for earlier, err := range Messages(f.ctx, f.file, before) {
 		if err != nil {
 			return "", err
 		}

@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -38,10 +36,11 @@ func (l *lane) follow(ctx context.Context, least int64, wait bool) error {
 // that adds more in the meantime.
 func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error {
 	// Close waits for this call, so that release still has the writer.
-	if err := l.db.enter(); err != nil {
+	release, err := l.ix.file.Hold()
+	if err != nil {
 		return err
 	}
-	defer l.db.out.Done()
+	defer release()
 	l.sealing.Lock()
 	defer l.sealing.Unlock()
 	for {
@@ -71,12 +70,12 @@ func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error 
 // have come.
 func (l *lane) isDue(ctx context.Context, least int64) (due bool, err error) {
 	var after, last int64
-	err = l.db.withReader(ctx, func(c *conn) error {
+	err = l.ix.file.Reader(ctx, func(c *conn) error {
 		return c.read(func() (err error) {
 			if after, err = l.watermark(c); err != nil {
 				return err
 			}
-			_, err = c.one(l.sql.last, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil })
+			last, err = l.lastID(c)
 			return err
 		})
 	})
@@ -88,7 +87,7 @@ func (l *lane) isDue(ctx context.Context, least int64) (due bool, err error) {
 
 // turn is the lease of a lane's indexing.
 type turn struct {
-	db      *DB
+	file    *File
 	key     string
 	version int64
 	taken   time.Time // or renewed
@@ -101,7 +100,7 @@ func (l *lane) takeTurn(ctx context.Context) (*turn, error) {
 	if err != nil || taken {
 		return nil, err
 	}
-	t := &turn{db: l.db, key: l.leaseKey(), version: held.Version}
+	t := &turn{file: l.ix.file, key: l.leaseKey(), version: held.Version}
 	if ok, err := t.put(ctx); err != nil || !ok {
 		return nil, err
 	}
@@ -114,17 +113,17 @@ func (l *lane) leaseKey() string { return fmt.Sprintf("index/%d", l.kind) }
 // has it. A lease that ends later than any does was taken when a clock was
 // wrong, and does not count.
 func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err error) {
-	held, err = l.db.Get(ctx, leaseSpace, l.leaseKey())
+	held, err = Get(ctx, l.ix.file, leaseSpace, l.leaseKey())
 	if errors.Is(err, store.ErrNotFound) {
 		return held, false, nil
 	}
-	return held, err == nil && !held.Expires.IsZero() && !held.Expires.After(l.db.opts.Clock().Add(sealLease)), err
+	return held, err == nil && !held.Expires.IsZero() && !held.Expires.After(l.ix.file.Now().Add(sealLease)), err
 }
 
 // put writes the lease. It reports false if another process has written it.
 func (t *turn) put(ctx context.Context) (ok bool, err error) {
-	now := t.db.opts.Clock()
-	version, err := t.db.Put(ctx, leaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
+	now := t.file.Now()
+	version, err := Put(ctx, t.file, leaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
 	if errors.Is(err, store.ErrConflict) {
 		return false, nil
 	}
@@ -135,7 +134,7 @@ func (t *turn) put(ctx context.Context) (ok bool, err error) {
 // renew keeps the lease for work that takes longer than it lasts, such as
 // following an import. It reports false if the turn is lost.
 func (t *turn) renew(ctx context.Context) (ok bool, err error) {
-	if t.db.opts.Clock().Sub(t.taken) < sealRenewal {
+	if t.file.Now().Sub(t.taken) < sealRenewal {
 		return true, nil
 	}
 	return t.put(ctx)
@@ -146,15 +145,11 @@ func (t *turn) renew(ctx context.Context) (ok bool, err error) {
 // entered the database, which keeps Close from taking the writer. A search that
 // had not, and was indexing when Close came, waited here for ever.
 func (t *turn) release(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	c := <-t.db.write
-	defer func() { t.db.write <- c }()
-	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	err := c.write(func() error { return c.delete(leaseSpace, t.key, t.version, t.db.opts.Clock()) })
+	err := t.file.TransactHeld(ctx, func(c *conn) error { return DeleteIn(c, leaseSpace, t.key, t.version, t.file.Now()) })
 	if errors.Is(err, store.ErrConflict) {
 		return nil // it took so long that another process has it
 	}
-	return explain(t.db.path, err)
+	return err
 }
 
 // catchUpAlone does what followTo says, for all processes, as long as it has

@@ -17,24 +17,28 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-func openStore(t *testing.T, path string, o Options) *DB {
+func openStore(t *testing.T, path string, o Options) *Index {
 	t.Helper()
-	db, err := Open(t.Context(), path, o)
+	f, err := OpenFile(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	t.Cleanup(func() { _ = f.Close() })
+	ix := NewIndex(f)
+	if err := ix.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ix
 }
 
 // say stores messages of about a size each.
-func say(t *testing.T, db *DB, n, size int) {
+func say(t *testing.T, ix *Index, n, size int) {
 	t.Helper()
-	c, err := db.Open(t.Context(), store.NewConversation{Key: "many"})
+	c, err := OpenConversation(t.Context(), ix.file, store.NewConversation{Key: "many"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(t.Context(), c.ID, func(w store.Writer) error {
+	last, bytes, err := Update(t.Context(), ix.file, c.ID, func(w store.Writer) error {
 		for i := range n {
 			text := fmt.Sprintf("message %d of many %s", i, strings.Repeat("word ", size/5))
 			m := store.NewMessage{
@@ -49,13 +53,14 @@ func say(t *testing.T, db *DB, n, size int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ix.Written(t.Context(), int64(last), bytes)
 }
 
 // A process that indexes for longer than a lease lasts keeps its turn. It used
 // to lose it after 15 seconds: a search then indexed beside an import, and one
 // of the two found "the segment was merged away".
 func TestTurnIsRenewed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lcm.db")
+	path := filepath.Join(t.TempDir(), "lcm.ix")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := Options{Clock: func() time.Time { return now }}
 	a, b := openStore(t, path, o), openStore(t, path, o)
@@ -84,22 +89,22 @@ func TestTurnIsRenewed(t *testing.T) {
 // Indexing renews the turn as it goes, and stops when the turn is lost.
 func TestIndexingRenewsItsTurn(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true, Clock: func() time.Time { return now }})
-	say(t, db, 3*index.SealDocs, 10)
-	mine, err := db.messages.takeTurn(t.Context())
+	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), Options{DeferIndex: true, Clock: func() time.Time { return now }})
+	say(t, ix, 3*index.SealDocs, 10)
+	mine, err := ix.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
 		t.Fatal(err)
 	}
 	first := mine.version
 	now = now.Add(sealLease * 2 / 3)
-	if err := db.messages.catchUpAlone(t.Context(), mine, 2*index.SealDocs, 1); err != nil {
+	if err := ix.messages.catchUpAlone(t.Context(), mine, 2*index.SealDocs, 1); err != nil {
 		t.Fatal(err)
 	}
 	if mine.version == first {
 		t.Error("the turn was not renewed")
 	}
 	// The end was given, and nothing after it was sealed.
-	if st, err := db.IndexStats(t.Context()); err != nil || st.Segments != 2 {
+	if st, err := ReadIndexStats(t.Context(), ix.file); err != nil || st.Segments != 2 {
 		t.Errorf("%d segments, %v", st.Segments, err)
 	}
 }
@@ -107,10 +112,10 @@ func TestIndexingRenewsItsTurn(t *testing.T) {
 // A merge whose parts another process has merged ends without an error: the
 // other process does the work.
 func TestMergeYields(t *testing.T) {
-	db := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), Options{DeferIndex: true})
-	l := db.messages
+	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), Options{DeferIndex: true})
+	l := ix.messages
 	for range 12 {
-		say(t, db, index.SealDocs, 10)
+		say(t, ix, index.SealDocs, 10)
 		if _, err := l.seal(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +126,7 @@ func TestMergeYields(t *testing.T) {
 	}
 	// The headers are still there when the merge opens its parts, and the rest
 	// has gone when it reads them.
-	err = db.transact(t.Context(), func(c *conn) error { return c.exec(`DELETE FROM sections WHERE n > 0`) })
+	err = ix.file.Transact(t.Context(), func(c *conn) error { return c.exec(`DELETE FROM sections WHERE n > 0`) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,18 +140,18 @@ func TestMergeYields(t *testing.T) {
 
 // A search does not wait for another process that is indexing.
 func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lcm.db")
+	path := filepath.Join(t.TempDir(), "lcm.ix")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	importer, searcher := openStore(t, path, Options{DeferIndex: true, Clock: clock}), openStore(t, path, Options{Clock: clock})
 	say(t, importer, 100, heavy/50)
-	if due, err := searcher.IndexDue(t.Context()); err != nil || !due {
+	if due, err := searcher.Due(t.Context()); err != nil || !due {
 		t.Errorf("nothing is due before the turn is taken: %v", err)
 	}
 	if mine, err := importer.messages.takeTurn(t.Context()); err != nil || mine == nil {
 		t.Fatal(err)
 	}
-	if due, err := searcher.IndexDue(t.Context()); err != nil || due {
+	if due, err := searcher.Due(t.Context()); err != nil || due {
 		t.Errorf("indexing is due although a process is at it: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -160,18 +165,18 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 // A search that is indexing when the database is closed ends, and so does Close.
 // The search used to wait for ever for the connection that Close had taken.
 func TestCloseDuringASearchThatIndexes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lcm.db")
+	path := filepath.Join(t.TempDir(), "lcm.ix")
 	say(t, openStore(t, path, Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
-	var db *DB
+	var ix *Index
 	var once sync.Once
 	closed := make(chan error, 1)
 	clock := func() time.Time {
 		// Past the first segment the clock is asked whether the lease is to be
 		// renewed, outside of any call that Close waits for.
-		if db != nil && sealedUpTo(db) > 0 {
+		if ix != nil && sealedUpTo(ix) > 0 {
 			once.Do(func() {
-				go func() { closed <- db.Close() }()
-				for !isClosed(db) {
+				go func() { closed <- ix.file.Close() }()
+				for !isClosed(ix) {
 					runtime.Gosched()
 				}
 				select { // give Close the time to take the writer, if it would
@@ -183,10 +188,10 @@ func TestCloseDuringASearchThatIndexes(t *testing.T) {
 		}
 		return time.Now()
 	}
-	db = openStore(t, path, Options{Clock: clock})
+	ix = openStore(t, path, Options{Clock: clock})
 	searched := make(chan error, 1)
 	go func() {
-		_, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "message 7 of", Limit: 5})
+		_, err := ix.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "message 7 of", Limit: 5})
 		searched <- err
 	}()
 	for name, ended := range map[string]chan error{"the search": searched, "Close": closed} {
@@ -205,14 +210,16 @@ func TestCloseDuringASearchThatIndexes(t *testing.T) {
 	}
 }
 
-func sealedUpTo(db *DB) int64 {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return db.sealed
+func sealedUpTo(ix *Index) int64 {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return ix.sealed
 }
 
-func isClosed(db *DB) bool {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return db.closed
+func isClosed(ix *Index) bool {
+	release, err := ix.file.Hold()
+	if err == nil {
+		release()
+	}
+	return err != nil
 }

@@ -28,36 +28,24 @@ type writer struct {
 
 var _ store.Writer = (*writer)(nil)
 
-// Update implements [store.Store].
-func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
-	var w *writer
-	var before int64
-	err := db.transact(ctx, func(c *conn) error {
-		r, err := c.conversation(id)
+// Update runs fn in a write transaction on a conversation. It returns the last
+// message that fn appended, 0 if it appended none, and the bytes of the records
+// that it added. Where the error is a [*Unclaimed], the messages belong to a
+// conversation whose session key was lost.
+func Update(ctx context.Context, f *File, id store.ConversationID, fn func(store.Writer) error) (last store.MessageID, bytes int64, err error) {
+	err = f.Transact(ctx, func(c *conn) error {
+		r, err := ReadConversation(c, id)
 		if err != nil {
 			return err
 		}
-		before = r.Bytes
-		w = &writer{conn: c, row: r, now: db.opts.Clock().UTC()}
+		w := &writer{conn: c, row: r, now: f.Now().UTC()}
 		if err := fn(w); err != nil {
 			return err
 		}
+		last, bytes = w.last, w.Bytes-r.Bytes
 		return w.flush()
 	})
-	var lost *reclaimed
-	if errors.As(err, &lost) {
-		if err := db.transact(ctx, func(c *conn) error { return c.reclaim(id, lost.from) }); err != nil {
-			return err
-		}
-		db.mu.Lock()
-		db.sealed = 0
-		db.mu.Unlock()
-		return db.Update(ctx, id, fn)
-	}
-	if err == nil && w.last != 0 {
-		db.indexed(ctx, int64(w.last), w.Bytes-before)
-	}
-	return err
+	return last, bytes, err
 }
 
 // flush writes the conversation's row back: all of it if messages were added,
@@ -147,7 +135,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 		Pos: w.base + seq, Node: store.Node{Message: id}, Tokens: m.Tokens, Role: m.Role,
 		Calls: m.Calls, Results: m.Results,
 	}}
-	if err := w.insertItem(w.ID, it); err != nil {
+	if err := InsertItem(w.conn, w.ID, it); err != nil {
 		return store.Appended{}, err
 	}
 	w.ViewItems++
@@ -201,14 +189,14 @@ func (w *writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 	if err != nil {
 		return 0, err
 	}
-	before := w.TotalChanges()
+	before := w.totalChanges()
 	if s.Step(); s.Err() != nil {
 		return 0, s.Err()
 	}
-	if w.TotalChanges() == before {
+	if w.totalChanges() == before {
 		return 0, nil
 	}
-	return store.MessageID(w.LastInsertRowID()), nil
+	return store.MessageID(w.lastID()), nil
 }
 
 // encodeBody encodes a body without what the row says already.
@@ -262,7 +250,7 @@ func (w *writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 }
 
 func (w *writer) positionOr0(id store.MessageID) int64 {
-	pos, err := w.position(id)
+	pos, err := MessagePosition(w.conn, id)
 	if err != nil {
 		return 0
 	}

@@ -18,12 +18,12 @@ import (
 
 // Verify implements [store.Checker]. It reads everything once, in one
 // transaction, and trusts nothing that it can compute.
-func (db *DB) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
+func Verify(ctx context.Context, f *File, id store.ConversationID) (store.Verification, error) {
 	v := verifier{Verification: store.Verification{Conversation: id}}
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		return c.read(func() (err error) {
 			v.conn = c
-			if v.row, err = c.conversation(id); err != nil {
+			if v.row, err = ReadConversation(c, id); err != nil {
 				return err
 			}
 			if err := v.messages(); err != nil {
@@ -129,7 +129,7 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 	}
 	copy(n.SHA256[:], s.ColumnRawBlob(9))
 	chain := s.ColumnBlob(10, nil)
-	record, err := v.join(s.ColumnBlob(11, nil), s.ColumnText(12))
+	record, err := JoinRecord(v.conn, s.ColumnBlob(11, nil), s.ColumnText(12))
 	switch {
 	case err != nil && fatal(err):
 		return err
@@ -162,7 +162,7 @@ func fatal(err error) bool {
 // exactly once.
 func (v *verifier) coverage() error {
 	v.nodes = map[int64]int{}
-	items, err := v.items(v.row.ID, -1<<62, 1<<62)
+	items, err := ViewItems(v.conn, v.row.ID, -1<<62, 1<<62)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (v *verifier) coverage() error {
 			return err
 		}
 	}
-	if newest, err := v.newestUser(v.row.ID); err != nil {
+	if newest, err := NewestUser(v.conn, v.row.ID); err != nil {
 		return err
 	} else if newest != v.lastUser {
 		v.fault("view-totals", v.conversationName(), "it says that the user's newest message stands at %d, it stands at %d", v.lastUser, newest)
@@ -209,7 +209,7 @@ func (v *verifier) coverage() error {
 
 // checkPlace proves that an item stands where it belongs.
 func (v *verifier) checkPlace(it viewItem) error {
-	place, err := v.itemsOf([]edge{{Node: it.Node, num: it.num}})
+	place, err := ItemsOf(v.conn, []edge{{Node: it.Node, num: it.num}})
 	if errors.Is(err, store.ErrNotFound) || err != nil && !fatal(err) {
 		return nil // reach reports what is missing, and messages what does not decode
 	}
@@ -240,7 +240,7 @@ func (v *verifier) reach(n store.Node, num int64, path []int64) error {
 		v.fault("doubly-covered", n, "the view leads to it %d times", v.nodes[num])
 		return nil
 	}
-	sources, err := v.edges(num)
+	sources, err := Edges(v.conn, num)
 	if err != nil {
 		return err
 	}
@@ -346,7 +346,7 @@ func (v *verifier) summaries() error {
 // summary checks one summary: its numbers, the order of its sources, and that
 // its id is the one that its text gives it.
 func (v *verifier) summary(n node) error {
-	sources, err := v.sourceItems(n.num)
+	sources, err := SourceItems(v.conn, n.num)
 	if errors.Is(err, store.ErrNotFound) || err != nil && !fatal(err) {
 		return nil // it has been reported
 	}

@@ -113,8 +113,8 @@ func plainID(id string) bool {
 	return true
 }
 
-// items reads the view between two positions, both included.
-func (c *conn) items(id store.ConversationID, from, to int64) ([]viewItem, error) {
+// ViewItems reads the view between two positions, both included.
+func ViewItems(c *conn, id store.ConversationID, from, to int64) ([]viewItem, error) {
 	var found []viewItem
 	err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`,
 		func(s *sqlite3.Stmt) error {
@@ -125,7 +125,7 @@ func (c *conn) items(id store.ConversationID, from, to int64) ([]viewItem, error
 	return found, err
 }
 
-func (c *conn) insertItem(id store.ConversationID, it viewItem) error {
+func InsertItem(c *conn, id store.ConversationID, it viewItem) error {
 	links, err := linksOf(it.Calls, it.Results)
 	if err != nil {
 		return err
@@ -136,24 +136,24 @@ func (c *conn) insertItem(id store.ConversationID, it viewItem) error {
 }
 
 // View implements [store.Reader].
-func (db *DB) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
+func ReadView(ctx context.Context, f *File, id store.ConversationID, w store.Window) (store.View, error) {
 	var v store.View
-	err := db.withReader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *conn) error {
 		return c.read(func() error {
-			r, err := c.conversation(id)
+			r, err := ReadConversation(c, id)
 			if err != nil {
 				return err
 			}
 			v = store.View{Conversation: id, Count: r.ViewItems, Tokens: r.ViewTokens, LastUser: r.lastUser}
-			return c.window(&v, w)
+			return fillWindow(c, &v, w)
 		})
 	})
 	return v, err
 }
 
-// window fills v with the items that w asks for. It costs as much as those
+// fillWindow fills v with the items that w asks for. It costs as much as those
 // items, not as the whole view.
-func (c *conn) window(v *store.View, w store.Window) error {
+func fillWindow(c *conn, v *store.View, w store.Window) error {
 	whole := w == (store.Window{}) || (w.NewestTokens == 0 && w.After == 0 && w.Oldest+w.Newest >= v.Count)
 	switch {
 	case whole: // a count that is wrong hides nothing of it
@@ -161,13 +161,13 @@ func (c *conn) window(v *store.View, w store.Window) error {
 	case w == (store.Window{After: w.After}):
 		w.Oldest = math.MaxInt
 	}
-	newest, err := c.newest(v, w)
+	newest, err := newestItems(c, v, w)
 	if err != nil {
 		return err
 	}
 	v.Items = newest
 	if w.Oldest > 0 {
-		oldest, err := c.oldest(v, w, newest)
+		oldest, err := oldestItems(c, v, w, newest)
 		if err != nil {
 			return err
 		}
@@ -178,24 +178,24 @@ func (c *conn) window(v *store.View, w store.Window) error {
 		return nil
 	}
 	v.Skipped = v.Count - len(v.Items)
-	return c.skippedUser(v)
+	return addSkippedUser(c, v)
 }
 
-// skippedUser adds the newest user message of the view where it was skipped.
-func (c *conn) skippedUser(v *store.View) error {
+// addSkippedUser adds the newest user message of the view where it was skipped.
+func addSkippedUser(c *conn, v *store.View) error {
 	if v.LastUser == 0 || slices.ContainsFunc(v.Items, func(it store.Item) bool { return it.Pos == v.LastUser }) {
 		return nil
 	}
-	items, err := c.items(v.Conversation, v.LastUser, v.LastUser)
+	items, err := ViewItems(c, v.Conversation, v.LastUser, v.LastUser)
 	if err == nil && len(items) > 0 {
 		v.LastUserItem = &items[0].Item
 	}
 	return err
 }
 
-// oldest reads the oldest items up to those that were read already, for which
+// oldestItems reads the oldest items up to those that were read already, for which
 // it leaves room.
-func (c *conn) oldest(v *store.View, w store.Window, newest []store.Item) ([]store.Item, error) {
+func oldestItems(c *conn, v *store.View, w store.Window, newest []store.Item) ([]store.Item, error) {
 	end := int64(1) << 62
 	if len(newest) > 0 {
 		end = newest[0].Pos - 1
@@ -210,7 +210,7 @@ func (c *conn) oldest(v *store.View, w store.Window, newest []store.Item) ([]sto
 	return items, err
 }
 
-func (c *conn) newest(v *store.View, w store.Window) ([]store.Item, error) {
+func newestItems(c *conn, v *store.View, w store.Window) ([]store.Item, error) {
 	if w.Newest == 0 && w.NewestTokens <= 0 {
 		return nil, nil
 	}
@@ -246,8 +246,8 @@ func (c *conn) newest(v *store.View, w store.Window) ([]store.Item, error) {
 	return newest, nil
 }
 
-// position returns where a message stands, or stood, in views.
-func (c *conn) position(id store.MessageID) (int64, error) {
+// MessagePosition returns where a message stands, or stood, in views.
+func MessagePosition(c *conn, id store.MessageID) (int64, error) {
 	var pos int64
 	found, err := c.one(`SELECT m.seq + c.base FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
 		func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, int64(id))
@@ -269,11 +269,11 @@ func isSaidByUser(m *store.NewMessage) bool {
 
 // findLastUser looks up the newest message of the view that the user said.
 func (w *writer) findLastUser() (err error) {
-	w.lastUser, err = w.newestUser(w.ID)
+	w.lastUser, err = NewestUser(w.conn, w.ID)
 	return err
 }
 
-func (c *conn) newestUser(id store.ConversationID) (pos int64, err error) {
+func NewestUser(c *conn, id store.ConversationID) (pos int64, err error) {
 	_, err = c.one(`
 		SELECT v.pos FROM view v JOIN messages m ON m.id = v.message
 		WHERE v.conversation = ? AND v.role = 1 AND (m.flags & ?) = 0 AND (v.links IS NULL OR ifnull(json_array_length(v.links, '$[1]'), 0) = 0)

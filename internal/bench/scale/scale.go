@@ -317,7 +317,7 @@ func (b *bench) index(ctx context.Context) error {
 		return err
 	}
 	b.IndexedRatio = peer.took.Seconds() / (b.ingestTook + took).Seconds()
-	st, err := b.db.IndexStats(ctx)
+	st, err := sqlite.ReadIndexStats(ctx, b.db.File())
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,57 +10,23 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// errPartialLog says that a write-ahead log does not hold a whole database.
-var errPartialLog = errors.New("the log holds only a part of the database: the rest was in the file that is missing")
+// walHeader is the size of a write-ahead log that holds nothing.
+const walHeader = 32
 
-// fromLog makes the file of a database from its write-ahead log, if every page
-// is in there: the database was never checkpointed, or was written anew since.
-func fromLog(path string) error {
-	log, err := os.Open(path + "-wal")
-	if err != nil {
-		return err
+// bereft refuses to make a database beside a write-ahead log that has lost
+// its own: SQLite would throw the log away, with all that is in it.
+func bereft(path string) error {
+	log, err := os.Stat(path + "-wal") // first: it never comes before its file
+	if err != nil || log.Size() <= walHeader {
+		return nil
 	}
-	defer log.Close()
-	pages, size, pageSize, err := lastPages(bufio.NewReaderSize(log, 1<<20))
-	if err != nil {
-		return err
+	if file, err := os.Stat(path); err == nil && file.Size() > 0 {
+		return nil
 	}
-	for n := uint32(1); n <= size; n++ {
-		if _, found := pages[n]; !found {
-			return &store.Problem{Err: errPartialLog, Hint: "put the database back beside its log, or restore a backup"}
-		}
+	return &store.Problem{
+		Err:  fmt.Errorf("%s-wal is the write-ahead log of a database that is not there", path),
+		Hint: "put the database back beside it, or see what `lcm doctor` can do; nothing was changed",
 	}
-	if size == 0 {
-		return &store.Problem{Err: errPartialLog, Hint: "restore a backup"}
-	}
-	tmp, err := partFile(path)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp)
-	if err := writePages(log, tmp, pages, size, pageSize); err != nil {
-		return err
-	}
-	// The log stays beside its file: it says the same once more.
-	return os.Rename(tmp, path)
-}
-
-func writePages(log io.ReaderAt, tmp string, pages map[uint32]int64, size uint32, pageSize int64) (err error) {
-	f, err := os.OpenFile(tmp, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
-	page := make([]byte, pageSize)
-	for n := uint32(1); n <= size; n++ {
-		if _, err := log.ReadAt(page, pages[n]); err != nil {
-			return err
-		}
-		if _, err := f.Write(page); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lastPages reads a write-ahead log up to its last commit: where the newest

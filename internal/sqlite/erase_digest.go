@@ -1,0 +1,47 @@
+package sqlite
+
+import (
+	"crypto/sha256"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/ncruces/go-sqlite3"
+)
+
+// inheritedDigest digests the messages of other conversations that a fork
+// leads to, as Verify does.
+func inheritedDigest(c *conn, id store.ConversationID) ([]byte, error) {
+	items, err := ViewItems(c, id, -1<<62, 1<<62)
+	if err != nil {
+		return nil, err
+	}
+	err = c.query(`
+		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
+		WHERE b.conversation = ?`, func(s *sqlite3.Stmt) error {
+		it := viewItem{num: s.ColumnInt64(1)}
+		it.Message, it.Summary = store.MessageID(s.ColumnInt64(0)), store.SummaryID(s.ColumnText(2))
+		items = append(items, it)
+		return nil
+	}, int64(id))
+	if err != nil {
+		return nil, err
+	}
+	var all []foreign
+	err = WalkMessages(c, items, func(m messageRef) error {
+		if m.conversation == id {
+			return nil
+		}
+		pos, err := MessagePosition(c, m.id)
+		all = append(all, foreign{pos: pos, sha256: m.sha256})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b foreign) int { return int(a.pos - b.pos) })
+	h := sha256.New()
+	for _, f := range all {
+		h.Write(f.sha256)
+	}
+	return h.Sum(nil), nil
+}

@@ -1,0 +1,44 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/ncruces/go-sqlite3"
+)
+
+// lcm's schema consists of plain tables and of indexes on them. Triggers,
+// views and virtual tables run SQL when tables are written or read, so a
+// database that has one was prepared by somebody else, and is not opened. The
+// type column is not asked: SQLite itself goes by the text.
+const foreignCode = `
+	SELECT type, name FROM sqlite_schema
+	WHERE type NOT IN ('table', 'index')
+		OR sql NOT LIKE 'CREATE TABLE %' AND sql NOT LIKE 'CREATE INDEX %' AND sql NOT LIKE 'CREATE UNIQUE INDEX %'
+	ORDER BY type, name`
+
+// ForeignCode lists the triggers, views and virtual tables of a database.
+func ForeignCode(c *conn) (found []object, err error) {
+	err = c.query(foreignCode, func(s *sqlite3.Stmt) error {
+		o := object{kind: s.ColumnText(0), table: s.ColumnText(1)}
+		if o.kind == "table" {
+			o.kind = "virtual table"
+		}
+		found = append(found, o)
+		return nil
+	})
+	return found, err
+}
+
+// refuseForeignCode returns an error if the schema of the database would run
+// code that is not lcm's.
+func refuseForeignCode(c *conn) error {
+	found, err := ForeignCode(c)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return &store.Problem{
+		Err:  fmt.Errorf("the database has the %s %q, which lcm did not make and which would run when it is used", found[0].kind, found[0].table),
+		Hint: "find out who put it there; `lcm doctor --fix` removes it after a backup; the database was not touched",
+	}
+}

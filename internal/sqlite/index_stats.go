@@ -1,0 +1,31 @@
+package sqlite
+
+import "context"
+
+// IndexStats says how large the search index of the messages is.
+type IndexStats struct {
+	Segments  int
+	Docs      int64
+	TextBytes int64 // of what is indexed
+	WordBytes int64
+	GramBytes int64
+	DocBytes  int64
+}
+
+// ReadIndexStats adds up the segments of the message lane.
+func ReadIndexStats(ctx context.Context, f *File) (IndexStats, error) {
+	var st IndexStats
+	err := f.Reader(ctx, func(c *conn) error {
+		_, infos, err := NewIndex(f).messages.infos(c)
+		for _, i := range infos {
+			st.Segments++
+			st.Docs += int64(i.Docs)
+			st.TextBytes += i.TextBytes
+			st.WordBytes += i.WordBytes
+			st.GramBytes += i.GramBytes
+			st.DocBytes += i.DocBytes
+		}
+		return err
+	})
+	return st, err
+}

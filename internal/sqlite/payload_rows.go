@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+func PutChunk(c *conn, num int64, n int, raw []byte) error {
+	data, compressed := encoder.EncodeAll(raw, nil), true
+	if len(data) >= len(raw) {
+		data, compressed = raw, false
+	}
+	return c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
+}
+
+// payloadRow is what a payload says of its content.
+type payloadRow struct {
+	num  int64
+	id   string
+	sum  [sha256.Size]byte
+	size int64
+}
+
+// named reports whether the id is the one that the hash gives.
+func (p payloadRow) named() bool {
+	return len(p.id) >= len("file_")+16 && strings.HasPrefix("file_"+hex.EncodeToString(p.sum[:]), p.id)
+}
+
+func PayloadRows(c *conn) ([]payloadRow, error) {
+	var rows []payloadRow
+	err := c.query(`SELECT num, id, sha256, size FROM payloads ORDER BY num`, func(s *sqlite3.Stmt) error {
+		p := payloadRow{num: s.ColumnInt64(0), id: s.ColumnText(1), size: s.ColumnInt64(3)}
+		copy(p.sum[:], s.ColumnRawBlob(2))
+		rows = append(rows, p)
+		return nil
+	})
+	return rows, err
+}
+
+// zstdMagic begins every compressed chunk.
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+// foundContent is what the chunks of a payload hold.
+type foundContent struct {
+	sum         [sha256.Size]byte
+	size        int64
+	mislabelled bool // a chunk says that it is compressed and is not, or the reverse
+}
+
+// ReadContent reads the chunks of a payload. Where they do not give the hash as
+// they are marked, they are taken for what they look like.
+func ReadContent(c *conn, p payloadRow) (foundContent, error) {
+	found, err := HashChunks(c, p.num, false)
+	if err == nil && found.sum == p.sum {
+		return found, nil
+	}
+	if other, otherErr := HashChunks(c, p.num, true); otherErr == nil && other.sum == p.sum {
+		other.mislabelled = true
+		return other, nil
+	}
+	return found, err
+}
+
+func HashChunks(c *conn, num int64, byLook bool) (found foundContent, err error) {
+	h := sha256.New()
+	next := int64(0)
+	err = c.query(`SELECT n, compressed, data FROM chunks WHERE payload = ? ORDER BY n`, func(s *sqlite3.Stmt) error {
+		if n := s.ColumnInt64(0); n != next {
+			return fmt.Errorf("chunk %d is missing", next)
+		}
+		next++
+		data, compressed := s.ColumnRawBlob(2), s.ColumnBool(1)
+		if byLook {
+			compressed = bytes.HasPrefix(data, zstdMagic)
+		}
+		if compressed {
+			raw, err := decoder.DecodeAll(data, nil)
+			if err != nil {
+				return fmt.Errorf("chunk %d: %w", next-1, err)
+			}
+			data = raw
+		}
+		h.Write(data)
+		found.size += int64(len(data))
+		return nil
+	}, num)
+	h.Sum(found.sum[:0])
+	return found, err
+}
+
+// DropUnusedPayload removes a payload that belongs to no message.
+func DropUnusedPayload(c *conn, num int64) (size int64, gone bool, err error) {
+	gone, err = c.one(`SELECT size FROM payloads WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM message_payloads WHERE payload = ?1)`,
+		func(s *sqlite3.Stmt) error { size = s.ColumnInt64(0); return nil }, num)
+	if err != nil || !gone {
+		return 0, false, err
+	}
+	if err := c.exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
+		return 0, false, err
+	}
+	return size, true, c.exec(`DELETE FROM payloads WHERE num = ?`, num)
+}
