@@ -17,6 +17,7 @@ import (
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 type doctorFlags struct {
@@ -135,7 +136,7 @@ func (a *app) patient(cfg *config.Config) (doctor.Patient, error) {
 	// anew is counted by it as well.
 	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
-		Path:    sqlite.Resolve(cfg.Storage.DatabasePath),
+		Path:    dbfile.Resolve(cfg.Storage.DatabasePath),
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: a.logger(cfg)},
 		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return a.surroundings(ctx, cfg, db) },
@@ -244,7 +245,7 @@ func (a *app) printFindingsOf(r doctorReport, f doctorFlags) {
 // surroundings finds what is wrong around the database: the settings, the
 // hosts.
 func (a *app) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	found := readOnlyFindings(sqlite.Resolve(cfg.Storage.DatabasePath))
+	found := readOnlyFindings(dbfile.Resolve(cfg.Storage.DatabasePath))
 	if cfg.Log.File != "" {
 		if err := writable(cfg.Log.File); err != nil {
 			found = append(found, doctor.Finding{

@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/portable"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -172,7 +173,7 @@ func create(path string, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return exists
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), sqlite.PartPattern)
+	f, err := os.CreateTemp(filepath.Dir(path), dbfile.PartPattern)
 	if err != nil {
 		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/portable"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -163,7 +164,7 @@ func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags)
 			}
 			switch {
 			case err == nil || item.Damaged != "": // the proof names it
-			case sqlite.Full(err) || ctx.Err() != nil:
+			case dbfile.Full(err) || ctx.Err() != nil:
 				return err
 			default:
 				lose("row", path, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/project"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -83,7 +83,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	}
 	ar, err := a.openWith(ctx, cfg, toWrite)
 	writable := err == nil
-	if errors.Is(err, store.ErrReadOnly) || sqlite.Full(err) {
+	if errors.Is(err, store.ErrReadOnly) || dbfile.Full(err) {
 		a.note("the database cannot be written: what is stored is searched, and nothing is added")
 		ar, err = a.openWith(ctx, cfg, toRead)
 	}

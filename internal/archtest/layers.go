@@ -20,6 +20,8 @@ var Layers = [][]string{
 	// runtime: they meet in the root package.
 	{"agents", "internal/compact", "internal/delegation"},
 	{"."},
+	// The SQLite backend. internal/sqlite implements the store with these.
+	{"internal/sqlite/dbfile"},
 	// The engine links neither a backend nor a provider: both are above it.
 	{"internal/hosts/...", "internal/mcpserver", "internal/sample", "internal/sqlite", "llms/anthropic", "llms/llmtest", "llms/openai", "llms/tiktoken"},
 	{"internal/doctor", "internal/fromconfig", "store/sqlite"},

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -195,7 +196,7 @@ func (r *Report) look(ctx context.Context, p Patient, db *sqlite.DB) error {
 // it allows.
 func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
 	db, err := sqlite.Open(ctx, p.Path, p.Options)
-	if err != nil && (errors.Is(err, store.ErrReadOnly) || sqlite.Unopenable(err) || sqlite.Full(err)) {
+	if err != nil && (errors.Is(err, store.ErrReadOnly) || sqlite.Unopenable(err) || dbfile.Full(err)) {
 		o := p.Options
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, p.Path, o)

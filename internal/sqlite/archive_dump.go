@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -77,13 +78,13 @@ var undumped = []string{"segments", "sections", "lanes", "chunks"}
 
 // Dump proves and writes conversations, and those that they were forked from or belong
 // to, as they stand at one moment. No ids: everything.
-func Export(ctx context.Context, f *File, ids []store.ConversationID, to Dump) error {
-	return f.Reader(ctx, func(c *conn) error {
-		return c.read(func() error { return dumpConversations(c, ids, to) })
+func Export(ctx context.Context, f *dbfile.File, ids []store.ConversationID, to Dump) error {
+	return f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error { return dumpConversations(c, ids, to) })
 	})
 }
 
-func dumpConversations(c *conn, ids []store.ConversationID, to Dump) error {
+func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) error {
 	complete := len(ids) == 0
 	all, err := relatedConversations(c, ids)
 	if err != nil {
@@ -108,7 +109,7 @@ func dumpConversations(c *conn, ids []store.ConversationID, to Dump) error {
 	var digest [sha256.Size]byte
 	h.Sum(digest[:0])
 	var schema int
-	if _, err := c.one("PRAGMA user_version", integer(&schema)); err != nil {
+	if _, err := c.One("PRAGMA user_version", dbfile.IntColumn(&schema)); err != nil {
 		return err
 	}
 	if err := to.Begin(schema, counting, digest, complete); err != nil {
@@ -147,9 +148,9 @@ func dumpConversations(c *conn, ids []store.ConversationID, to Dump) error {
 }
 
 // unlistedConversations are the conversations that do not count as such.
-func unlistedConversations(c *conn) (map[store.ConversationID]bool, error) {
+func unlistedConversations(c *dbfile.Conn) (map[store.ConversationID]bool, error) {
 	ids := map[store.ConversationID]bool{}
-	err := c.query(`SELECT c.id FROM conversations c WHERE NOT (`+listed+`)`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT c.id FROM conversations c WHERE NOT (`+listed+`)`, func(s *sqlite3.Stmt) error {
 		ids[store.ConversationID(s.ColumnInt64(0))] = true
 		return nil
 	})
@@ -158,7 +159,7 @@ func unlistedConversations(c *conn) (map[store.ConversationID]bool, error) {
 
 // relatedConversations are the chosen conversations with those that they cannot do without,
 // in the order that the digest depends on.
-func relatedConversations(c *conn, ids []store.ConversationID) ([]store.Conversation, error) {
+func relatedConversations(c *dbfile.Conn, ids []store.ConversationID) ([]store.Conversation, error) {
 	where := ` ORDER BY c.key COLLATE BINARY, c.segment`
 	args := []any{}
 	if len(ids) > 0 {
@@ -174,7 +175,7 @@ func relatedConversations(c *conn, ids []store.ConversationID) ([]store.Conversa
 		args = append(args, string(list))
 	}
 	var all []store.Conversation
-	err := c.query(`SELECT`+conversationColumns+where, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT`+conversationColumns+where, func(s *sqlite3.Stmt) error {
 		all = append(all, scanConversation(s).Conversation)
 		return nil
 	}, args...)
@@ -186,8 +187,8 @@ func relatedConversations(c *conn, ids []store.ConversationID) ([]store.Conversa
 	return all, err
 }
 
-func DumpTable(c *conn, table, where, list string, to Dump) error {
-	objects, err := Objects(c)
+func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
+	objects, err := dbfile.Objects(c)
 	if err != nil {
 		return err
 	}
@@ -195,15 +196,15 @@ func DumpTable(c *conn, table, where, list string, to Dump) error {
 		return nil // a database of an older version that may only be read
 	}
 	var columns []string
-	for _, col := range objects[table].columns {
-		columns = append(columns, col.name)
+	for _, col := range objects[table].Columns {
+		columns = append(columns, col.Name)
 	}
 	order := "1"
 	if len(columns) > 1 {
 		order = "1, 2"
 	}
 	values := make([]any, len(columns))
-	return c.query(fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s`, strings.Join(columns, ", "), table, where, order), func(s *sqlite3.Stmt) error {
+	return c.Query(fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s`, strings.Join(columns, ", "), table, where, order), func(s *sqlite3.Stmt) error {
 		for i := range columns {
 			switch s.ColumnType(i) {
 			case sqlite3.NULL:
@@ -231,7 +232,7 @@ func DumpTable(c *conn, table, where, list string, to Dump) error {
 
 // checkRow checks a row of messages or payloads against its hashes. Another row
 // has none.
-func checkRow(c *conn, table string, columns []string, values []any) (store.Fault, error) {
+func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (store.Fault, error) {
 	number := func(name string) int64 { n, _ := values[slices.Index(columns, name)].(int64); return n }
 	text := func(name string) string { s, _ := values[slices.Index(columns, name)].(string); return s }
 	data := func(name string) []byte { b, _ := values[slices.Index(columns, name)].([]byte); return b }
@@ -281,9 +282,9 @@ func only(where, list string) []any {
 	return nil
 }
 
-func dumpPayloads(c *conn, where, list string, to Dump) error {
+func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
 	var rows []payloadRow
-	err := c.query(`SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) error {
 		p := payloadRow{num: s.ColumnInt64(0), id: s.ColumnText(1), size: s.ColumnInt64(3)}
 		copy(p.sum[:], s.ColumnRawBlob(2))
 		rows = append(rows, p)
@@ -301,12 +302,12 @@ func dumpPayloads(c *conn, where, list string, to Dump) error {
 		size := p.size
 		if !whole {
 			var last int64
-			if _, err := c.one(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }, p.num); err != nil {
+			if _, err := c.One(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }, p.num); err != nil {
 				return err
 			}
 			size = max(0, min(size, (last+1)*chunkSize))
 		}
-		if err := to.Payload(p.sum, size, &chunkReader{conn: c, num: p.num, lenient: !whole}, !whole); err != nil {
+		if err := to.Payload(p.sum, size, &chunkReader{Conn: c, num: p.num, lenient: !whole}, !whole); err != nil {
 			return fmt.Errorf("archive %s: %w", p.id, err)
 		}
 	}
@@ -315,7 +316,7 @@ func dumpPayloads(c *conn, where, list string, to Dump) error {
 
 // chunkReader reads a payload chunk by chunk inside a transaction.
 type chunkReader struct {
-	*conn
+	*dbfile.Conn
 	num, next int64
 	rest      []byte
 	lenient   bool // read zeros for chunks that cannot be, without end
@@ -325,13 +326,13 @@ type chunkReader struct {
 func (r *chunkReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		found := false
-		err := ReadChunks(r.conn, r.num, r.next, r.next, func(_ int64, raw []byte) error {
+		err := ReadChunks(r.Conn, r.num, r.next, r.next, func(_ int64, raw []byte) error {
 			found = true
 			r.rest = append(r.rest[:0], raw...)
 			return nil
 		})
 		if err != nil && (!r.lenient || fatal(err)) {
-			return 0, damaged("its content", err)
+			return 0, dbfile.Damaged("its content", err)
 		}
 		if r.lenient && (err != nil || !found) {
 			found, r.rest = true, make([]byte, chunkSize)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -22,7 +23,7 @@ type Loader struct {
 	// Else their places are kept without them.
 	KeepDamaged bool
 
-	c       *conn
+	c       *dbfile.Conn
 	columns map[string][]string // of the tables that may be filled
 	lost    []store.Fault
 	loaded  int64 // messages
@@ -35,7 +36,7 @@ type Loader struct {
 // named in the proof. Nothing is at path before [Scratch.Install], and nothing
 // is left behind without it.
 func Build(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Scratch, error) {
-	tmp, err := partFile(Resolve(path))
+	tmp, err := dbfile.PartFile(dbfile.Resolve(path))
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +47,14 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 	}
 	if err != nil {
 		s.Remove()
-		return nil, explain(path, err)
+		return nil, dbfile.Explain(path, err)
 	}
 	return s, nil
 }
 
 // settle proves what was loaded, and mends of it what can be derived.
 func (s *Scratch) settle(ctx context.Context, l *Loader) error {
-	f, err := OpenFile(ctx, s.path, Options{Relaxed: true})
+	f, err := dbfile.Open(ctx, s.path, dbfile.Options{Relaxed: true})
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (s *Scratch) settle(ctx context.Context, l *Loader) error {
 	s.Proof, err = Prove(ctx, f)
 	if err == nil && len(s.Proof.Faults) > 0 {
 		if !l.KeepDamaged {
-			err = f.Transact(ctx, func(c *conn) error { return blankRecords(c, s.Proof.Faults) })
+			err = f.Transact(ctx, func(c *dbfile.Conn) error { return blankRecords(c, s.Proof.Faults) })
 		}
 		err = errors.Join(err, Run(ctx, f, ix))
 		if err == nil {
@@ -79,13 +80,13 @@ func (s *Scratch) settle(ctx context.Context, l *Loader) error {
 // blankRecords takes away the records that do not match their hashes. The place of
 // each, its hash and its link of the chain stay, so that it stays named. One that
 // payloads belong into is left: it can be the payload that is damaged.
-func blankRecords(c *conn, faults []store.Fault) error {
+func blankRecords(c *dbfile.Conn, faults []store.Fault) error {
 	for _, f := range faults {
 		id, err := store.ParseID(f.Node)
 		if f.Code != "record" || err != nil || id.Message == 0 {
 			continue
 		}
-		if err := c.exec(`UPDATE messages SET record = x'' WHERE id = ? AND cuts IS NULL`, int64(id.Message)); err != nil {
+		if err := c.Exec(`UPDATE messages SET record = x'' WHERE id = ? AND cuts IS NULL`, int64(id.Message)); err != nil {
 			return err
 		}
 	}
@@ -102,12 +103,12 @@ type Scratch struct {
 func (s *Scratch) Path() string { return s.path }
 
 // Remove throws the database away, if it was not installed.
-func (s *Scratch) Remove() { removeDatabase(s.path) }
+func (s *Scratch) Remove() { dbfile.RemoveDatabase(s.path) }
 
 // Install gives the database its name. A database that is there and holds
 // something is not replaced.
 func (s *Scratch) Install(ctx context.Context, to string) error {
-	to = Resolve(to)
+	to = dbfile.Resolve(to)
 	release, err := alone(to)
 	if err != nil {
 		return err
@@ -122,10 +123,10 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 			return &store.Problem{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with what is there"}
 		}
 	}
-	if err := syncFile(s.path); err != nil {
+	if err := dbfile.SyncFile(s.path); err != nil {
 		return err
 	}
-	return explain(to, os.Rename(s.path, to))
+	return dbfile.Explain(to, os.Rename(s.path, to))
 }
 
 // hollows counts what is in a database that one in its place would be missed
@@ -135,10 +136,10 @@ const hollows = `SELECT (SELECT count(*) FROM conversations) + (SELECT count(*) 
 
 // Hollow reports whether there is nothing in the database yet: neither
 // conversations nor a trace of one that was erased.
-func IsEmpty(ctx context.Context, f *File) (bool, error) {
+func IsEmpty(ctx context.Context, f *dbfile.File) (bool, error) {
 	n := 0
-	err := f.Reader(ctx, func(c *conn) error {
-		_, err := c.one(hollows, integer(&n))
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		_, err := c.One(hollows, dbfile.IntColumn(&n))
 		return err
 	})
 	return n == 0, err
@@ -150,52 +151,52 @@ func hollow(ctx context.Context, path string) (bool, error) {
 	if err != nil || info.Size() == 0 {
 		return true, err
 	}
-	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
 	if err != nil {
-		return false, explain(path, err)
+		return false, dbfile.Explain(path, err)
 	}
 	n := 0
-	_, err = c.one(hollows, integer(&n))
-	return n == 0, errors.Join(explain(path, err), c.close())
+	_, err = c.One(hollows, dbfile.IntColumn(&n))
+	return n == 0, errors.Join(dbfile.Explain(path, err), c.Close())
 }
 
 // load fills a new file. A crash leaves a file that nobody knows, so nothing
 // is journalled.
 func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (l *Loader, err error) {
-	want, err := schemaAt(schema)
+	want, err := dbfile.SchemaAt(schema)
 	if err != nil {
 		return nil, &store.Problem{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
 	}
-	c, err := openConn(ctx, path, Options{CacheKiB: 64 << 10})
+	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 64 << 10})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	defer c.interrupt(ctx)()
+	defer func() { err = errors.Join(err, c.Close()) }()
+	defer c.Interrupt(ctx)()
 	// In memory: a row that fails must be taken back without the others.
-	if err := c.script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
+	if err := c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
-	all, err := steps()
+	all, err := dbfile.Migrations()
 	if err != nil {
 		return nil, err
 	}
 	for _, sql := range all[:schema] {
-		if err := c.script(sql); err != nil {
+		if err := c.Script(sql); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", schema, applicationID)); err != nil {
+	if err := c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", schema, dbfile.ApplicationID)); err != nil {
 		return nil, err
 	}
 	l = &Loader{c: c, columns: map[string][]string{}}
 	for _, d := range dumped {
-		for _, col := range want[d.table].columns {
-			l.columns[d.table] = append(l.columns[d.table], col.name)
+		for _, col := range want[d.table].Columns {
+			l.columns[d.table] = append(l.columns[d.table], col.Name)
 		}
 	}
 	if l.columns["tombstone_salt"] != nil { // the archive brings its own
-		if err := c.script("DELETE FROM tombstone_salt"); err != nil {
+		if err := c.Script("DELETE FROM tombstone_salt"); err != nil {
 			return nil, err
 		}
 	}
@@ -205,7 +206,7 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 	if err := l.finish(); err != nil {
 		return nil, err
 	}
-	return l, c.script("COMMIT")
+	return l, c.Script("COMMIT")
 }
 
 // Row adds a row of an archive.
@@ -223,7 +224,7 @@ func (l *Loader) Row(table string, columns []string, values []any) error {
 		return fmt.Errorf("a row of %s has %d columns and %d values", table, len(columns), len(values))
 	}
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")
-	err := l.c.exec(`INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) VALUES (`+marks+`)`, values...)
+	err := l.c.Exec(`INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) VALUES (`+marks+`)`, values...)
 	if err != nil {
 		return fmt.Errorf("a row of %s: %w", table, err)
 	}
@@ -236,7 +237,7 @@ func (l *Loader) Row(table string, columns []string, values []any) error {
 // Payload adds the content that a row of payloads names by its hash.
 func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err error) {
 	var num, want int64
-	found, err := l.c.one(`SELECT num, size FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
+	found, err := l.c.One(`SELECT num, size FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
 		num, want = s.ColumnInt64(0), s.ColumnInt64(1)
 		return nil
 	}, sum[:])
@@ -248,7 +249,7 @@ func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err er
 	}
 	defer func() {
 		if err != nil && !l.KeepDamaged {
-			err = errors.Join(err, l.c.exec(`DELETE FROM chunks WHERE payload = ?`, num))
+			err = errors.Join(err, l.c.Exec(`DELETE FROM chunks WHERE payload = ?`, num))
 		}
 	}()
 	h := sha256.New()
@@ -276,17 +277,17 @@ func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err er
 
 // Chunk adds a chunk of a payload as another database has it.
 func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
-	return l.c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, payload, n, compressed, data)
+	return l.c.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, payload, n, compressed, data)
 }
 
 // finish completes what every database has, and notes what is missing of it.
 func (l *Loader) finish() error {
 	if l.columns["tombstone_salt"] != nil {
-		if err := l.c.exec(saltAtLeast); err != nil {
+		if err := l.c.Exec(saltAtLeast); err != nil {
 			return err
 		}
 	}
-	return l.c.query(`SELECT id FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, func(s *sqlite3.Stmt) error {
+	return l.c.Query(`SELECT id FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, func(s *sqlite3.Stmt) error {
 		l.lost = append(l.lost, store.Fault{Code: "payload", Node: s.ColumnText(0), Detail: "its content is not there"})
 		return nil
 	})

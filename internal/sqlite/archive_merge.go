@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -38,9 +39,9 @@ type Conflict struct {
 // What was forgotten there stays forgotten here: the tombstones of what is
 // added come along, and those of sessions that are unknown here. One that is
 // here keeps its own.
-func Merge(ctx context.Context, f *File, s *Scratch, skip bool) (Merged, error) {
+func Merge(ctx context.Context, f *dbfile.File, s *Scratch, skip bool) (Merged, error) {
 	var out Merged
-	other, err := OpenFile(ctx, s.path, Options{ReadOnly: true})
+	other, err := dbfile.Open(ctx, s.path, dbfile.Options{ReadOnly: true})
 	if err != nil {
 		return out, err
 	}
@@ -48,16 +49,16 @@ func Merge(ctx context.Context, f *File, s *Scratch, skip bool) (Merged, error) 
 	if err = errors.Join(err, other.Close()); err != nil {
 		return out, err
 	}
-	err = f.Writer(ctx, func(c *conn) (err error) {
+	err = f.Writer(ctx, func(c *dbfile.Conn) (err error) {
 		// A transaction cannot attach a database.
-		if err := c.exec(`ATTACH ? AS other`, s.path); err != nil {
+		if err := c.Exec(`ATTACH ? AS other`, s.path); err != nil {
 			return err
 		}
 		defer func() {
-			err = errors.Join(err, ForgetStatements(c, "other."), c.script(`DETACH other`))
+			err = errors.Join(err, dbfile.ForgetStatements(c, "other."), c.Script(`DETACH other`))
 		}()
-		return c.write(func() error {
-			m := &merging{conn: c, out: &out, refused: refused}
+		return c.Write(func() error {
+			m := &merging{Conn: c, out: &out, refused: refused}
 			if err := m.sort(); err != nil {
 				return err
 			}
@@ -82,7 +83,7 @@ var errConflict = errors.New("there are conflicts")
 
 // refused lists the sessions of another database of which something was
 // erased here.
-func refused(ctx context.Context, f *File, other *File) (map[string]bool, error) {
+func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[string]bool, error) {
 	list, err := Conversations(ctx, other, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func refused(ctx context.Context, f *File, other *File) (map[string]bool, error)
 	return refused, nil
 }
 
-func fingerprints(ctx context.Context, f *File, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
+func fingerprints(ctx context.Context, f *dbfile.File, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
 	return func(yield func(store.Fingerprint) bool) {
 		for m, err := range Messages(ctx, f, store.MessageQuery{Conversation: id}) {
 			if err != nil {
@@ -128,7 +129,7 @@ func fingerprints(ctx context.Context, f *File, id store.ConversationID, failed 
 // merging is one merge inside a transaction. The temporary table merging has
 // the number of every conversation that is added.
 type merging struct {
-	*conn
+	*dbfile.Conn
 	out     *Merged
 	refused map[string]bool
 }
@@ -136,7 +137,7 @@ type merging struct {
 // sort tells conversations that are new from those that are known and those
 // that are in conflict.
 func (m *merging) sort() error {
-	if err := m.script(`CREATE TEMP TABLE IF NOT EXISTS merging (id INTEGER PRIMARY KEY); DELETE FROM temp.merging`); err != nil {
+	if err := m.Script(`CREATE TEMP TABLE IF NOT EXISTS merging (id INTEGER PRIMARY KEY); DELETE FROM temp.merging`); err != nil {
 		return err
 	}
 	type candidate struct {
@@ -150,7 +151,7 @@ func (m *merging) sort() error {
 		erased   bool // here, on a user's order
 	}
 	var all []candidate
-	err := m.query(`
+	err := m.Query(`
 		SELECT o.id, o.key, o.segment, o.messages, h.id IS NOT NULL,
 		       o.messages = 0 OR h.head = o.head OR EXISTS (
 		           SELECT 1 FROM messages x WHERE x.conversation = h.id AND x.seq = o.messages AND x.chain = o.head),
@@ -188,7 +189,7 @@ func (m *merging) sort() error {
 		}
 		m.out.Added++
 		m.out.Messages += c.messages
-		if err := m.exec(`INSERT INTO temp.merging VALUES (?)`, c.id); err != nil {
+		if err := m.Exec(`INSERT INTO temp.merging VALUES (?)`, c.id); err != nil {
 			return err
 		}
 	}
@@ -201,7 +202,7 @@ func (m *merging) dependants() error {
 	for {
 		var left []Conflict
 		var ids []int64
-		err := m.query(`
+		err := m.Query(`
 			SELECT o.id, o.key, o.segment, o.messages FROM temp.merging t JOIN other.conversations o ON o.id = t.id
 			WHERE o.forked_from IS NOT NULL AND o.forked_from NOT IN (SELECT id FROM temp.merging)`, func(s *sqlite3.Stmt) error {
 			ids = append(ids, s.ColumnInt64(0))
@@ -215,7 +216,7 @@ func (m *merging) dependants() error {
 		}
 		m.out.Conflicts = append(m.out.Conflicts, left...)
 		for _, id := range ids {
-			if err := m.exec(`DELETE FROM temp.merging WHERE id = ?`, id); err != nil {
+			if err := m.Exec(`DELETE FROM temp.merging WHERE id = ?`, id); err != nil {
 				return err
 			}
 		}
@@ -225,7 +226,7 @@ func (m *merging) dependants() error {
 // copy adds the rows. Numbers move up by the highest that are taken here.
 func (m *merging) copy() error {
 	var offsets struct{ c, m, s, b, p, e int64 }
-	_, err := m.one(`
+	_, err := m.One(`
 		SELECT (SELECT ifnull(max(id), 0) FROM conversations), (SELECT ifnull(max(id), 0) FROM messages), (SELECT ifnull(max(num), 0) FROM summaries),
 		       (SELECT ifnull(max(id), 0) FROM branches), (SELECT ifnull(max(num), 0) FROM payloads),
 		       ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'erasures'), 0)`, func(s *sqlite3.Stmt) error {
@@ -236,7 +237,7 @@ func (m *merging) copy() error {
 	if err != nil {
 		return err
 	}
-	if err := m.script(`PRAGMA defer_foreign_keys=ON`); err != nil { // a fork refers to messages, and they to it
+	if err := m.Script(`PRAGMA defer_foreign_keys=ON`); err != nil { // a fork refers to messages, and they to it
 		return err
 	}
 	// The longer names come first: $C is also how $CHOSEN begins.
@@ -244,11 +245,11 @@ func (m *merging) copy() error {
 		"$SUMS", "(SELECT num FROM other.summaries WHERE conversation IN (SELECT id FROM temp.merging))",
 		"$KEYS", unburied, "$E", fmt.Sprint(offsets.e), "$C", fmt.Sprint(offsets.c), "$M", fmt.Sprint(offsets.m), "$S", fmt.Sprint(offsets.s), "$B", fmt.Sprint(offsets.b), "$P", fmt.Sprint(offsets.p))
 	for _, sql := range mergeSQL {
-		if err := m.script(fill.Replace(sql)); err != nil {
+		if err := m.Script(fill.Replace(sql)); err != nil {
 			return fmt.Errorf("merge: %w", err)
 		}
 	}
-	_, err = m.one(`SELECT count(*) FROM erasures WHERE id > ?`, integer(&m.out.Erasures), offsets.e)
+	_, err = m.One(`SELECT count(*) FROM erasures WHERE id > ?`, dbfile.IntColumn(&m.out.Erasures), offsets.e)
 	return err
 }
 

@@ -12,13 +12,14 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // expectedDigest is the digest that a snapshot will have if its chains hold.
-func expectedDigest(c *conn) (sum [sha256.Size]byte, err error) {
+func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
-	err = c.query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
+	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
 		var head [sha256.Size]byte
 		copy(head[:], s.ColumnRawBlob(3))
 		one := conversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), head)
@@ -36,24 +37,24 @@ func expectedDigest(c *conn) (sum [sha256.Size]byte, err error) {
 //
 // A damaged database is copied as well, with what is wrong in it: the proof
 // then has the same faults as the database, and says so.
-func Create(ctx context.Context, f *File, path string, progress func(done, total int)) (Proof, error) {
+func Create(ctx context.Context, f *dbfile.File, path string, progress func(done, total int)) (Proof, error) {
 	tmp, err := reserve(path)
 	if err != nil {
 		return Proof{}, err
 	}
-	defer removeDatabase(tmp)
+	defer dbfile.RemoveDatabase(tmp)
 	var want [sha256.Size]byte
 	unclean := false
-	err = f.Reader(ctx, func(c *conn) error {
+	err = f.Reader(ctx, func(c *dbfile.Conn) error {
 		// The transaction is what the copy is a copy of, however long it takes.
-		return c.read(func() (err error) {
+		return c.Read(func() (err error) {
 			if want, err = expectedDigest(c); err != nil {
 				return err
 			}
-			if unclean, err = c.one(`SELECT 1 FROM erasures WHERE NOT finished`, func(*sqlite3.Stmt) error { return nil }); err != nil {
+			if unclean, err = c.One(`SELECT 1 FROM erasures WHERE NOT finished`, func(*sqlite3.Stmt) error { return nil }); err != nil {
 				return err
 			}
-			return CopyTo(ctx, c, tmp, progress)
+			return dbfile.CopyTo(ctx, c, tmp, progress)
 		})
 	})
 	if err != nil {
@@ -61,7 +62,7 @@ func Create(ctx context.Context, f *File, path string, progress func(done, total
 	}
 	if unclean {
 		// Its pages may still hold parts of what was erased.
-		if err := vacuumFile(ctx, tmp); err != nil && !Unopenable(err) {
+		if err := dbfile.VacuumFile(ctx, tmp); err != nil && !Unopenable(err) {
 			return Proof{}, fmt.Errorf("clean the backup of what was erased: %w", err)
 		}
 	}
@@ -78,7 +79,7 @@ var errCopy = errors.New("the copy differs from the database")
 // proveCopy opens a fresh copy and proves that it has the digest of what it
 // was copied from. Where it has not, the original may be damaged itself: then
 // the copy must be damaged in the same way.
-func proveCopy(ctx context.Context, f *File, path string, want [sha256.Size]byte) (Proof, error) {
+func proveCopy(ctx context.Context, f *dbfile.File, path string, want [sha256.Size]byte) (Proof, error) {
 	got, err := ProveFile(ctx, path)
 	if err == nil && got.Digest == want && len(got.Faults) == 0 || ctx.Err() != nil {
 		return got, ctx.Err()
@@ -96,7 +97,7 @@ func reserve(path string) (string, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return "", &store.Problem{Err: fmt.Errorf("%s exists: %w", path, fs.ErrExist), Hint: "choose another name, or move it away; nothing was overwritten"}
 	}
-	tmp, err := newPart(path)
+	tmp, err := dbfile.NewPart(path)
 	return tmp, explainCopy(path, err)
 }
 
@@ -107,7 +108,7 @@ func explainCopy(path string, err error) error {
 		return nil
 	}
 	hint := "choose a directory that you may write to, or change its owner or mode; the database is as it was"
-	if Full(err) {
+	if dbfile.Full(err) {
 		hint = "the disk is full: free some space or choose another directory; the database is as it was"
 	}
 	var at *fs.PathError // it names a file that nobody has heard of
@@ -119,7 +120,7 @@ func explainCopy(path string, err error) error {
 
 // publish gives a finished file its name, unless someone has taken it since.
 func publish(tmp, path string) error {
-	if err := syncFile(tmp); err != nil {
+	if err := dbfile.SyncFile(tmp); err != nil {
 		return explainCopy(path, err)
 	}
 	// A link fails where the name exists, which a rename does not.
@@ -133,7 +134,7 @@ func publish(tmp, path string) error {
 	if err != nil {
 		return explainCopy(path, err)
 	}
-	return syncFile(filepath.Dir(path))
+	return dbfile.SyncFile(filepath.Dir(path))
 }
 
 // CopyUnproved copies a database of which too much is missing to be proved. It
@@ -143,17 +144,17 @@ func CopyUnproved(ctx context.Context, path, to string) error {
 	if err != nil {
 		return err
 	}
-	defer removeDatabase(tmp)
-	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	defer dbfile.RemoveDatabase(tmp)
+	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
 	if err != nil {
-		return explain(path, err)
+		return dbfile.Explain(path, err)
 	}
-	err = c.read(func() error { return CopyTo(ctx, c, tmp, nil) })
-	if err = errors.Join(err, c.close()); err != nil {
+	err = c.Read(func() error { return dbfile.CopyTo(ctx, c, tmp, nil) })
+	if err = errors.Join(err, c.Close()); err != nil {
 		return fmt.Errorf("back up to %s: %w", to, err)
 	}
 	// Whether its pages hold parts of what was erased cannot be told.
-	if err := vacuumFile(ctx, tmp); err != nil {
+	if err := dbfile.VacuumFile(ctx, tmp); err != nil {
 		return fmt.Errorf("clean the backup of what was erased: %w", err)
 	}
 	return publish(tmp, to)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -42,7 +43,7 @@ type Installed struct {
 // another process has the database open it is not replaced.
 func Install(ctx context.Context, from, to string, r Replacement) (Installed, error) {
 	var done Installed
-	from, to = Resolve(from), Resolve(to)
+	from, to = dbfile.Resolve(from), dbfile.Resolve(to)
 	if r.Clock == nil {
 		r.Clock = time.Now
 	}
@@ -50,13 +51,13 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 		return done, &store.Problem{Err: fmt.Errorf("there is a database at %s: %w", to, fs.ErrExist),
 			Hint: "--force replaces it and keeps the old one beside it"}
 	}
-	tmp, err := partFile(to)
+	tmp, err := dbfile.PartFile(to)
 	if err != nil {
 		return done, err
 	}
-	defer removeDatabase(tmp)
+	defer dbfile.RemoveDatabase(tmp)
 	if err := copyFile(ctx, from, tmp); err != nil {
-		return done, fmt.Errorf("copy %s: %w", from, explain(to, err))
+		return done, fmt.Errorf("copy %s: %w", from, dbfile.Explain(to, err))
 	}
 	if err := checkCopy(ctx, from, tmp, r.Damaged); err != nil {
 		return done, err
@@ -81,9 +82,9 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 		return done, err
 	}
 	if err := os.Rename(tmp, to); err != nil {
-		return done, errors.Join(explain(to, err), putBack(done.Kept, to))
+		return done, errors.Join(dbfile.Explain(to, err), putBack(done.Kept, to))
 	}
-	return done, syncFile(filepath.Dir(to))
+	return done, dbfile.SyncFile(filepath.Dir(to))
 }
 
 // unforgotten lists the erasures of a database that another one does not have.
@@ -106,7 +107,7 @@ func unforgotten(ctx context.Context, old, replacement string) ([]store.Tombston
 }
 
 func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
-	f, err := OpenFile(ctx, path, Options{ReadOnly: true})
+	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 
 // prepareCopy brings a copy to the present schema and proves it.
 func prepareCopy(ctx context.Context, from, tmp string) (Proof, error) {
-	f, err := OpenFile(ctx, tmp, Options{})
+	f, err := dbfile.Open(ctx, tmp, dbfile.Options{})
 	if err != nil {
 		var p *store.Problem
 		if errors.As(err, &p) {
@@ -155,7 +156,7 @@ func prepareCopy(ctx context.Context, from, tmp string) (Proof, error) {
 	if there(tmp + "-wal") {
 		return proof, fmt.Errorf("the write-ahead log of the copy did not go away")
 	}
-	return proof, syncFile(tmp)
+	return proof, dbfile.SyncFile(tmp)
 }
 
 func there(path string) bool {
@@ -209,7 +210,7 @@ func alone(path string) (release func(), err error) {
 	if !there(path) {
 		return release, nil
 	}
-	name, err := dsn(path, Options{})
+	name, err := dbfile.DSN(path, dbfile.Options{})
 	if err != nil {
 		return release, err
 	}
@@ -247,7 +248,7 @@ func setAside(path string, now time.Time) (string, error) {
 		kept = fmt.Sprintf("%s-%d", stem, n)
 	}
 	moved := ""
-	for _, suffix := range fileSuffixes {
+	for _, suffix := range dbfile.FileSuffixes {
 		if !there(path + suffix) {
 			continue
 		}
@@ -263,7 +264,7 @@ func setAside(path string, now time.Time) (string, error) {
 			err = os.Rename(path+suffix, kept+suffix)
 		}
 		if err != nil {
-			return "", errors.Join(explain(path, err), putBack(moved, path))
+			return "", errors.Join(dbfile.Explain(path, err), putBack(moved, path))
 		}
 		moved = kept
 	}
@@ -276,7 +277,7 @@ func putBack(kept, path string) error {
 		return nil
 	}
 	var errs []error
-	for _, suffix := range fileSuffixes {
+	for _, suffix := range dbfile.FileSuffixes {
 		if !there(kept + suffix) {
 			continue
 		}

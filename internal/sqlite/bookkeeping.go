@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // bookkeeping is the set of messages that hosts wrote for themselves:
@@ -21,14 +23,14 @@ type bookkeeping struct {
 // snapshot returns a function that reports whether a message is bookkeeping,
 // or nil if none is. The function stays valid, and the same, while others
 // search.
-func (b *bookkeeping) snapshot(ctx context.Context, f *File) (func(id int64) bool, error) {
+func (b *bookkeeping) snapshot(ctx context.Context, f *dbfile.File) (func(id int64) bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	bits := b.bits
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
 			last := b.last
-			if _, err := c.one(`SELECT ifnull(max(id), 0) FROM messages`, func(s *sqlite3.Stmt) error {
+			if _, err := c.One(`SELECT ifnull(max(id), 0) FROM messages`, func(s *sqlite3.Stmt) error {
 				last = s.ColumnInt64(0)
 				return nil
 			}); err != nil || last == b.last {
@@ -37,7 +39,7 @@ func (b *bookkeeping) snapshot(ctx context.Context, f *File) (func(id int64) boo
 			// Searches under way still read the old slice.
 			bits = make([]uint64, last/64+1)
 			copy(bits, b.bits)
-			err := c.query(`SELECT id FROM messages WHERE (flags & 4 <> 0 OR (flags & 80 = 64 AND role = 3)) AND id > ?`,
+			err := c.Query(`SELECT id FROM messages WHERE (flags & 4 <> 0 OR (flags & 80 = 64 AND role = 3)) AND id > ?`,
 				func(s *sqlite3.Stmt) error {
 					id := s.ColumnInt64(0)
 					bits[id/64] |= 1 << (id % 64)

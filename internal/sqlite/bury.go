@@ -3,9 +3,11 @@ package sqlite
 import (
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/ncruces/go-sqlite3"
 )
 
 // bury writes the tombstones: for every message under the key of its session
@@ -13,14 +15,14 @@ import (
 // goes whole, the time until which it was said also refuses messages that have
 // not arrived yet.
 func (e *erasing) bury() error {
-	if err := e.exec(`INSERT INTO erasures (cause, created_at, messages, bytes) VALUES (?, ?, 0, 0)`, e.order.Cause, e.now); err != nil {
+	if err := e.Exec(`INSERT INTO erasures (cause, created_at, messages, bytes) VALUES (?, ?, 0, 0)`, e.order.Cause, e.now); err != nil {
 		return err
 	}
-	e.out.Tombstone = e.lastID()
-	if err := e.exec(saltAtLeast); err != nil {
+	e.out.Tombstone = e.LastID()
+	if err := e.Exec(saltAtLeast); err != nil {
 		return err
 	}
-	u, err := readHasher(e.conn)
+	u, err := readHasher(e.Conn)
 	if err != nil {
 		return err
 	}
@@ -31,24 +33,24 @@ func (e *erasing) bury() error {
 	const bury = `INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1`
 	for _, n := range all {
 		for _, sum := range u.anywhere(u.salts[0], n) {
-			if err := e.exec(bury, sum, e.out.Tombstone); err != nil {
+			if err := e.Exec(bury, sum, e.out.Tombstone); err != nil {
 				return err
 			}
 		}
 	}
 	counts := map[string]int64{}
-	err = e.query(lineage+`
+	err = e.Query(lineage+`
 		SELECT m.id, c.key FROM temp.erasing e JOIN messages m ON m.id = e.id
 		JOIN lineage l ON l.origin = m.conversation JOIN conversations c ON c.id = l.id`, func(s *sqlite3.Stmt) error {
 		n, key := all[s.ColumnInt64(0)], s.ColumnText(1)
 		counts[key]++
-		return e.exec(bury, u.name(u.salts[0], key, n), e.out.Tombstone)
+		return e.Exec(bury, u.name(u.salts[0], key, n), e.out.Tombstone)
 	})
 	if err != nil {
 		return err
 	}
 	for key, n := range counts {
-		if err := e.exec(`INSERT INTO forgotten (key, erasure, messages) VALUES (?, ?, ?)`, key, e.out.Tombstone, n); err != nil {
+		if err := e.Exec(`INSERT INTO forgotten (key, erasure, messages) VALUES (?, ?, ?)`, key, e.out.Tombstone, n); err != nil {
 			return err
 		}
 	}
@@ -65,12 +67,12 @@ func (e *erasing) bury() error {
 // same in every session of an agent.
 func (e *erasing) names() (map[int64]*named, error) {
 	all := map[int64]*named{}
-	err := e.query(`
+	err := e.Query(`
 		SELECT m.id, m.native, m.said, m.sha256, m.conversation, m.role, m.format, m.record, m.cuts,
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq < m.seq ORDER BY p.seq DESC LIMIT 1),
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq > m.seq ORDER BY p.seq LIMIT 1)
 		FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s *sqlite3.Stmt) error {
-		n := &named{Fingerprint: store.Fingerprint{Native: s.ColumnText(1), Said: millis(s, 2)}, asked: true}
+		n := &named{Fingerprint: store.Fingerprint{Native: s.ColumnText(1), Said: dbfile.Millis(s, 2)}, asked: true}
 		copy(n.SHA256[:], s.ColumnRawBlob(3))
 		n.neighbours = neighbours(s.ColumnBlob(9, nil), s.ColumnBlob(10, nil))
 		all[s.ColumnInt64(0)] = n
@@ -78,7 +80,7 @@ func (e *erasing) names() (map[int64]*named, error) {
 		if e.whole[s.ColumnInt64(4)] && role == llms.RoleSystem {
 			return nil
 		}
-		record, err := JoinRecord(e.conn, s.ColumnBlob(7, nil), s.ColumnText(8))
+		record, err := JoinRecord(e.Conn, s.ColumnBlob(7, nil), s.ColumnText(8))
 		if err != nil {
 			return nil // damaged: it is known by the rest
 		}
@@ -93,13 +95,13 @@ func (e *erasing) names() (map[int64]*named, error) {
 // tells an origin's messages from the fork's own.
 func (e *erasing) closeForks() error {
 	var keys []string
-	err := e.query(`SELECT DISTINCT key FROM conversations WHERE erased_at IS NULL AND forked_at IN (SELECT id FROM temp.erasing) ORDER BY key`,
+	err := e.Query(`SELECT DISTINCT key FROM conversations WHERE erased_at IS NULL AND forked_at IN (SELECT id FROM temp.erasing) ORDER BY key`,
 		func(s *sqlite3.Stmt) error { keys = append(keys, s.ColumnText(0)); return nil })
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
-		r, err := ReadRefusal(e.conn, key, e.now)
+		r, err := ReadRefusal(e.Conn, key, e.now)
 		if err == nil && !r.through.IsZero() {
 			err = e.refuseThrough(key, r.through)
 		}
@@ -113,7 +115,7 @@ func (e *erasing) closeForks() error {
 // refuseThrough notes that nothing of a session is taken that was said until
 // then.
 func (e *erasing) refuseThrough(key string, through time.Time) error {
-	return e.exec(`
+	return e.Exec(`
 		INSERT INTO forgotten (key, erasure, messages, through) VALUES (?1, ?2, 0, ?3)
 		ON CONFLICT DO UPDATE SET through = max(ifnull(through, ?3), ?3)`, key, e.out.Tombstone, through)
 }
@@ -124,16 +126,16 @@ func (e *erasing) refuseThrough(key string, through time.Time) error {
 // never after now: a message with a date in the future must not close its
 // session until then.
 func (e *erasing) closeSession(id int64) error {
-	r, err := ReadConversation(e.conn, store.ConversationID(id))
+	r, err := ReadConversation(e.Conn, store.ConversationID(id))
 	if err != nil {
 		return err
 	}
-	goesOn, err := e.one(`SELECT 1 FROM conversations WHERE key = ? AND id <> ? AND erased_at IS NULL`, func(*sqlite3.Stmt) error { return nil }, r.Key, id)
+	goesOn, err := e.One(`SELECT 1 FROM conversations WHERE key = ? AND id <> ? AND erased_at IS NULL`, func(*sqlite3.Stmt) error { return nil }, r.Key, id)
 	if err != nil {
 		return err
 	}
 	var through time.Time
-	if _, err := e.one(`SELECT max(said) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error { through = millis(s, 0); return nil }, id); err != nil {
+	if _, err := e.One(`SELECT max(said) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error { through = dbfile.Millis(s, 0); return nil }, id); err != nil {
 		return err
 	}
 	if !goesOn || through.After(e.now) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -18,10 +19,10 @@ import (
 // payloads, the search index and the state. It changes nothing, and a part
 // that cannot be read keeps it from none of the others. Each fault has a code;
 // package doctor says what the codes mean and which of them [DB.Repair] mends.
-func CheckAll(ctx context.Context, f *File, ix *Index) ([]store.Fault, error) {
+func CheckAll(ctx context.Context, f *dbfile.File, ix *Index) ([]store.Fault, error) {
 	k := &checkup{file: f, search: ix}
-	err := f.Reader(ctx, func(c *conn) error {
-		k.conn = c
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		k.Conn = c
 		return k.all(ctx)
 	})
 	return k.faults, err
@@ -29,8 +30,8 @@ func CheckAll(ctx context.Context, f *File, ix *Index) ([]store.Fault, error) {
 
 // checkup collects what is wrong with a database.
 type checkup struct {
-	*conn
-	file   *File
+	*dbfile.Conn
+	file   *dbfile.File
 	search *Index
 	faults []store.Fault
 }
@@ -78,7 +79,7 @@ const maxPageFaults = 20
 // pages has SQLite check its own structures.
 func (k *checkup) pages(context.Context) error {
 	broken := map[string]bool{}
-	err := k.query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s *sqlite3.Stmt) error {
+	err := k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s *sqlite3.Stmt) error {
 		line := s.ColumnText(0)
 		switch m := indexTrouble.FindStringSubmatch(line); {
 		case line == "ok":
@@ -96,7 +97,7 @@ func (k *checkup) pages(context.Context) error {
 // conversations proves every conversation, and checks what Verify leaves: what
 // is derived for convenience and not part of the proof.
 func (k *checkup) conversations(ctx context.Context) error {
-	ids, err := ConversationIDs(k.conn)
+	ids, err := ConversationIDs(k.Conn)
 	if err != nil {
 		return err
 	}
@@ -119,25 +120,25 @@ func (k *checkup) conversations(ctx context.Context) error {
 
 // references finds rows that belong to nothing.
 func (k *checkup) references(context.Context) error {
-	faults, err := OrphanFaults(k.conn)
+	faults, err := OrphanFaults(k.Conn)
 	k.faults = append(k.faults, faults...)
 	return err
 }
 
 // derived checks what a conversation keeps that follows from other rows.
 func (k *checkup) derived(id store.ConversationID) error {
-	return k.read(func() error {
-		r, err := ReadConversation(k.conn, id)
+	return k.Read(func() error {
+		r, err := ReadConversation(k.Conn, id)
 		if err != nil || !r.ErasedAt.IsZero() {
 			return err
 		}
 		node := fmt.Sprintf("conversation %d", id)
-		if base, err := BasePosition(k.conn, r); err != nil {
+		if base, err := BasePosition(k.Conn, r); err != nil {
 			return err
 		} else if base != r.base {
 			k.fault("base", node, "its positions begin after %d, they should after %d", r.base, base)
 		}
-		if newest, err := NewestTime(k.conn, r); err != nil {
+		if newest, err := NewestTime(k.Conn, r); err != nil {
 			return err
 		} else if newest != 0 && newest != r.UpdatedAt.UnixMilli() {
 			k.fault("times", node, "it says that its last message was said at %s, which is not so", r.UpdatedAt)
@@ -153,7 +154,7 @@ func (k *checkup) derived(id store.ConversationID) error {
 }
 
 // BasePosition computes where the positions of a conversation begin.
-func BasePosition(c *conn, r row) (int64, error) {
+func BasePosition(c *dbfile.Conn, r row) (int64, error) {
 	if r.ForkedAt == 0 {
 		return 0, nil
 	}
@@ -166,11 +167,11 @@ func BasePosition(c *conn, r row) (int64, error) {
 
 // NewestTime is when the last message of a conversation was said, or 0 where
 // that cannot be told: the last one may have been erased.
-func NewestTime(c *conn, r row) (ms int64, err error) {
+func NewestTime(c *dbfile.Conn, r row) (ms int64, err error) {
 	if r.Erased > 0 {
 		return 0, nil
 	}
-	_, err = c.one(`SELECT ifnull(max(ifnull(said, stored)), 0) FROM messages WHERE conversation = ?`,
+	_, err = c.One(`SELECT ifnull(max(ifnull(said, stored)), 0) FROM messages WHERE conversation = ?`,
 		func(s *sqlite3.Stmt) error { ms = s.ColumnInt64(0); return nil }, int64(r.ID))
 	return ms, err
 }
@@ -178,13 +179,13 @@ func NewestTime(c *conn, r row) (ms int64, err error) {
 // summaryNumbers compares what each summary says of itself with what its
 // sources give, bottom up.
 func (k *checkup) summaryNumbers(id store.ConversationID) error {
-	all, err := SummariesOf(k.conn, id)
+	all, err := SummariesOf(k.Conn, id)
 	if err != nil {
 		return err
 	}
 	known := map[int64]store.Summary{}
 	for _, n := range all {
-		want, err := Derive(k.conn, n.num, known)
+		want, err := Derive(k.Conn, n.num, known)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // Verify has reported it
 		}
@@ -207,9 +208,9 @@ func (k *checkup) summaryNumbers(id store.ConversationID) error {
 }
 
 // SummariesOf returns the summaries of a conversation, sources first.
-func SummariesOf(c *conn, id store.ConversationID) ([]node, error) {
+func SummariesOf(c *dbfile.Conn, id store.ConversationID) ([]node, error) {
 	var all []node
-	err := c.query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
 		_, sum, err := scanSummary(s)
 		all = append(all, node{num: s.ColumnInt64(0), Summary: sum, unread: err != nil})
 		return nil
@@ -243,7 +244,7 @@ func differences(have, want store.Summary) []string {
 // they have. (Of sources only the order counts, which Verify proves: databases
 // from earlier versions number them.)
 func (k *checkup) misplaced(id store.ConversationID) error {
-	return k.query(`
+	return k.Query(`
 		SELECT x.branch, x.pos, ifnull(m.seq + c.base, s.pos) AS place FROM branches b JOIN branch_items x ON x.branch = b.id
 		LEFT JOIN messages m ON m.id = x.message LEFT JOIN conversations c ON c.id = m.conversation LEFT JOIN summaries s ON s.num = x.summary
 		WHERE b.conversation = ? AND x.pos <> place ORDER BY x.branch, x.pos`, func(s *sqlite3.Stmt) error {
@@ -259,12 +260,12 @@ const methodBare = "reference"
 
 // viewNumbers compares the items of a view with what they stand for.
 func (k *checkup) viewNumbers(id store.ConversationID) error {
-	items, err := ViewItems(k.conn, id, -1<<62, 1<<62)
+	items, err := ViewItems(k.Conn, id, -1<<62, 1<<62)
 	if err != nil {
 		return err
 	}
 	for _, it := range items {
-		want, err := ItemsOf(k.conn, []edge{{Node: it.Node, num: it.num}})
+		want, err := ItemsOf(k.Conn, []edge{{Node: it.Node, num: it.num}})
 		if err != nil && !fatal(err) {
 			continue // Verify has reported it
 		}
@@ -272,7 +273,7 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 			return err
 		}
 		// A fork is not told when a summary that it inherited is reworded.
-		if it.IsSummary() && it.Tokens != want[0].Tokens && isInherited(k.conn, id, it.num) {
+		if it.IsSummary() && it.Tokens != want[0].Tokens && isInherited(k.Conn, id, it.num) {
 			want[0].Tokens = it.Tokens
 		}
 		if wrong := itemDifference(it, want[0]); wrong != "" {
@@ -283,7 +284,7 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 }
 
 // isInherited reports whether a summary belongs to another conversation.
-func isInherited(c *conn, id store.ConversationID, num int64) bool {
+func isInherited(c *dbfile.Conn, id store.ConversationID, num int64) bool {
 	s, err := SummaryByNum(c, num)
 	return err == nil && s.Conversation != id
 }

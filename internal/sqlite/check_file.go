@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -19,9 +20,9 @@ import (
 // tells what is wrong with one that cannot be opened. Nothing is changed. A
 // database that passes can be opened; [DB.Check] does the rest.
 func CheckFile(ctx context.Context, path string) ([]store.Fault, error) {
-	path = Resolve(path)
+	path = dbfile.Resolve(path)
 	k := &fileCheck{path: path}
-	if err := bereft(path); err != nil {
+	if err := dbfile.OrphanWAL(path); err != nil {
 		k.fault("wal-orphan", path+"-wal", "it is the write-ahead log of a database that is not there")
 		return k.faults, nil
 	}
@@ -31,7 +32,7 @@ func CheckFile(ctx context.Context, path string) ([]store.Fault, error) {
 		k.fault("absent", path, "there is no database yet")
 		return k.faults, nil
 	case err != nil:
-		return nil, explain(path, err)
+		return nil, dbfile.Explain(path, err)
 	case info.IsDir():
 		k.fault("file", path, "it is a directory")
 		return k.faults, nil
@@ -41,7 +42,7 @@ func CheckFile(ctx context.Context, path string) ([]store.Fault, error) {
 		return k.faults, nil // a database that nobody has written to
 	}
 	if err := k.header(info.Size()); err != nil {
-		return k.faults, explain(path, err)
+		return k.faults, dbfile.Explain(path, err)
 	}
 	return k.faults, k.identity(ctx)
 }
@@ -77,25 +78,25 @@ func (k *fileCheck) permissions(info os.FileInfo) {
 
 // header checks the first page as far as it can be told without SQLite.
 func (k *fileCheck) header(size int64) error {
-	head, err := readHead(k.path)
+	head, err := dbfile.ReadHeader(k.path)
 	if err != nil {
 		return err
 	}
-	switch ours := plausible(head); {
-	case string(head[:16]) != magic && ours:
+	switch ours := dbfile.PlausibleHeader(head); {
+	case string(head[:16]) != dbfile.Magic && ours:
 		k.broken = true
 		k.fault("header", k.path, "its first bytes are not those of a database; what follows them is")
 		return nil
-	case string(head[:16]) != magic:
+	case string(head[:16]) != dbfile.Magic:
 		k.broken = true
 		k.fault("file", k.path, "it is not a database, or its beginning was overwritten")
 		return nil
 	}
-	page := pageSize(head)
+	page := dbfile.PageSize(head)
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	current := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:])
 	log, err := os.Stat(k.path + "-wal")
-	logged := err == nil && log.Size() > walHeader
+	logged := err == nil && log.Size() > dbfile.WALHeader
 	if page > 0 && !logged && (size%page != 0 || current && size < pages*page) {
 		k.fault("truncated", k.path, "it has %d bytes of %d: its end is missing", size, max(pages*page, size+page-size%page))
 	}
@@ -107,13 +108,13 @@ func (k *fileCheck) identity(ctx context.Context) error {
 	if k.broken {
 		return nil
 	}
-	c, err := openConn(ctx, k.path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	c, err := dbfile.OpenConn(ctx, k.path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
 	if err == nil {
 		err = k.versions(c)
-		err = errors.Join(err, c.close())
+		err = errors.Join(err, c.Close())
 	}
-	if Full(err) {
-		return explain(k.path, err) // it says nothing about the file
+	if dbfile.Full(err) {
+		return dbfile.Explain(k.path, err) // it says nothing about the file
 	}
 	if err != nil && ctx.Err() == nil {
 		k.fault("file", k.path, "it cannot be opened: %s", bare(err))
@@ -122,8 +123,8 @@ func (k *fileCheck) identity(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (k *fileCheck) versions(c *conn) error {
-	says, app, err := readStamps(c)
+func (k *fileCheck) versions(c *dbfile.Conn) error {
+	says, app, err := dbfile.ReadStamps(c)
 	if err != nil {
 		return err
 	}
@@ -131,15 +132,15 @@ func (k *fileCheck) versions(c *conn) error {
 	if err != nil {
 		return err
 	}
-	known, err := steps()
+	known, err := dbfile.Migrations()
 	switch {
 	case err != nil:
 		return err
-	case app == applicationID && says > len(known):
+	case app == dbfile.ApplicationID && says > len(known):
 		k.fault("schema-newer", k.path, "it has schema version %d, this lcm knows versions up to %d", says, len(known))
-	case is == 0 && app != applicationID:
+	case is == 0 && app != dbfile.ApplicationID:
 		k.fault("file", k.path, "it is the database of another program")
-	case is != 0 && app != applicationID:
+	case is != 0 && app != dbfile.ApplicationID:
 		k.fault("schema-version", k.path, "it is not marked as a database of lcm, but has the tables of one (version %d)", is)
 	case is != 0 && is != says:
 		k.fault("schema-version", k.path, "it says it has schema version %d, but has the tables of version %d", says, is)
@@ -150,18 +151,18 @@ func (k *fileCheck) versions(c *conn) error {
 // TablesVersion returns the schema version whose tables and columns the file has,
 // 0 if it is none that is known. Of versions that differ in indexes alone it is
 // the one that the file says, else the newest: indexes can be missing.
-func TablesVersion(c *conn, says int) (int, error) {
-	have, err := Objects(c)
+func TablesVersion(c *dbfile.Conn, says int) (int, error) {
+	have, err := dbfile.Objects(c)
 	if err != nil {
 		return 0, err
 	}
-	all, err := steps()
+	all, err := dbfile.Migrations()
 	if err != nil {
 		return 0, err
 	}
 	is := 0
 	for v := 1; v <= len(all); v++ {
-		want, err := schemaAt(v)
+		want, err := dbfile.SchemaAt(v)
 		if err != nil {
 			return 0, err
 		}
@@ -173,11 +174,11 @@ func TablesVersion(c *conn, says int) (int, error) {
 }
 
 // tables are the tables of a schema with their columns.
-func tables(all map[string]object) map[string]string {
+func tables(all map[string]dbfile.Object) map[string]string {
 	shape := map[string]string{}
 	for name, o := range all {
-		if o.kind == "table" {
-			shape[name] = fmt.Sprint(o.columns)
+		if o.Kind == "table" {
+			shape[name] = fmt.Sprint(o.Columns)
 		}
 	}
 	return shape

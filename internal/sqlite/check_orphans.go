@@ -6,16 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Orphans implements [store.Checker]. Proving every conversation reaches the
 // rows that belong to one; this finds the others.
-func Orphans(ctx context.Context, f *File) ([]store.Fault, error) {
+func Orphans(ctx context.Context, f *dbfile.File) ([]store.Fault, error) {
 	var faults []store.Fault
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() (err error) {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() (err error) {
 			faults, err = OrphanFaults(c)
 			return err
 		})
@@ -23,7 +25,7 @@ func Orphans(ctx context.Context, f *File) ([]store.Fault, error) {
 	return faults, err
 }
 
-func OrphanFaults(c *conn) ([]store.Fault, error) {
+func OrphanFaults(c *dbfile.Conn) ([]store.Fault, error) {
 	ids, err := OrphanIDs(c)
 	if err != nil {
 		return nil, err
@@ -31,7 +33,7 @@ func OrphanFaults(c *conn) ([]store.Fault, error) {
 	var faults []store.Fault
 	for _, id := range ids {
 		var messages, summaries int64
-		_, err := c.one(`SELECT (SELECT count(*) FROM messages WHERE conversation = ?1), (SELECT count(*) FROM summaries WHERE conversation = ?1)`,
+		_, err := c.One(`SELECT (SELECT count(*) FROM messages WHERE conversation = ?1), (SELECT count(*) FROM summaries WHERE conversation = ?1)`,
 			func(s *sqlite3.Stmt) error {
 				messages, summaries = s.ColumnInt64(0), s.ColumnInt64(1)
 				return nil
@@ -47,9 +49,9 @@ func OrphanFaults(c *conn) ([]store.Fault, error) {
 }
 
 // OrphanIDs lists the conversations that rows belong to and that are not there.
-func OrphanIDs(c *conn) ([]int64, error) {
+func OrphanIDs(c *dbfile.Conn) ([]int64, error) {
 	var ids []int64
-	err := c.query(eachConversation+`c.id IS NULL ORDER BY x.id`, func(s *sqlite3.Stmt) error {
+	err := c.Query(eachConversation+`c.id IS NULL ORDER BY x.id`, func(s *sqlite3.Stmt) error {
 		ids = append(ids, s.ColumnInt64(0))
 		return nil
 	})
@@ -58,9 +60,9 @@ func OrphanIDs(c *conn) ([]int64, error) {
 
 // danglingFaults counts, by table, the rows that refer to rows that are not there,
 // but for those that are reported by other codes.
-func danglingFaults(c *conn) ([]store.Fault, error) {
+func danglingFaults(c *dbfile.Conn) ([]store.Fault, error) {
 	counts := map[[2]string]int{}
-	err := c.query(`PRAGMA foreign_key_check`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`PRAGMA foreign_key_check`, func(s *sqlite3.Stmt) error {
 		table, parent := s.ColumnText(0), s.ColumnText(2)
 		reported := parent == "erasures" || parent == "conversations" && (table == "messages" || table == "summaries" || table == "view")
 		if !reported {

@@ -10,12 +10,13 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // payloads proves the content of every payload against its hash.
 func (k *checkup) payloads(ctx context.Context) error {
-	rows, err := PayloadRows(k.conn)
+	rows, err := PayloadRows(k.Conn)
 	if err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func (k *checkup) payloads(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		found, err := ReadContent(k.conn, p)
+		found, err := ReadContent(k.Conn, p)
 		switch {
 		case err != nil && fatal(err):
 			k.fault("payload", p.id, "its content cannot be read: %s", bare(err))
@@ -41,7 +42,7 @@ func (k *checkup) payloads(ctx context.Context) error {
 
 // index checks the search index.
 func (k *checkup) index(ctx context.Context) error {
-	faults, err := k.search.Check(ctx, k.conn)
+	faults, err := k.search.Check(ctx, k.Conn)
 	k.faults = append(k.faults, faults...)
 	return err
 }
@@ -53,8 +54,8 @@ const maxLease = 24 * time.Hour
 // state looks for what processes that died have left behind.
 func (k *checkup) state(context.Context) error {
 	now := k.file.Now()
-	return k.query(`SELECT key, expires FROM state WHERE space = ? AND length(data) > 0 ORDER BY key`, func(s *sqlite3.Stmt) error {
-		key, expires := s.ColumnText(0), millis(s, 1)
+	return k.Query(`SELECT key, expires FROM state WHERE space = ? AND length(data) > 0 ORDER BY key`, func(s *sqlite3.Stmt) error {
+		key, expires := s.ColumnText(0), dbfile.Millis(s, 1)
 		switch {
 		case expires.IsZero() || expires.After(now.Add(maxLease)):
 			k.fault("lease-stuck", "lease "+key, "it is held for longer than any work takes, until %s", until(expires))
@@ -67,7 +68,7 @@ func (k *checkup) state(context.Context) error {
 
 // tombstones looks for erasures that only their tombstones tell of.
 func (k *checkup) tombstones(context.Context) error {
-	return k.query(`SELECT id FROM `+unnoted+` ORDER BY id`, func(s *sqlite3.Stmt) error {
+	return k.Query(`SELECT id FROM `+unnoted+` ORDER BY id`, func(s *sqlite3.Stmt) error {
 		k.fault("erasure-missing", fmt.Sprintf("tombstone %d", s.ColumnInt64(0)), "it is not noted any more when and why something was erased")
 		return nil
 	})

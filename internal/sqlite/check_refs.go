@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/ncruces/go-sqlite3"
 )
 
 // refsOf lists the references to payloads in the parts of a message.
@@ -41,8 +43,8 @@ func needs(refs []llms.Ref, cuts string) []string {
 }
 
 // IsLinked reports whether a message is linked to a payload that exists.
-func IsLinked(c *conn, message int64, payload string) (exists, linked bool, err error) {
-	exists, err = c.one(`
+func IsLinked(c *dbfile.Conn, message int64, payload string) (exists, linked bool, err error) {
+	exists, err = c.One(`
 		SELECT EXISTS (SELECT 1 FROM message_payloads mp WHERE mp.message = ? AND mp.payload = p.num) FROM payloads p WHERE p.id = ?`,
 		func(s *sqlite3.Stmt) error { linked = s.ColumnBool(0); return nil }, message, payload)
 	return exists, linked, err
@@ -51,12 +53,12 @@ func IsLinked(c *conn, message int64, payload string) (exists, linked bool, err 
 // isDescribed reports whether a payload says of itself what a message that
 // refers to it says: the first one did, and that is part of the hash chain.
 // The same content may have come under other names since.
-func isDescribed(c *conn, message int64, ref llms.Ref) (bool, error) {
+func isDescribed(c *dbfile.Conn, message int64, ref llms.Ref) (bool, error) {
 	if ref.Name == "" && ref.MIME == "" && ref.Note == "" {
 		return true, nil // the reference says nothing
 	}
 	first, same := int64(0), true
-	found, err := c.one(`
+	found, err := c.One(`
 		SELECT (SELECT min(message) FROM message_payloads WHERE payload = p.num), p.name = ? AND p.mime = ? AND p.summary = ? AND p.tokens = ?
 		FROM payloads p WHERE p.id = ?`,
 		func(s *sqlite3.Stmt) error { first, same = s.ColumnInt64(0), s.ColumnBool(1); return nil },
@@ -76,7 +78,7 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 		refs = refsOf(m.Parts)
 	}
 	for _, payload := range needs(refs, cuts) {
-		if exists, linked, err := IsLinked(v.conn, int64(id), payload); err != nil {
+		if exists, linked, err := IsLinked(v.Conn, int64(id), payload); err != nil {
 			return err
 		} else if exists && !linked {
 			v.fault("payload-link", id, "%s belongs to it, and is not listed as such", payload)
@@ -86,7 +88,7 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 		if slices.ContainsFunc(refs[:i], func(r llms.Ref) bool { return r.ID == ref.ID }) {
 			continue // the first one named it
 		}
-		if same, err := isDescribed(v.conn, int64(id), ref); err != nil {
+		if same, err := isDescribed(v.Conn, int64(id), ref); err != nil {
 			return err
 		} else if !same {
 			v.fault("payload-about", name(ref.ID), "its name, type or description is not the one that %s came with", id)

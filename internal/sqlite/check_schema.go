@@ -8,22 +8,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // schema compares the schema with the one that the version should have. whole
 // says that nothing is missing that reading needs.
 func (k *checkup) schema() (whole bool, err error) {
-	v, err := SchemaVersion(k.conn)
+	v, err := dbfile.SchemaVersion(k.Conn)
 	if err != nil {
 		return false, err
 	}
-	want, err := schemaAt(v)
+	want, err := dbfile.SchemaAt(v)
 	if err != nil {
 		return false, err
 	}
-	have, err := Objects(k.conn)
+	have, err := dbfile.Objects(k.Conn)
 	if err != nil {
 		return false, err
 	}
@@ -31,20 +33,20 @@ func (k *checkup) schema() (whole bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		o, found := have[name]
 		switch {
-		case !found && want[name].kind == "table":
+		case !found && want[name].Kind == "table":
 			whole = false
 			code, detail := tableFault(name)
 			k.fault(code, "table "+name, "%s", detail)
 		case !found:
-			k.fault("schema-index", want[name].kind+" "+name, "the %s of the table %s is missing", want[name].kind, want[name].table)
+			k.fault("schema-index", want[name].Kind+" "+name, "the %s of the table %s is missing", want[name].Kind, want[name].Table)
 		default:
-			for _, col := range missingColumns(o, want[name]) {
+			for _, col := range dbfile.MissingColumns(o, want[name]) {
 				whole = false
 				code := "schema-column-lost"
 				if readdable(name, col) {
 					code = "schema-column"
 				}
-				k.fault(code, "table "+name, "its column %s is missing", col.name)
+				k.fault(code, "table "+name, "its column %s is missing", col.Name)
 			}
 		}
 	}
@@ -63,39 +65,39 @@ var derivedColumns = map[string][]string{
 
 // readdable reports whether a column can be added to its table again without
 // anything being lost.
-func readdable(table string, col column) bool {
-	return slices.Contains(derivedColumns[table], col.name) && (!col.notNull || col.value != "")
+func readdable(table string, col dbfile.Column) bool {
+	return slices.Contains(derivedColumns[table], col.Name) && (!col.NotNull || col.Value != "")
 }
 
 // columnDefinition is how a column is added again.
-func columnDefinition(col column) string {
-	decl := sqlite3.QuoteIdentifier(col.name) + " " + col.decl
-	if col.notNull {
+func columnDefinition(col dbfile.Column) string {
+	decl := sqlite3.QuoteIdentifier(col.Name) + " " + col.Decl
+	if col.NotNull {
 		decl += " NOT NULL"
 	}
-	if col.value != "" {
-		decl += " DEFAULT " + col.value
+	if col.Value != "" {
+		decl += " DEFAULT " + col.Value
 	}
 	return decl
 }
 
 // foreign finds what is in the schema and not lcm's: code, tables and indexes
 // that it does not know, and known ones with another definition.
-func (k *checkup) foreign(have, want map[string]object) error {
-	code, err := ForeignCode(k.conn)
+func (k *checkup) foreign(have, want map[string]dbfile.Object) error {
+	code, err := dbfile.ForeignCode(k.Conn)
 	if err != nil {
 		return err
 	}
 	for _, o := range code {
-		k.fault("schema-code", o.kind+" "+o.table, "it is not part of lcm's schema, and would run when the database is used")
+		k.fault("schema-code", o.Kind+" "+o.Table, "it is not part of lcm's schema, and would run when the database is used")
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		o, known := want[name]
 		switch {
 		case !known:
-			k.fault("schema-foreign", have[name].kind+" "+name, "it is not part of lcm's schema: something else has put it there")
+			k.fault("schema-foreign", have[name].Kind+" "+name, "it is not part of lcm's schema: something else has put it there")
 		case known && !sameDefinition(have[name], o):
-			k.fault("schema-changed", have[name].kind+" "+name, "its definition is not the one that lcm gives it")
+			k.fault("schema-changed", have[name].Kind+" "+name, "its definition is not the one that lcm gives it")
 		}
 	}
 	return nil
@@ -104,20 +106,20 @@ func (k *checkup) foreign(have, want map[string]object) error {
 // sameDefinition reports whether an object is defined as it should be. Columns
 // that are missing are reported elsewhere; those that a repair added again
 // stand at the end and have lost their constraints.
-func sameDefinition(have, want object) bool {
-	if have.kind != want.kind || have.table != want.table {
+func sameDefinition(have, want dbfile.Object) bool {
+	if have.Kind != want.Kind || have.Table != want.Table {
 		return false
 	}
-	if have.kind != "table" {
-		return slices.Equal(definition(have.sql), definition(want.sql))
+	if have.Kind != "table" {
+		return slices.Equal(definition(have.Sql), definition(want.Sql))
 	}
-	allowed := definition(want.sql)
-	for _, col := range want.columns {
-		if readdable(have.table, col) {
+	allowed := definition(want.Sql)
+	for _, col := range want.Columns {
+		if readdable(have.Table, col) {
 			allowed = append(allowed, definition(columnDefinition(col))...)
 		}
 	}
-	for _, part := range definition(have.sql) {
+	for _, part := range definition(have.Sql) {
 		if !slices.Contains(allowed, part) {
 			return false
 		}
@@ -183,11 +185,11 @@ func tableFault(table string) (code, detail string) {
 // in it that lcm did not make. It works where the database cannot be opened for
 // that reason.
 func CheckSchema(ctx context.Context, path string) (faults []store.Fault, err error) {
-	c, err := openConn(ctx, path, Options{ReadOnly: true, CacheKiB: 1 << 10})
+	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
 	if err != nil {
 		return nil, err
 	}
-	k := &checkup{conn: c}
+	k := &checkup{Conn: c}
 	_, err = k.schema()
-	return k.faults, errors.Join(err, c.close())
+	return k.faults, errors.Join(err, c.Close())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -43,9 +44,9 @@ func scanConversation(s *sqlite3.Stmt) row {
 			Parent:       store.ConversationID(s.ColumnInt64(7)),
 			ForkedFrom:   store.ConversationID(s.ColumnInt64(8)),
 			ForkedAt:     store.MessageID(s.ColumnInt64(9)),
-			CreatedAt:    millis(s, 10),
-			UpdatedAt:    millis(s, 11),
-			ArchivedAt:   millis(s, 12),
+			CreatedAt:    dbfile.Millis(s, 10),
+			UpdatedAt:    dbfile.Millis(s, 11),
+			ArchivedAt:   dbfile.Millis(s, 12),
 			ArchiveCause: s.ColumnText(13),
 			Messages:     s.ColumnInt64(14),
 			Summaries:    s.ColumnInt64(15),
@@ -53,7 +54,7 @@ func scanConversation(s *sqlite3.Stmt) row {
 			Bytes:        s.ColumnInt64(17),
 			ViewItems:    s.ColumnInt(18),
 			ViewTokens:   s.ColumnInt(19),
-			ErasedAt:     millis(s, 24),
+			ErasedAt:     dbfile.Millis(s, 24),
 			Erased:       s.ColumnInt64(25),
 		},
 		base:      s.ColumnInt64(21),
@@ -71,9 +72,9 @@ func scanConversation(s *sqlite3.Stmt) row {
 const listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND c.base = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
 
 // ReadConversation reads one conversation inside a transaction.
-func ReadConversation(c *conn, id store.ConversationID) (row, error) {
+func ReadConversation(c *dbfile.Conn, id store.ConversationID) (row, error) {
 	var r row
-	found, err := c.one(`SELECT`+conversationColumns+` WHERE c.id = ?`, func(s *sqlite3.Stmt) error {
+	found, err := c.One(`SELECT`+conversationColumns+` WHERE c.id = ?`, func(s *sqlite3.Stmt) error {
 		r = scanConversation(s)
 		return nil
 	}, int64(id))
@@ -84,9 +85,9 @@ func ReadConversation(c *conn, id store.ConversationID) (row, error) {
 }
 
 // Conversation implements [store.Reader].
-func Conversation(ctx context.Context, f *File, id store.ConversationID) (store.Conversation, error) {
+func Conversation(ctx context.Context, f *dbfile.File, id store.ConversationID) (store.Conversation, error) {
 	var r row
-	err := f.Reader(ctx, func(c *conn) (err error) {
+	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
 		r, err = ReadConversation(c, id)
 		return err
 	})
@@ -94,7 +95,7 @@ func Conversation(ctx context.Context, f *File, id store.ConversationID) (store.
 }
 
 // Conversations implements [store.Reader].
-func Conversations(ctx context.Context, f *File, q store.ConversationQuery) ([]store.Conversation, error) {
+func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuery) ([]store.Conversation, error) {
 	var where []string
 	var args []any
 	add := func(cond string, values ...any) {
@@ -122,9 +123,9 @@ func Conversations(ctx context.Context, f *File, q store.ConversationQuery) ([]s
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
 	var found []store.Conversation
-	err := f.Reader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		now := f.Now()
-		future, err := c.one(`SELECT 1 FROM conversations WHERE updated_at > ?`, func(*sqlite3.Stmt) error { return nil }, now)
+		future, err := c.One(`SELECT 1 FROM conversations WHERE updated_at > ?`, func(*sqlite3.Stmt) error { return nil }, now)
 		if err != nil {
 			return err
 		}
@@ -138,7 +139,7 @@ func Conversations(ctx context.Context, f *File, q store.ConversationQuery) ([]s
 			sql += " LIMIT ?"
 			args = append(args, q.Limit)
 		}
-		if err := c.query(sql, func(s *sqlite3.Stmt) error {
+		if err := c.Query(sql, func(s *sqlite3.Stmt) error {
 			found = append(found, scanConversation(s).Conversation)
 			return nil
 		}, args...); err != nil {
@@ -146,8 +147,8 @@ func Conversations(ctx context.Context, f *File, q store.ConversationQuery) ([]s
 		}
 		for i := range found {
 			if at := &found[i].UpdatedAt; at.After(now) {
-				if _, err := c.one(`SELECT `+plausiblyStored+` FROM conversations c WHERE c.id = ?`,
-					func(s *sqlite3.Stmt) error { *at = millis(s, 0); return nil }, now, int64(found[i].ID)); err != nil {
+				if _, err := c.One(`SELECT `+plausiblyStored+` FROM conversations c WHERE c.id = ?`,
+					func(s *sqlite3.Stmt) error { *at = dbfile.Millis(s, 0); return nil }, now, int64(found[i].ID)); err != nil {
 					return err
 				}
 			}
@@ -164,24 +165,24 @@ func Conversations(ctx context.Context, f *File, q store.ConversationQuery) ([]s
 const plausiblyStored = `ifnull((SELECT m.stored FROM messages m WHERE m.conversation = c.id AND m.stored <= ? ORDER BY m.seq DESC LIMIT 1), 0)`
 
 // Open implements [store.Conversations].
-func OpenConversation(ctx context.Context, f *File, n store.NewConversation) (store.Conversation, error) {
+func OpenConversation(ctx context.Context, f *dbfile.File, n store.NewConversation) (store.Conversation, error) {
 	if n.Key == "" {
 		return store.Conversation{}, errors.New("a conversation needs a session key")
 	}
 	var r row
-	find := func(c *conn) (found bool, err error) {
-		return c.one(activeOf,
+	find := func(c *dbfile.Conn) (found bool, err error) {
+		return c.One(activeOf,
 			func(s *sqlite3.Stmt) error { r = scanConversation(s); return nil }, n.Key)
 	}
 	found := false
-	err := f.Reader(ctx, func(c *conn) (err error) {
+	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
 		found, err = find(c)
 		return err
 	})
 	if err != nil || found {
 		return r.Conversation, err
 	}
-	err = f.Transact(ctx, func(c *conn) error {
+	err = f.Transact(ctx, func(c *dbfile.Conn) error {
 		if found, err := find(c); err != nil || found { // another process was faster
 			return err
 		}
@@ -196,7 +197,7 @@ func OpenConversation(ctx context.Context, f *File, n store.NewConversation) (st
 }
 
 // insertConversation inserts the next segment of a session.
-func insertConversation(c *conn, n store.NewConversation, now time.Time) (store.ConversationID, error) {
+func insertConversation(c *dbfile.Conn, n store.NewConversation, now time.Time) (store.ConversationID, error) {
 	if !n.Time.IsZero() {
 		now = n.Time
 	}
@@ -205,38 +206,38 @@ func insertConversation(c *conn, n store.NewConversation, now time.Time) (store.
 			return 0, fmt.Errorf("the conversation that started it: %w", err)
 		}
 	}
-	if err := c.exec(`INSERT INTO projects (origin, root) VALUES (?, ?) ON CONFLICT DO NOTHING`, n.Project.Origin, n.Project.Root); err != nil {
+	if err := c.Exec(`INSERT INTO projects (origin, root) VALUES (?, ?) ON CONFLICT DO NOTHING`, n.Project.Origin, n.Project.Root); err != nil {
 		return 0, err
 	}
-	err := c.exec(`
+	err := c.Exec(`
 		INSERT INTO conversations (id, key, segment, agent, project, title, parent, created_at, updated_at, head)
 		SELECT 1 + max(ifnull((SELECT max(id) FROM conversations), 0), ifnull((SELECT max(conversation) FROM messages), 0),
 		               ifnull((SELECT max(conversation) FROM summaries), 0)), -- not a number that messages without a conversation have
 		       ?1, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?1), ?2,
 		       (SELECT id FROM projects WHERE origin = ?3 AND root = ?4), ?5, ?6, ?7, ?7, ?8`,
-		n.Key, n.Agent, n.Project.Origin, n.Project.Root, n.Title, null(int64(n.Parent)), now, store.Genesis[:])
-	return store.ConversationID(c.lastID()), err
+		n.Key, n.Agent, n.Project.Origin, n.Project.Root, n.Title, dbfile.Null(int64(n.Parent)), now, store.Genesis[:])
+	return store.ConversationID(c.LastID()), err
 }
 
 // Archive implements [store.Conversations].
-func Archive(ctx context.Context, f *File, id store.ConversationID, cause string) error {
-	return f.Transact(ctx, func(c *conn) error {
+func Archive(ctx context.Context, f *dbfile.File, id store.ConversationID, cause string) error {
+	return f.Transact(ctx, func(c *dbfile.Conn) error {
 		r, err := ReadConversation(c, id)
 		if err != nil || !r.Active() {
 			return err
 		}
-		return c.exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, f.Now(), cause, int64(id))
+		return c.Exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, f.Now(), cause, int64(id))
 	})
 }
 
 // Fork implements [store.Conversations].
-func Fork(ctx context.Context, f *File, from store.ConversationID, at store.MessageID, n store.NewConversation) (store.Conversation, error) {
+func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at store.MessageID, n store.NewConversation) (store.Conversation, error) {
 	if n.Key == "" {
 		return store.Conversation{}, errors.New("a fork needs a session key of its own")
 	}
 	var r row
-	err := f.Transact(ctx, func(c *conn) error {
-		if taken, err := c.one(activeOf, func(*sqlite3.Stmt) error { return nil }, n.Key); err != nil {
+	err := f.Transact(ctx, func(c *dbfile.Conn) error {
+		if taken, err := c.One(activeOf, func(*sqlite3.Stmt) error { return nil }, n.Key); err != nil {
 			return err
 		} else if taken {
 			return &store.Problem{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
@@ -272,7 +273,7 @@ func Fork(ctx context.Context, f *File, from store.ConversationID, at store.Mess
 // inheritView gives a new conversation the view of another one up to a message.
 // Items that reach past the message are taken apart in the copy: they become
 // their sources, down to the message itself.
-func inheritView(c *conn, id store.ConversationID, origin row, at store.MessageID, pos int64) error {
+func inheritView(c *dbfile.Conn, id store.ConversationID, origin row, at store.MessageID, pos int64) error {
 	items, err := ViewItems(c, origin.ID, 0, pos)
 	if err != nil {
 		return err
@@ -296,14 +297,14 @@ func inheritView(c *conn, id store.ConversationID, origin row, at store.MessageI
 	if err != nil {
 		return err
 	}
-	return c.exec(`
+	return c.Exec(`
 		UPDATE conversations SET forked_from = ?, forked_at = ?, base = ?, view_items = ?, view_tokens = ?, last_user = ?, inherited = ?
 		WHERE id = ?`,
 		int64(origin.ID), int64(at), pos, len(items), tokens, lastUser, digest, int64(id))
 }
 
 // CoverageDigest digests the hashes of the messages that items lead to, in order.
-func CoverageDigest(c *conn, items []viewItem) ([]byte, error) {
+func CoverageDigest(c *dbfile.Conn, items []viewItem) ([]byte, error) {
 	h := sha256.New()
 	err := WalkMessages(c, items, func(m messageRef) error {
 		h.Write(m.sha256)
@@ -314,9 +315,9 @@ func CoverageDigest(c *conn, items []viewItem) ([]byte, error) {
 
 // ConversationIDs lists every conversation, also those that are shown to
 // nobody any more.
-func ConversationIDs(c *conn) ([]store.ConversationID, error) {
+func ConversationIDs(c *dbfile.Conn) ([]store.ConversationID, error) {
 	var ids []store.ConversationID
-	err := c.query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {
 		ids = append(ids, store.ConversationID(s.ColumnInt64(0)))
 		return nil
 	})

@@ -6,14 +6,15 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Summaries implements [store.Reader].
-func Summaries(ctx context.Context, f *File, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
+func Summaries(ctx context.Context, f *dbfile.File, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {
 		stopped := false
-		err := f.Reader(ctx, func(c *conn) error {
+		err := f.Reader(ctx, func(c *dbfile.Conn) error {
 			row := func(s *sqlite3.Stmt) error {
 				_, sum, err := scanSummary(s)
 				if err != nil {
@@ -21,7 +22,7 @@ func Summaries(ctx context.Context, f *File, q store.SummaryQuery) iter.Seq2[sto
 				}
 				if !yield(sum, nil) {
 					stopped = true
-					return errStop
+					return dbfile.ErrStop
 				}
 				return nil
 			}
@@ -32,7 +33,7 @@ func Summaries(ctx context.Context, f *File, q store.SummaryQuery) iter.Seq2[sto
 			if limit == 0 {
 				limit = -1
 			}
-			return c.query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`,
+			return c.Query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`,
 				row, int64(q.Conversation), limit)
 		})
 		if err != nil && !stopped {
@@ -41,10 +42,10 @@ func Summaries(ctx context.Context, f *File, q store.SummaryQuery) iter.Seq2[sto
 	}
 }
 
-func querySummaries(c *conn, ids []store.SummaryID, row func(*sqlite3.Stmt) error) error {
-	return c.read(func() error {
+func querySummaries(c *dbfile.Conn, ids []store.SummaryID, row func(*sqlite3.Stmt) error) error {
+	return c.Read(func() error {
 		for _, id := range ids {
-			found, err := c.one(`SELECT`+summaryColumns+` WHERE s.id = ?`, row, string(id))
+			found, err := c.One(`SELECT`+summaryColumns+` WHERE s.id = ?`, row, string(id))
 			if err != nil {
 				return err
 			}
@@ -57,10 +58,10 @@ func querySummaries(c *conn, ids []store.SummaryID, row func(*sqlite3.Stmt) erro
 }
 
 // Sources implements [store.Reader].
-func Sources(ctx context.Context, f *File, id store.SummaryID) ([]store.Node, error) {
+func Sources(ctx context.Context, f *dbfile.File, id store.SummaryID) ([]store.Node, error) {
 	var nodes []store.Node
-	err := f.Reader(ctx, func(c *conn) error {
-		err := c.query(`
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		err := c.Query(`
 			SELECT e.message, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source
 			WHERE e.summary = (SELECT num FROM summaries WHERE id = ?) ORDER BY e.ord`, func(s *sqlite3.Stmt) error {
 			nodes = append(nodes, store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(1))})
@@ -75,19 +76,19 @@ func Sources(ctx context.Context, f *File, id store.SummaryID) ([]store.Node, er
 }
 
 // Derived implements [store.Reader].
-func Derived(ctx context.Context, f *File, n store.Node) ([]store.SummaryID, error) {
+func Derived(ctx context.Context, f *dbfile.File, n store.Node) ([]store.SummaryID, error) {
 	var ids []store.SummaryID
-	err := f.Reader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		row := func(s *sqlite3.Stmt) error {
 			ids = append(ids, store.SummaryID(s.ColumnText(0)))
 			return nil
 		}
 		if n.IsSummary() {
-			return c.query(`
+			return c.Query(`
 				SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary
 				WHERE e.source = (SELECT num FROM summaries WHERE id = ?) ORDER BY s.num`, row, string(n.Summary))
 		}
-		return c.query(`SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary WHERE e.message = ? ORDER BY s.num`,
+		return c.Query(`SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary WHERE e.message = ? ORDER BY s.num`,
 			row, int64(n.Message))
 	})
 	return ids, err
@@ -101,9 +102,9 @@ type edge struct {
 }
 
 // Edges returns the sources of a summary in order.
-func Edges(c *conn, num int64) ([]edge, error) {
+func Edges(c *dbfile.Conn, num int64) ([]edge, error) {
 	var all []edge
-	err := c.query(`SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+	err := c.Query(`SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
 		func(s *sqlite3.Stmt) error {
 			all = append(all, edge{num: s.ColumnInt64(1), Node: store.Node{
 				Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2)),
@@ -123,7 +124,7 @@ type messageRef struct {
 // WalkMessages visits the messages that items lead to, in order. It trusts the edges
 // to be free of cycles, which they are unless the file was tampered with; see
 // Verify for a walk that does not.
-func WalkMessages(c *conn, items []viewItem, visit func(messageRef) error) error {
+func WalkMessages(c *dbfile.Conn, items []viewItem, visit func(messageRef) error) error {
 	for _, it := range items {
 		if err := walkNode(c, it.Node, it.num, visit); err != nil {
 			return err
@@ -132,10 +133,10 @@ func WalkMessages(c *conn, items []viewItem, visit func(messageRef) error) error
 	return nil
 }
 
-func walkNode(c *conn, n store.Node, num int64, visit func(messageRef) error) error {
+func walkNode(c *dbfile.Conn, n store.Node, num int64, visit func(messageRef) error) error {
 	if !n.IsSummary() {
 		ref := messageRef{id: n.Message}
-		found, err := c.one(`SELECT conversation, sha256 FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
+		found, err := c.One(`SELECT conversation, sha256 FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
 			ref.conversation, ref.sha256 = store.ConversationID(s.ColumnInt64(0)), s.ColumnBlob(1, nil)
 			return nil
 		}, int64(n.Message))

@@ -1,15 +1,17 @@
 package sqlite
 
 import (
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
-	"github.com/ncruces/go-sqlite3"
 )
 
 // Derive computes what a summary says of itself from its sources: everything
 // but its wording. It trusts the numbers of summaries among them; known holds
 // those that were derived already.
-func Derive(c *conn, num int64, known map[int64]store.Summary) (store.Summary, error) {
+func Derive(c *dbfile.Conn, num int64, known map[int64]store.Summary) (store.Summary, error) {
 	total := store.Summary{Kind: summary.Leaf}
 	edges, err := Edges(c, num)
 	if err != nil {
@@ -40,16 +42,16 @@ func Derive(c *conn, num int64, known map[int64]store.Summary) (store.Summary, e
 }
 
 // deriveMessages adds the messages among the sources of a summary.
-func deriveMessages(c *conn, num int64, total *store.Summary) error {
+func deriveMessages(c *dbfile.Conn, num int64, total *store.Summary) error {
 	direct, found := 0, 0
-	if _, err := c.one(`SELECT count(*) FROM edges WHERE summary = ? AND message IS NOT NULL`, integer(&direct), num); err != nil {
+	if _, err := c.One(`SELECT count(*) FROM edges WHERE summary = ? AND message IS NOT NULL`, dbfile.IntColumn(&direct), num); err != nil {
 		return err
 	}
-	err := c.query(`
+	err := c.Query(`
 		SELECT count(*), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
 		FROM edges e JOIN messages m ON m.id = e.message WHERE e.summary = ?`, func(s *sqlite3.Stmt) error {
 		if found = s.ColumnInt(0); found > 0 {
-			cover(total, store.Summary{Messages: found, MessageTokens: s.ColumnInt64(1), Earliest: millis(s, 2), Latest: millis(s, 3)})
+			cover(total, store.Summary{Messages: found, MessageTokens: s.ColumnInt64(1), Earliest: dbfile.Millis(s, 2), Latest: dbfile.Millis(s, 3)})
 		}
 		return nil
 	}, num)
@@ -59,7 +61,7 @@ func deriveMessages(c *conn, num int64, total *store.Summary) error {
 	if found < direct {
 		return store.Missing("a message that was summarised")
 	}
-	return c.query(`
+	return c.Query(`
 		SELECT p.id FROM edges e JOIN message_payloads mp ON mp.message = e.message JOIN payloads p ON p.num = mp.payload
 		WHERE e.summary = ? ORDER BY e.ord, p.num`, func(s *sqlite3.Stmt) error {
 		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
@@ -68,11 +70,11 @@ func deriveMessages(c *conn, num int64, total *store.Summary) error {
 }
 
 // NodePosition returns where a node stands, or stood, in views.
-func NodePosition(c *conn, e edge) (pos int64, err error) {
+func NodePosition(c *dbfile.Conn, e edge) (pos int64, err error) {
 	if e.num == 0 {
 		return MessagePosition(c, e.Message)
 	}
-	found, err := c.one(`SELECT pos FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, e.num)
+	found, err := c.One(`SELECT pos FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, e.num)
 	if err == nil && !found {
 		err = store.Missing(e.String())
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -17,11 +18,11 @@ var errWeighed = errors.New("this was only weighed")
 
 // Weigh implements [store.Eraser]. It erases and takes it back: no other way
 // of counting could be as sure to agree with the erasure.
-func Weigh(ctx context.Context, f *File, order store.Erasure) (store.Erased, error) {
+func Weigh(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased, error) {
 	e := &erasing{order: order, now: f.Now().UTC()}
-	err := f.Writer(ctx, func(c *conn) error {
-		e.conn = c
-		return c.write(func() error {
+	err := f.Writer(ctx, func(c *dbfile.Conn) error {
+		e.Conn = c
+		return c.Write(func() error {
 			if err := e.run(); err != nil {
 				return err
 			}
@@ -36,17 +37,17 @@ func Weigh(ctx context.Context, f *File, order store.Erasure) (store.Erased, err
 }
 
 // Erase implements [store.Eraser].
-func Erase(ctx context.Context, f *File, order store.Erasure) (store.Erased, error) {
+func Erase(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased, error) {
 	e := &erasing{order: order, now: f.Now().UTC()}
-	err := f.Writer(ctx, func(c *conn) (err error) {
-		e.conn = c
+	err := f.Writer(ctx, func(c *dbfile.Conn) (err error) {
+		e.Conn = c
 		// What is freed is overwritten at once, so that little is left to
 		// Scrub should it never come to that.
-		if err := c.script("PRAGMA secure_delete=ON"); err != nil {
+		if err := c.Script("PRAGMA secure_delete=ON"); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, c.script("PRAGMA secure_delete=OFF")) }()
-		return c.write(e.run)
+		defer func() { err = errors.Join(err, c.Script("PRAGMA secure_delete=OFF")) }()
+		return c.Write(e.run)
 	})
 	return e.out, err
 }
@@ -54,7 +55,7 @@ func Erase(ctx context.Context, f *File, order store.Erasure) (store.Erased, err
 // erasing is one erasure inside its transaction. What is to go is listed in
 // temporary tables, so that there may be any number of it.
 type erasing struct {
-	*conn
+	*dbfile.Conn
 	order store.Erasure
 	now   time.Time
 	out   store.Erased
@@ -90,14 +91,14 @@ var scratch = map[string]string{"erasing": "id", "unwording": "num", "vanishing"
 func (e *erasing) collect() error {
 	for table, column := range scratch {
 		for _, sql := range []string{`CREATE TEMP TABLE IF NOT EXISTS ` + table + ` (` + column + ` INTEGER PRIMARY KEY)`, `DELETE FROM temp.` + table} {
-			if err := e.script(sql); err != nil {
+			if err := e.Script(sql); err != nil {
 				return err
 			}
 		}
 	}
 	e.whole = map[int64]bool{}
 	for _, id := range e.order.Conversations {
-		r, err := ReadConversation(e.conn, id)
+		r, err := ReadConversation(e.Conn, id)
 		if err != nil {
 			return err
 		}
@@ -105,26 +106,26 @@ func (e *erasing) collect() error {
 			continue
 		}
 		e.whole[int64(id)] = true
-		err = e.exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
 		if err != nil {
 			return err
 		}
 	}
 	for _, id := range e.order.Messages {
-		found, err := e.one(`SELECT 1 FROM messages WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, int64(id))
+		found, err := e.One(`SELECT 1 FROM messages WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, int64(id))
 		if err != nil {
 			return err
 		}
 		if !found {
 			return store.Missing(id.String())
 		}
-		err = e.exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		err = e.Exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
 		if err != nil {
 			return err
 		}
 	}
 	e.out.Conversations = len(e.whole)
-	_, err := e.one(`SELECT count(*), ifnull(sum(m.size), 0) FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s *sqlite3.Stmt) error {
+	_, err := e.One(`SELECT count(*), ifnull(sum(m.size), 0) FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s *sqlite3.Stmt) error {
 		e.out.Messages, e.out.Bytes = s.ColumnInt64(0), s.ColumnInt64(1)
 		return nil
 	})
@@ -143,7 +144,7 @@ const lineage = `
 func (e *erasing) findAffected() error {
 	e.forks, e.inherits = map[int64]bool{}, map[int64]bool{}
 	seen := map[store.ConversationID]bool{}
-	err := e.query(lineage+`
+	err := e.Query(lineage+`
 		SELECT DISTINCT l.id, l.id <> l.origin FROM lineage l
 		WHERE l.origin IN (SELECT DISTINCT m.conversation FROM temp.erasing e JOIN messages m ON m.id = e.id) ORDER BY l.id`,
 		func(s *sqlite3.Stmt) error {
@@ -167,16 +168,16 @@ func (e *erasing) findAffected() error {
 		}
 	}
 	for _, id := range e.out.Affected {
-		if err := e.exec(`INSERT INTO temp.touched VALUES (?)`, int64(id)); err != nil {
+		if err := e.Exec(`INSERT INTO temp.touched VALUES (?)`, int64(id)); err != nil {
 			return err
 		}
 	}
 	for id := range e.forks {
-		r, err := ReadConversation(e.conn, store.ConversationID(id))
+		r, err := ReadConversation(e.Conn, store.ConversationID(id))
 		if err != nil {
 			return err
 		}
-		digest, err := inheritedDigest(e.conn, store.ConversationID(id))
+		digest, err := inheritedDigest(e.Conn, store.ConversationID(id))
 		if err != nil {
 			return err
 		}
@@ -193,13 +194,13 @@ func (e *erasing) unindexed() error {
 		laneSummaries: `SELECT ifnull(min(num), 0) FROM temp.unwording`,
 	} {
 		var from int64
-		if _, err := e.one(first, func(s *sqlite3.Stmt) error { from = s.ColumnInt64(0); return nil }); err != nil {
+		if _, err := e.One(first, func(s *sqlite3.Stmt) error { from = s.ColumnInt64(0); return nil }); err != nil {
 			return err
 		}
 		if from == 0 {
 			continue
 		}
-		if err := DropIndexFrom(e.conn, lane, from); err != nil {
+		if err := DropIndexFrom(e.Conn, lane, from); err != nil {
 			return err
 		}
 	}
@@ -209,12 +210,12 @@ func (e *erasing) unindexed() error {
 // account completes the erasure's own row, and empties the tables that name
 // what went.
 func (e *erasing) account() error {
-	err := e.exec(`UPDATE erasures SET messages = ?, bytes = ? WHERE id = ?`, e.out.Messages, e.out.Bytes, e.out.Tombstone)
+	err := e.Exec(`UPDATE erasures SET messages = ?, bytes = ? WHERE id = ?`, e.out.Messages, e.out.Bytes, e.out.Tombstone)
 	if err != nil {
 		return err
 	}
 	for table := range scratch {
-		if err := e.script(`DELETE FROM temp.` + table); err != nil {
+		if err := e.Script(`DELETE FROM temp.` + table); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 )
@@ -18,7 +19,7 @@ const unwordedTokens = 64
 // those above it, and those that a model wrote after one of them, because it
 // was shown the one before for continuity.
 func (e *erasing) findSummaries() error {
-	err := e.exec(`INSERT OR IGNORE INTO temp.unwording SELECT summary FROM edges WHERE message IN (SELECT id FROM temp.erasing)`)
+	err := e.Exec(`INSERT OR IGNORE INTO temp.unwording SELECT summary FROM edges WHERE message IN (SELECT id FROM temp.erasing)`)
 	if err != nil {
 		return err
 	}
@@ -26,8 +27,8 @@ func (e *erasing) findSummaries() error {
 		return err
 	}
 	for {
-		before := e.totalChanges()
-		err := e.exec(`
+		before := e.TotalChanges()
+		err := e.Exec(`
 			WITH RECURSIVE above (num) AS (
 				SELECT num FROM temp.unwording
 				UNION SELECT ed.summary FROM above JOIN edges ed ON ed.source = above.num
@@ -36,7 +37,7 @@ func (e *erasing) findSummaries() error {
 		if err != nil {
 			return err
 		}
-		err = e.exec(lineage + `, first (conversation, pos) AS (
+		err = e.Exec(lineage + `, first (conversation, pos) AS (
 				SELECT s.conversation, min(s.pos) FROM temp.unwording u JOIN summaries s ON s.num = u.num GROUP BY s.conversation
 			)
 			INSERT OR IGNORE INTO temp.unwording
@@ -45,7 +46,7 @@ func (e *erasing) findSummaries() error {
 		if err != nil {
 			return err
 		}
-		if e.totalChanges() == before {
+		if e.TotalChanges() == before {
 			return nil
 		}
 	}
@@ -57,14 +58,14 @@ func (e *erasing) findQuoting() error {
 	if e.order.Quotes == nil {
 		return nil
 	}
-	return e.query(`
+	return e.Query(`
 		SELECT num, body FROM summaries WHERE conversation IN (SELECT id FROM temp.touched)
 		UNION ALL SELECT r.summary, r.body FROM revisions r JOIN summaries s ON s.num = r.summary
 		WHERE s.conversation IN (SELECT id FROM temp.touched)`, func(s *sqlite3.Stmt) error {
 		if !e.order.Quotes(s.ColumnText(1)) {
 			return nil
 		}
-		return e.exec(`INSERT OR IGNORE INTO temp.unwording VALUES (?)`, s.ColumnInt64(0))
+		return e.Exec(`INSERT OR IGNORE INTO temp.unwording VALUES (?)`, s.ColumnInt64(0))
 	})
 }
 
@@ -73,7 +74,7 @@ func (e *erasing) findQuoting() error {
 func (e *erasing) moveBranches() error {
 	type move struct{ branch, conversation, after int64 }
 	var moves []move
-	err := e.query(`SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`, func(s *sqlite3.Stmt) error {
+	err := e.Query(`SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`, func(s *sqlite3.Stmt) error {
 		moves = append(moves, move{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)})
 		return nil
 	})
@@ -85,7 +86,7 @@ func (e *erasing) moveBranches() error {
 		if err != nil {
 			return err
 		}
-		if err := e.exec(`UPDATE branches SET after = ? WHERE id = ?`, null(int64(after)), m.branch); err != nil {
+		if err := e.Exec(`UPDATE branches SET after = ? WHERE id = ?`, dbfile.Null(int64(after)), m.branch); err != nil {
 			return err
 		}
 	}
@@ -95,17 +96,17 @@ func (e *erasing) moveBranches() error {
 // before returns the last message before one that goes, on the way that leads
 // to it, that stays; 0 if there is none.
 func (e *erasing) before(conversation store.ConversationID, id store.MessageID) (store.MessageID, error) {
-	r, err := ReadConversation(e.conn, conversation)
+	r, err := ReadConversation(e.Conn, conversation)
 	if err != nil {
 		return 0, err
 	}
-	w := &writer{conn: e.conn, row: r, now: e.now}
+	w := &writer{Conn: e.Conn, row: r, now: e.now}
 	for {
-		items, err := ViewItems(e.conn, conversation, 0, 1<<62)
+		items, err := ViewItems(e.Conn, conversation, 0, 1<<62)
 		if err != nil {
 			return 0, err
 		}
-		way, err := messagesBelow(e.conn, items)
+		way, err := messagesBelow(e.Conn, items)
 		if err != nil {
 			return 0, err
 		}
@@ -122,7 +123,7 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 			if items, err = w.branchItems(branch); err != nil {
 				return 0, err
 			}
-			if way, err = messagesBelow(e.conn, items); err != nil {
+			if way, err = messagesBelow(e.Conn, items); err != nil {
 				return 0, err
 			}
 			after, at = left, slices.Index(way, id)
@@ -143,10 +144,10 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 }
 
 func (e *erasing) goes(id store.MessageID) (bool, error) {
-	return e.one(`SELECT 1 FROM temp.erasing WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, int64(id))
+	return e.One(`SELECT 1 FROM temp.erasing WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, int64(id))
 }
 
-func messagesBelow(c *conn, items []viewItem) ([]store.MessageID, error) {
+func messagesBelow(c *dbfile.Conn, items []viewItem) ([]store.MessageID, error) {
 	var ids []store.MessageID
 	err := WalkMessages(c, items, func(m messageRef) error {
 		ids = append(ids, m.id)
@@ -164,18 +165,18 @@ func (e *erasing) detach() error {
 		`DELETE FROM edges WHERE message IN (SELECT id FROM temp.erasing)`,
 		`DELETE FROM revisions WHERE summary IN (SELECT num FROM temp.unwording)`,
 	} {
-		if err := e.exec(sql); err != nil {
+		if err := e.Exec(sql); err != nil {
 			return err
 		}
 	}
 	if err := e.dropEmpty(); err != nil {
 		return err
 	}
-	if err := e.exec(`DELETE FROM branches WHERE NOT EXISTS (SELECT 1 FROM branch_items WHERE branch = branches.id)`); err != nil {
+	if err := e.Exec(`DELETE FROM branches WHERE NOT EXISTS (SELECT 1 FROM branch_items WHERE branch = branches.id)`); err != nil {
 		return err
 	}
 	var left []int64
-	err := e.query(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`, func(s *sqlite3.Stmt) error {
+	err := e.Query(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`, func(s *sqlite3.Stmt) error {
 		left = append(left, s.ColumnInt64(0))
 		return nil
 	})
@@ -195,14 +196,14 @@ func (e *erasing) detach() error {
 // have none left.
 func (e *erasing) dropEmpty() error {
 	for {
-		err := e.exec(`
+		err := e.Exec(`
 			INSERT INTO temp.vanishing
 			SELECT u.num FROM temp.unwording u JOIN summaries s ON s.num = u.num WHERE NOT EXISTS (SELECT 1 FROM edges WHERE summary = u.num)`)
 		if err != nil {
 			return err
 		}
 		var gone int
-		if _, err := e.one(`SELECT count(*) FROM temp.vanishing`, integer(&gone)); err != nil || gone == 0 {
+		if _, err := e.One(`SELECT count(*) FROM temp.vanishing`, dbfile.IntColumn(&gone)); err != nil || gone == 0 {
 			return err
 		}
 		e.out.Summaries += gone
@@ -213,7 +214,7 @@ func (e *erasing) dropEmpty() error {
 			`DELETE FROM summaries WHERE num IN (SELECT num FROM temp.vanishing)`,
 			`DELETE FROM temp.vanishing`,
 		} {
-			if err := e.exec(sql); err != nil {
+			if err := e.Exec(sql); err != nil {
 				return err
 			}
 		}
@@ -222,7 +223,7 @@ func (e *erasing) dropEmpty() error {
 
 // unword takes the text of a summary away and computes anew what it covers.
 func (e *erasing) unword(num int64) error {
-	sources, err := Edges(e.conn, num)
+	sources, err := Edges(e.Conn, num)
 	if err != nil {
 		return err
 	}
@@ -231,7 +232,7 @@ func (e *erasing) unword(num int64) error {
 		if !src.IsSummary() {
 			continue
 		}
-		part, err := SummaryByNum(e.conn, src.num)
+		part, err := SummaryByNum(e.Conn, src.num)
 		if err != nil {
 			return err
 		}
@@ -252,20 +253,20 @@ func (e *erasing) unword(num int64) error {
 		}
 		files = string(b)
 	}
-	old, err := NodePosition(e.conn, edge{num: num})
+	old, err := NodePosition(e.Conn, edge{num: num})
 	if err != nil {
 		return err
 	}
 	total.Pos = old
 	if len(sources) > 0 {
-		pos, err := NodePosition(e.conn, sources[0])
+		pos, err := NodePosition(e.Conn, sources[0])
 		if err != nil && !errors.Is(err, store.ErrNotFound) { // which damage is, not for an erasure to mend
 			return err
 		} else if err == nil {
 			total.Pos = pos
 		}
 	}
-	err = e.exec(`
+	err = e.Exec(`
 		UPDATE summaries SET kind = ?, depth = ?, pos = ?, body = ?, tokens = ?, source_tokens = ?, descendants = ?, messages = ?, message_tokens = ?,
 		       earliest = ?, latest = ?, files = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1
 		WHERE num = ?`,
@@ -274,7 +275,7 @@ func (e *erasing) unword(num int64) error {
 	if err != nil {
 		return err
 	}
-	err = e.exec(`
+	err = e.Exec(`
 		UPDATE view SET tokens = ?1, depth = ?2, pos = ?5
 		WHERE conversation IN (SELECT id FROM temp.touched) AND pos = ?4 AND summary = ?3`,
 		unwordedTokens, total.Depth, num, old, total.Pos)
@@ -283,7 +284,7 @@ func (e *erasing) unword(num int64) error {
 	}
 	// It stands where its first source does, which was another one before.
 	for _, sql := range []string{`UPDATE edges SET ord = ? WHERE source = ?`, `UPDATE branch_items SET pos = ? WHERE summary = ?`} {
-		if err := e.exec(sql, total.Pos, num); err != nil {
+		if err := e.Exec(sql, total.Pos, num); err != nil {
 			return err
 		}
 	}
@@ -292,19 +293,19 @@ func (e *erasing) unword(num int64) error {
 
 // coverMessages adds the messages that are a summary's own sources.
 func (e *erasing) coverMessages(num int64, total *store.Summary) error {
-	err := e.query(`
+	err := e.Query(`
 		SELECT count(*), ifnull(sum(m.tokens), 0), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
 		FROM edges ed JOIN messages m ON m.id = ed.message WHERE ed.summary = ?`, func(s *sqlite3.Stmt) error {
 		if n := s.ColumnInt(0); n > 0 {
 			total.SourceTokens += s.ColumnInt(1)
-			cover(total, store.Summary{Messages: n, MessageTokens: s.ColumnInt64(1), Earliest: millis(s, 2), Latest: millis(s, 3)})
+			cover(total, store.Summary{Messages: n, MessageTokens: s.ColumnInt64(1), Earliest: dbfile.Millis(s, 2), Latest: dbfile.Millis(s, 3)})
 		}
 		return nil
 	}, num)
 	if err != nil {
 		return err
 	}
-	return e.query(`
+	return e.Query(`
 		SELECT p.id FROM edges ed JOIN message_payloads mp ON mp.message = ed.message JOIN payloads p ON p.num = mp.payload
 		WHERE ed.summary = ? ORDER BY ed.ord, p.num`, func(s *sqlite3.Stmt) error {
 		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})

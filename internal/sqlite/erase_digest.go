@@ -4,18 +4,20 @@ import (
 	"crypto/sha256"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // inheritedDigest digests the messages of other conversations that a fork
 // leads to, as Verify does.
-func inheritedDigest(c *conn, id store.ConversationID) ([]byte, error) {
+func inheritedDigest(c *dbfile.Conn, id store.ConversationID) ([]byte, error) {
 	items, err := ViewItems(c, id, -1<<62, 1<<62)
 	if err != nil {
 		return nil, err
 	}
-	err = c.query(`
+	err = c.Query(`
 		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
 		WHERE b.conversation = ?`, func(s *sqlite3.Stmt) error {
 		it := viewItem{num: s.ColumnInt64(1)}

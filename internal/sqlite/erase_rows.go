@@ -10,16 +10,16 @@ import (
 // belong to nothing else.
 func (e *erasing) dropPayloads() error {
 	var held []int64
-	err := e.query(`SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`,
+	err := e.Query(`SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`,
 		func(s *sqlite3.Stmt) error { held = append(held, s.ColumnInt64(0)); return nil })
 	if err != nil {
 		return err
 	}
-	if err := e.exec(`DELETE FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing)`); err != nil {
+	if err := e.Exec(`DELETE FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing)`); err != nil {
 		return err
 	}
 	for _, num := range held {
-		size, gone, err := DropUnusedPayload(e.conn, num)
+		size, gone, err := DropUnusedPayload(e.Conn, num)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (e *erasing) dropPayloads() error {
 
 // wipe leaves of each message its number, its place and its link.
 func (e *erasing) wipe() error {
-	return e.exec(`
+	return e.Exec(`
 		UPDATE messages SET role = 0, flags = ?, said = NULL, tokens = 0, native = NULL, format = '', size = 0, sha256 = x'',
 		       record = x'', cuts = NULL, body = NULL
 		WHERE id IN (SELECT id FROM temp.erasing)`, int64(store.FlagErased))
@@ -42,7 +42,7 @@ func (e *erasing) wipe() error {
 // recount brings the totals of the affected conversations up to date.
 func (e *erasing) recount() error {
 	for _, id := range e.out.Affected {
-		err := e.exec(`
+		err := e.Exec(`
 			UPDATE conversations SET
 				(tokens, bytes, erased) = (
 					SELECT ifnull(sum(tokens), 0), ifnull(sum(size), 0), ifnull(sum(flags & ?2 <> 0), 0) FROM messages WHERE conversation = ?1),
@@ -52,21 +52,21 @@ func (e *erasing) recount() error {
 		if err != nil {
 			return err
 		}
-		newest, err := NewestUser(e.conn, id)
+		newest, err := NewestUser(e.Conn, id)
 		if err != nil {
 			return err
 		}
-		if err := e.exec(`UPDATE conversations SET last_user = ? WHERE id = ?`, newest, int64(id)); err != nil {
+		if err := e.Exec(`UPDATE conversations SET last_user = ? WHERE id = ?`, newest, int64(id)); err != nil {
 			return err
 		}
 		if !e.forks[int64(id)] || !e.inherits[int64(id)] {
 			continue
 		}
-		digest, err := inheritedDigest(e.conn, id)
+		digest, err := inheritedDigest(e.Conn, id)
 		if err != nil {
 			return err
 		}
-		if err := e.exec(`UPDATE conversations SET inherited = ? WHERE id = ?`, digest, int64(id)); err != nil {
+		if err := e.Exec(`UPDATE conversations SET inherited = ? WHERE id = ?`, digest, int64(id)); err != nil {
 			return err
 		}
 	}
@@ -80,17 +80,17 @@ func (e *erasing) endWhole() error {
 	if len(e.whole) == 0 {
 		return nil
 	}
-	if err := e.exec(`INSERT INTO projects (origin, root) VALUES ('', '') ON CONFLICT DO NOTHING`); err != nil {
+	if err := e.Exec(`INSERT INTO projects (origin, root) VALUES ('', '') ON CONFLICT DO NOTHING`); err != nil {
 		return err
 	}
 	for id := range e.whole {
-		err := e.exec(`
+		err := e.Exec(`
 			DELETE FROM messages WHERE conversation = ?1 AND id < (SELECT max(id) FROM messages)
 			AND NOT EXISTS (SELECT 1 FROM conversations WHERE forked_from = ?1)`, id)
 		if err != nil {
 			return err
 		}
-		err = e.exec(`
+		err = e.Exec(`
 			UPDATE conversations SET title = '', archived_at = ifnull(archived_at, ?2), archive_cause = ifnull(archive_cause, ?3), erased_at = ?2,
 			       project = (SELECT id FROM projects WHERE origin = '' AND root = ''),
 			       messages = (SELECT count(*) FROM messages WHERE conversation = ?1), erased = (SELECT count(*) FROM messages WHERE conversation = ?1)
@@ -99,5 +99,5 @@ func (e *erasing) endWhole() error {
 			return err
 		}
 	}
-	return e.exec(`DELETE FROM projects WHERE NOT EXISTS (SELECT 1 FROM conversations WHERE project = projects.id)`)
+	return e.Exec(`DELETE FROM projects WHERE NOT EXISTS (SELECT 1 FROM conversations WHERE project = projects.id)`)
 }

@@ -27,10 +27,10 @@ func (e *erasing) dropTraces() error {
 	if err != nil {
 		return err
 	}
-	err = e.query(`
+	err = e.Query(`
 		SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body FROM temp.erasing e JOIN messages m ON m.id = e.id`,
 		func(s *sqlite3.Stmt) error {
-			text, err := SearchText(e.conn, s)
+			text, err := SearchText(e.Conn, s)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ func (e *erasing) dropTraces() error {
 		if !t.quotes && (e.order.Quotes == nil || !e.order.Quotes(t.text)) {
 			continue
 		}
-		if err := e.exec(`UPDATE conversations SET title = '' WHERE id = ?`, id); err != nil {
+		if err := e.Exec(`UPDATE conversations SET title = '' WHERE id = ?`, id); err != nil {
 			return err
 		}
 		e.out.Titles++
@@ -53,12 +53,12 @@ func (e *erasing) dropTraces() error {
 		if !q.quoting[i] && (e.order.Quotes == nil || !e.order.Quotes(string(v.data))) {
 			continue
 		}
-		if err := e.exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, v.space, v.key); err != nil {
+		if err := e.Exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, v.space, v.key); err != nil {
 			return err
 		}
 		e.out.Values++
 	}
-	return e.exec(`UPDATE state SET data = x'' WHERE expires IS NOT NULL AND expires <= ?`, e.now)
+	return e.Exec(`UPDATE state SET data = x'' WHERE expires IS NOT NULL AND expires <= ?`, e.now)
 }
 
 // quotes are the titles and values that might quote what goes.
@@ -82,7 +82,7 @@ type value struct {
 
 func (e *erasing) loadQuotes() (*quotes, error) {
 	q := &quotes{titles: map[int64]*title{}, runs: map[[quoteRun]byte][]int{}, quoting: map[int]bool{}}
-	err := e.query(`SELECT id, title FROM conversations WHERE id IN (SELECT id FROM temp.touched) AND title <> ''`, func(s *sqlite3.Stmt) error {
+	err := e.Query(`SELECT id, title FROM conversations WHERE id IN (SELECT id FROM temp.touched) AND title <> ''`, func(s *sqlite3.Stmt) error {
 		text := s.ColumnText(1)
 		q.titles[s.ColumnInt64(0)] = &title{text: text, lower: titleWords(text), quotes: e.whole[s.ColumnInt64(0)]}
 		return nil
@@ -90,7 +90,7 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = e.query(`SELECT space, key, data FROM state WHERE length(data) > 0 AND (expires IS NULL OR expires > ?)`, func(s *sqlite3.Stmt) error {
+	err = e.Query(`SELECT space, key, data FROM state WHERE length(data) > 0 AND (expires IS NULL OR expires > ?)`, func(s *sqlite3.Stmt) error {
 		v := value{s.ColumnText(0), s.ColumnText(1), s.ColumnBlob(2, nil)}
 		if slices.Contains(wordless, v.space) {
 			return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 )
@@ -70,7 +71,7 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if err != nil {
 		return store.Summary{}, err
 	}
-	err = w.exec(foldEdges, num, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
+	err = w.Exec(foldEdges, num, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
 	if err != nil {
 		return store.Summary{}, err
 	}
@@ -86,7 +87,7 @@ func (w *writer) run(from, to int64, expected int) ([]viewItem, store.Summary, e
 	found := make([]viewItem, 0, expected)
 	total := store.Summary{Kind: summary.Leaf}
 	var earliest, latest int64
-	err := w.query(foldRun, func(s *sqlite3.Stmt) error {
+	err := w.Query(foldRun, func(s *sqlite3.Stmt) error {
 		it := viewItem{num: s.ColumnInt64(2)}
 		it.Pos, it.Message, it.Tokens = s.ColumnInt64(0), store.MessageID(s.ColumnInt64(1)), s.ColumnInt(3)
 		total.SourceTokens += it.Tokens
@@ -116,7 +117,7 @@ func sameItems(have []viewItem, want []store.Item) bool {
 
 // replace swaps a run of view items for one.
 func (w *writer) replace(over []viewItem, by viewItem) error {
-	err := w.exec(foldDelete, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
+	err := w.Exec(foldDelete, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (w *writer) replace(over []viewItem, by viewItem) error {
 			return err
 		}
 	}
-	return InsertItem(w.conn, w.ID, by)
+	return InsertItem(w.Conn, w.ID, by)
 }
 
 // gather adds the summaries and the files of a run of view items to what a
@@ -142,7 +143,7 @@ func (w *writer) gather(over []viewItem, total *store.Summary) error {
 		if !it.IsSummary() {
 			continue
 		}
-		part, err := SummaryByNum(w.conn, it.num)
+		part, err := SummaryByNum(w.Conn, it.num)
 		if err != nil {
 			return err
 		}
@@ -164,7 +165,7 @@ func (w *writer) gatherFiles(over []viewItem, total *store.Summary) error {
 		}
 	}
 	files := map[store.MessageID][]store.PayloadID{}
-	err := w.query(foldFiles, func(s *sqlite3.Stmt) error {
+	err := w.Query(foldFiles, func(s *sqlite3.Stmt) error {
 		id := store.MessageID(s.ColumnInt64(0))
 		files[id] = append(files[id], store.PayloadID(s.ColumnText(1)))
 		return nil
@@ -199,7 +200,7 @@ func cover(total *store.Summary, part store.Summary) {
 // covers and from what it says: the same fold gives the same id in every
 // database.
 func (w *writer) summaryID(over []viewItem, body string) (store.SummaryID, error) {
-	id, err := freeID(w.conn, "sum_", summaryDigest(w.Conversation(), over, body), foldTaken)
+	id, err := freeID(w.Conn, "sum_", summaryDigest(w.Conversation(), over, body), foldTaken)
 	return store.SummaryID(id), err
 }
 
@@ -225,9 +226,9 @@ func (w *writer) insertSummary(s store.Summary, pos int64) (int64, error) {
 		}
 		files = string(b)
 	}
-	err := w.exec(foldInsert, string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
+	err := w.Exec(foldInsert, string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
 		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt)
-	return w.lastID(), err
+	return w.LastID(), err
 }
 
 func reword(s *store.Summary, w store.Wording) {
@@ -239,37 +240,37 @@ func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if to.Body == "" {
 		return store.Summary{}, errors.New("reword: the summary has no text")
 	}
-	num, s, err := SummaryByID(w.conn, id)
+	num, s, err := SummaryByID(w.Conn, id)
 	if err != nil {
 		return s, err
 	}
 	if s.Conversation != w.ID {
 		return s, fmt.Errorf("%s belongs to conversation %d, not %d", id, s.Conversation, w.ID)
 	}
-	err = w.exec(`
+	err = w.Exec(`
 		INSERT INTO revisions (summary, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at)
 		SELECT num, revision, body, tokens, level, method, model, tokens_in, tokens_out, ? FROM summaries WHERE num = ?`, w.now, num)
 	if err != nil {
 		return s, err
 	}
-	err = w.exec(`
+	err = w.Exec(`
 		UPDATE summaries SET body = ?, tokens = ?, level = ?, method = ?, model = ?, tokens_in = ?, tokens_out = ?, revision = revision + 1
 		WHERE num = ?`, to.Body, to.Tokens, string(to.Level), to.Method, to.Model, to.TokensIn, to.TokensOut, num)
 	if err != nil {
 		return s, err
 	}
-	if err := DropIndexFrom(w.conn, laneSummaries, num); err != nil {
+	if err := DropIndexFrom(w.Conn, laneSummaries, num); err != nil {
 		return s, err
 	}
 	var inView bool
-	if _, err := w.one(`SELECT 1 FROM view v JOIN summaries s ON s.num = v.summary WHERE s.num = ? AND v.conversation = ? AND v.pos = s.pos`,
+	if _, err := w.One(`SELECT 1 FROM view v JOIN summaries s ON s.num = v.summary WHERE s.num = ? AND v.conversation = ? AND v.pos = s.pos`,
 		func(*sqlite3.Stmt) error { inView = true; return nil }, num, int64(w.ID)); err != nil {
 		return s, err
 	}
 	if inView {
 		w.dirty = true
 		w.ViewTokens += to.Tokens - s.Tokens
-		if err := w.exec(`UPDATE view SET tokens = ? WHERE conversation = ? AND summary = ?`, to.Tokens, int64(w.ID), num); err != nil {
+		if err := w.Exec(`UPDATE view SET tokens = ? WHERE conversation = ? AND summary = ?`, to.Tokens, int64(w.ID), num); err != nil {
 			return s, err
 		}
 	}
@@ -302,7 +303,7 @@ func scanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
 		Model:         s.ColumnText(16),
 		TokensIn:      s.ColumnInt(17),
 		TokensOut:     s.ColumnInt(18),
-		CreatedAt:     millis(s, 19),
+		CreatedAt:     dbfile.Millis(s, 19),
 		Revision:      s.ColumnInt(20),
 		Retired:       s.ColumnBool(21),
 		Pos:           s.ColumnInt64(22),
@@ -315,8 +316,8 @@ func scanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
 	return s.ColumnInt64(0), sum, nil
 }
 
-func summaryWhere(c *conn, cond, name string, arg any) (num int64, sum store.Summary, err error) {
-	found, err := c.one(`SELECT`+summaryColumns+` WHERE `+cond, func(s *sqlite3.Stmt) (err error) {
+func summaryWhere(c *dbfile.Conn, cond, name string, arg any) (num int64, sum store.Summary, err error) {
+	found, err := c.One(`SELECT`+summaryColumns+` WHERE `+cond, func(s *sqlite3.Stmt) (err error) {
 		num, sum, err = scanSummary(s)
 		return err
 	}, arg)
@@ -326,11 +327,11 @@ func summaryWhere(c *conn, cond, name string, arg any) (num int64, sum store.Sum
 	return num, sum, err
 }
 
-func SummaryByID(c *conn, id store.SummaryID) (int64, store.Summary, error) {
+func SummaryByID(c *dbfile.Conn, id store.SummaryID) (int64, store.Summary, error) {
 	return summaryWhere(c, "s.id = ?", string(id), string(id))
 }
 
-func SummaryByNum(c *conn, num int64) (store.Summary, error) {
+func SummaryByNum(c *dbfile.Conn, num int64) (store.Summary, error) {
 	_, s, err := summaryWhere(c, "s.num = ?", fmt.Sprintf("summary number %d", num), num)
 	return s, err
 }

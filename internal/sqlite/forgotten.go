@@ -7,15 +7,17 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Forgotten implements [store.Eraser].
-func Forgotten(ctx context.Context, f *File, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
+func Forgotten(ctx context.Context, f *dbfile.File, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
 	var out []bool
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
 			r, err := ReadRefusal(c, key, f.Now())
 			if err != nil || r.keys == nil && !r.any {
 				return err
@@ -49,28 +51,28 @@ func Forgotten(ctx context.Context, f *File, key string, ms iter.Seq[store.Finge
 }
 
 // Tombstones implements [store.Eraser].
-func Tombstones(ctx context.Context, f *File) ([]store.Tombstone, error) {
+func Tombstones(ctx context.Context, f *dbfile.File) ([]store.Tombstone, error) {
 	var all []store.Tombstone
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
 			at := map[int64]int{}
-			err := c.query(`SELECT id, cause, created_at, messages, bytes, finished FROM erasures ORDER BY id DESC`, func(s *sqlite3.Stmt) error {
+			err := c.Query(`SELECT id, cause, created_at, messages, bytes, finished FROM erasures ORDER BY id DESC`, func(s *sqlite3.Stmt) error {
 				at[s.ColumnInt64(0)] = len(all)
 				all = append(all, store.Tombstone{
-					ID: s.ColumnInt64(0), Cause: s.ColumnText(1), Time: millis(s, 2), Messages: s.ColumnInt64(3), Bytes: s.ColumnInt64(4), Finished: s.ColumnBool(5),
+					ID: s.ColumnInt64(0), Cause: s.ColumnText(1), Time: dbfile.Millis(s, 2), Messages: s.ColumnInt64(3), Bytes: s.ColumnInt64(4), Finished: s.ColumnBool(5),
 				})
 				return nil
 			})
 			if err != nil {
 				return err
 			}
-			return c.query(`SELECT erasure, key, messages, through FROM forgotten ORDER BY erasure, key`, func(s *sqlite3.Stmt) error {
+			return c.Query(`SELECT erasure, key, messages, through FROM forgotten ORDER BY erasure, key`, func(s *sqlite3.Stmt) error {
 				i, ok := at[s.ColumnInt64(0)]
 				if !ok {
 					return nil // damage, which doctor names and mends
 				}
 				t := &all[i]
-				t.Sessions = append(t.Sessions, store.ForgottenSession{Key: s.ColumnText(1), Messages: s.ColumnInt64(2), Through: millis(s, 3)})
+				t.Sessions = append(t.Sessions, store.ForgottenSession{Key: s.ColumnText(1), Messages: s.ColumnInt64(2), Through: dbfile.Millis(s, 3)})
 				return nil
 			})
 		})
@@ -90,10 +92,10 @@ var lifted = []string{
 }
 
 // Lift implements [store.Eraser].
-func Lift(ctx context.Context, f *File, id int64) error {
-	return f.Transact(ctx, func(c *conn) error {
+func Lift(ctx context.Context, f *dbfile.File, id int64) error {
+	return f.Transact(ctx, func(c *dbfile.Conn) error {
 		finished := false
-		found, err := c.one(`SELECT finished FROM erasures WHERE id = ?`, func(s *sqlite3.Stmt) error { finished = s.ColumnBool(0); return nil }, id)
+		found, err := c.One(`SELECT finished FROM erasures WHERE id = ?`, func(s *sqlite3.Stmt) error { finished = s.ColumnBool(0); return nil }, id)
 		switch {
 		case err != nil:
 			return err
@@ -103,10 +105,10 @@ func Lift(ctx context.Context, f *File, id int64) error {
 			return &store.Problem{Err: fmt.Errorf("erasure %d is not finished", id), Hint: "run `lcm forget --finish`, then lift it"}
 		}
 		for _, sql := range lifted {
-			if err := c.exec(sql, id); err != nil {
+			if err := c.Exec(sql, id); err != nil {
 				return err
 			}
 		}
-		return c.exec(`DELETE FROM erasures WHERE id = ?`, id)
+		return c.Exec(`DELETE FROM erasures WHERE id = ?`, id)
 	})
 }

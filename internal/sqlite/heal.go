@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -14,7 +15,7 @@ func (l *lane) rebuild(ctx context.Context, cause error) error {
 		return &store.Problem{Err: cause, Hint: "open the database for writing once: the search index is then built anew"}
 	}
 	l.ix.file.Options().Log.Warn("the search index is damaged or of another version, and is built anew", "err", cause)
-	err := l.ix.file.Transact(ctx, func(c *conn) error { return DropIndexFrom(c, l.kind, 0) })
+	err := l.ix.file.Transact(ctx, func(c *dbfile.Conn) error { return DropIndexFrom(c, l.kind, 0) })
 	if err != nil {
 		return err
 	}
@@ -25,13 +26,13 @@ func (l *lane) rebuild(ctx context.Context, cause error) error {
 // repair drops the segments of a lane from the first one that is not sound.
 func (l *lane) repair(ctx context.Context) error {
 	unsound := false
-	err := l.ix.file.Transact(ctx, func(c *conn) error {
+	err := l.ix.file.Transact(ctx, func(c *dbfile.Conn) error {
 		at, _, err := l.unsound(ctx, c)
 		if err != nil || at == 0 {
 			return err
 		}
 		unsound = true
-		if err := c.exec(`INSERT INTO lanes VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
+		if err := c.Exec(`INSERT INTO lanes VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
 			return err
 		}
 		return DropIndexFrom(c, l.kind, at)

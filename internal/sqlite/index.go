@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -13,7 +14,7 @@ import (
 // messages and of summaries, and in memory the documents that are not in a
 // segment yet.
 type Index struct {
-	file      *File
+	file      *dbfile.File
 	messages  *lane
 	summaries *lane
 	sections  sectionCache
@@ -26,7 +27,7 @@ type Index struct {
 }
 
 // NewIndex returns the index of a file.
-func NewIndex(f *File) *Index {
+func NewIndex(f *dbfile.File) *Index {
 	ix := &Index{file: f}
 	ix.messages, ix.summaries = newLane(ix, laneMessages), newLane(ix, laneSummaries)
 	return ix
@@ -40,7 +41,7 @@ func (ix *Index) Load(ctx context.Context) error {
 	if ix.file.Options().ReadOnly {
 		return nil
 	}
-	return ix.file.Writer(ctx, func(c *conn) (err error) {
+	return ix.file.Writer(ctx, func(c *dbfile.Conn) (err error) {
 		ix.sealed, err = ix.messages.watermark(c)
 		return err
 	})
@@ -89,7 +90,7 @@ func (ix *Index) indexerDone() {
 // searches read the documents that are not indexed, and the next write tries
 // again.
 func (ix *Index) warn(err error) {
-	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errClosed) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, dbfile.ErrClosed) {
 		ix.file.Options().Log.Warn("the search index could not follow the data; searches stay complete but are slower", "err", err)
 	}
 }
@@ -145,7 +146,7 @@ func (ix *Index) Repair(ctx context.Context) error {
 }
 
 // Check reports unsound segments, and an index that is far behind.
-func (ix *Index) Check(ctx context.Context, c *conn) (faults []store.Fault, err error) {
+func (ix *Index) Check(ctx context.Context, c *dbfile.Conn) (faults []store.Fault, err error) {
 	for _, l := range ix.lanes() {
 		name := "search index of " + map[int]string{laneMessages: "messages", laneSummaries: "summaries"}[l.kind]
 		at, why, err := l.unsound(ctx, c)

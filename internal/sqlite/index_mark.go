@@ -1,5 +1,7 @@
 package sqlite
 
+import "github.com/lossless-context/lcm/internal/sqlite/dbfile"
+
 // The lanes of the index.
 const (
 	laneMessages  = 1
@@ -8,13 +10,13 @@ const (
 
 // DropIndexFrom drops the part of a lane's index that holds a document which has
 // changed, and everything after it, to be built anew.
-func DropIndexFrom(c *conn, lane int, id int64) error {
-	err := c.exec(`DELETE FROM sections WHERE segment IN (SELECT id FROM segments WHERE lane = ? AND last_id >= ?)`, lane, id)
+func DropIndexFrom(c *dbfile.Conn, lane int, id int64) error {
+	err := c.Exec(`DELETE FROM sections WHERE segment IN (SELECT id FROM segments WHERE lane = ? AND last_id >= ?)`, lane, id)
 	if err != nil {
 		return err
 	}
-	if err := c.exec(`DELETE FROM segments WHERE lane = ? AND last_id >= ?`, lane, id); err != nil {
+	if err := c.Exec(`DELETE FROM segments WHERE lane = ? AND last_id >= ?`, lane, id); err != nil {
 		return err
 	}
-	return c.exec(`UPDATE lanes SET epoch = epoch + 1 WHERE lane = ?`, lane)
+	return c.Exec(`UPDATE lanes SET epoch = epoch + 1 WHERE lane = ?`, lane)
 }

@@ -1,6 +1,10 @@
 package sqlite
 
-import "context"
+import (
+	"context"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+)
 
 // IndexStats says how large the search index of the messages is.
 type IndexStats struct {
@@ -13,9 +17,9 @@ type IndexStats struct {
 }
 
 // ReadIndexStats adds up the segments of the message lane.
-func ReadIndexStats(ctx context.Context, f *File) (IndexStats, error) {
+func ReadIndexStats(ctx context.Context, f *dbfile.File) (IndexStats, error) {
 	var st IndexStats
-	err := f.Reader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		_, infos, err := NewIndex(f).messages.infos(c)
 		for _, i := range infos {
 			st.Segments++

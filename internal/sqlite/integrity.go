@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -38,7 +39,7 @@ type sealed struct {
 // Intact reports whether a message is the one that arrived, as far as its own
 // row can tell: the record by its SHA-256, unless payloads were cut out of it,
 // and a stored body by the link of the chain, which covers it.
-func Intact(c *conn, m sealed) (bool, error) {
+func Intact(c *dbfile.Conn, m sealed) (bool, error) {
 	if sum := sha256.Sum256(m.record); !m.cut && string(sum[:]) != string(m.sha256) {
 		return false, nil
 	}
@@ -48,7 +49,7 @@ func Intact(c *conn, m sealed) (bool, error) {
 	prev, found := store.Genesis, true
 	if m.seq > 1 {
 		var err error
-		found, err = c.one(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, func(s *sqlite3.Stmt) error {
+		found, err = c.One(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, func(s *sqlite3.Stmt) error {
 			copy(prev[:], s.ColumnRawBlob(0))
 			return nil
 		}, m.conversation, m.seq-1)
@@ -67,14 +68,14 @@ func Intact(c *conn, m sealed) (bool, error) {
 
 // checkedText returns what is searched of a message, and errChanged beside it
 // where that is not what arrived.
-func checkedText(c *conn, id store.MessageID) (text []byte, err error) {
+func checkedText(c *dbfile.Conn, id store.MessageID) (text []byte, err error) {
 	intact := true
-	found, err := c.one(`
+	found, err := c.One(`
 		SELECT id, conversation, 0, role, flags, format, record, body, seq, said, native, size, sha256, chain, cuts IS NOT NULL
 		FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
 		m := sealed{
 			conversation: s.ColumnInt64(1), role: store.RoleOf(s.ColumnInt(3)), flags: store.Flag(s.ColumnInt64(4)), format: llms.Format(s.ColumnText(5)),
-			record: s.ColumnRawBlob(6), seq: s.ColumnInt64(8), said: millis(s, 9), native: s.ColumnText(10), size: s.ColumnInt64(11),
+			record: s.ColumnRawBlob(6), seq: s.ColumnInt64(8), said: dbfile.Millis(s, 9), native: s.ColumnText(10), size: s.ColumnInt64(11),
 			sha256: s.ColumnRawBlob(12), chain: s.ColumnRawBlob(13), cut: s.ColumnBool(14),
 		}
 		if s.ColumnType(7) == sqlite3.NULL {
@@ -98,7 +99,7 @@ func checkedText(c *conn, id store.MessageID) (text []byte, err error) {
 	case !found:
 		return nil, store.Missing(id.String())
 	case !intact:
-		return text, damaged("the text of "+id.String(), errChanged)
+		return text, dbfile.Damaged("the text of "+id.String(), errChanged)
 	}
 	return text, nil
 }
@@ -138,14 +139,14 @@ func (p *provedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
 
 // provePayload reads a payload once and returns the hashes of its chunks, or
 // nil where the content does not match the hash of the whole.
-func provePayload(ctx context.Context, f *File, proved *provedPayloads, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
+func provePayload(ctx context.Context, f *dbfile.File, proved *provedPayloads, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
 	if known, ok := proved.get(sum); ok {
 		return known, nil
 	}
 	sums := chunkSums{}
 	h := sha256.New()
 	total := int64(0)
-	err := f.Reader(ctx, func(c *conn) error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		return ReadChunks(c, num, 0, size/chunkSize, func(n int64, raw []byte) error {
 			if n != int64(len(sums)) {
 				return fmt.Errorf("chunk %d is missing", len(sums))

@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -36,9 +37,9 @@ type laneSQL struct {
 	last string // the highest id
 	docs string // documents after an id: id, conversation, time, role, flags and what scan needs
 	byID string // the same for one id
-	scan func(c *conn, s *sqlite3.Stmt) (index.Doc, error)
+	scan func(c *dbfile.Conn, s *sqlite3.Stmt) (index.Doc, error)
 	// text is what scan gives as the text, valid until the next row.
-	text func(c *conn, s *sqlite3.Stmt) ([]byte, error)
+	text func(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error)
 }
 
 func newLane(ix *Index, kind int) *lane {
@@ -49,7 +50,7 @@ func newLane(ix *Index, kind int) *lane {
 			docs: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num > ? ORDER BY num`,
 			byID: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num = ?`,
 			scan: scanSummaryDoc,
-			text: func(_ *conn, s *sqlite3.Stmt) ([]byte, error) { return s.ColumnRawBlob(5), nil },
+			text: func(_ *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) { return s.ColumnRawBlob(5), nil },
 		}
 		return l
 	}
@@ -68,13 +69,13 @@ func scanHead(s *sqlite3.Stmt) index.Doc {
 	return index.Doc{ID: s.ColumnInt64(0), Conversation: s.ColumnInt64(1), Time: s.ColumnInt64(2), Role: uint8(s.ColumnInt(3))}
 }
 
-func scanSummaryDoc(_ *conn, s *sqlite3.Stmt) (index.Doc, error) {
+func scanSummaryDoc(_ *dbfile.Conn, s *sqlite3.Stmt) (index.Doc, error) {
 	d := scanHead(s)
 	d.Text = s.ColumnBlob(5, nil)
 	return d, nil
 }
 
-func scanMessageDoc(c *conn, s *sqlite3.Stmt) (index.Doc, error) {
+func scanMessageDoc(c *dbfile.Conn, s *sqlite3.Stmt) (index.Doc, error) {
 	d := scanHead(s)
 	if store.Flag(s.ColumnInt64(4))&store.FlagEcho != 0 {
 		d.Flags = flagEcho
@@ -85,14 +86,14 @@ func scanMessageDoc(c *conn, s *sqlite3.Stmt) (index.Doc, error) {
 }
 
 // watermark returns the highest id that a stored segment of the lane holds.
-func (l *lane) watermark(c *conn) (id int64, err error) {
-	_, err = c.one(`SELECT ifnull(max(last_id), 0) FROM segments WHERE lane = ?`, int64Column(&id), l.kind)
+func (l *lane) watermark(c *dbfile.Conn) (id int64, err error) {
+	_, err = c.One(`SELECT ifnull(max(last_id), 0) FROM segments WHERE lane = ?`, dbfile.Int64Column(&id), l.kind)
 	return id, err
 }
 
 // lastID returns the highest id of a document.
-func (l *lane) lastID(c *conn) (id int64, err error) {
-	_, err = c.one(l.sql.last, int64Column(&id))
+func (l *lane) lastID(c *dbfile.Conn) (id int64, err error) {
+	_, err = c.One(l.sql.last, dbfile.Int64Column(&id))
 	return id, err
 }
 
@@ -104,8 +105,8 @@ func (l *lane) closeSegments() {
 }
 
 // infos lists the stored segments in order of ids.
-func (l *lane) infos(c *conn) (ids []int64, infos []index.Info, err error) {
-	err = c.query(`
+func (l *lane) infos(c *dbfile.Conn) (ids []int64, infos []index.Info, err error) {
+	err = c.Query(`
 		SELECT id, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes FROM segments WHERE lane = ? ORDER BY last_id`,
 		func(s *sqlite3.Stmt) error {
 			ids = append(ids, s.ColumnInt64(0))
@@ -124,8 +125,8 @@ func (l *lane) open(ctx context.Context) (index.Index, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var ix index.Index
-	err := l.ix.file.Reader(ctx, func(c *conn) error {
-		return c.read(func() error {
+	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
 			ids, infos, err := l.infos(c)
 			if err != nil {
 				return err
@@ -151,7 +152,7 @@ func (l *lane) open(ctx context.Context) (index.Index, error) {
 }
 
 // checkEpoch empties the tail if documents in it have changed.
-func (l *lane) checkEpoch(c *conn) error {
+func (l *lane) checkEpoch(c *dbfile.Conn) error {
 	now, err := l.epochOf(c)
 	if err == nil && now != l.epoch {
 		l.epoch, l.tail, l.from = now, index.NewTail(index.Options{}), 0
@@ -160,8 +161,8 @@ func (l *lane) checkEpoch(c *conn) error {
 }
 
 // epochOf reads how often documents of the lane have changed.
-func (l *lane) epochOf(c *conn) (epoch int64, err error) {
-	_, err = c.one(`SELECT epoch FROM lanes WHERE lane = ?`, int64Column(&epoch), l.kind)
+func (l *lane) epochOf(c *dbfile.Conn) (epoch int64, err error) {
+	_, err = c.One(`SELECT epoch FROM lanes WHERE lane = ?`, dbfile.Int64Column(&epoch), l.kind)
 	return epoch, err
 }
 
@@ -195,7 +196,7 @@ func (l *lane) forget(live []int64) {
 }
 
 // catchUp makes the tail hold exactly the documents after end.
-func (l *lane) catchUp(ctx context.Context, c *conn, end int64) error {
+func (l *lane) catchUp(ctx context.Context, c *dbfile.Conn, end int64) error {
 	switch {
 	case end < l.from: // segments were dropped, to be built anew
 		l.tail, l.from = index.NewTail(index.Options{}), end
@@ -219,19 +220,19 @@ const batchBytes = 16 << 20
 
 // read loads up to limit documents after an id. more says that there are
 // others.
-func (l *lane) read(c *conn, after int64, limit int) (docs []index.Doc, more bool, err error) {
+func (l *lane) read(c *dbfile.Conn, after int64, limit int) (docs []index.Doc, more bool, err error) {
 	size := 0
-	err = c.query(l.sql.docs, func(s *sqlite3.Stmt) error {
+	err = c.Query(l.sql.docs, func(s *sqlite3.Stmt) error {
 		if len(docs) == limit || size > batchBytes {
 			more = true
-			return errStop
+			return dbfile.ErrStop
 		}
 		d, err := l.sql.scan(c, s)
 		docs = append(docs, d)
 		size += len(d.Text)
 		return err
 	}, after)
-	if errors.Is(err, errStop) {
+	if errors.Is(err, dbfile.ErrStop) {
 		err = nil
 	}
 	return docs, more, err
@@ -251,8 +252,8 @@ func (b sections) Get(ctx context.Context, segment, n int64) ([]byte, error) {
 		return data, nil
 	}
 	var data []byte
-	err := b.ix.file.Reader(ctx, func(c *conn) error {
-		found, err := c.one(`SELECT data FROM sections WHERE segment = ? AND n = ?`, func(s *sqlite3.Stmt) error {
+	err := b.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
+		found, err := c.One(`SELECT data FROM sections WHERE segment = ? AND n = ?`, func(s *sqlite3.Stmt) error {
 			data = s.ColumnBlob(0, nil)
 			return nil
 		}, segment, n)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // Only files of lcm's own pattern go, with their logs, and only when none of
@@ -75,7 +76,7 @@ func writeAt(t *testing.T, path string, at time.Time) {
 // What a copy is called while it is written is what is looked for later.
 func TestPartPatternIsFound(t *testing.T) {
 	dir := t.TempDir()
-	f, err := os.CreateTemp(dir, sqlite.PartPattern)
+	f, err := os.CreateTemp(dir, dbfile.PartPattern)
 	if err != nil {
 		t.Fatal(err)
 	}

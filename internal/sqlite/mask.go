@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // so do their hashes; the links of the chain, which cover what is shown, are
 // computed anew. Summaries of the messages lose their text until they are
 // reworded ([store.Eraser.Unworded]), and the search index is to be built anew.
-func Mask(ctx context.Context, f *File, masks []store.Mask) error {
+func Mask(ctx context.Context, f *dbfile.File, masks []store.Mask) error {
 	if len(masks) == 0 {
 		return nil
 	}
@@ -22,9 +23,9 @@ func Mask(ctx context.Context, f *File, masks []store.Mask) error {
 	for _, m := range masks {
 		e.order.Messages = append(e.order.Messages, m.ID)
 	}
-	err := f.Writer(ctx, func(c *conn) error {
-		e.conn = c
-		return c.write(func() error { return e.mask(ctx, masks) })
+	err := f.Writer(ctx, func(c *dbfile.Conn) error {
+		e.Conn = c
+		return c.Write(func() error { return e.mask(ctx, masks) })
 	})
 	return err
 }
@@ -45,11 +46,11 @@ func (e *erasing) mask(ctx context.Context, masks []store.Mask) error {
 			return err
 		}
 	}
-	if err := e.exec(`DELETE FROM revisions WHERE summary IN (SELECT num FROM temp.unwording)`); err != nil {
+	if err := e.Exec(`DELETE FROM revisions WHERE summary IN (SELECT num FROM temp.unwording)`); err != nil {
 		return err
 	}
 	var nums []int64
-	err := e.query(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`,
+	err := e.Query(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`,
 		func(s *sqlite3.Stmt) error { nums = append(nums, s.ColumnInt64(0)); return nil })
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (e *erasing) mask(ctx context.Context, masks []store.Mask) error {
 		}
 	}
 	for table := range scratch {
-		if err := e.script(`DELETE FROM temp.` + table); err != nil {
+		if err := e.Script(`DELETE FROM temp.` + table); err != nil {
 			return err
 		}
 	}
@@ -74,7 +75,7 @@ func (e *erasing) mask(ctx context.Context, masks []store.Mask) error {
 
 // maskOne replaces what is shown of a message, and the payloads of it.
 func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
-	w := &writer{conn: e.conn, now: e.now}
+	w := &writer{Conn: e.Conn, now: e.now}
 	for i, p := range m.Payloads {
 		id, err := w.PutPayload(ctx, p)
 		if err != nil {
@@ -100,24 +101,24 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
 		cuts = string(b)
 	}
 	var held []int64
-	err := e.query(`SELECT payload FROM message_payloads WHERE message = ?`,
+	err := e.Query(`SELECT payload FROM message_payloads WHERE message = ?`,
 		func(s *sqlite3.Stmt) error { held = append(held, s.ColumnInt64(0)); return nil }, int64(m.ID))
 	if err != nil {
 		return err
 	}
-	err = e.exec(`UPDATE messages SET flags = flags | ?, record = ?, cuts = ?, body = ? WHERE id = ? AND sha256 = ?`,
+	err = e.Exec(`UPDATE messages SET flags = flags | ?, record = ?, cuts = ?, body = ? WHERE id = ? AND sha256 = ?`,
 		int64(store.FlagMasked), m.Row.Record, cuts, body, int64(m.ID), m.Row.SHA256[:])
 	if err != nil {
 		return err
 	}
-	if err := e.exec(`DELETE FROM message_payloads WHERE message = ?`, int64(m.ID)); err != nil {
+	if err := e.Exec(`DELETE FROM message_payloads WHERE message = ?`, int64(m.ID)); err != nil {
 		return err
 	}
 	if err := w.attach(m.ID, &m.Row); err != nil {
 		return err
 	}
 	for _, num := range held {
-		if _, _, err := DropUnusedPayload(e.conn, num); err != nil {
+		if _, _, err := DropUnusedPayload(e.Conn, num); err != nil {
 			return err
 		}
 	}
@@ -133,14 +134,14 @@ func (e *erasing) relink(id store.ConversationID) error {
 	}
 	var links []link
 	head := store.Genesis
-	err := e.query(`
+	err := e.Query(`
 		SELECT id, role, flags, said, native, format, size, sha256, body, chain FROM messages WHERE conversation = ? ORDER BY seq`, func(s *sqlite3.Stmt) error {
 		if s.ColumnInt64(2)&int64(store.FlagErased) != 0 {
 			copy(head[:], s.ColumnRawBlob(9))
 			return nil
 		}
 		m := store.NewMessage{
-			Role: store.RoleOf(s.ColumnInt(1)), Flags: store.Flag(s.ColumnInt64(2)), Said: millis(s, 3), Native: s.ColumnText(4),
+			Role: store.RoleOf(s.ColumnInt(1)), Flags: store.Flag(s.ColumnInt64(2)), Said: dbfile.Millis(s, 3), Native: s.ColumnText(4),
 			Format: formatOf(s.ColumnRawText(5)), Size: s.ColumnInt64(6),
 		}
 		copy(m.SHA256[:], s.ColumnRawBlob(7))
@@ -156,9 +157,9 @@ func (e *erasing) relink(id store.ConversationID) error {
 		return err
 	}
 	for _, l := range links {
-		if err := e.exec(`UPDATE messages SET chain = ? WHERE id = ? AND chain <> ?`, l.chain, l.id, l.chain); err != nil {
+		if err := e.Exec(`UPDATE messages SET chain = ? WHERE id = ? AND chain <> ?`, l.chain, l.id, l.chain); err != nil {
 			return err
 		}
 	}
-	return e.exec(`UPDATE conversations SET head = ? WHERE id = ?`, head[:], int64(id))
+	return e.Exec(`UPDATE conversations SET head = ? WHERE id = ?`, head[:], int64(id))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -37,13 +38,13 @@ type messageRow struct {
 	unchecked bool
 }
 
-func scanRow(c *conn, s *sqlite3.Stmt, brief bool) (messageRow, error) {
-	r := messageRow{role: store.RoleOf(s.ColumnInt(3)), said: millis(s, 6), Message: store.Message{
+func scanRow(c *dbfile.Conn, s *sqlite3.Stmt, brief bool) (messageRow, error) {
+	r := messageRow{role: store.RoleOf(s.ColumnInt(3)), said: dbfile.Millis(s, 6), Message: store.Message{
 		ID:           store.MessageID(s.ColumnInt64(0)),
 		Conversation: store.ConversationID(s.ColumnInt64(1)),
 		Seq:          s.ColumnInt64(2),
 		Flags:        store.Flag(s.ColumnInt64(4)),
-		Stored:       millis(s, 5),
+		Stored:       dbfile.Millis(s, 5),
 		Tokens:       s.ColumnInt(7),
 		Native:       s.ColumnText(8),
 		Format:       formatOf(s.ColumnRawText(9)),
@@ -106,7 +107,7 @@ func (r *messageRow) decode() (m store.Message, err error) {
 	return m, err
 }
 
-func scanMessage(c *conn, s *sqlite3.Stmt, brief bool) (store.Message, error) {
+func scanMessage(c *dbfile.Conn, s *sqlite3.Stmt, brief bool) (store.Message, error) {
 	r, err := scanRow(c, s, brief)
 	if err != nil {
 		return store.Message{}, err
@@ -126,9 +127,9 @@ func formatOf(name []byte) llms.Format {
 }
 
 // Messages implements [store.Reader].
-func Messages(ctx context.Context, f *File, q store.MessageQuery) iter.Seq2[store.Message, error] {
-	read := func(scan func(*conn, *sqlite3.Stmt) error) error {
-		return f.Reader(ctx, func(c *conn) error {
+func Messages(ctx context.Context, f *dbfile.File, q store.MessageQuery) iter.Seq2[store.Message, error] {
+	read := func(scan func(*dbfile.Conn, *sqlite3.Stmt) error) error {
+		return f.Reader(ctx, func(c *dbfile.Conn) error {
 			row := func(s *sqlite3.Stmt) error { return scan(c, s) }
 			switch {
 			case q.IDs != nil:
@@ -144,7 +145,7 @@ func Messages(ctx context.Context, f *File, q store.MessageQuery) iter.Seq2[stor
 	}
 	return func(yield func(store.Message, error) bool) {
 		stopped := false
-		err := read(func(c *conn, s *sqlite3.Stmt) error {
+		err := read(func(c *dbfile.Conn, s *sqlite3.Stmt) error {
 			r, err := scanRow(c, s, q.NoRaw)
 			if err != nil {
 				return err
@@ -153,7 +154,7 @@ func Messages(ctx context.Context, f *File, q store.MessageQuery) iter.Seq2[stor
 			// the messages around it.
 			if m, _ := r.decode(); !yield(m, nil) {
 				stopped = true
-				return errStop
+				return dbfile.ErrStop
 			}
 			return nil
 		})
@@ -172,7 +173,7 @@ const (
 
 // decodeBeside decodes messages while the next ones are read, which is about as
 // much work.
-func decodeBeside(read func(scan func(*conn, *sqlite3.Stmt) error) error, noRaw bool) iter.Seq2[store.Message, error] {
+func decodeBeside(read func(scan func(*dbfile.Conn, *sqlite3.Stmt) error) error, noRaw bool) iter.Seq2[store.Message, error] {
 	return func(yield func(store.Message, error) bool) {
 		rows, stop := make(chan []messageRow, 2), make(chan struct{})
 		var err error
@@ -187,10 +188,10 @@ func decodeBeside(read func(scan func(*conn, *sqlite3.Stmt) error) error, noRaw 
 					batch = make([]messageRow, 0, rowBatch)
 					return nil
 				case <-stop:
-					return errStop
+					return dbfile.ErrStop
 				}
 			}
-			err = read(func(c *conn, s *sqlite3.Stmt) error {
+			err = read(func(c *dbfile.Conn, s *sqlite3.Stmt) error {
 				r, err := scanRow(c, s, false)
 				if err != nil {
 					return err
@@ -229,14 +230,14 @@ func decodeBeside(read func(scan func(*conn, *sqlite3.Stmt) error) error, noRaw 
 	}
 }
 
-func queryIDs(c *conn, ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
+func queryIDs(c *dbfile.Conn, ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	if run := runOf(ids); run == len(ids) {
 		return queryRun(c, ids, erased, row)
 	}
-	return c.read(func() error {
+	return c.Read(func() error {
 		for len(ids) > 0 {
 			run := runOf(ids)
 			if err := queryRun(c, ids[:run], erased, row); err != nil {
@@ -262,9 +263,9 @@ func runOf(ids []store.MessageID) int {
 	return n
 }
 
-func queryRun(c *conn, ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
+func queryRun(c *dbfile.Conn, ids []store.MessageID, erased bool, row func(*sqlite3.Stmt) error) error {
 	next := 0
-	err := c.query(`SELECT`+messageColumns+` WHERE m.id BETWEEN ? AND ?`+present+` ORDER BY m.id`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT`+messageColumns+` WHERE m.id BETWEEN ? AND ?`+present+` ORDER BY m.id`, func(s *sqlite3.Stmt) error {
 		if next == len(ids) || store.MessageID(s.ColumnInt64(0)) != ids[next] {
 			return nil
 		}
@@ -277,10 +278,10 @@ func queryRun(c *conn, ids []store.MessageID, erased bool, row func(*sqlite3.Stm
 	return err
 }
 
-func queryNatives(c *conn, id store.ConversationID, natives []string, row func(*sqlite3.Stmt) error) error {
-	return c.read(func() error {
+func queryNatives(c *dbfile.Conn, id store.ConversationID, natives []string, row func(*sqlite3.Stmt) error) error {
+	return c.Read(func() error {
 		for _, native := range natives {
-			if _, err := c.one(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.native = ?`, row, int64(id), native); err != nil {
+			if _, err := c.One(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.native = ?`, row, int64(id), native); err != nil {
 				return err
 			}
 		}
@@ -288,7 +289,7 @@ func queryNatives(c *conn, id store.ConversationID, natives []string, row func(*
 	})
 }
 
-func queryRange(c *conn, q store.MessageQuery, row func(*sqlite3.Stmt) error) error {
+func queryRange(c *dbfile.Conn, q store.MessageQuery, row func(*sqlite3.Stmt) error) error {
 	order, limit, before := "ASC", q.Limit, q.Before
 	if q.Newest {
 		order = "DESC"
@@ -299,21 +300,21 @@ func queryRange(c *conn, q store.MessageQuery, row func(*sqlite3.Stmt) error) er
 	if before == 0 {
 		before = 1 << 62
 	}
-	return c.query(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.seq > ? AND m.seq < ?`+present+` ORDER BY m.seq `+order+` LIMIT ?`,
+	return c.Query(`SELECT`+messageColumns+` WHERE m.conversation = ? AND m.seq > ? AND m.seq < ?`+present+` ORDER BY m.seq `+order+` LIMIT ?`,
 		row, int64(q.Conversation), q.After, before, q.Erased, limit)
 }
 
 // Record implements [store.Reader].
-func RawRecord(ctx context.Context, f *File, id store.MessageID) ([]byte, error) {
+func RawRecord(ctx context.Context, f *dbfile.File, id store.MessageID) ([]byte, error) {
 	var record []byte
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() error {
-			found, err := c.one(`SELECT record, cuts, sha256 FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
+			found, err := c.One(`SELECT record, cuts, sha256 FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
 				record, err = JoinRecord(c, s.ColumnBlob(0, nil), s.ColumnText(1))
 				if sum := sha256.Sum256(record); err == nil && string(sum[:]) != string(s.ColumnRawBlob(2)) {
 					err = errChanged
 				}
-				return damaged("the record of "+id.String(), err)
+				return dbfile.Damaged("the record of "+id.String(), err)
 			}, int64(id))
 			if err == nil && !found {
 				err = store.Missing(id.String())
@@ -325,7 +326,7 @@ func RawRecord(ctx context.Context, f *File, id store.MessageID) ([]byte, error)
 }
 
 // JoinRecord puts the payloads that were cut out of a record back into it.
-func JoinRecord(c *conn, record []byte, cuts string) ([]byte, error) {
+func JoinRecord(c *dbfile.Conn, record []byte, cuts string) ([]byte, error) {
 	if cuts == "" {
 		if record == nil {
 			record = []byte{}

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -29,7 +30,7 @@ func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	sum := sha256.Sum256(p.Data)
 	var id string
 	var num int64
-	found, err := w.one(`SELECT id, num FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
+	found, err := w.One(`SELECT id, num FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
 		id, num = s.ColumnText(0), s.ColumnInt64(1)
 		return nil
 	}, sum[:])
@@ -39,26 +40,26 @@ func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	if err != nil || found {
 		return store.PayloadID(id), err
 	}
-	if id, err = freeID(w.conn, "file_", hex.EncodeToString(sum[:]), `SELECT 1 FROM payloads WHERE id = ?`); err != nil {
+	if id, err = freeID(w.Conn, "file_", hex.EncodeToString(sum[:]), `SELECT 1 FROM payloads WHERE id = ?`); err != nil {
 		return "", err
 	}
-	err = w.exec(`
+	err = w.Exec(`
 		INSERT INTO payloads (id, sha256, size, mime, name, path, kind, summary, tokens, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, sum[:], len(p.Data), p.MIME, p.Name, p.Path, p.Kind, p.Summary, p.Tokens, w.now)
 	if err != nil {
 		return "", err
 	}
-	return store.PayloadID(id), w.putChunks(w.lastID(), p.Data)
+	return store.PayloadID(id), w.putChunks(w.LastID(), p.Data)
 }
 
 // keepWhole proves that a payload is stored as it was, before a message relies
 // on it. If it was damaged, here are its bytes again.
 func (w *writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error {
-	stored, err := HashChunks(w.conn, num, false)
+	stored, err := HashChunks(w.Conn, num, false)
 	if err == nil && stored.sum == sum || err != nil && errors.As(err, new(*sqlite3.Error)) {
 		return err
 	}
-	if err := w.exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
+	if err := w.Exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
 		return err
 	}
 	return w.putChunks(num, data)
@@ -71,7 +72,7 @@ func (w *writer) putChunks(num int64, data []byte) error {
 		if len(packed) >= len(raw) {
 			packed, compressed = raw, false
 		}
-		if err := w.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, packed); err != nil {
+		if err := w.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, packed); err != nil {
 			return err
 		}
 	}
@@ -80,10 +81,10 @@ func (w *writer) putChunks(num int64, data []byte) error {
 
 // freeID returns prefix and the first 16 digits of digest, or more of them
 // where other content has those already.
-func freeID(c *conn, prefix, digest, taken string) (string, error) {
+func freeID(c *dbfile.Conn, prefix, digest, taken string) (string, error) {
 	for n := 16; n <= len(digest); n += 2 {
 		id := prefix + digest[:n]
-		found, err := c.one(taken, func(*sqlite3.Stmt) error { return nil }, id)
+		found, err := c.One(taken, func(*sqlite3.Stmt) error { return nil }, id)
 		if err != nil || !found {
 			return id, err
 		}
@@ -92,16 +93,16 @@ func freeID(c *conn, prefix, digest, taken string) (string, error) {
 }
 
 // Payload implements [store.Reader].
-func OpenPayload(ctx context.Context, f *File, proved *provedPayloads, id store.PayloadID) (store.Payload, error) {
+func OpenPayload(ctx context.Context, f *dbfile.File, proved *provedPayloads, id store.PayloadID) (store.Payload, error) {
 	var p store.Payload
 	r := &content{ctx: ctx, file: f}
-	err := f.Reader(ctx, func(c *conn) error {
-		found, err := c.one(`
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		found, err := c.One(`
 			SELECT num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at FROM payloads WHERE id = ?`,
 			func(s *sqlite3.Stmt) error {
 				p = store.Payload{
 					ID: store.PayloadID(s.ColumnText(1)), Size: s.ColumnInt64(3), MIME: s.ColumnText(4), Name: s.ColumnText(5),
-					Path: s.ColumnText(6), Kind: s.ColumnText(7), Summary: s.ColumnText(8), Tokens: s.ColumnInt(9), Created: millis(s, 10),
+					Path: s.ColumnText(6), Kind: s.ColumnText(7), Summary: s.ColumnText(8), Tokens: s.ColumnInt(9), Created: dbfile.Millis(s, 10),
 				}
 				copy(p.SHA256[:], s.ColumnRawBlob(2))
 				r.num = s.ColumnInt64(0)
@@ -126,7 +127,7 @@ func OpenPayload(ctx context.Context, f *File, proved *provedPayloads, id store.
 // content reads a payload by range. It holds no connection between reads.
 type content struct {
 	ctx  context.Context // of the call that opened it, as io.ReaderAt has none
-	file *File
+	file *dbfile.File
 	num  int64
 	size int64
 	sums chunkSums // of a payload that was proved, else nil
@@ -141,7 +142,7 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	n := 0
-	err := r.file.Reader(r.ctx, func(c *conn) error {
+	err := r.file.Reader(r.ctx, func(c *dbfile.Conn) error {
 		return ReadChunks(c, r.num, off/chunkSize, (off+int64(len(p))-1)/chunkSize, func(i int64, raw []byte) error {
 			if r.sums != nil && (i >= int64(len(r.sums)) || sha256.Sum256(raw) != r.sums[i]) {
 				return errChanged // since it was opened
@@ -156,14 +157,14 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 	if err == nil && n < len(p) {
 		err = io.EOF
 	} else {
-		err = damaged("its content", err)
+		err = dbfile.Damaged("its content", err)
 	}
 	return n, err
 }
 
 // ReadChunks yields the unpacked chunks of a payload from first to last.
-func ReadChunks(c *conn, num, first, last int64, yield func(n int64, raw []byte) error) error {
-	return c.query(`SELECT n, compressed, data FROM chunks WHERE payload = ? AND n BETWEEN ? AND ? ORDER BY n`,
+func ReadChunks(c *dbfile.Conn, num, first, last int64, yield func(n int64, raw []byte) error) error {
+	return c.Query(`SELECT n, compressed, data FROM chunks WHERE payload = ? AND n BETWEEN ? AND ? ORDER BY n`,
 		func(s *sqlite3.Stmt) error {
 			data := s.ColumnRawBlob(2)
 			if s.ColumnBool(1) {
@@ -179,9 +180,9 @@ func ReadChunks(c *conn, num, first, last int64, yield func(n int64, raw []byte)
 
 // PayloadContent reads a whole payload inside a transaction, and returns the hash that
 // it should have.
-func PayloadContent(c *conn, id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
+func PayloadContent(c *dbfile.Conn, id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
 	var num, size int64
-	found, err := c.one(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error {
+	found, err := c.One(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error {
 		num, size = s.ColumnInt64(0), s.ColumnInt64(1)
 		copy(sum[:], s.ColumnRawBlob(2))
 		return nil

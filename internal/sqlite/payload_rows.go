@@ -8,14 +8,16 @@ import (
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
-func PutChunk(c *conn, num int64, n int, raw []byte) error {
+func PutChunk(c *dbfile.Conn, num int64, n int, raw []byte) error {
 	data, compressed := encoder.EncodeAll(raw, nil), true
 	if len(data) >= len(raw) {
 		data, compressed = raw, false
 	}
-	return c.exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
+	return c.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
 }
 
 // payloadRow is what a payload says of its content.
@@ -31,9 +33,9 @@ func (p payloadRow) named() bool {
 	return len(p.id) >= len("file_")+16 && strings.HasPrefix("file_"+hex.EncodeToString(p.sum[:]), p.id)
 }
 
-func PayloadRows(c *conn) ([]payloadRow, error) {
+func PayloadRows(c *dbfile.Conn) ([]payloadRow, error) {
 	var rows []payloadRow
-	err := c.query(`SELECT num, id, sha256, size FROM payloads ORDER BY num`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT num, id, sha256, size FROM payloads ORDER BY num`, func(s *sqlite3.Stmt) error {
 		p := payloadRow{num: s.ColumnInt64(0), id: s.ColumnText(1), size: s.ColumnInt64(3)}
 		copy(p.sum[:], s.ColumnRawBlob(2))
 		rows = append(rows, p)
@@ -54,7 +56,7 @@ type foundContent struct {
 
 // ReadContent reads the chunks of a payload. Where they do not give the hash as
 // they are marked, they are taken for what they look like.
-func ReadContent(c *conn, p payloadRow) (foundContent, error) {
+func ReadContent(c *dbfile.Conn, p payloadRow) (foundContent, error) {
 	found, err := HashChunks(c, p.num, false)
 	if err == nil && found.sum == p.sum {
 		return found, nil
@@ -66,10 +68,10 @@ func ReadContent(c *conn, p payloadRow) (foundContent, error) {
 	return found, err
 }
 
-func HashChunks(c *conn, num int64, byLook bool) (found foundContent, err error) {
+func HashChunks(c *dbfile.Conn, num int64, byLook bool) (found foundContent, err error) {
 	h := sha256.New()
 	next := int64(0)
-	err = c.query(`SELECT n, compressed, data FROM chunks WHERE payload = ? ORDER BY n`, func(s *sqlite3.Stmt) error {
+	err = c.Query(`SELECT n, compressed, data FROM chunks WHERE payload = ? ORDER BY n`, func(s *sqlite3.Stmt) error {
 		if n := s.ColumnInt64(0); n != next {
 			return fmt.Errorf("chunk %d is missing", next)
 		}
@@ -94,14 +96,14 @@ func HashChunks(c *conn, num int64, byLook bool) (found foundContent, err error)
 }
 
 // DropUnusedPayload removes a payload that belongs to no message.
-func DropUnusedPayload(c *conn, num int64) (size int64, gone bool, err error) {
-	gone, err = c.one(`SELECT size FROM payloads WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM message_payloads WHERE payload = ?1)`,
+func DropUnusedPayload(c *dbfile.Conn, num int64) (size int64, gone bool, err error) {
+	gone, err = c.One(`SELECT size FROM payloads WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM message_payloads WHERE payload = ?1)`,
 		func(s *sqlite3.Stmt) error { size = s.ColumnInt64(0); return nil }, num)
 	if err != nil || !gone {
 		return 0, false, err
 	}
-	if err := c.exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
+	if err := c.Exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
 		return 0, false, err
 	}
-	return size, true, c.exec(`DELETE FROM payloads WHERE num = ?`, num)
+	return size, true, c.Exec(`DELETE FROM payloads WHERE num = ?`, num)
 }

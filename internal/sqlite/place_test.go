@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -40,21 +41,21 @@ func linked(t *testing.T) (link, file string) {
 func TestResolve(t *testing.T) {
 	link, file := linked(t)
 	for _, when := range []string{"nothing is there", "the file is there"} {
-		got, err := filepath.EvalSymlinks(filepath.Dir(sqlite.Resolve(link)))
+		got, err := filepath.EvalSymlinks(filepath.Dir(dbfile.Resolve(link)))
 		want, _ := filepath.EvalSymlinks(filepath.Dir(file))
-		if err != nil || got != want || filepath.Base(sqlite.Resolve(link)) != "lcm.db" {
-			t.Errorf("%s: %s leads to %s, not to %s (%v)", when, link, sqlite.Resolve(link), file, err)
+		if err != nil || got != want || filepath.Base(dbfile.Resolve(link)) != "lcm.db" {
+			t.Errorf("%s: %s leads to %s, not to %s (%v)", when, link, dbfile.Resolve(link), file, err)
 		}
 		write(t, file, nil)
 	}
-	if got := sqlite.Resolve("some/file.db"); got != "some/file.db" {
+	if got := dbfile.Resolve("some/file.db"); got != "some/file.db" {
 		t.Errorf("a path that is no link became %s", got)
 	}
 	loop := filepath.Join(t.TempDir(), "loop")
 	if err := os.Symlink("loop", loop); err != nil {
 		t.Fatal(err)
 	}
-	if got := sqlite.Resolve(loop); got != loop {
+	if got := dbfile.Resolve(loop); got != loop {
 		t.Errorf("a loop became %s", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -24,7 +25,7 @@ type Proof struct {
 
 // Prove verifies every conversation, in the order that the digest of the whole
 // depends on. A conversation that cannot be read is a fault and ends nothing.
-func Prove(ctx context.Context, f *File) (Proof, error) {
+func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 	var p Proof
 	all, err := Conversations(ctx, f, store.ConversationQuery{})
 	if err != nil {
@@ -70,7 +71,7 @@ func bare(err error) string {
 // ProveFile proves a database file that nobody else has open, without writing
 // to it.
 func ProveFile(ctx context.Context, path string) (Proof, error) {
-	f, err := OpenFile(ctx, path, Options{ReadOnly: true})
+	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
 	if err != nil {
 		return Proof{}, err
 	}

@@ -8,14 +8,16 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/ncruces/go-sqlite3"
 )
 
 // SearchText returns what is searched of a message, from a row with its id
 // first, role fourth, and format, record and body sixth to eighth.
-func SearchText(c *conn, s *sqlite3.Stmt) ([]byte, error) {
+func SearchText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	text, err := PeekText(c, s)
 	return bytes.Clone(text), err
 }
@@ -23,7 +25,7 @@ func SearchText(c *conn, s *sqlite3.Stmt) ([]byte, error) {
 // PeekText is searchText without a copy: what it returns is valid until the
 // next row, and until it is called again. What is damaged is searched as far
 // as it can be read, so that everything else is found.
-func PeekText(c *conn, s *sqlite3.Stmt) ([]byte, error) {
+func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	if s.ColumnType(7) != sqlite3.NULL {
 		return bodyText(c, s, nil)
 	}
@@ -31,9 +33,9 @@ func PeekText(c *conn, s *sqlite3.Stmt) ([]byte, error) {
 	if format == llms.FormatText {
 		return record, nil
 	}
-	text, ok := llms.AppendSearchText(c.text[:0], format, record)
+	text, ok := llms.AppendSearchText(c.TextColumn[:0], format, record)
 	if cap(text) <= maxKept {
-		c.text = text[:0]
+		c.TextColumn = text[:0]
 	}
 	if ok {
 		return text, nil
@@ -51,7 +53,7 @@ const maxKept = 1 << 20
 // bodyText is peekText for a message whose parsed form is stored. What was cut
 // out of it is searched with it. Where whole is given, payloads are checked
 // against their hashes, and it is set to false if one does not match.
-func bodyText(c *conn, s *sqlite3.Stmt, whole *bool) ([]byte, error) {
+func bodyText(c *dbfile.Conn, s *sqlite3.Stmt, whole *bool) ([]byte, error) {
 	m, err := llms.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
 	text := []byte(m.SearchText())
 	if err != nil {
@@ -68,7 +70,7 @@ func bodyText(c *conn, s *sqlite3.Stmt, whole *bool) ([]byte, error) {
 
 // AppendPayloads adds the payloads that are text and can be read, a line break
 // before each. For whole see bodyText.
-func AppendPayloads(c *conn, text []byte, ids []store.PayloadID, whole *bool) ([]byte, error) {
+func AppendPayloads(c *dbfile.Conn, text []byte, ids []store.PayloadID, whole *bool) ([]byte, error) {
 	for _, id := range ids {
 		content, sum, err := PayloadContent(c, id)
 		if err != nil && errors.As(err, new(*sqlite3.Error)) {
@@ -91,9 +93,9 @@ func hasRef(parts []llms.Part) bool {
 }
 
 // PayloadsOf lists the payloads of a message, in the order they were stored.
-func PayloadsOf(c *conn, message int64) ([]store.PayloadID, error) {
+func PayloadsOf(c *dbfile.Conn, message int64) ([]store.PayloadID, error) {
 	var ids []store.PayloadID
-	err := c.query(`SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE mp.message = ? ORDER BY p.num`,
+	err := c.Query(`SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE mp.message = ? ORDER BY p.num`,
 		func(s *sqlite3.Stmt) error {
 			ids = append(ids, store.PayloadID(s.ColumnText(0)))
 			return nil
@@ -102,10 +104,10 @@ func PayloadsOf(c *conn, message int64) ([]store.PayloadID, error) {
 }
 
 // Text implements [store.Searcher].
-func NodeText(ctx context.Context, f *File, n store.Node) ([]byte, error) {
+func NodeText(ctx context.Context, f *dbfile.File, n store.Node) ([]byte, error) {
 	var text []byte
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() (err error) {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() (err error) {
 			if !n.IsSummary() {
 				text, err = checkedText(c, n.Message)
 				return err
@@ -119,9 +121,9 @@ func NodeText(ctx context.Context, f *File, n store.Node) ([]byte, error) {
 }
 
 // Attached implements [store.Attachments].
-func Attached(ctx context.Context, f *File, id store.MessageID) ([]store.PayloadID, error) {
+func Attached(ctx context.Context, f *dbfile.File, id store.MessageID) ([]store.PayloadID, error) {
 	var ids []store.PayloadID
-	err := f.Reader(ctx, func(c *conn) (err error) {
+	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
 		ids, err = PayloadsOf(c, int64(id))
 		return err
 	})
@@ -129,10 +131,10 @@ func Attached(ctx context.Context, f *File, id store.MessageID) ([]store.Payload
 }
 
 // Holders implements [store.Attachments].
-func Holders(ctx context.Context, f *File, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
+func Holders(ctx context.Context, f *dbfile.File, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
 	var ids []store.MessageID
-	err := f.Reader(ctx, func(c *conn) error {
-		err := c.query(`
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		err := c.Query(`
 			SELECT mp.message, m.conversation FROM payloads p JOIN message_payloads mp ON mp.payload = p.num JOIN messages m ON m.id = mp.message
 			WHERE p.id = ? ORDER BY mp.message DESC`,
 			func(s *sqlite3.Stmt) error {
@@ -140,12 +142,12 @@ func Holders(ctx context.Context, f *File, id store.PayloadID, in []store.Conver
 					return nil
 				}
 				if len(ids) == limit {
-					return errStop
+					return dbfile.ErrStop
 				}
 				ids = append(ids, store.MessageID(s.ColumnInt64(0)))
 				return nil
 			}, string(id))
-		if errors.Is(err, errStop) {
+		if errors.Is(err, dbfile.ErrStop) {
 			err = nil
 		}
 		return err

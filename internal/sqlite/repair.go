@@ -8,6 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -20,16 +21,16 @@ import (
 //
 // What it mended, and what it left, [DB.Check] tells. A part that cannot be
 // repaired keeps it from none of the others; the error says which.
-func Run(ctx context.Context, f *File, ix *Index) error {
+func Run(ctx context.Context, f *dbfile.File, ix *Index) error {
 	steps := []struct {
 		name string
-		mend func(*conn) error
+		mend func(*dbfile.Conn) error
 	}{
 		{"the schema", fixSchema},
 		{"the indexes of the tables", fixIndexes},
 		{"what belongs to nothing", fixOrphans},
 		{"the payloads", fixPayloads},
-		{"the leases", func(c *conn) error { return fixLeases(c, f.Now()) }},
+		{"the leases", func(c *dbfile.Conn) error { return fixLeases(c, f.Now()) }},
 		{"what is left of erased conversations", fixErased},
 	}
 	var errs []error
@@ -42,10 +43,10 @@ func Run(ctx context.Context, f *File, ix *Index) error {
 		}
 	}
 	var ids []store.ConversationID
-	err := f.Reader(ctx, func(c *conn) (err error) { ids, err = ConversationIDs(c); return err })
+	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) { ids, err = ConversationIDs(c); return err })
 	errs = append(errs, err)
 	for _, id := range ids { // a fork after what it was forked from
-		err := f.Transact(ctx, func(tx *conn) error { return fixConversation(tx, id) })
+		err := f.Transact(ctx, func(tx *dbfile.Conn) error { return fixConversation(tx, id) })
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -57,33 +58,33 @@ func Run(ctx context.Context, f *File, ix *Index) error {
 }
 
 // fixIndexes builds the indexes of damaged tables anew.
-func fixIndexes(c *conn) error {
+func fixIndexes(c *dbfile.Conn) error {
 	broken := false
-	err := c.query("PRAGMA integrity_check(100)", func(s *sqlite3.Stmt) error {
+	err := c.Query("PRAGMA integrity_check(100)", func(s *sqlite3.Stmt) error {
 		broken = broken || indexTrouble.MatchString(s.ColumnText(0))
 		return nil
 	})
 	if err != nil || !broken {
 		return err
 	}
-	return c.script("REINDEX")
+	return c.Script("REINDEX")
 }
 
 // fixErased takes the mark off conversations that were not erased, because an
 // erasure takes every message with it, and counts anew what is left of the
 // others: places, and nothing else. Erasures that only tombstones tell of are
 // noted again.
-func fixErased(c *conn) error {
-	if err := c.exec(noteErasures); err != nil {
+func fixErased(c *dbfile.Conn) error {
+	if err := c.Exec(noteErasures); err != nil {
 		return err
 	}
-	err := c.exec(`
+	err := c.Exec(`
 		UPDATE conversations SET erased_at = NULL
 		WHERE erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM messages WHERE conversation = conversations.id AND flags & ?1 = 0)`, int64(store.FlagErased))
 	if err != nil {
 		return err
 	}
-	return c.exec(`
+	return c.Exec(`
 		UPDATE conversations SET (messages, erased, tokens, bytes) = (
 				SELECT count(*), ifnull(sum(flags & ?1 <> 0), 0), ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = conversations.id),
 			(view_items, view_tokens) = (SELECT count(*), ifnull(sum(tokens), 0) FROM view WHERE conversation = conversations.id),
@@ -92,14 +93,14 @@ func fixErased(c *conn) error {
 }
 
 // fixLeases gives back the leases that nobody can hold any more.
-func fixLeases(c *conn, now time.Time) error {
-	return c.exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND length(data) > 0 AND (expires IS NULL OR expires <= ? OR expires > ?)`,
+func fixLeases(c *dbfile.Conn, now time.Time) error {
+	return c.Exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND length(data) > 0 AND (expires IS NULL OR expires <= ? OR expires > ?)`,
 		leaseSpace, now, now.Add(maxLease))
 }
 
 // fixPayloads corrects what rows say of payloads whose content is whole, and
 // links payloads to the messages that refer to them.
-func fixPayloads(c *conn) error {
+func fixPayloads(c *dbfile.Conn) error {
 	rows, err := PayloadRows(c)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func fixPayloads(c *conn) error {
 	return fixReferences(c)
 }
 
-func fixPayload(c *conn, p payloadRow, found foundContent) error {
+func fixPayload(c *dbfile.Conn, p payloadRow, found foundContent) error {
 	right := payloadRow{num: p.num, id: p.id, sum: found.sum, size: found.size}
 	if found.sum != p.sum && !right.named() {
 		return nil // neither hash nor name vouch for it
@@ -125,7 +126,7 @@ func fixPayload(c *conn, p payloadRow, found foundContent) error {
 		right.id = fmt.Sprintf("file_%x", found.sum[:8])
 	}
 	if right != p {
-		err := c.exec(`UPDATE payloads SET id = ?, sha256 = ?, size = ? WHERE num = ?`, right.id, right.sum[:], right.size, right.num)
+		err := c.Exec(`UPDATE payloads SET id = ?, sha256 = ?, size = ? WHERE num = ?`, right.id, right.sum[:], right.size, right.num)
 		if err != nil {
 			return err
 		}
@@ -133,5 +134,5 @@ func fixPayload(c *conn, p payloadRow, found foundContent) error {
 	if !found.mislabelled {
 		return nil
 	}
-	return c.exec(`UPDATE chunks SET compressed = (substr(data, 1, 4) = ?) WHERE payload = ?`, zstdMagic, p.num)
+	return c.Exec(`UPDATE chunks SET compressed = (substr(data, 1, 4) = ?) WHERE payload = ?`, zstdMagic, p.num)
 }

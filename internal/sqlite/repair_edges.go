@@ -8,6 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (m *mender) mendEdges(n node) error {
 func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 	clean = true
 	seen := map[edge]bool{}
-	err = m.query(`SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+	err = m.Query(`SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
 		func(s *sqlite3.Stmt) error {
 			e := edge{num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
 			if seen[e] || e.num >= n.num || e.num != 0 && e.Summary == "" {
@@ -67,7 +68,7 @@ func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 	}
 	var kept []source
 	for _, s := range have {
-		pos, err := NodePosition(m.conn, s.edge)
+		pos, err := NodePosition(m.Conn, s.edge)
 		if errors.Is(err, store.ErrNotFound) {
 			kept = append(kept, s)
 			continue // gone for good; the place that the edge tells is all there is
@@ -166,12 +167,12 @@ func (m *mender) matches(n node, from []source) bool {
 
 // setEdges makes these the sources of a summary.
 func (m *mender) setEdges(n node, from []source) error {
-	if err := m.exec(`DELETE FROM edges WHERE summary = ?`, n.num); err != nil {
+	if err := m.Exec(`DELETE FROM edges WHERE summary = ?`, n.num); err != nil {
 		return err
 	}
 	m.moved = true
 	for _, s := range from {
-		err := m.exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, n.num, s.pos, null(int64(s.Message)), null(s.num))
+		err := m.Exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, n.num, s.pos, dbfile.Null(int64(s.Message)), dbfile.Null(s.num))
 		if err != nil {
 			return err
 		}
@@ -182,7 +183,7 @@ func (m *mender) setEdges(n node, from []source) error {
 // mendNumbers writes what follows from the sources of a summary, where it says
 // something else of itself.
 func (m *mender) mendNumbers(n node) error {
-	want, err := Derive(m.conn, n.num, m.derived)
+	want, err := Derive(m.Conn, n.num, m.derived)
 	if errors.Is(err, store.ErrNotFound) {
 		m.derived[n.num] = n.Summary
 		return nil // what it covered is not there to be counted
@@ -199,7 +200,7 @@ func (m *mender) mendNumbers(n node) error {
 	if err != nil {
 		return err
 	}
-	return m.exec(`
+	return m.Exec(`
 		UPDATE summaries SET kind = ?, depth = ?, pos = ?, descendants = ?, messages = ?, message_tokens = ?, earliest = ?, latest = ?, files = ?
 		WHERE num = ?`, string(want.Kind), want.Depth, want.Pos, want.Descendants, want.Messages, want.MessageTokens,
 		want.Earliest.UnixMilli(), want.Latest.UnixMilli(), files, n.num)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -16,7 +17,7 @@ import (
 // header, the rights of others, and a database of which only the write-ahead
 // log is left, if the log holds all of it. The caller has made a copy.
 func MendFile(ctx context.Context, path string, faults []store.Fault) error {
-	path = Resolve(path)
+	path = dbfile.Resolve(path)
 	var errs []error
 	for _, f := range faults {
 		switch f.Code {
@@ -31,12 +32,12 @@ func MendFile(ctx context.Context, path string, faults []store.Fault) error {
 				errs = append(errs, os.Chmod(f.Node, info.Mode().Perm()&^0o022))
 			}
 		case "header":
-			errs = append(errs, overwrite(path, []byte(magic)))
+			errs = append(errs, overwrite(path, []byte(dbfile.Magic)))
 		case "schema-version":
 			errs = append(errs, restamp(ctx, path))
 		}
 	}
-	return explain(path, errors.Join(errs...))
+	return dbfile.Explain(path, errors.Join(errs...))
 }
 
 func overwrite(path string, head []byte) error {
@@ -50,15 +51,15 @@ func overwrite(path string, head []byte) error {
 
 // restamp writes the version that the tables have into the header.
 func restamp(ctx context.Context, path string) error {
-	c, err := openConn(ctx, path, Options{CacheKiB: 1 << 10})
+	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
 	if err != nil {
 		return err
 	}
 	is, err := TablesVersion(c, 0)
 	if err == nil && is > 0 {
-		err = c.script(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, applicationID))
+		err = c.Script(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, dbfile.ApplicationID))
 	}
-	return errors.Join(err, c.close())
+	return errors.Join(err, c.Close())
 }
 
 // errPartialLog says that a write-ahead log does not hold a whole database.
@@ -72,7 +73,7 @@ func fromLog(path string) error {
 		return err
 	}
 	defer log.Close()
-	pages, size, pageSize, err := lastPages(bufio.NewReaderSize(log, 1<<20))
+	pages, size, pageSize, err := dbfile.ReadWAL(bufio.NewReaderSize(log, 1<<20))
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func fromLog(path string) error {
 	if size == 0 {
 		return &store.Problem{Err: errPartialLog, Hint: "restore a backup"}
 	}
-	tmp, err := partFile(path)
+	tmp, err := dbfile.PartFile(path)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (m *mender) findHeritage() error {
 	}
 	last := int64(1) << 62
 	for r := m.row; r.ForkedFrom != 0; {
-		pos, err := MessagePosition(m.conn, r.ForkedAt)
+		pos, err := MessagePosition(m.Conn, r.ForkedAt)
 		if errors.Is(err, store.ErrNotFound) {
 			break
 		}
@@ -44,7 +44,7 @@ func (m *mender) findHeritage() error {
 		}
 		last = min(last, pos)
 		m.heirs.until[r.ForkedFrom] = last
-		if r, err = ReadConversation(m.conn, r.ForkedFrom); errors.Is(err, store.ErrNotFound) {
+		if r, err = ReadConversation(m.Conn, r.ForkedFrom); errors.Is(err, store.ErrNotFound) {
 			break
 		} else if err != nil {
 			return err
@@ -61,11 +61,11 @@ func (m *mender) proveHeritage() error {
 	if !known {
 		return nil
 	}
-	items, err := ViewItems(m.conn, m.ForkedFrom, 0, pos)
+	items, err := ViewItems(m.Conn, m.ForkedFrom, 0, pos)
 	if err != nil {
 		return nil // the original cannot be read: it is mended for itself
 	}
-	if items, err = UnfoldTo(m.conn, items, m.ForkedAt, pos); err != nil {
+	if items, err = UnfoldTo(m.Conn, items, m.ForkedAt, pos); err != nil {
 		return nil // the original has left that branch
 	}
 	items, _ = split(items, pos)
@@ -94,7 +94,7 @@ func (m *mender) proveHeritage() error {
 func (m *mender) digestOf(messages []edge) ([]byte, error) {
 	var all []foreign
 	for _, e := range messages {
-		_, err := m.one(`SELECT m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
+		_, err := m.One(`SELECT m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
 			all = append(all, foreign{pos: s.ColumnInt64(0), sha256: s.ColumnBlob(1, nil)})
 			return nil
 		}, int64(e.Message))
@@ -116,7 +116,7 @@ func (m *mender) digestOf(messages []edge) ([]byte, error) {
 func (m *mender) belongs(e edge) (bool, error) {
 	if e.num != 0 {
 		var of store.ConversationID
-		found, err := m.one(`SELECT conversation FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { of = store.ConversationID(s.ColumnInt64(0)); return nil }, e.num)
+		found, err := m.One(`SELECT conversation FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { of = store.ConversationID(s.ColumnInt64(0)); return nil }, e.num)
 		_, shared := m.heirs.until[of]
 		return found && (of == m.ID || shared) && !m.hollow[e.num], err
 	}
@@ -127,7 +127,7 @@ func (m *mender) belongs(e edge) (bool, error) {
 		return m.heirs.set[e.Message], nil
 	}
 	shared := false
-	_, err := m.one(`SELECT m.conversation, m.seq + c.base, m.flags FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+	_, err := m.One(`SELECT m.conversation, m.seq + c.base, m.flags FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
 		func(s *sqlite3.Stmt) error {
 			until, known := m.heirs.until[store.ConversationID(s.ColumnInt64(0))]
 			shared = known && s.ColumnInt64(1) <= until && store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) == 0
@@ -142,7 +142,7 @@ func (m *mender) placeInherited() error {
 		if m.claimed[e] {
 			continue
 		}
-		pos, err := MessagePosition(m.conn, e.Message)
+		pos, err := MessagePosition(m.Conn, e.Message)
 		if err != nil {
 			return err
 		}

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // fixOrphans gives rows that belong to nothing back what they belonged to:
 // a conversation that is made from its messages, a payload that is named by its
 // content, a project without a name. Rows that are derived, and whose messages
 // are gone, are removed.
-func fixOrphans(c *conn) error {
-	err := c.exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project FROM conversations WHERE project NOT IN (SELECT id FROM projects)`, recoveredKey)
+func fixOrphans(c *dbfile.Conn) error {
+	err := c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project FROM conversations WHERE project NOT IN (SELECT id FROM projects)`, recoveredKey)
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,7 @@ func fixOrphans(c *conn) error {
 		`UPDATE branches SET after = NULL WHERE after NOT IN (SELECT id FROM messages)`,
 		`UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)`,
 	} {
-		if err := c.exec(sql); err != nil {
+		if err := c.Exec(sql); err != nil {
 			return err
 		}
 	}
@@ -51,10 +53,10 @@ func fixOrphans(c *conn) error {
 // restoreConversation makes the conversation anew that messages say they belong to. Its
 // session key is the one that a host's cursor remembers; where none does it is
 // a made-up one, until the session is read again (see reclaim).
-func restoreConversation(c *conn, id int64) error {
+func restoreConversation(c *dbfile.Conn, id int64) error {
 	key, root := fmt.Sprintf("%s%d", recoveredKey, id), ""
 	// The cursor of a transcript; see package hosts.
-	_, err := c.one(`
+	_, err := c.One(`
 		SELECT s.key, ifnull(json_extract(s.data, '$.dir'), '') FROM state s
 		WHERE s.space = 'hosts' AND json_valid(s.data) AND json_extract(s.data, '$.conversation') = ?
 			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.archived_at IS NULL)`, func(s *sqlite3.Stmt) error {
@@ -68,10 +70,10 @@ func restoreConversation(c *conn, id int64) error {
 	if strings.HasPrefix(key, recoveredKey) {
 		agent = ""
 	}
-	if err := c.exec(`INSERT INTO projects (origin, root) VALUES ('', ?) ON CONFLICT DO NOTHING`, root); err != nil {
+	if err := c.Exec(`INSERT INTO projects (origin, root) VALUES ('', ?) ON CONFLICT DO NOTHING`, root); err != nil {
 		return err
 	}
-	err = c.exec(`
+	err = c.Exec(`
 		INSERT INTO conversations (id, key, segment, agent, project, title, created_at, updated_at, head)
 		SELECT ?1, ?2, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?2), ?3, (SELECT id FROM projects WHERE origin = '' AND root = ?4), '',
 			ifnull(min(ifnull(said, stored)), 0), ifnull(max(ifnull(said, stored)), 0), ?5
@@ -84,8 +86,8 @@ func restoreConversation(c *conn, id int64) error {
 
 // recomputeConversation makes the row of a conversation that was given messages follow from
 // them.
-func recomputeConversation(c *conn, id int64) error {
-	err := c.exec(`
+func recomputeConversation(c *dbfile.Conn, id int64) error {
+	err := c.Exec(`
 		UPDATE conversations SET messages = m.seq, head = m.chain
 		FROM (SELECT seq, chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1) m WHERE id = ?1`, id)
 	if err != nil {
@@ -99,9 +101,9 @@ func recomputeConversation(c *conn, id int64) error {
 
 // findForkPoint finds out from a view what a fork was forked from: its own messages
 // stand behind those that it inherited.
-func findForkPoint(c *conn, id int64) error {
+func findForkPoint(c *dbfile.Conn, id int64) error {
 	base := int64(1) << 62
-	_, err := c.one(`SELECT v.pos - m.seq FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ?1 AND m.conversation = ?1 LIMIT 1`,
+	_, err := c.One(`SELECT v.pos - m.seq FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ?1 AND m.conversation = ?1 LIMIT 1`,
 		func(s *sqlite3.Stmt) error { base = s.ColumnInt64(0); return nil }, id)
 	if err != nil || base <= 0 {
 		return err
@@ -129,13 +131,13 @@ func findForkPoint(c *conn, id int64) error {
 	if err != nil {
 		return err
 	}
-	return c.exec(`UPDATE conversations SET base = ?, forked_from = ?, forked_at = ?, inherited = ? WHERE id = ?`, base, from, at, inherited, id)
+	return c.Exec(`UPDATE conversations SET base = ?, forked_from = ?, forked_at = ?, inherited = ? WHERE id = ?`, base, from, at, inherited, id)
 }
 
 // restorePayloads gives content without a payload the name that its hash gives it.
-func restorePayloads(c *conn) error {
+func restorePayloads(c *dbfile.Conn) error {
 	var nums []int64
-	err := c.query(`SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`, func(s *sqlite3.Stmt) error {
 		nums = append(nums, s.ColumnInt64(0))
 		return nil
 	})
@@ -150,7 +152,7 @@ func restorePayloads(c *conn) error {
 			}
 			continue // it cannot be read, and stays named
 		}
-		err = c.exec(`
+		err = c.Exec(`
 			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
 			SELECT ?, ?, ?, ?, '', '', '', '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE sha256 = ?3)`,
 			num, fmt.Sprintf("file_%x", found.sum[:8]), found.sum[:], found.size)
@@ -163,7 +165,7 @@ func restorePayloads(c *conn) error {
 
 // Reclaim gives a new, empty conversation everything of one whose session key
 // was lost.
-func Reclaim(c *conn, id store.ConversationID, from int64) error {
+func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
 	for _, sql := range []string{
 		`UPDATE messages SET conversation = ?1 WHERE conversation = ?2`,
 		`UPDATE summaries SET conversation = ?1 WHERE conversation = ?2`,
@@ -173,7 +175,7 @@ func Reclaim(c *conn, id store.ConversationID, from int64) error {
 		`UPDATE conversations SET forked_from = ?1 WHERE forked_from = ?2`,
 		`DELETE FROM conversations WHERE id = ?2 AND id <> ?1`,
 	} {
-		if err := c.exec(sql, int64(id), from); err != nil {
+		if err := c.Exec(sql, int64(id), from); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -60,7 +61,7 @@ func (m *mender) putBack(e edge, pos, stored int64) error {
 // branchAt finds the branch that holds a position: one that was cut off before
 // it, when the message was there, or whose items stand around it.
 func (m *mender) branchAt(pos, stored int64) (branch int64, err error) {
-	err = m.query(`SELECT id, after, created_at FROM branches WHERE conversation = ? ORDER BY id DESC`, func(s *sqlite3.Stmt) error {
+	err = m.Query(`SELECT id, after, created_at FROM branches WHERE conversation = ? ORDER BY id DESC`, func(s *sqlite3.Stmt) error {
 		id, after, cut := s.ColumnInt64(0), int64(0), s.ColumnInt64(2)
 		if at, ok := m.own[store.MessageID(s.ColumnInt64(1))]; ok {
 			after = at.pos
@@ -85,7 +86,7 @@ func (m *mender) branchAt(pos, stored int64) (branch int64, err error) {
 func (m *mender) mendRetired() error {
 	for _, n := range m.nodes {
 		retired := !m.claimed[edge{num: n.num, Node: store.Node{Summary: n.ID}}]
-		if sources, err := Edges(m.conn, n.num); err != nil {
+		if sources, err := Edges(m.Conn, n.num); err != nil {
 			return err
 		} else if retired && len(sources) == 0 {
 			if err := m.drop(n.num); err != nil {
@@ -96,7 +97,7 @@ func (m *mender) mendRetired() error {
 		if retired == n.Retired {
 			continue
 		}
-		if err := m.exec(`UPDATE summaries SET retired = ? WHERE num = ?`, retired, n.num); err != nil {
+		if err := m.Exec(`UPDATE summaries SET retired = ? WHERE num = ?`, retired, n.num); err != nil {
 			return err
 		}
 	}
@@ -105,7 +106,7 @@ func (m *mender) mendRetired() error {
 
 // drop removes a summary.
 func (m *mender) drop(num int64) error {
-	return errors.Join(m.exec(`DELETE FROM revisions WHERE summary = ?`, num), m.exec(`DELETE FROM summaries WHERE num = ?`, num))
+	return errors.Join(m.Exec(`DELETE FROM revisions WHERE summary = ?`, num), m.Exec(`DELETE FROM summaries WHERE num = ?`, num))
 }
 
 // writePlaces writes the view and the branches, if they are not so already.
@@ -122,29 +123,29 @@ func (m *mender) writePlaces() error {
 		view = append(view, it)
 	}
 	slices.SortFunc(view, func(a, b viewItem) int { return cmp.Compare(a.Pos, b.Pos) })
-	old, err := ViewItems(m.conn, m.ID, -1<<62, 1<<62)
+	old, err := ViewItems(m.Conn, m.ID, -1<<62, 1<<62)
 	same := err == nil && slices.EqualFunc(old, view, func(a, b viewItem) bool {
 		return a.Pos == b.Pos && a.Node == b.Node && a.num == b.num && a.Stub == b.Stub && a.Tokens == b.Tokens && itemDifference(a, b) == ""
 	})
 	if same && !m.changed {
 		return nil
 	}
-	if err := m.exec(`DELETE FROM view WHERE conversation = ?`, int64(m.ID)); err != nil {
+	if err := m.Exec(`DELETE FROM view WHERE conversation = ?`, int64(m.ID)); err != nil {
 		return err
 	}
 	for _, it := range view {
-		if err := InsertItem(m.conn, m.ID, it); err != nil {
+		if err := InsertItem(m.Conn, m.ID, it); err != nil {
 			return err
 		}
 	}
-	if err := m.exec(`DELETE FROM branch_items WHERE branch IN (SELECT id FROM branches WHERE conversation = ?)`, int64(m.ID)); err != nil {
+	if err := m.Exec(`DELETE FROM branch_items WHERE branch IN (SELECT id FROM branches WHERE conversation = ?)`, int64(m.ID)); err != nil {
 		return err
 	}
 	for _, p := range m.places {
 		if p.branch == 0 {
 			continue
 		}
-		err := m.exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`, p.branch, p.pos, null(int64(p.Message)), null(p.num))
+		err := m.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`, p.branch, p.pos, dbfile.Null(int64(p.Message)), dbfile.Null(p.num))
 		if err != nil {
 			return err
 		}
@@ -155,10 +156,10 @@ func (m *mender) writePlaces() error {
 // itemAt is the view item of a placement. A message that does not decode any
 // more is shown without its tool calls.
 func (m *mender) itemAt(p placement) (viewItem, error) {
-	items, err := ItemsOf(m.conn, []edge{p.edge})
+	items, err := ItemsOf(m.Conn, []edge{p.edge})
 	if err != nil {
 		items = []viewItem{{Item: store.Item{Node: p.Node}}}
-		_, err = m.one(`SELECT tokens, role FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
+		_, err = m.One(`SELECT tokens, role FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
 			items[0].Tokens, items[0].Role = s.ColumnInt(0), store.RoleOf(s.ColumnInt(1))
 			return nil
 		}, int64(p.Message))
@@ -176,7 +177,7 @@ func (m *mender) itemAt(p placement) (viewItem, error) {
 // is told.
 func (m *mender) mendTotals() error {
 	var count, tokens, bytes int64
-	_, err := m.one(`SELECT count(*), ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
+	_, err := m.One(`SELECT count(*), ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
 		count, tokens, bytes = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
 		return nil
 	}, int64(m.ID))
@@ -188,20 +189,20 @@ func (m *mender) mendTotals() error {
 		return err
 	}
 	if linked && (head == m.Head || count == m.row.Messages) {
-		err := m.exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, count, tokens, bytes, head[:], int64(m.ID))
+		err := m.Exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, count, tokens, bytes, head[:], int64(m.ID))
 		if err != nil {
 			return err
 		}
 	}
-	newest, err := NewestTime(m.conn, m.row)
+	newest, err := NewestTime(m.Conn, m.row)
 	if err != nil {
 		return err
 	}
-	user, err := NewestUser(m.conn, m.ID)
+	user, err := NewestUser(m.Conn, m.ID)
 	if err != nil {
 		return err
 	}
-	return m.exec(`
+	return m.Exec(`
 		UPDATE conversations SET last_user = ?2, updated_at = iif(?3 = 0, updated_at, ?3),
 			erased = (SELECT count(*) FROM messages WHERE conversation = ?1 AND flags & 128 <> 0),
 			summaries = (SELECT count(*) FROM summaries WHERE conversation = ?1),
@@ -218,7 +219,7 @@ func (m *mender) lastLink(count int64) (head [sha256.Size]byte, linked bool, err
 		return prev, true, nil
 	}
 	if count > 1 {
-		found, err := m.one(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, func(s *sqlite3.Stmt) error {
+		found, err := m.One(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, func(s *sqlite3.Stmt) error {
 			copy(prev[:], s.ColumnRawBlob(0))
 			return nil
 		}, int64(m.ID), count-1)
@@ -226,10 +227,10 @@ func (m *mender) lastLink(count int64) (head [sha256.Size]byte, linked bool, err
 			return head, false, err
 		}
 	}
-	found, err := m.one(`SELECT role, flags, said, native, format, size, sha256, chain, body FROM messages WHERE conversation = ? AND seq = ?`,
+	found, err := m.One(`SELECT role, flags, said, native, format, size, sha256, chain, body FROM messages WHERE conversation = ? AND seq = ?`,
 		func(s *sqlite3.Stmt) error {
 			n := store.NewMessage{
-				Role: store.RoleOf(s.ColumnInt(0)), Flags: store.Flag(s.ColumnInt64(1)), Said: millis(s, 2), Native: s.ColumnText(3),
+				Role: store.RoleOf(s.ColumnInt(0)), Flags: store.Flag(s.ColumnInt64(1)), Said: dbfile.Millis(s, 2), Native: s.ColumnText(3),
 				Format: llms.Format(s.ColumnText(4)), Size: s.ColumnInt64(5),
 			}
 			copy(n.SHA256[:], s.ColumnRawBlob(6))

@@ -5,19 +5,20 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/llms"
 )
 
 // fixReferences links payloads to messages that need them, and gives them
 // back the name and description that they came with.
-func fixReferences(c *conn) error {
+func fixReferences(c *dbfile.Conn) error {
 	type need struct {
 		message int64
 		refs    []llms.Ref
 		ids     []string
 	}
 	var all []need
-	err := c.query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s *sqlite3.Stmt) error {
 		n := need{message: s.ColumnInt64(0)}
 		if s.ColumnType(1) != sqlite3.NULL {
 			m, err := llms.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
@@ -37,7 +38,7 @@ func fixReferences(c *conn) error {
 	}
 	for _, n := range all {
 		for _, id := range n.ids {
-			err := c.exec(`INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`, n.message, id)
+			err := c.Exec(`INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`, n.message, id)
 			if err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ func fixReferences(c *conn) error {
 			}
 			same, err := isDescribed(c, n.message, ref)
 			if err == nil && !same {
-				err = c.exec(`UPDATE payloads SET name = ?, mime = ?, summary = ?, tokens = ? WHERE id = ?`, ref.Name, ref.MIME, ref.Note, ref.Tokens, ref.ID)
+				err = c.Exec(`UPDATE payloads SET name = ?, mime = ?, summary = ?, tokens = ? WHERE id = ?`, ref.Name, ref.MIME, ref.Note, ref.Tokens, ref.ID)
 			}
 			if err != nil {
 				return err

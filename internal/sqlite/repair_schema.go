@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // refill says how a table that is missing is filled again. A table that is
@@ -101,29 +103,29 @@ const forgottenOfParts = `
 // MendSchema makes what is missing of the schema anew, and removes code that is
 // not lcm's, before the database is opened. The caller has made a copy.
 func MendSchema(ctx context.Context, path string) error {
-	c, err := openConn(ctx, path, Options{CacheKiB: 1 << 10})
+	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
 	if err != nil {
-		return explain(path, err)
+		return dbfile.Explain(path, err)
 	}
-	err = c.write(func() error { return fixSchema(c) })
-	return explain(path, errors.Join(err, c.close()))
+	err = c.Write(func() error { return fixSchema(c) })
+	return dbfile.Explain(path, errors.Join(err, c.Close()))
 }
 
 // fixSchema adds what is missing of the schema and follows from the rest, or
 // is needed by it.
-func fixSchema(c *conn) error {
+func fixSchema(c *dbfile.Conn) error {
 	if err := dropForeignCode(c); err != nil {
 		return err
 	}
-	v, err := SchemaVersion(c)
+	v, err := dbfile.SchemaVersion(c)
 	if err != nil {
 		return err
 	}
-	want, err := schemaAt(v)
+	want, err := dbfile.SchemaAt(v)
 	if err != nil {
 		return err
 	}
-	have, err := Objects(c)
+	have, err := dbfile.Objects(c)
 	if err != nil {
 		return err
 	}
@@ -135,17 +137,17 @@ func fixSchema(c *conn) error {
 	for _, name := range names {
 		o, found := have[name]
 		switch {
-		case !found && want[name].kind != "table" && have[want[name].table].kind == "" && !remakeable(want[name].table):
+		case !found && want[name].Kind != "table" && have[want[name].Table].Kind == "" && !remakeable(want[name].Table):
 			// Its table is lost, which is told; an index of nothing helps nobody.
-		case !found && (want[name].kind != "table" || remakeable(name)):
-			if err := c.script(want[name].sql); err != nil {
-				return fmt.Errorf("make the %s %s anew: %w", want[name].kind, name, err)
+		case !found && (want[name].Kind != "table" || remakeable(name)):
+			if err := c.Script(want[name].Sql); err != nil {
+				return fmt.Errorf("make the %s %s anew: %w", want[name].Kind, name, err)
 			}
-			if want[name].kind == "table" {
+			if want[name].Kind == "table" {
 				made = append(made, name)
 			}
 		case found:
-			if err := addColumns(c, name, missingColumns(o, want[name])); err != nil {
+			if err := addColumns(c, name, dbfile.MissingColumns(o, want[name])); err != nil {
 				return err
 			}
 		}
@@ -155,19 +157,19 @@ func fixSchema(c *conn) error {
 			return fmt.Errorf("fill the table %s: %w", name, err)
 		}
 	}
-	if have["messages"].kind == "" || have["conversations"].kind == "" {
+	if have["messages"].Kind == "" || have["conversations"].Kind == "" {
 		return nil
 	}
-	return c.exec(`INSERT INTO lanes VALUES (1, 0), (2, 0) ON CONFLICT DO NOTHING`)
+	return c.Exec(`INSERT INTO lanes VALUES (1, 0), (2, 0) ON CONFLICT DO NOTHING`)
 }
 
 // refillTable fills a table that was made anew with what the others tell.
-func refillTable(c *conn, table string) error {
+func refillTable(c *dbfile.Conn, table string) error {
 	if table == "payloads" {
 		return refillPayloads(c)
 	}
 	for _, sql := range refills[table].sql {
-		if err := c.script(sql); err != nil {
+		if err := c.Script(sql); err != nil {
 			return err
 		}
 	}
@@ -176,9 +178,9 @@ func refillTable(c *conn, table string) error {
 
 // refillPayloads takes what payloads are from their content. Names and
 // descriptions come from the messages that refer to them, later.
-func refillPayloads(c *conn) error {
+func refillPayloads(c *dbfile.Conn) error {
 	var nums []int64
-	err := c.query(`SELECT DISTINCT payload FROM chunks ORDER BY payload`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT DISTINCT payload FROM chunks ORDER BY payload`, func(s *sqlite3.Stmt) error {
 		nums = append(nums, s.ColumnInt64(0))
 		return nil
 	})
@@ -190,7 +192,7 @@ func refillPayloads(c *conn) error {
 		if err != nil {
 			continue // not whole: the messages that need it tell
 		}
-		err = c.exec(`
+		err = c.Exec(`
 			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
 			VALUES (?, ?, ?, ?, '', '', '', '', '', 0, unixepoch() * 1000) ON CONFLICT DO NOTHING`,
 			num, fmt.Sprintf("file_%x", found.sum[:8]), found.sum[:], found.size)
@@ -201,20 +203,20 @@ func refillPayloads(c *conn) error {
 	return nil
 }
 
-func order(o object) string {
-	if o.kind == "table" {
+func order(o dbfile.Object) string {
+	if o.Kind == "table" {
 		return "1"
 	}
 	return "2"
 }
 
-func addColumns(c *conn, table string, missing []column) error {
+func addColumns(c *dbfile.Conn, table string, missing []dbfile.Column) error {
 	for _, col := range missing {
 		if !readdable(table, col) {
 			continue
 		}
-		if err := c.script("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + columnDefinition(col)); err != nil {
-			return fmt.Errorf("add the column %s.%s anew: %w", table, col.name, err)
+		if err := c.Script("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + columnDefinition(col)); err != nil {
+			return fmt.Errorf("add the column %s.%s anew: %w", table, col.Name, err)
 		}
 	}
 	return nil
@@ -222,17 +224,17 @@ func addColumns(c *conn, table string, missing []column) error {
 
 // dropForeignCode removes triggers and views. SQLite drops a virtual table with
 // the module that made it, and lcm's has none.
-func dropForeignCode(c *conn) error {
-	found, err := ForeignCode(c)
+func dropForeignCode(c *dbfile.Conn) error {
+	found, err := dbfile.ForeignCode(c)
 	if err != nil {
 		return err
 	}
 	for _, o := range found {
-		if o.kind != "trigger" && o.kind != "view" {
+		if o.Kind != "trigger" && o.Kind != "view" {
 			continue
 		}
-		if err := c.script("DROP " + o.kind + " IF EXISTS " + sqlite3.QuoteIdentifier(o.table)); err != nil {
-			return fmt.Errorf("remove the %s %s: %w", o.kind, o.table, err)
+		if err := c.Script("DROP " + o.Kind + " IF EXISTS " + sqlite3.QuoteIdentifier(o.Table)); err != nil {
+			return fmt.Errorf("remove the %s %s: %w", o.Kind, o.Table, err)
 		}
 	}
 	return nil

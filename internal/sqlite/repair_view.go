@@ -8,12 +8,13 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // mender mends one conversation inside a transaction.
 type mender struct {
-	*conn
+	*dbfile.Conn
 	row
 	own     map[store.MessageID]message
 	nodes   []node                  // its summaries, sources first
@@ -49,7 +50,7 @@ type placement struct {
 
 // fixConversation makes edges, numbers, view, branches and totals of a
 // conversation follow from its messages again.
-func fixConversation(c *conn, id store.ConversationID) error {
+func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
 	r, err := ReadConversation(c, id)
 	if err != nil {
 		return err
@@ -60,12 +61,12 @@ func fixConversation(c *conn, id store.ConversationID) error {
 	if r.base, err = BasePosition(c, r); err != nil {
 		return err
 	}
-	m := &mender{conn: c, row: r, derived: map[int64]store.Summary{}, claimed: map[edge]bool{}}
+	m := &mender{Conn: c, row: r, derived: map[int64]store.Summary{}, claimed: map[edge]bool{}}
 	// What a summary led to that does not exist any more is loose.
-	if err := m.exec(`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`); err != nil {
+	if err := m.Exec(`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`); err != nil {
 		return err
 	}
-	if err := m.exec(`UPDATE conversations SET base = ?1 WHERE id = ?2 AND base <> ?1`, r.base, int64(id)); err != nil {
+	if err := m.Exec(`UPDATE conversations SET base = ?1 WHERE id = ?2 AND base <> ?1`, r.base, int64(id)); err != nil {
 		return err
 	}
 	if err := m.survey(); err != nil {
@@ -111,7 +112,7 @@ func (m *mender) mendGraph() error {
 // survey reads what there is, and what leads to it.
 func (m *mender) survey() error {
 	m.own, m.holders, m.loose, m.hollow = map[store.MessageID]message{}, map[edge]int{}, nil, map[int64]bool{}
-	err := m.query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
+	err := m.Query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
 		m.own[store.MessageID(s.ColumnInt64(0))] = message{
 			pos: m.base + s.ColumnInt64(1), hidden: store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) != 0, stored: s.ColumnInt64(3),
 		}
@@ -120,7 +121,7 @@ func (m *mender) survey() error {
 	if err != nil {
 		return err
 	}
-	if m.nodes, err = SummariesOf(m.conn, m.ID); err != nil {
+	if m.nodes, err = SummariesOf(m.Conn, m.ID); err != nil {
 		return err
 	}
 	ids := map[int64]store.SummaryID{}
@@ -132,7 +133,7 @@ func (m *mender) survey() error {
 		`SELECT message, summary FROM view WHERE conversation = ?`,
 		`SELECT bi.message, bi.summary FROM branches b JOIN branch_items bi ON bi.branch = b.id WHERE b.conversation = ?`,
 	} {
-		err := m.query(sql, func(s *sqlite3.Stmt) error {
+		err := m.Query(sql, func(s *sqlite3.Stmt) error {
 			e := edge{num: s.ColumnInt64(1)}
 			e.Message, e.Summary = store.MessageID(s.ColumnInt64(0)), ids[e.num]
 			m.holders[e]++
@@ -142,7 +143,7 @@ func (m *mender) survey() error {
 			return err
 		}
 	}
-	err = m.query(`SELECT num FROM summaries WHERE conversation = ? AND NOT EXISTS (SELECT 1 FROM edges WHERE summary = num)`, func(s *sqlite3.Stmt) error {
+	err = m.Query(`SELECT num FROM summaries WHERE conversation = ? AND NOT EXISTS (SELECT 1 FROM edges WHERE summary = num)`, func(s *sqlite3.Stmt) error {
 		m.hollow[s.ColumnInt64(0)] = true
 		return nil
 	}, int64(m.ID))
@@ -179,7 +180,7 @@ func (m *mender) mendView() error {
 		return cmp.Or(cmp.Compare(m.derived[b.num].Depth+min(1, int(b.num)), m.derived[a.num].Depth+min(1, int(a.num))), cmp.Compare(a.branch, b.branch))
 	})
 	for _, p := range old {
-		pos, err := NodePosition(m.conn, p.edge)
+		pos, err := NodePosition(m.Conn, p.edge)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -216,13 +217,13 @@ func (m *mender) readPlaces() ([]placement, error) {
 		all = append(all, p)
 		return nil
 	}
-	err := m.query(`
+	err := m.Query(`
 		SELECT 0, v.pos, v.message, v.summary, s.id, v.stub, v.tokens FROM view v LEFT JOIN summaries s ON s.num = v.summary
 		WHERE v.conversation = ? ORDER BY v.pos`, scan, int64(m.ID))
 	if err != nil {
 		return nil, err
 	}
-	err = m.query(`
+	err = m.Query(`
 		SELECT b.id, bi.pos, bi.message, bi.summary, s.id, 0, 0
 		FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
 		WHERE b.conversation = ? ORDER BY b.id, bi.pos`, scan, int64(m.ID))
@@ -252,7 +253,7 @@ func (m *mender) claim(e edge) (bool, error) {
 func (m *mender) descend(e edge, path []int64, visit func(edge) error) error {
 	if e.num == 0 {
 		if _, own := m.own[e.Message]; !own {
-			if _, err := MessagePosition(m.conn, e.Message); errors.Is(err, store.ErrNotFound) {
+			if _, err := MessagePosition(m.Conn, e.Message); errors.Is(err, store.ErrNotFound) {
 				return nil
 			} else if err != nil {
 				return err
@@ -266,7 +267,7 @@ func (m *mender) descend(e edge, path []int64, visit func(edge) error) error {
 	if err := visit(e); err != nil {
 		return err
 	}
-	sources, err := Edges(m.conn, e.num)
+	sources, err := Edges(m.Conn, e.num)
 	if err != nil {
 		return err
 	}

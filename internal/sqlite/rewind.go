@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -14,18 +15,18 @@ import (
 // is taken apart into its sources, so that the part before the message stays
 // in the view; the summary is kept, marked as retired.
 func (w *writer) Rewind(ctx context.Context, to store.MessageID, cause string) (store.Branch, error) {
-	items, err := ViewItems(w.conn, w.ID, 0, 1<<62)
+	items, err := ViewItems(w.Conn, w.ID, 0, 1<<62)
 	if err != nil {
 		return store.Branch{}, err
 	}
 	if to == 0 {
 		return w.leave(items, items, nil, 0, cause)
 	}
-	pos, err := MessagePosition(w.conn, to)
+	pos, err := MessagePosition(w.Conn, to)
 	if err != nil {
 		return store.Branch{}, err
 	}
-	unfolded, err := UnfoldTo(w.conn, items, to, pos)
+	unfolded, err := UnfoldTo(w.Conn, items, to, pos)
 	if errors.Is(err, store.ErrOffBranch) {
 		return w.restore(ctx, to, pos, cause)
 	}
@@ -61,21 +62,21 @@ func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 	if err != nil {
 		return left, err
 	}
-	unfolded, err := UnfoldTo(w.conn, items, to, pos)
+	unfolded, err := UnfoldTo(w.Conn, items, to, pos)
 	if err != nil {
 		return left, err
 	}
 	back, rest := split(unfolded, pos)
-	if err := w.exec(`DELETE FROM branch_items WHERE branch = ?`, branch); err != nil {
+	if err := w.Exec(`DELETE FROM branch_items WHERE branch = ?`, branch); err != nil {
 		return left, err
 	}
-	if err := w.exec(`DELETE FROM branches WHERE id = ?`, branch); err != nil {
+	if err := w.Exec(`DELETE FROM branches WHERE id = ?`, branch); err != nil {
 		return left, err
 	}
 	if _, err := w.branchOff(to, cause, rest); err != nil {
 		return left, err
 	}
-	view, err := ViewItems(w.conn, w.ID, 0, 1<<62)
+	view, err := ViewItems(w.Conn, w.ID, 0, 1<<62)
 	if err != nil {
 		return left, err
 	}
@@ -92,7 +93,7 @@ func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 // branchOf finds the kept branch that leads to a message, and the message it
 // left the view after.
 func (w *writer) branchOf(id store.MessageID) (branch int64, after store.MessageID, err error) {
-	found, err := w.one(`
+	found, err := w.One(`
 		WITH RECURSIVE above (num) AS (
 			SELECT summary FROM edges WHERE message = ?1
 			UNION SELECT e.summary FROM edges e JOIN above ON e.source = above.num
@@ -112,7 +113,7 @@ func (w *writer) branchOf(id store.MessageID) (branch int64, after store.Message
 // branchItems rebuilds the view items of a kept branch.
 func (w *writer) branchItems(branch int64) ([]viewItem, error) {
 	var nodes []edge
-	err := w.query(`
+	err := w.Query(`
 		SELECT bi.message, bi.summary, s.id FROM branch_items bi LEFT JOIN summaries s ON s.num = bi.summary WHERE bi.branch = ? ORDER BY bi.pos`,
 		func(s *sqlite3.Stmt) error {
 			nodes = append(nodes, edge{num: s.ColumnInt64(1), Node: store.Node{
@@ -123,20 +124,20 @@ func (w *writer) branchItems(branch int64) ([]viewItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ItemsOf(w.conn, nodes)
+	return ItemsOf(w.Conn, nodes)
 }
 
 // Active implements [store.Writer].
 func (w *writer) Active(_ context.Context, id store.MessageID) (bool, error) {
-	pos, err := MessagePosition(w.conn, id)
+	pos, err := MessagePosition(w.Conn, id)
 	if err != nil {
 		return false, err
 	}
-	items, err := ViewItems(w.conn, w.ID, 0, pos)
+	items, err := ViewItems(w.Conn, w.ID, 0, pos)
 	if err != nil {
 		return false, err
 	}
-	_, err = UnfoldTo(w.conn, items, id, pos)
+	_, err = UnfoldTo(w.Conn, items, id, pos)
 	if errors.Is(err, store.ErrOffBranch) {
 		return false, nil
 	}
@@ -154,7 +155,7 @@ func split(items []viewItem, pos int64) (kept, gone []viewItem) {
 
 // UnfoldTo replaces the item that covers a message with its sources, until
 // the message stands in the list itself.
-func UnfoldTo(c *conn, items []viewItem, to store.MessageID, pos int64) ([]viewItem, error) {
+func UnfoldTo(c *dbfile.Conn, items []viewItem, to store.MessageID, pos int64) ([]viewItem, error) {
 	for {
 		i := len(items) - 1
 		for i >= 0 && items[i].Pos > pos {
@@ -177,7 +178,7 @@ func UnfoldTo(c *conn, items []viewItem, to store.MessageID, pos int64) ([]viewI
 }
 
 // SourceItems rebuilds the view items that a summary was made from.
-func SourceItems(c *conn, num int64) ([]viewItem, error) {
+func SourceItems(c *dbfile.Conn, num int64) ([]viewItem, error) {
 	edges, err := Edges(c, num)
 	if err != nil {
 		return nil, err
@@ -186,13 +187,13 @@ func SourceItems(c *conn, num int64) ([]viewItem, error) {
 }
 
 // ItemsOf rebuilds the view items of nodes.
-func ItemsOf(c *conn, edges []edge) ([]viewItem, error) {
+func ItemsOf(c *dbfile.Conn, edges []edge) ([]viewItem, error) {
 	var items []viewItem
 	for _, e := range edges {
 		var err error
 		it := viewItem{num: e.num, Item: store.Item{Node: e.Node}}
 		if e.IsSummary() {
-			err = c.query(`SELECT pos, tokens, depth FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error {
+			err = c.Query(`SELECT pos, tokens, depth FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error {
 				it.Pos, it.Tokens, it.Depth = s.ColumnInt64(0), s.ColumnInt(1), s.ColumnInt(2)
 				return nil
 			}, e.num)
@@ -208,13 +209,13 @@ func ItemsOf(c *conn, edges []edge) ([]viewItem, error) {
 }
 
 // messageItem rebuilds the view item of a message from its row.
-func messageItem(c *conn, id store.MessageID) (store.Item, error) {
+func messageItem(c *dbfile.Conn, id store.MessageID) (store.Item, error) {
 	pos, err := MessagePosition(c, id)
 	if err != nil {
 		return store.Item{}, err
 	}
 	it := store.Item{Pos: pos, Node: store.Node{Message: id}}
-	_, err = c.one(`SELECT`+messageColumns+` WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
+	_, err = c.One(`SELECT`+messageColumns+` WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
 		m, err := scanMessage(c, s, true)
 		if err != nil {
 			return err
@@ -232,15 +233,15 @@ func (w *writer) branchOff(after store.MessageID, cause string, gone []viewItem)
 	if len(gone) == 0 {
 		return b, nil
 	}
-	err := w.exec(`INSERT INTO branches (conversation, after, cause, created_at) VALUES (?, ?, ?, ?)`,
-		int64(w.ID), null(int64(after)), cause, w.now)
+	err := w.Exec(`INSERT INTO branches (conversation, after, cause, created_at) VALUES (?, ?, ?, ?)`,
+		int64(w.ID), dbfile.Null(int64(after)), cause, w.now)
 	if err != nil {
 		return b, err
 	}
-	b.ID = w.lastID()
+	b.ID = w.LastID()
 	for _, it := range gone {
-		err := w.exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`,
-			b.ID, it.Pos, null(int64(it.Message)), null(it.num))
+		err := w.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`,
+			b.ID, it.Pos, dbfile.Null(int64(it.Message)), dbfile.Null(it.num))
 		if err != nil {
 			return b, err
 		}
@@ -261,13 +262,13 @@ func (w *writer) setView(old, kept, gone []viewItem) error {
 	if err := w.retire(old, stays); err != nil {
 		return err
 	}
-	if err := w.exec(`DELETE FROM view WHERE conversation = ?`, int64(w.ID)); err != nil {
+	if err := w.Exec(`DELETE FROM view WHERE conversation = ?`, int64(w.ID)); err != nil {
 		return err
 	}
 	w.dirty = true
 	w.ViewItems, w.ViewTokens = len(kept), 0
 	for _, it := range kept {
-		if err := InsertItem(w.conn, w.ID, it); err != nil {
+		if err := InsertItem(w.Conn, w.ID, it); err != nil {
 			return err
 		}
 		w.ViewTokens += it.Tokens
@@ -282,10 +283,10 @@ func (w *writer) retire(items []viewItem, stays map[int64]bool) error {
 		if !it.IsSummary() || stays[it.num] {
 			continue
 		}
-		if err := w.exec(`UPDATE summaries SET retired = 1 WHERE num = ? AND conversation = ?`, it.num, int64(w.ID)); err != nil {
+		if err := w.Exec(`UPDATE summaries SET retired = 1 WHERE num = ? AND conversation = ?`, it.num, int64(w.ID)); err != nil {
 			return err
 		}
-		sources, err := Edges(w.conn, it.num)
+		sources, err := Edges(w.Conn, it.num)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // Salvage makes a new database beside to of everything that can be read of a
@@ -18,17 +20,17 @@ import (
 // what lies behind a page that is damaged. What is derived is made anew; what
 // is missing is named in the proof. The damaged file is only read.
 func Salvage(ctx context.Context, from, to string) (*Scratch, error) {
-	from = Resolve(from)
+	from = dbfile.Resolve(from)
 	pages, err := openPages(from)
 	if err != nil {
-		return nil, explain(from, err)
+		return nil, dbfile.Explain(from, err)
 	}
 	defer pages.Close()
 	version, err := pages.version()
 	if err != nil {
 		return nil, err
 	}
-	want, err := schemaAt(version)
+	want, err := dbfile.SchemaAt(version)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,7 @@ func Salvage(ctx context.Context, from, to string) (*Scratch, error) {
 
 // version is the schema version that the header tells, if it can be believed.
 func (p *pageFile) version() (int, error) {
-	all, err := steps()
+	all, err := dbfile.Migrations()
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +65,7 @@ type salvage struct {
 	*pageFile
 	ctx    context.Context
 	loader *Loader
-	schema map[string]object
+	schema map[string]dbfile.Object
 	seen   []bool // pages that were read, or that are free
 }
 
@@ -174,7 +176,7 @@ func (s *salvage) leaf(n uint32, visit func(id int64, values []any) error) error
 // columns; "" for one that cannot be told.
 func (s *salvage) guess(values []any) string {
 	for _, table := range slices.Concat(numbered, plain) {
-		columns := s.schema[table].columns
+		columns := s.schema[table].Columns
 		if table == "tombstone_salt" || len(columns) != len(values) {
 			continue
 		}
@@ -183,7 +185,7 @@ func (s *salvage) guess(values []any) string {
 			if i == 0 && values[0] == nil {
 				continue
 			}
-			fits = fits && (values[i] != nil || !col.notNull) && typed(col.decl, values[i])
+			fits = fits && (values[i] != nil || !col.NotNull) && typed(col.Decl, values[i])
 		}
 		if fits {
 			return table
@@ -222,7 +224,7 @@ func (s *salvage) add(table string, id int64, values []any) error {
 		data, _ := values[3].([]byte)
 		return s.harmless(s.loader.Chunk(payload, n, compressed != 0, data))
 	}
-	columns := s.schema[table].columns
+	columns := s.schema[table].Columns
 	if len(values) > len(columns) {
 		return nil
 	}
@@ -233,7 +235,7 @@ func (s *salvage) add(table string, id int64, values []any) error {
 	var kept []any
 	for i, v := range values { // a row may be older than the last columns
 		if _, odd := v.(float64); v != nil && !odd {
-			names, kept = append(names, columns[i].name), append(kept, v)
+			names, kept = append(names, columns[i].Name), append(kept, v)
 		}
 	}
 	return s.harmless(s.loader.Row(table, names, kept))
@@ -241,7 +243,7 @@ func (s *salvage) add(table string, id int64, values []any) error {
 
 // harmless lets go of a row that cannot be stored, but not of a full disk.
 func (s *salvage) harmless(err error) error {
-	if Full(err) || s.ctx.Err() != nil {
+	if dbfile.Full(err) || s.ctx.Err() != nil {
 		return errors.Join(err, s.ctx.Err())
 	}
 	return nil
@@ -259,10 +261,10 @@ func (s *salvage) keyed() error {
 	if err != nil {
 		return s.harmless(err)
 	}
-	c := newConn(raw)
-	defer c.close()
+	c := dbfile.NewConn(raw)
+	defer c.Close()
 	for _, d := range dumped {
-		if slices.Contains(numbered, d.table) || slices.Contains(plain, d.table) || s.schema[d.table].kind == "" {
+		if slices.Contains(numbered, d.table) || slices.Contains(plain, d.table) || s.schema[d.table].Kind == "" {
 			continue
 		}
 		// The condition on state reads the rows that mean something to others.

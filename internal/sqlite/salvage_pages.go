@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"os"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // pageFile reads the pages of a database file that SQLite may refuse to open.
@@ -35,14 +37,14 @@ func openPages(path string) (p *pageFile, err error) {
 	if err != nil {
 		return nil, err
 	}
-	head, err := readHead(path)
+	head, err := dbfile.ReadHeader(path)
 	if err != nil {
 		return nil, err
 	}
-	if string(head[:16]) != magic && !plausible(head) { // then nothing in it is to be believed
+	if string(head[:16]) != dbfile.Magic && !dbfile.PlausibleHeader(head) { // then nothing in it is to be believed
 		clear(head)
 	}
-	if p.pageSize = pageSize(head); p.pageSize == 0 {
+	if p.pageSize = dbfile.PageSize(head); p.pageSize == 0 {
 		p.pageSize = 4096 // as every database of ours has
 	}
 	if p.reserved = int64(head[20]); p.reserved > p.pageSize-480 {
@@ -55,7 +57,7 @@ func openPages(path string) (p *pageFile, err error) {
 	}
 	if log, err := os.Open(path + "-wal"); err == nil {
 		p.log = log
-		pages, size, logPage, err := lastPages(bufio.NewReaderSize(log, 1<<20))
+		pages, size, logPage, err := dbfile.ReadWAL(bufio.NewReaderSize(log, 1<<20))
 		if err == nil && logPage == p.pageSize && size > 0 {
 			p.logged, p.count = pages, max(size, p.count)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // How far the index may fall behind the data, in documents and in bytes of
@@ -34,12 +35,12 @@ const (
 // unindexed returns how many messages lie past the watermark, the bytes of
 // their records, and the last of them.
 func (l *lane) unindexed(ctx context.Context) (docs, bytes, last int64, err error) {
-	err = l.ix.file.Reader(ctx, func(c *conn) error {
+	err = l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		after, err := l.watermark(c)
 		if err != nil {
 			return err
 		}
-		_, err = c.one(`SELECT count(*), ifnull(sum(size), 0), ifnull(max(id), 0) FROM messages WHERE id > ?`,
+		_, err = c.One(`SELECT count(*), ifnull(sum(size), 0), ifnull(max(id), 0) FROM messages WHERE id > ?`,
 			func(s *sqlite3.Stmt) error {
 				docs, bytes, last = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
 				return nil
@@ -100,7 +101,7 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 	if err := errors.Join(errs...); err != nil {
 		return 0, err
 	}
-	err = l.ix.file.Transact(ctx, func(c *conn) error {
+	err = l.ix.file.Transact(ctx, func(c *dbfile.Conn) error {
 		if now, err := l.watermark(c); err != nil || now != after {
 			return err // another process has sealed these
 		}
@@ -125,8 +126,8 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 // backlog reads the documents that are due, in runs of a segment each, the
 // watermark they lie past and the lane's epoch.
 func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, runs [][]index.Doc, err error) {
-	err = l.ix.file.Reader(ctx, func(c *conn) error {
-		return c.read(func() (err error) {
+	err = l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() (err error) {
 			if after, err = l.watermark(c); err != nil {
 				return err
 			}
@@ -170,17 +171,17 @@ func (l *lane) noteSealed(id int64) {
 	l.ix.sealed = max(l.ix.sealed, id)
 }
 
-func putSegment(c *conn, kind int, s index.Sealed) error {
+func putSegment(c *dbfile.Conn, kind int, s index.Sealed) error {
 	i := s.Info
-	err := c.exec(`
+	err := c.Exec(`
 		INSERT INTO segments (lane, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		kind, i.Docs, i.FirstID, i.LastID, i.TextBytes, i.WordBytes, i.GramBytes, i.DocBytes)
 	if err != nil {
 		return err
 	}
-	id := c.lastID()
+	id := c.LastID()
 	for n, data := range s.Sections {
-		if err := c.exec(`INSERT INTO sections (segment, n, data) VALUES (?, ?, ?)`, id, n, data); err != nil {
+		if err := c.Exec(`INSERT INTO sections (segment, n, data) VALUES (?, ?, ?)`, id, n, data); err != nil {
 			return err
 		}
 	}
@@ -202,7 +203,7 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 	for {
 		var ids []int64
 		var parts []*index.Segment
-		err := l.ix.file.Reader(ctx, func(c *conn) error {
+		err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 			all, infos, err := l.infos(c)
 			if err != nil {
 				return err
@@ -240,15 +241,15 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 // replace puts a merged segment in the place of its parts, unless another
 // process was faster.
 func (l *lane) replace(ctx context.Context, ids []int64, merged index.Sealed) error {
-	return l.ix.file.Transact(ctx, func(c *conn) error {
+	return l.ix.file.Transact(ctx, func(c *dbfile.Conn) error {
 		for _, id := range ids {
-			if err := c.exec(`DELETE FROM segments WHERE id = ?`, id); err != nil {
+			if err := c.Exec(`DELETE FROM segments WHERE id = ?`, id); err != nil {
 				return err
 			}
-			if c.changes() == 0 {
+			if c.Changes() == 0 {
 				return errMerged
 			}
-			if err := c.exec(`DELETE FROM sections WHERE segment = ?`, id); err != nil {
+			if err := c.Exec(`DELETE FROM sections WHERE segment = ?`, id); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -168,12 +169,12 @@ func both(a, b func(id int64) bool) func(id int64) bool {
 func (l *lane) withPayloads(ctx context.Context, ids []store.PayloadID) (map[int64]bool, error) {
 	with := map[int64]bool{}
 	row := func(s *sqlite3.Stmt) error { with[s.ColumnInt64(0)] = true; return nil }
-	err := l.ix.file.Reader(ctx, func(c *conn) error {
+	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		if len(ids) == 0 {
-			return c.query(`SELECT DISTINCT message FROM message_payloads`, row)
+			return c.Query(`SELECT DISTINCT message FROM message_payloads`, row)
 		}
 		for _, id := range ids {
-			err := c.query(`SELECT mp.message FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE p.id = ?`, row, string(id))
+			err := c.Query(`SELECT mp.message FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE p.id = ?`, row, string(id))
 			if err != nil {
 				return err
 			}
@@ -290,16 +291,16 @@ func (l *lane) resolve(ctx context.Context, hits []index.Hit) ([]store.Hit, erro
 	if l.kind == laneSummaries {
 		sql = `SELECT id, conversation, latest, 0 FROM summaries WHERE num = ?`
 	}
-	err := l.ix.file.Reader(ctx, func(c *conn) error {
+	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		for i, h := range hits {
 			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched}
 			if l.kind == laneMessages {
 				out[i].Message = store.MessageID(h.ID)
 			}
-			_, err := c.one(sql, func(s *sqlite3.Stmt) error {
+			_, err := c.One(sql, func(s *sqlite3.Stmt) error {
 				out[i].Summary = store.SummaryID(s.ColumnText(0))
 				out[i].Conversation = store.ConversationID(s.ColumnInt64(1))
-				out[i].Time = millis(s, 2)
+				out[i].Time = dbfile.Millis(s, 2)
 				out[i].Role = store.RoleOf(s.ColumnInt(3))
 				return nil
 			}, h.ID)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/index"
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // texts gives the index what a search looks at: the whole text of a document,
@@ -17,7 +19,7 @@ func (l *lane) texts(q store.Search) index.Fetch {
 		return l.fetch
 	}
 	return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
-		return l.ix.file.Reader(ctx, func(c *conn) error {
+		return l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 			for _, id := range ids {
 				payloads, err := PayloadsOf(c, id)
 				if err != nil {
@@ -46,14 +48,14 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 		return nil
 	}
 	first, last := slices.Min(ids), slices.Max(ids)
-	err := l.ix.file.Reader(ctx, func(c *conn) error {
+	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
 			return l.sweep(c, ids, first, yield)
 		}
 		// In one transaction: a lock for each row takes longer than the row.
-		return c.read(func() error {
+		return c.Read(func() error {
 			for _, id := range ids {
-				_, err := c.one(l.sql.byID, func(s *sqlite3.Stmt) error { return l.yield(c, s, yield) }, id)
+				_, err := c.One(l.sql.byID, func(s *sqlite3.Stmt) error { return l.yield(c, s, yield) }, id)
 				if err != nil {
 					return err
 				}
@@ -61,22 +63,22 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 			return nil
 		})
 	})
-	if errors.Is(err, errStop) {
+	if errors.Is(err, dbfile.ErrStop) {
 		err = nil
 	}
 	return err
 }
 
-func (l *lane) sweep(c *conn, ids []int64, first int64, yield func(id int64, text []byte) bool) error {
+func (l *lane) sweep(c *dbfile.Conn, ids []int64, first int64, yield func(id int64, text []byte) bool) error {
 	wanted := slices.Clone(ids)
 	slices.Sort(wanted)
-	return c.query(l.sql.docs, func(s *sqlite3.Stmt) error {
+	return c.Query(l.sql.docs, func(s *sqlite3.Stmt) error {
 		id := s.ColumnInt64(0)
 		for len(wanted) > 0 && wanted[0] < id {
 			wanted = wanted[1:]
 		}
 		if len(wanted) == 0 {
-			return errStop
+			return dbfile.ErrStop
 		}
 		if wanted[0] != id {
 			return nil
@@ -85,14 +87,14 @@ func (l *lane) sweep(c *conn, ids []int64, first int64, yield func(id int64, tex
 	}, first-1)
 }
 
-func (l *lane) yield(c *conn, s *sqlite3.Stmt, yield func(id int64, text []byte) bool) error {
+func (l *lane) yield(c *dbfile.Conn, s *sqlite3.Stmt, yield func(id int64, text []byte) bool) error {
 	id := s.ColumnInt64(0)
 	text, err := l.sql.text(c, s)
 	if err != nil {
 		return err
 	}
 	if !yield(id, text) {
-		return errStop
+		return dbfile.ErrStop
 	}
 	return nil
 }

@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lossless-context/lcm/internal/index"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // unsound finds the first segment of a lane that is not what it should be. at
 // is the id of a document from which on the lane is to be built anew, 0 if
 // nothing is wrong.
-func (l *lane) unsound(ctx context.Context, c *conn) (at int64, why string, err error) {
+func (l *lane) unsound(ctx context.Context, c *dbfile.Conn) (at int64, why string, err error) {
 	var epochs int
-	if _, err := c.one(`SELECT count(*) FROM lanes WHERE lane = ?`, integer(&epochs), l.kind); err != nil {
+	if _, err := c.One(`SELECT count(*) FROM lanes WHERE lane = ?`, dbfile.IntColumn(&epochs), l.kind); err != nil {
 		return 0, "", err
 	}
 	ids, infos, err := l.infos(c)
@@ -31,7 +33,7 @@ func (l *lane) unsound(ctx context.Context, c *conn) (at int64, why string, err 
 		if l.kind == laneSummaries {
 			sql = `SELECT count(*) FROM summaries WHERE num > ? AND num <= ?`
 		}
-		_, err := c.one(sql, integer(&docs), from, infos[i].LastID)
+		_, err := c.One(sql, dbfile.IntColumn(&docs), from, infos[i].LastID)
 		if err != nil {
 			return 0, "", err
 		}
@@ -59,12 +61,12 @@ func (l *lane) unsound(ctx context.Context, c *conn) (at int64, why string, err 
 var errSegmentRow = errors.New("its row does not say what it holds")
 
 // uncached reads the sections of segments as they are in the file.
-type uncached struct{ *conn }
+type uncached struct{ *dbfile.Conn }
 
 // Get implements [index.Blobs].
 func (u uncached) Get(_ context.Context, segment, n int64) ([]byte, error) {
 	var data []byte
-	found, err := u.one(`SELECT data FROM sections WHERE segment = ? AND n = ?`, func(s *sqlite3.Stmt) error {
+	found, err := u.One(`SELECT data FROM sections WHERE segment = ? AND n = ?`, func(s *sqlite3.Stmt) error {
 		data = s.ColumnBlob(0, nil)
 		return nil
 	}, segment, n)

@@ -15,12 +15,20 @@ import (
 	"context"
 	"errors"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
+// Options says how a database is opened. The zero value is a good default.
+type Options = dbfile.Options
+
+// Memory is the path of a database that no other opener shares. It is kept in a
+// temporary directory, which Close removes.
+const Memory = dbfile.Memory
+
 // DB is a [store.Store] in a SQLite file.
 type DB struct {
-	file   *File
+	file   *dbfile.File
 	index  *Index
 	proved provedPayloads
 }
@@ -31,7 +39,7 @@ var _ store.Store = (*DB)(nil)
 // that does not exist is made, readable by its owner only, and so is its
 // directory.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
-	f, err := OpenFile(ctx, path, o)
+	f, err := dbfile.Open(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +52,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 
 // File returns the open file, for the packages that work on it: backup,
 // archive and statistics.
-func (db *DB) File() *File { return db.file }
+func (db *DB) File() *dbfile.File { return db.file }
 
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // Stats counts what a database holds.
@@ -34,10 +36,10 @@ type SummaryStats struct {
 
 // Stats counts what the database holds. It reads no message, so that it is
 // quick however much there is.
-func ReadStats(ctx context.Context, f *File) (Stats, error) {
+func ReadStats(ctx context.Context, f *dbfile.File) (Stats, error) {
 	var st Stats
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() error { return st.count(c) })
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error { return st.count(c) })
 	})
 	for _, suffix := range []string{"", "-wal"} {
 		if info, statErr := os.Stat(f.Path() + suffix); statErr == nil {
@@ -47,11 +49,11 @@ func ReadStats(ctx context.Context, f *File) (Stats, error) {
 	return st, err
 }
 
-func (st *Stats) count(c *conn) error {
-	if _, err := c.one("PRAGMA user_version", integer(&st.Schema)); err != nil {
+func (st *Stats) count(c *dbfile.Conn) error {
+	if _, err := c.One("PRAGMA user_version", dbfile.IntColumn(&st.Schema)); err != nil {
 		return err
 	}
-	if _, err := c.one(`
+	if _, err := c.One(`
 		SELECT count(*), count(archived_at), ifnull(sum(messages - erased), 0), ifnull(sum(tokens), 0), ifnull(sum(bytes), 0),
 		       (SELECT ifnull(sum(messages), 0) FROM erasures), (SELECT count(*) FROM messages WHERE flags & 32 <> 0)
 		FROM conversations WHERE erased_at IS NULL`,
@@ -63,13 +65,13 @@ func (st *Stats) count(c *conn) error {
 		}); err != nil {
 		return err
 	}
-	if _, err := c.one(`SELECT count(*), ifnull(sum(size), 0) FROM payloads`, func(s *sqlite3.Stmt) error {
+	if _, err := c.One(`SELECT count(*), ifnull(sum(size), 0) FROM payloads`, func(s *sqlite3.Stmt) error {
 		st.Payloads, st.PayloadBytes = s.ColumnInt64(0), s.ColumnInt64(1)
 		return nil
 	}); err != nil {
 		return err
 	}
-	return c.query(`
+	return c.Query(`
 		SELECT depth, method, count(*), sum(tokens) FROM summaries WHERE NOT retired GROUP BY depth, method ORDER BY depth, method`,
 		func(s *sqlite3.Stmt) error {
 			st.Summaries = append(st.Summaries, SummaryStats{

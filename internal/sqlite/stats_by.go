@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // Space says what the bytes of the file are used for. It is counted from what
@@ -24,18 +26,18 @@ type Space struct {
 }
 
 // Space measures what the file is used for.
-func MeasureSpace(ctx context.Context, f *File) (Space, error) {
+func MeasureSpace(ctx context.Context, f *dbfile.File) (Space, error) {
 	var s Space
 	var pages, size, free int64
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
 			for sql, to := range map[string]*int64{
 				"PRAGMA page_count": &pages, "PRAGMA page_size": &size, "PRAGMA freelist_count": &free,
 				"SELECT ifnull(sum(length(data)), 0) FROM chunks":                                                                    &s.Payloads,
 				"SELECT ifnull(sum(word_bytes + gram_bytes + doc_bytes), 0) FROM segments":                                           &s.Index,
 				"SELECT ifnull((SELECT sum(length(body)) FROM summaries), 0) + ifnull((SELECT sum(length(body)) FROM revisions), 0)": &s.Summaries,
 			} {
-				if _, err := c.one(sql, func(st *sqlite3.Stmt) error { *to = st.ColumnInt64(0); return nil }); err != nil {
+				if _, err := c.One(sql, func(st *sqlite3.Stmt) error { *to = st.ColumnInt64(0); return nil }); err != nil {
 					return err
 				}
 			}
@@ -70,10 +72,10 @@ const (
 // CountBy counts conversations by project, host or month, the largest first
 // and months in order. It reads no message but a few at the turns of months;
 // what a month has of tokens and bytes is not known without.
-func CountBy(ctx context.Context, f *File, by string) ([]Group, error) {
+func CountBy(ctx context.Context, f *dbfile.File, by string) ([]Group, error) {
 	var groups []Group
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() (err error) {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() (err error) {
 			if by == ByMonth {
 				groups, err = countMonths(c)
 				return err
@@ -82,7 +84,7 @@ func CountBy(ctx context.Context, f *File, by string) ([]Group, error) {
 			if by == ByProject {
 				name = `iif(p.origin <> '', p.origin, p.root)`
 			}
-			return c.query(`
+			return c.Query(`
 				SELECT `+name+` AS name, count(*), sum(c.messages), sum(c.tokens), sum(c.bytes), sum(c.summaries)
 				FROM conversations c JOIN projects p ON p.id = c.project WHERE c.erased_at IS NULL
 				GROUP BY name ORDER BY sum(c.messages) DESC, name`, func(s *sqlite3.Stmt) error {
@@ -100,14 +102,14 @@ func CountBy(ctx context.Context, f *File, by string) ([]Group, error) {
 // countMonths counts by when messages were said. Within a conversation that is
 // nearly always the order in which they came, so that the turns of months are
 // found by halving.
-func countMonths(c *conn) ([]Group, error) {
+func countMonths(c *dbfile.Conn) ([]Group, error) {
 	type talk struct {
 		id, messages int64
 		first, last  time.Time
 	}
 	var talks []talk
-	err := c.query(`SELECT id, messages, created_at, updated_at FROM conversations WHERE messages > 0 AND erased_at IS NULL`, func(s *sqlite3.Stmt) error {
-		talks = append(talks, talk{s.ColumnInt64(0), s.ColumnInt64(1), millis(s, 2), millis(s, 3)})
+	err := c.Query(`SELECT id, messages, created_at, updated_at FROM conversations WHERE messages > 0 AND erased_at IS NULL`, func(s *sqlite3.Stmt) error {
+		talks = append(talks, talk{s.ColumnInt64(0), s.ColumnInt64(1), dbfile.Millis(s, 2), dbfile.Millis(s, 3)})
 		return nil
 	})
 	if err != nil {
@@ -151,11 +153,11 @@ func countMonths(c *conn) ([]Group, error) {
 
 // saidBefore counts the messages of a conversation, between two places, up to
 // the first that was said at a time or later.
-func saidBefore(c *conn, id, from, to int64, when time.Time) (int64, error) {
+func saidBefore(c *dbfile.Conn, id, from, to int64, when time.Time) (int64, error) {
 	var failed error
 	n := sort.Search(int(to-from), func(i int) bool {
 		said := int64(0)
-		_, err := c.one(`SELECT ifnull(said, stored) FROM messages WHERE conversation = ? AND seq = ?`,
+		_, err := c.One(`SELECT ifnull(said, stored) FROM messages WHERE conversation = ? AND seq = ?`,
 			func(s *sqlite3.Stmt) error { said = s.ColumnInt64(0); return nil }, id, from+int64(i)+1)
 		if err != nil {
 			failed = err

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -84,7 +85,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 	last, bytes, err := Update(ctx, db.file, id, fn)
 	var lost *Unclaimed
 	if errors.As(err, &lost) {
-		err = db.file.Transact(ctx, func(c *conn) error { return Reclaim(c, id, lost.Conversation) })
+		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return Reclaim(c, id, lost.Conversation) })
 		if err != nil {
 			return err
 		}

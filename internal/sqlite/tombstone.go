@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -17,9 +18,9 @@ import (
 // archives.
 type undertaker struct{ salts [][]byte }
 
-func readHasher(c *conn) (undertaker, error) {
+func readHasher(c *dbfile.Conn) (undertaker, error) {
 	var u undertaker
-	err := c.query(`SELECT salt FROM tombstone_salt ORDER BY rowid`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT salt FROM tombstone_salt ORDER BY rowid`, func(s *sqlite3.Stmt) error {
 		u.salts = append(u.salts, s.ColumnBlob(0, nil))
 		return nil
 	})
@@ -147,8 +148,8 @@ const clockAhead = `(f.through > ?2 AND (SELECT ifnull(sum(n), 0) FROM tombstone
 // ReadRefusal looks up what a session has forgotten. A fork of a session that has
 // forgotten something has not heard of it either, as far as it was said up to
 // where the fork begins.
-func ReadRefusal(c *conn, key string, now time.Time) (r refusal, err error) {
-	err = c.query(`
+func ReadRefusal(c *dbfile.Conn, key string, now time.Time) (r refusal, err error) {
+	err = c.Query(`
 		WITH RECURSIVE origins (id, key, until) AS (
 			SELECT id, key, NULL FROM conversations WHERE key = ?1 AND erased_at IS NULL
 			UNION SELECT c.id, c.key, min(ifnull(o.until, m.said), m.said) FROM origins o JOIN conversations f ON f.id = o.id
@@ -158,14 +159,14 @@ func ReadRefusal(c *conn, key string, now time.Time) (r refusal, err error) {
 		UNION ALL SELECT f.key, max(min(iif(`+clockAhead+`, NULL, f.through), o.until)), max(`+clockAhead+`)
 			FROM origins o JOIN forgotten f ON f.key = o.key AND f.key <> ?1 GROUP BY f.key`, func(s *sqlite3.Stmt) error {
 		r.keys = append(r.keys, s.ColumnText(0))
-		if through := millis(s, 1); through.After(r.through) {
+		if through := dbfile.Millis(s, 1); through.After(r.through) {
 			r.through = through
 		}
 		r.ahead = r.ahead || s.ColumnBool(2)
 		return nil
 	}, key, now)
 	if err == nil {
-		r.any, err = c.one(`SELECT 1 FROM tombstones LIMIT 1`, func(*sqlite3.Stmt) error { return nil })
+		r.any, err = c.One(`SELECT 1 FROM tombstones LIMIT 1`, func(*sqlite3.Stmt) error { return nil })
 	}
 	if err != nil || r.keys == nil && !r.any {
 		return r, err
@@ -177,14 +178,14 @@ func ReadRefusal(c *conn, key string, now time.Time) (r refusal, err error) {
 // refuses reports whether a message was erased. A weak name does not count
 // here: who appends a message without id and time says it anew. times is how
 // often it was.
-func (r refusal) refuses(c *conn, n *named) (refused, weak bool, times int, err error) {
+func (r refusal) refuses(c *dbfile.Conn, n *named) (refused, weak bool, times int, err error) {
 	if r.keys != nil && !n.Said.IsZero() && !n.Said.Truncate(time.Millisecond).After(r.through) {
 		return true, false, 0, nil
 	}
 	count := func(sums [][]byte) (n int, err error) {
 		for _, sum := range sums {
 			var times int
-			if _, err := c.one(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, integer(&times), sum); err != nil {
+			if _, err := c.One(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, dbfile.IntColumn(&times), sum); err != nil {
 				return 0, err
 			}
 			n += times

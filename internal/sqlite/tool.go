@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -17,7 +18,7 @@ const callReach = 64
 // most providers do not name the tool in a result, so its call is looked up.
 type toolFilter struct {
 	ctx  context.Context // of the search that asks
-	file *File
+	file *dbfile.File
 	tool string
 	also func(id int64) bool
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -70,8 +71,8 @@ func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error 
 // have come.
 func (l *lane) isDue(ctx context.Context, least int64) (due bool, err error) {
 	var after, last int64
-	err = l.ix.file.Reader(ctx, func(c *conn) error {
-		return c.read(func() (err error) {
+	err = l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() (err error) {
 			if after, err = l.watermark(c); err != nil {
 				return err
 			}
@@ -87,7 +88,7 @@ func (l *lane) isDue(ctx context.Context, least int64) (due bool, err error) {
 
 // turn is the lease of a lane's indexing.
 type turn struct {
-	file    *File
+	file    *dbfile.File
 	key     string
 	version int64
 	taken   time.Time // or renewed
@@ -145,7 +146,7 @@ func (t *turn) renew(ctx context.Context) (ok bool, err error) {
 // entered the database, which keeps Close from taking the writer. A search that
 // had not, and was indexing when Close came, waited here for ever.
 func (t *turn) release(ctx context.Context) error {
-	err := t.file.TransactHeld(ctx, func(c *conn) error { return DeleteIn(c, leaseSpace, t.key, t.version, t.file.Now()) })
+	err := t.file.TransactHeld(ctx, func(c *dbfile.Conn) error { return DeleteIn(c, leaseSpace, t.key, t.version, t.file.Now()) })
 	if errors.Is(err, store.ErrConflict) {
 		return nil // it took so long that another process has it
 	}

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
-func openStore(t *testing.T, path string, o Options) *Index {
+func openStore(t *testing.T, path string, o dbfile.Options) *Index {
 	t.Helper()
-	f, err := OpenFile(t.Context(), path, o)
+	f, err := dbfile.Open(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func say(t *testing.T, ix *Index, n, size int) {
 func TestTurnIsRenewed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.ix")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	o := Options{Clock: func() time.Time { return now }}
+	o := dbfile.Options{Clock: func() time.Time { return now }}
 	a, b := openStore(t, path, o), openStore(t, path, o)
 	mine, err := a.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
@@ -89,7 +90,7 @@ func TestTurnIsRenewed(t *testing.T) {
 // Indexing renews the turn as it goes, and stops when the turn is lost.
 func TestIndexingRenewsItsTurn(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), Options{DeferIndex: true, Clock: func() time.Time { return now }})
+	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), dbfile.Options{DeferIndex: true, Clock: func() time.Time { return now }})
 	say(t, ix, 3*index.SealDocs, 10)
 	mine, err := ix.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
@@ -112,7 +113,7 @@ func TestIndexingRenewsItsTurn(t *testing.T) {
 // A merge whose parts another process has merged ends without an error: the
 // other process does the work.
 func TestMergeYields(t *testing.T) {
-	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), Options{DeferIndex: true})
+	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), dbfile.Options{DeferIndex: true})
 	l := ix.messages
 	for range 12 {
 		say(t, ix, index.SealDocs, 10)
@@ -126,7 +127,7 @@ func TestMergeYields(t *testing.T) {
 	}
 	// The headers are still there when the merge opens its parts, and the rest
 	// has gone when it reads them.
-	err = ix.file.Transact(t.Context(), func(c *conn) error { return c.exec(`DELETE FROM sections WHERE n > 0`) })
+	err = ix.file.Transact(t.Context(), func(c *dbfile.Conn) error { return c.Exec(`DELETE FROM sections WHERE n > 0`) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.ix")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	importer, searcher := openStore(t, path, Options{DeferIndex: true, Clock: clock}), openStore(t, path, Options{Clock: clock})
+	importer, searcher := openStore(t, path, dbfile.Options{DeferIndex: true, Clock: clock}), openStore(t, path, dbfile.Options{Clock: clock})
 	say(t, importer, 100, heavy/50)
 	if due, err := searcher.Due(t.Context()); err != nil || !due {
 		t.Errorf("nothing is due before the turn is taken: %v", err)
@@ -166,7 +167,7 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 // The search used to wait for ever for the connection that Close had taken.
 func TestCloseDuringASearchThatIndexes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.ix")
-	say(t, openStore(t, path, Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
+	say(t, openStore(t, path, dbfile.Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
 	var ix *Index
 	var once sync.Once
 	closed := make(chan error, 1)
@@ -188,7 +189,7 @@ func TestCloseDuringASearchThatIndexes(t *testing.T) {
 		}
 		return time.Now()
 	}
-	ix = openStore(t, path, Options{Clock: clock})
+	ix = openStore(t, path, dbfile.Options{Clock: clock})
 	searched := make(chan error, 1)
 	go func() {
 		_, err := ix.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "message 7 of", Limit: 5})
@@ -197,7 +198,7 @@ func TestCloseDuringASearchThatIndexes(t *testing.T) {
 	for name, ended := range map[string]chan error{"the search": searched, "Close": closed} {
 		select {
 		case err := <-ended:
-			if name == "the search" && !errors.Is(err, errClosed) || name == "Close" && err != nil {
+			if name == "the search" && !errors.Is(err, dbfile.ErrClosed) || name == "Close" && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		case <-time.After(30 * time.Second):
@@ -205,7 +206,7 @@ func TestCloseDuringASearchThatIndexes(t *testing.T) {
 		}
 	}
 	// The lease was given back.
-	if next, err := openStore(t, path, Options{}).messages.takeTurn(t.Context()); err != nil || next == nil {
+	if next, err := openStore(t, path, dbfile.Options{}).messages.takeTurn(t.Context()); err != nil || next == nil {
 		t.Errorf("the turn was not released: %v", err)
 	}
 }

@@ -37,7 +37,7 @@ func (r *Unclaimed) Error() string {
 // has the given link of the chain. The link covers record, role, time and id.
 func (w *writer) unclaimed(link []byte) error {
 	var lost []int64
-	err := w.query(eachConversation+`(c.id IS NULL OR substr(c.key, 1, 10) = ?) AND x.id <> ?`, func(s *sqlite3.Stmt) error {
+	err := w.Query(eachConversation+`(c.id IS NULL OR substr(c.key, 1, 10) = ?) AND x.id <> ?`, func(s *sqlite3.Stmt) error {
 		lost = append(lost, s.ColumnInt64(0))
 		return nil
 	}, recoveredKey, int64(w.ID))
@@ -45,7 +45,7 @@ func (w *writer) unclaimed(link []byte) error {
 		return err
 	}
 	for _, id := range lost {
-		same, err := w.one(`SELECT 1 FROM messages WHERE conversation = ? AND seq = 1 AND chain = ?`, func(*sqlite3.Stmt) error { return nil }, id, link)
+		same, err := w.One(`SELECT 1 FROM messages WHERE conversation = ? AND seq = 1 AND chain = ?`, func(*sqlite3.Stmt) error { return nil }, id, link)
 		if err != nil {
 			return err
 		}

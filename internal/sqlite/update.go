@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -17,7 +18,7 @@ import (
 // read once when the transaction begins and written once when it ends,
 // however many messages come between.
 type writer struct {
-	*conn
+	*dbfile.Conn
 	row
 	now   time.Time
 	dirty bool
@@ -32,13 +33,13 @@ var _ store.Writer = (*writer)(nil)
 // message that fn appended, 0 if it appended none, and the bytes of the records
 // that it added. Where the error is a [*Unclaimed], the messages belong to a
 // conversation whose session key was lost.
-func Update(ctx context.Context, f *File, id store.ConversationID, fn func(store.Writer) error) (last store.MessageID, bytes int64, err error) {
-	err = f.Transact(ctx, func(c *conn) error {
+func Update(ctx context.Context, f *dbfile.File, id store.ConversationID, fn func(store.Writer) error) (last store.MessageID, bytes int64, err error) {
+	err = f.Transact(ctx, func(c *dbfile.Conn) error {
 		r, err := ReadConversation(c, id)
 		if err != nil {
 			return err
 		}
-		w := &writer{conn: c, row: r, now: f.Now().UTC()}
+		w := &writer{Conn: c, row: r, now: f.Now().UTC()}
 		if err := fn(w); err != nil {
 			return err
 		}
@@ -55,9 +56,9 @@ func (w *writer) flush() error {
 	case !w.dirty:
 		return nil
 	case w.last == 0:
-		return w.exec(foldFlush, w.Summaries, w.ViewItems, w.ViewTokens, w.lastUser, int64(w.ID))
+		return w.Exec(foldFlush, w.Summaries, w.ViewItems, w.ViewTokens, w.lastUser, int64(w.ID))
 	}
-	return w.exec(`
+	return w.Exec(`
 		UPDATE conversations
 		SET created_at = ?, updated_at = ?, messages = ?, summaries = ?, tokens = ?, bytes = ?, head = ?,
 		    view_items = ?, view_tokens = ?, last_user = ?
@@ -135,7 +136,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 		Pos: w.base + seq, Node: store.Node{Message: id}, Tokens: m.Tokens, Role: m.Role,
 		Calls: m.Calls, Results: m.Results,
 	}}
-	if err := InsertItem(w.conn, w.ID, it); err != nil {
+	if err := InsertItem(w.Conn, w.ID, it); err != nil {
 		return store.Appended{}, err
 	}
 	w.ViewItems++
@@ -165,7 +166,7 @@ func (w *writer) active(said time.Time) {
 // conflict clause names that one index: any other conflict is an error, never
 // a message quietly left out.
 func (w *writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byte) (_ store.MessageID, err error) {
-	s, err := w.stmt(`
+	s, err := w.Stmt(`
 		INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (conversation, native) WHERE native IS NOT NULL DO NOTHING`)
@@ -184,19 +185,19 @@ func (w *writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 	if body != nil {
 		stored = body
 	}
-	err = bind(s, int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.now, m.Said, m.Tokens,
-		null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, stored)
+	err = dbfile.Bind(s, int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.now, m.Said, m.Tokens,
+		dbfile.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, stored)
 	if err != nil {
 		return 0, err
 	}
-	before := w.totalChanges()
+	before := w.TotalChanges()
 	if s.Step(); s.Err() != nil {
 		return 0, s.Err()
 	}
-	if w.totalChanges() == before {
+	if w.TotalChanges() == before {
 		return 0, nil
 	}
-	return store.MessageID(w.lastID()), nil
+	return store.MessageID(w.LastID()), nil
 }
 
 // encodeBody encodes a body without what the row says already.
@@ -207,7 +208,7 @@ func encodeBody(m llms.Message) ([]byte, error) {
 
 func (w *writer) existing(native string) (store.Appended, error) {
 	a := store.Appended{Existed: true}
-	found, err := w.one(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, func(s *sqlite3.Stmt) error {
+	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, func(s *sqlite3.Stmt) error {
 		a.ID, a.Seq = store.MessageID(s.ColumnInt64(0)), s.ColumnInt64(1)
 		copy(a.SHA256[:], s.ColumnRawBlob(2))
 		return nil
@@ -221,7 +222,7 @@ func (w *writer) existing(native string) (store.Appended, error) {
 // attach links a message to its payloads.
 func (w *writer) attach(id store.MessageID, m *store.NewMessage) error {
 	for _, p := range m.Payloads {
-		err := w.exec(`
+		err := w.Exec(`
 			INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`,
 			int64(id), string(p))
 		if err != nil {
@@ -235,7 +236,7 @@ func (w *writer) attach(id store.MessageID, m *store.NewMessage) error {
 func (w *writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 	var pos int64
 	var old int
-	found, err := w.one(`SELECT pos, tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`,
+	found, err := w.One(`SELECT pos, tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`,
 		func(s *sqlite3.Stmt) error { pos, old = s.ColumnInt64(0), s.ColumnInt(1); return nil },
 		int64(w.ID), int64(id), w.positionOr0(id))
 	switch {
@@ -246,11 +247,11 @@ func (w *writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 	}
 	w.dirty = true
 	w.ViewTokens += tokens - old
-	return w.exec(`UPDATE view SET stub = 1, tokens = ? WHERE conversation = ? AND pos = ?`, tokens, int64(w.ID), pos)
+	return w.Exec(`UPDATE view SET stub = 1, tokens = ? WHERE conversation = ? AND pos = ?`, tokens, int64(w.ID), pos)
 }
 
 func (w *writer) positionOr0(id store.MessageID) int64 {
-	pos, err := MessagePosition(w.conn, id)
+	pos, err := MessagePosition(w.Conn, id)
 	if err != nil {
 		return 0
 	}

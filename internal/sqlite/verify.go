@@ -12,17 +12,18 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
 // Verify implements [store.Checker]. It reads everything once, in one
 // transaction, and trusts nothing that it can compute.
-func Verify(ctx context.Context, f *File, id store.ConversationID) (store.Verification, error) {
+func Verify(ctx context.Context, f *dbfile.File, id store.ConversationID) (store.Verification, error) {
 	v := verifier{Verification: store.Verification{Conversation: id}}
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() (err error) {
-			v.conn = c
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() (err error) {
+			v.Conn = c
 			if v.row, err = ReadConversation(c, id); err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ func Verify(ctx context.Context, f *File, id store.ConversationID) (store.Verifi
 }
 
 type verifier struct {
-	*conn
+	*dbfile.Conn
 	row
 	store.Verification
 	own     map[store.MessageID]int // how often each of its messages was reached
@@ -74,7 +75,7 @@ func (v *verifier) messages() error {
 	v.hidden = map[store.MessageID]bool{}
 	v.head = store.Genesis
 	var tokens, gone int64
-	err := v.query(`
+	err := v.Query(`
 		SELECT id, seq, role, flags, said, tokens, native, format, size, sha256, chain, record, cuts, body
 		FROM messages WHERE conversation = ? ORDER BY seq`, func(s *sqlite3.Stmt) error {
 		tokens += s.ColumnInt64(5)
@@ -121,7 +122,7 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 	}
 	n := store.NewMessage{
 		Role: store.RoleOf(s.ColumnInt(2)), Flags: store.Flag(s.ColumnInt64(3)), Native: s.ColumnText(6),
-		Format: llms.Format(s.ColumnText(7)), Size: s.ColumnInt64(8), Said: millis(s, 4),
+		Format: llms.Format(s.ColumnText(7)), Size: s.ColumnInt64(8), Said: dbfile.Millis(s, 4),
 	}
 	var body []byte
 	if s.ColumnType(13) != sqlite3.NULL {
@@ -129,7 +130,7 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 	}
 	copy(n.SHA256[:], s.ColumnRawBlob(9))
 	chain := s.ColumnBlob(10, nil)
-	record, err := JoinRecord(v.conn, s.ColumnBlob(11, nil), s.ColumnText(12))
+	record, err := JoinRecord(v.Conn, s.ColumnBlob(11, nil), s.ColumnText(12))
 	switch {
 	case err != nil && fatal(err):
 		return err
@@ -162,7 +163,7 @@ func fatal(err error) bool {
 // exactly once.
 func (v *verifier) coverage() error {
 	v.nodes = map[int64]int{}
-	items, err := ViewItems(v.conn, v.row.ID, -1<<62, 1<<62)
+	items, err := ViewItems(v.Conn, v.row.ID, -1<<62, 1<<62)
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (v *verifier) coverage() error {
 			return err
 		}
 	}
-	if newest, err := NewestUser(v.conn, v.row.ID); err != nil {
+	if newest, err := NewestUser(v.Conn, v.row.ID); err != nil {
 		return err
 	} else if newest != v.lastUser {
 		v.fault("view-totals", v.conversationName(), "it says that the user's newest message stands at %d, it stands at %d", v.lastUser, newest)
@@ -186,7 +187,7 @@ func (v *verifier) coverage() error {
 			v.ViewItems, v.ViewTokens, len(items), tokens)
 	}
 	var kept []edge
-	err = v.query(`
+	err = v.Query(`
 		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
 		WHERE b.conversation = ? ORDER BY b.id, bi.pos`, func(s *sqlite3.Stmt) error {
 		kept = append(kept, edge{num: s.ColumnInt64(1), Node: store.Node{
@@ -209,7 +210,7 @@ func (v *verifier) coverage() error {
 
 // checkPlace proves that an item stands where it belongs.
 func (v *verifier) checkPlace(it viewItem) error {
-	place, err := ItemsOf(v.conn, []edge{{Node: it.Node, num: it.num}})
+	place, err := ItemsOf(v.Conn, []edge{{Node: it.Node, num: it.num}})
 	if errors.Is(err, store.ErrNotFound) || err != nil && !fatal(err) {
 		return nil // reach reports what is missing, and messages what does not decode
 	}
@@ -240,7 +241,7 @@ func (v *verifier) reach(n store.Node, num int64, path []int64) error {
 		v.fault("doubly-covered", n, "the view leads to it %d times", v.nodes[num])
 		return nil
 	}
-	sources, err := Edges(v.conn, num)
+	sources, err := Edges(v.Conn, num)
 	if err != nil {
 		return err
 	}
@@ -257,7 +258,7 @@ func (v *verifier) reach(n store.Node, num int64, path []int64) error {
 }
 
 func (v *verifier) reachForeign(id store.MessageID) error {
-	found, err := v.one(`
+	found, err := v.One(`
 		SELECT m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
 		func(s *sqlite3.Stmt) error {
 			v.foreign = append(v.foreign, foreign{pos: s.ColumnInt64(0), sha256: s.ColumnBlob(1, nil)})
@@ -313,7 +314,7 @@ type node struct {
 // summaries checks what each summary says of itself against its sources.
 func (v *verifier) summaries() error {
 	var all []node
-	err := v.query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
+	err := v.Query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
 		num, sum, err := scanSummary(s)
 		if err != nil {
 			v.fault("summary", name(sum.ID), "it cannot be read: %v", err)
@@ -346,7 +347,7 @@ func (v *verifier) summaries() error {
 // summary checks one summary: its numbers, the order of its sources, and that
 // its id is the one that its text gives it.
 func (v *verifier) summary(n node) error {
-	sources, err := SourceItems(v.conn, n.num)
+	sources, err := SourceItems(v.Conn, n.num)
 	if errors.Is(err, store.ErrNotFound) || err != nil && !fatal(err) {
 		return nil // it has been reported
 	}
@@ -382,7 +383,7 @@ func (v *verifier) summary(n node) error {
 
 // coveredBy returns how many messages a summary says it covers.
 func (v *verifier) coveredBy(num int64) (messages int, err error) {
-	_, err = v.one(`SELECT messages FROM summaries WHERE num = ?`, integer(&messages), num)
+	_, err = v.One(`SELECT messages FROM summaries WHERE num = ?`, dbfile.IntColumn(&messages), num)
 	return messages, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -114,9 +115,9 @@ func plainID(id string) bool {
 }
 
 // ViewItems reads the view between two positions, both included.
-func ViewItems(c *conn, id store.ConversationID, from, to int64) ([]viewItem, error) {
+func ViewItems(c *dbfile.Conn, id store.ConversationID, from, to int64) ([]viewItem, error) {
 	var found []viewItem
-	err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`,
+	err := c.Query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`,
 		func(s *sqlite3.Stmt) error {
 			it, err := scanItem(s)
 			found = append(found, it)
@@ -125,21 +126,21 @@ func ViewItems(c *conn, id store.ConversationID, from, to int64) ([]viewItem, er
 	return found, err
 }
 
-func InsertItem(c *conn, id store.ConversationID, it viewItem) error {
+func InsertItem(c *dbfile.Conn, id store.ConversationID, it viewItem) error {
 	links, err := linksOf(it.Calls, it.Results)
 	if err != nil {
 		return err
 	}
-	return c.exec(`
+	return c.Exec(`
 		INSERT INTO view (conversation, pos, message, summary, tokens, role, depth, stub, links) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		int64(id), it.Pos, null(int64(it.Message)), null(it.num), it.Tokens, int(store.RoleCode(it.Role)), it.Depth, it.Stub, links)
+		int64(id), it.Pos, dbfile.Null(int64(it.Message)), dbfile.Null(it.num), it.Tokens, int(store.RoleCode(it.Role)), it.Depth, it.Stub, links)
 }
 
 // View implements [store.Reader].
-func ReadView(ctx context.Context, f *File, id store.ConversationID, w store.Window) (store.View, error) {
+func ReadView(ctx context.Context, f *dbfile.File, id store.ConversationID, w store.Window) (store.View, error) {
 	var v store.View
-	err := f.Reader(ctx, func(c *conn) error {
-		return c.read(func() error {
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
 			r, err := ReadConversation(c, id)
 			if err != nil {
 				return err
@@ -153,7 +154,7 @@ func ReadView(ctx context.Context, f *File, id store.ConversationID, w store.Win
 
 // fillWindow fills v with the items that w asks for. It costs as much as those
 // items, not as the whole view.
-func fillWindow(c *conn, v *store.View, w store.Window) error {
+func fillWindow(c *dbfile.Conn, v *store.View, w store.Window) error {
 	whole := w == (store.Window{}) || (w.NewestTokens == 0 && w.After == 0 && w.Oldest+w.Newest >= v.Count)
 	switch {
 	case whole: // a count that is wrong hides nothing of it
@@ -182,7 +183,7 @@ func fillWindow(c *conn, v *store.View, w store.Window) error {
 }
 
 // addSkippedUser adds the newest user message of the view where it was skipped.
-func addSkippedUser(c *conn, v *store.View) error {
+func addSkippedUser(c *dbfile.Conn, v *store.View) error {
 	if v.LastUser == 0 || slices.ContainsFunc(v.Items, func(it store.Item) bool { return it.Pos == v.LastUser }) {
 		return nil
 	}
@@ -195,13 +196,13 @@ func addSkippedUser(c *conn, v *store.View) error {
 
 // oldestItems reads the oldest items up to those that were read already, for which
 // it leaves room.
-func oldestItems(c *conn, v *store.View, w store.Window, newest []store.Item) ([]store.Item, error) {
+func oldestItems(c *dbfile.Conn, v *store.View, w store.Window, newest []store.Item) ([]store.Item, error) {
 	end := int64(1) << 62
 	if len(newest) > 0 {
 		end = newest[0].Pos - 1
 	}
 	items := make([]store.Item, 0, max(0, min(w.Oldest, v.Count))+len(newest))
-	err := c.query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos > ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
+	err := c.Query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos > ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
 		func(s *sqlite3.Stmt) error {
 			it, err := scanItem(s)
 			items = append(items, it.Item)
@@ -210,7 +211,7 @@ func oldestItems(c *conn, v *store.View, w store.Window, newest []store.Item) ([
 	return items, err
 }
 
-func newestItems(c *conn, v *store.View, w store.Window) ([]store.Item, error) {
+func newestItems(c *dbfile.Conn, v *store.View, w store.Window) ([]store.Item, error) {
 	if w.Newest == 0 && w.NewestTokens <= 0 {
 		return nil, nil
 	}
@@ -221,12 +222,12 @@ func newestItems(c *conn, v *store.View, w store.Window) ([]store.Item, error) {
 	}
 	newest := make([]store.Item, 0, max(0, expected))
 	tokens := 0
-	s, err := c.stmt(`SELECT` + itemColumns + ` WHERE v.conversation = ? AND v.pos > ? ORDER BY v.pos DESC LIMIT ?`)
+	s, err := c.Stmt(`SELECT` + itemColumns + ` WHERE v.conversation = ? AND v.pos > ? ORDER BY v.pos DESC LIMIT ?`)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Reset()
-	if err := bind(s, int64(v.Conversation), w.After, limit); err != nil {
+	if err := dbfile.Bind(s, int64(v.Conversation), w.After, limit); err != nil {
 		return nil, err
 	}
 	for s.Step() {
@@ -247,9 +248,9 @@ func newestItems(c *conn, v *store.View, w store.Window) ([]store.Item, error) {
 }
 
 // MessagePosition returns where a message stands, or stood, in views.
-func MessagePosition(c *conn, id store.MessageID) (int64, error) {
+func MessagePosition(c *dbfile.Conn, id store.MessageID) (int64, error) {
 	var pos int64
-	found, err := c.one(`SELECT m.seq + c.base FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+	found, err := c.One(`SELECT m.seq + c.base FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
 		func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, int64(id))
 	if err == nil && !found {
 		err = store.Missing(id.String())
@@ -269,12 +270,12 @@ func isSaidByUser(m *store.NewMessage) bool {
 
 // findLastUser looks up the newest message of the view that the user said.
 func (w *writer) findLastUser() (err error) {
-	w.lastUser, err = NewestUser(w.conn, w.ID)
+	w.lastUser, err = NewestUser(w.Conn, w.ID)
 	return err
 }
 
-func NewestUser(c *conn, id store.ConversationID) (pos int64, err error) {
-	_, err = c.one(`
+func NewestUser(c *dbfile.Conn, id store.ConversationID) (pos int64, err error) {
+	_, err = c.One(`
 		SELECT v.pos FROM view v JOIN messages m ON m.id = v.message
 		WHERE v.conversation = ? AND v.role = 1 AND (m.flags & ?) = 0 AND (v.links IS NULL OR ifnull(json_array_length(v.links, '$[1]'), 0) = 0)
 		ORDER BY v.pos DESC LIMIT 1`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, int64(id), int64(notSaid))

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"bufio"
@@ -67,12 +67,12 @@ func openSnapshot(path string) (_ *snapshot, err error) {
 		return nil, err
 	}
 	s.size = s.stamps[0].size
-	if s.stamps[1].size > walHeader {
+	if s.stamps[1].size > WALHeader {
 		if s.log, err = os.Open(path + "-wal"); err != nil {
 			return nil, err
 		}
 		var size uint32
-		if s.pages, size, s.pageSize, err = lastPages(bufio.NewReaderSize(s.log, 1<<20)); err != nil {
+		if s.pages, size, s.pageSize, err = ReadWAL(bufio.NewReaderSize(s.log, 1<<20)); err != nil {
 			return nil, err
 		}
 		if size > 0 {

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 const backupPages = 1024
 
 // CopyTo copies the database page by page.
-func CopyTo(ctx context.Context, c *conn, path string, progress func(done, total int)) (err error) {
-	name, err := dsn(path, Options{})
+func CopyTo(ctx context.Context, c *Conn, path string, progress func(done, total int)) (err error) {
+	name, err := DSN(path, Options{})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"os"
@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/store"
 )
 
 // TestSnapshot: a file with a log beside it, and without shared memory, is read
 // as SQLite reads it, and a write of somebody else is noticed.
 func TestSnapshot(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "lcm.db"), filepath.Join(t.TempDir(), "lcm.db")
-	f, err := OpenFile(t.Context(), from, Options{})
+	f, err := Open(t.Context(), from, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,15 +29,15 @@ func TestSnapshot(t *testing.T) {
 		}
 		c.snapshot = s
 		defer func() {
-			if err := c.close(); err != nil {
+			if err := c.Close(); err != nil {
 				t.Error(err)
 			}
 		}()
-		if err := c.query(`SELECT key FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error { all += s.ColumnText(0); return nil }); err != nil {
+		if err := c.Query(`SELECT key FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error { all += s.ColumnText(0); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		var sound string
-		if _, err := c.one(`PRAGMA integrity_check`, text(&sound)); err != nil || sound != "ok" {
+		if _, err := c.One(`PRAGMA integrity_check`, TextColumn(&sound)); err != nil || sound != "ok" {
 			t.Errorf("integrity: %s, %v", sound, err)
 		}
 		if err := s.changed(); err != nil {
@@ -67,7 +65,13 @@ func TestSnapshot(t *testing.T) {
 	}
 	add := func(key string) {
 		t.Helper()
-		if _, err := OpenConversation(t.Context(), f, store.NewConversation{Key: key}); err != nil {
+		err := f.Transact(t.Context(), func(c *Conn) error {
+			if err := c.Exec(`INSERT INTO projects (id, origin, root) VALUES (1, '', '') ON CONFLICT DO NOTHING`); err != nil {
+				return err
+			}
+			return c.Exec(`INSERT INTO conversations (key, segment, agent, project, title, created_at, updated_at, head) VALUES (?, 1, '', 1, '', 0, 0, x'')`, key)
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +80,7 @@ func TestSnapshot(t *testing.T) {
 	if got := keys(to); got != "a" {
 		t.Errorf("from the log: %q", got)
 	}
-	if err := f.Writer(t.Context(), func(c *conn) error { return c.script("PRAGMA wal_checkpoint(TRUNCATE)") }); err != nil {
+	if err := f.Writer(t.Context(), func(c *Conn) error { return c.Script("PRAGMA wal_checkpoint(TRUNCATE)") }); err != nil {
 		t.Fatal(err)
 	}
 	copyFiles("", "-wal")

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// explain adds what an operator can do to errors that come from outside the
+// Explain adds what an operator can do to errors that come from outside the
 // program: the disk, the file, other processes.
-func explain(path string, err error) error {
+func Explain(path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -77,9 +77,9 @@ func cancelled(ctx context.Context, err error) error {
 	return err
 }
 
-// damaged says of an error in what is stored, rather than in storing or
+// Damaged says of an error in what is stored, rather than in storing or
 // reading it, what an operator can do.
-func damaged(what string, err error) error {
+func Damaged(what string, err error) error {
 	if err == nil || errors.As(err, new(*sqlite3.Error)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

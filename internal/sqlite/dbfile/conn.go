@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// conn is a connection with its prepared statements. It belongs to one
+// Conn is a connection with its prepared statements. It belongs to one
 // goroutine at a time.
-type conn struct {
-	raw      *sqlite3.Conn
-	stmts    map[string]*sqlite3.Stmt
-	text     []byte    // room for the text of a row
-	snapshot *snapshot // that it reads, where it does not read the file itself
+type Conn struct {
+	raw        *sqlite3.Conn
+	stmts      map[string]*sqlite3.Stmt
+	TextColumn []byte    // room for the text of a row
+	snapshot   *snapshot // that it reads, where it does not read the file itself
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
 }
 
-// openConn opens a connection with the settings that every connection shares.
+// OpenConn opens a connection with the settings that every connection shares.
 // One that only reads does so on a full disk too.
-func openConn(ctx context.Context, path string, o Options) (*conn, error) {
-	name, err := dsn(path, o)
+func OpenConn(ctx context.Context, path string, o Options) (*Conn, error) {
+	name, err := DSN(path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func openConn(ctx context.Context, path string, o Options) (*conn, error) {
 	return c, nil
 }
 
-func openAt(ctx context.Context, dsn string, o Options) (*conn, error) {
+func openAt(ctx context.Context, dsn string, o Options) (*Conn, error) {
 	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE | sqlite3.OPEN_URI
 	if o.ReadOnly {
 		flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI
@@ -56,19 +56,19 @@ func openAt(ctx context.Context, dsn string, o Options) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := newConn(c)
+	db := NewConn(c)
 	err = configure(ctx, db, o)
 	if err == nil && o.ReadOnly {
-		err = emulateNewSchema(db)
+		err = addMissingTables(db)
 	}
 	if err != nil {
-		return nil, errors.Join(err, db.close())
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-func configure(ctx context.Context, c *conn, o Options) error {
-	if err := c.raw.BusyHandler(patience(o.BusyTimeout)); err != nil {
+func configure(ctx context.Context, c *Conn, o Options) error {
+	if err := c.raw.BusyHandler(busyWait(o.BusyTimeout)); err != nil {
 		return err
 	}
 	// Else a statement whose LIMIT is a parameter is prepared again each time
@@ -84,7 +84,7 @@ func configure(ctx context.Context, c *conn, o Options) error {
 			return err
 		}
 	}
-	defer c.interrupt(ctx)()
+	defer c.Interrupt(ctx)()
 	for _, pragma := range []string{
 		// A writer refers only to rows that it has just read or written, so
 		// looking each of them up again would be a sixth of a fold's time.
@@ -93,18 +93,18 @@ func configure(ctx context.Context, c *conn, o Options) error {
 		"temp_store=MEMORY",
 		fmt.Sprintf("cache_size=-%d", o.CacheKiB),
 	} {
-		if err := c.script("PRAGMA " + pragma); err != nil {
+		if err := c.Script("PRAGMA " + pragma); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// patience returns a busy handler that waits up to a limit for another
+// busyWait returns a busy handler that waits up to a limit for another
 // process to finish its transaction. SQLite's own handler sleeps longer and
 // longer, so that of sixteen writers the one that has waited longest is the
 // least likely to be served; short random sleeps keep the odds even.
-func patience(limit time.Duration) func(context.Context, int) bool {
+func busyWait(limit time.Duration) func(context.Context, int) bool {
 	var since time.Time
 	return func(ctx context.Context, count int) bool {
 		if count == 0 {
@@ -124,34 +124,34 @@ func patience(limit time.Duration) func(context.Context, int) bool {
 	}
 }
 
-// newConn wraps an open connection of the driver.
-func newConn(raw *sqlite3.Conn) *conn {
-	return &conn{raw: raw, stmts: map[string]*sqlite3.Stmt{}}
+// NewConn wraps an open connection of the driver.
+func NewConn(raw *sqlite3.Conn) *Conn {
+	return &Conn{raw: raw, stmts: map[string]*sqlite3.Stmt{}}
 }
 
-// interrupt ends statements when ctx is cancelled, until the function that it
+// Interrupt ends statements when ctx is cancelled, until the function that it
 // returns is called.
-func (c *conn) interrupt(ctx context.Context) (restore func()) {
+func (c *Conn) Interrupt(ctx context.Context) (restore func()) {
 	old := c.raw.SetInterrupt(ctx)
 	return func() { c.raw.SetInterrupt(old) }
 }
 
-// script runs one or more statements without parameters. They are not kept
+// Script runs one or more statements without parameters. They are not kept
 // prepared.
-func (c *conn) script(sql string) error { return c.raw.Exec(sql) }
+func (c *Conn) Script(sql string) error { return c.raw.Exec(sql) }
 
-// lastID returns the row id of the latest INSERT.
-func (c *conn) lastID() int64 { return c.raw.LastInsertRowID() }
+// LastID returns the row id of the latest INSERT.
+func (c *Conn) LastID() int64 { return c.raw.LastInsertRowID() }
 
-// changes returns how many rows the latest statement changed.
-func (c *conn) changes() int64 { return c.raw.Changes() }
+// Changes returns how many rows the latest statement changed.
+func (c *Conn) Changes() int64 { return c.raw.Changes() }
 
-// totalChanges returns how many rows were changed since the connection was
+// TotalChanges returns how many rows were changed since the connection was
 // opened.
-func (c *conn) totalChanges() int64 { return c.raw.TotalChanges() }
+func (c *Conn) TotalChanges() int64 { return c.raw.TotalChanges() }
 
-// stmt returns the prepared statement of some SQL, ready to be bound.
-func (c *conn) stmt(sql string) (*sqlite3.Stmt, error) {
+// Stmt returns the prepared statement of some SQL, ready to be bound.
+func (c *Conn) Stmt(sql string) (*sqlite3.Stmt, error) {
 	if s, ok := c.stmts[sql]; ok {
 		return s, nil
 	}
@@ -171,9 +171,9 @@ func (c *conn) stmt(sql string) (*sqlite3.Stmt, error) {
 // was 3.0 to 4.0 ms without this and 2.1 to 2.2 ms with it.
 const breath = 32
 
-// query binds args, calls row for each row, and resets the statement.
-func (c *conn) query(sql string, row func(*sqlite3.Stmt) error, args ...any) (err error) {
-	s, err := c.stmt(sql)
+// Query binds args, calls row for each row, and resets the statement.
+func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (err error) {
+	s, err := c.Stmt(sql)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (c *conn) query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 			err = reset
 		}
 	}()
-	if err := bind(s, args...); err != nil {
+	if err := Bind(s, args...); err != nil {
 		return err
 	}
 	for n := 1; s.Step(); n++ {
@@ -197,9 +197,9 @@ func (c *conn) query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 	return s.Err()
 }
 
-// one is query for at most one row; found says whether there was one.
-func (c *conn) one(sql string, row func(*sqlite3.Stmt) error, args ...any) (found bool, err error) {
-	err = c.query(sql, func(s *sqlite3.Stmt) error {
+// One is query for at most one row; found says whether there was one.
+func (c *Conn) One(sql string, row func(*sqlite3.Stmt) error, args ...any) (found bool, err error) {
+	err = c.Query(sql, func(s *sqlite3.Stmt) error {
 		if found {
 			return nil
 		}
@@ -209,13 +209,13 @@ func (c *conn) one(sql string, row func(*sqlite3.Stmt) error, args ...any) (foun
 	return found, err
 }
 
-// exec runs a statement that returns no rows.
-func (c *conn) exec(sql string, args ...any) error {
-	return c.query(sql, func(*sqlite3.Stmt) error { return nil }, args...)
+// Exec runs a statement that returns no rows.
+func (c *Conn) Exec(sql string, args ...any) error {
+	return c.Query(sql, func(*sqlite3.Stmt) error { return nil }, args...)
 }
 
-// bind binds Go values. A nil is NULL; so is a zero time.
-func bind(s *sqlite3.Stmt, args ...any) error {
+// Bind binds Go values. A nil is NULL; so is a zero time.
+func Bind(s *sqlite3.Stmt, args ...any) error {
 	for i, a := range args {
 		var err error
 		switch v := a.(type) {
@@ -247,8 +247,8 @@ func bind(s *sqlite3.Stmt, args ...any) error {
 	return nil
 }
 
-// null turns an empty value into NULL.
-func null[T comparable](v T) any {
+// Null turns an empty value into NULL.
+func Null[T comparable](v T) any {
 	var zero T
 	if v == zero {
 		return nil
@@ -256,19 +256,19 @@ func null[T comparable](v T) any {
 	return v
 }
 
-// read runs fn in one read transaction, so that all its statements see the
+// Read runs fn in one read transaction, so that all its statements see the
 // same state.
-func (c *conn) read(fn func() error) (err error) {
-	if err := c.exec("BEGIN"); err != nil {
+func (c *Conn) Read(fn func() error) (err error) {
+	if err := c.Exec("BEGIN"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.rollback()) }()
 	return fn()
 }
 
-// write runs fn in a write transaction.
-func (c *conn) write(fn func() error) (err error) {
-	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+// Write runs fn in a write transaction.
+func (c *Conn) Write(fn func() error) (err error) {
+	if err := c.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.rollback()) }()
@@ -280,20 +280,20 @@ func (c *conn) write(fn func() error) (err error) {
 			return err
 		}
 	}
-	return c.exec("COMMIT")
+	return c.Exec("COMMIT")
 }
 
 // rollback ends a transaction that was not committed, also where the caller
 // has given up: the connection goes back to others.
-func (c *conn) rollback() error {
+func (c *Conn) rollback() error {
 	if c.raw.GetAutocommit() {
 		return nil // committed, or rolled back by SQLite after a failure
 	}
-	defer c.interrupt(context.WithoutCancel(c.raw.GetInterrupt()))()
-	return c.exec("ROLLBACK")
+	defer c.Interrupt(context.WithoutCancel(c.raw.GetInterrupt()))()
+	return c.Exec("ROLLBACK")
 }
 
-func (c *conn) close() error {
+func (c *Conn) Close() error {
 	var errs []error
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
@@ -305,8 +305,8 @@ func (c *conn) close() error {
 	return errors.Join(errs...)
 }
 
-// millis reads a time column; NULL is the zero time.
-func millis(s *sqlite3.Stmt, col int) time.Time {
+// Millis reads a time column; NULL is the zero time.
+func Millis(s *sqlite3.Stmt, col int) time.Time {
 	if s.ColumnType(col) == sqlite3.NULL {
 		return time.Time{}
 	}
@@ -315,7 +315,7 @@ func millis(s *sqlite3.Stmt, col int) time.Time {
 
 // ForgetStatements closes prepared statements that mention something, so that
 // a database can be detached.
-func ForgetStatements(c *conn, text string) error {
+func ForgetStatements(c *Conn, text string) error {
 	var errs []error
 	for sql, s := range c.stmts {
 		if strings.Contains(sql, text) {
@@ -326,17 +326,17 @@ func ForgetStatements(c *conn, text string) error {
 	return errors.Join(errs...)
 }
 
-// errStop ends an iteration whose consumer has had enough.
-var errStop = fmt.Errorf("stop")
+// ErrStop ends an iteration whose consumer has had enough.
+var ErrStop = fmt.Errorf("stop")
 
-func int64Column(to *int64) func(*sqlite3.Stmt) error {
+func Int64Column(to *int64) func(*sqlite3.Stmt) error {
 	return func(s *sqlite3.Stmt) error { *to = s.ColumnInt64(0); return nil }
 }
 
-func integer(to *int) func(*sqlite3.Stmt) error {
+func IntColumn(to *int) func(*sqlite3.Stmt) error {
 	return func(s *sqlite3.Stmt) error { *to = s.ColumnInt(0); return nil }
 }
 
-func text(to *string) func(*sqlite3.Stmt) error {
+func TextColumn(to *string) func(*sqlite3.Stmt) error {
 	return func(s *sqlite3.Stmt) error { *to = s.ColumnText(0); return nil }
 }

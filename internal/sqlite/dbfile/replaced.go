@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ func (f *File) stillThere() error {
 		return &store.Problem{Err: fmt.Errorf("database %s: %w", f.path, store.ErrRemoved),
 			Hint: "put the file back, or end this program and start it again; nothing was written"}
 	case err != nil:
-		return explain(f.path, err)
+		return Explain(f.path, err)
 	case !os.SameFile(f.info, now):
 		return &store.Problem{Err: fmt.Errorf("database %s: %w", f.path, store.ErrReplaced),
 			Hint: "end this program and start it again to use the new file; nothing was written"}

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"encoding/binary"
@@ -10,14 +10,14 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// walHeader is the size of a write-ahead log that holds nothing.
-const walHeader = 32
+// WALHeader is the size of a write-ahead log that holds nothing.
+const WALHeader = 32
 
-// bereft refuses to make a database beside a write-ahead log that has lost
+// OrphanWAL refuses to make a database beside a write-ahead log that has lost
 // its own: SQLite would throw the log away, with all that is in it.
-func bereft(path string) error {
+func OrphanWAL(path string) error {
 	log, err := os.Stat(path + "-wal") // first: it never comes before its file
-	if err != nil || log.Size() <= walHeader {
+	if err != nil || log.Size() <= WALHeader {
 		return nil
 	}
 	if file, err := os.Stat(path); err == nil && file.Size() > 0 {
@@ -29,10 +29,10 @@ func bereft(path string) error {
 	}
 }
 
-// lastPages reads a write-ahead log up to its last commit: where the newest
+// ReadWAL reads a write-ahead log up to its last commit: where the newest
 // version of each page lies in it, and how many pages the database has.
-func lastPages(r io.Reader) (pages map[uint32]int64, size uint32, pageSize int64, err error) {
-	head := make([]byte, walHeader)
+func ReadWAL(r io.Reader) (pages map[uint32]int64, size uint32, pageSize int64, err error) {
+	head := make([]byte, WALHeader)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return nil, 0, 0, err
 	}
@@ -54,7 +54,7 @@ func lastPages(r io.Reader) (pages map[uint32]int64, size uint32, pageSize int64
 	}
 	pages, pending := map[uint32]int64{}, map[uint32]int64{}
 	frame := make([]byte, 24+pageSize)
-	for at := int64(walHeader); ; at += int64(len(frame)) {
+	for at := int64(WALHeader); ; at += int64(len(frame)) {
 		if _, err := io.ReadFull(r, frame); err != nil {
 			return pages, size, pageSize, nil // the end, or a frame that was being written
 		}

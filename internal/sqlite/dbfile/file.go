@@ -1,4 +1,15 @@
-package sqlite
+// Package dbfile opens the SQLite file of a database and lends out its
+// connections.
+//
+// [Open] makes the file where it is missing, checks that it belongs to lcm and
+// brings its schema up to date. A [File] has one connection that writes and
+// several that read; [File.Writer], [File.Transact] and [File.Reader] lend one
+// to a function. A [Conn] runs SQL. The packages beside this one hold the SQL:
+// they take a Conn, or a File where they choose their own transactions.
+//
+// The package also knows the format of the file as far as others need it to
+// copy, check or rescue one: header, write-ahead log, schema.
+package dbfile
 
 import (
 	"context"
@@ -54,22 +65,22 @@ type File struct {
 
 	// write holds the one connection that writes. Taking it is ctx-aware,
 	// which a mutex is not.
-	write chan *conn
+	write chan *Conn
 
 	// life ends when the file is closed, and background work with it.
 	life context.Context
 	end  context.CancelFunc
 
 	mu     sync.Mutex
-	idle   []*conn // connections that read
+	idle   []*Conn // connections that read
 	closed bool
 	out    sync.WaitGroup // calls that are under way
 	// temporary is the directory of a database that Close removes.
 	temporary string
 }
 
-// errClosed is what every call after Close returns.
-var errClosed = errors.New("the store is closed")
+// ErrClosed is what every call after Close returns.
+var ErrClosed = errors.New("the store is closed")
 
 // maxIdle is how many reading connections are kept when nobody needs them.
 const maxIdle = 4
@@ -78,10 +89,10 @@ const maxIdle = 4
 // temporary directory, which Close removes.
 const Memory = ":memory:"
 
-// OpenFile opens the database at path and brings its schema up to date. A file
+// Open opens the database at path and brings its schema up to date. A file
 // that does not exist is made, readable by its owner only, and so is its
 // directory.
-func OpenFile(ctx context.Context, path string, o Options) (*File, error) {
+func Open(ctx context.Context, path string, o Options) (*File, error) {
 	if path != Memory || o.VFS != "" {
 		return open(ctx, path, o)
 	}
@@ -118,13 +129,13 @@ func open(ctx context.Context, path string, o Options) (*File, error) {
 		o.Log = slog.Default()
 	}
 	if err := prepare(path, o); err != nil {
-		return nil, explain(path, err)
+		return nil, Explain(path, err)
 	}
-	c, err := openConn(ctx, path, o)
+	c, err := OpenConn(ctx, path, o)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, Explain(path, err)
 	}
-	f := &File{path: path, opts: o, write: make(chan *conn, 1)}
+	f := &File{path: path, opts: o, write: make(chan *Conn, 1)}
 	f.life, f.end = context.WithCancel(context.WithoutCancel(ctx))
 	err = setUpWriter(ctx, c, o)
 	if err == nil && !o.ReadOnly {
@@ -135,7 +146,7 @@ func open(ctx context.Context, path string, o Options) (*File, error) {
 	}
 	if err != nil {
 		f.end()
-		return nil, explain(path, errors.Join(err, c.close()))
+		return nil, Explain(path, errors.Join(err, c.Close()))
 	}
 	c.beforeCommit = f.stillThere
 	f.write <- c
@@ -177,17 +188,17 @@ func (f *File) Hold() (release func(), err error) {
 
 // TransactHeld runs fn in a write transaction for a caller of Hold, also after
 // Close was called and ctx was cancelled.
-func (f *File) TransactHeld(ctx context.Context, fn func(*conn) error) error {
+func (f *File) TransactHeld(ctx context.Context, fn func(*Conn) error) error {
 	c := <-f.write
 	defer func() { f.write <- c }()
-	defer c.interrupt(context.WithoutCancel(ctx))()
-	return explain(f.path, c.write(func() error { return fn(c) }))
+	defer c.Interrupt(context.WithoutCancel(ctx))()
+	return Explain(f.path, c.Write(func() error { return fn(c) }))
 }
 
 // Transact runs fn in a write transaction of its own.
-func (f *File) Transact(ctx context.Context, fn func(*conn) error) error {
-	return f.Writer(ctx, func(c *conn) error {
-		return c.write(func() error { return fn(c) })
+func (f *File) Transact(ctx context.Context, fn func(*Conn) error) error {
+	return f.Writer(ctx, func(c *Conn) error {
+		return c.Write(func() error { return fn(c) })
 	})
 }
 
@@ -200,7 +211,7 @@ func prepare(path string, o Options) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := bereft(path); err != nil {
+	if err := OrphanWAL(path); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -232,11 +243,11 @@ func private(path string, o Options) {
 }
 
 // setUpWriter sets a fresh connection up as the writer: journal, durability, schema.
-func setUpWriter(ctx context.Context, c *conn, o Options) error {
+func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	if o.ReadOnly {
 		return checkSchema(c)
 	}
-	defer c.interrupt(ctx)()
+	defer c.Interrupt(ctx)()
 	if err := checkSchema(c); err != nil {
 		return err
 	}
@@ -250,7 +261,7 @@ func setUpWriter(ctx context.Context, c *conn, o Options) error {
 	if err := setSync(c, o.Relaxed); err != nil {
 		return err
 	}
-	if err := c.script("PRAGMA journal_size_limit=67108864"); err != nil {
+	if err := c.Script("PRAGMA journal_size_limit=67108864"); err != nil {
 		return err
 	}
 	return migrate(c)
@@ -258,33 +269,33 @@ func setUpWriter(ctx context.Context, c *conn, o Options) error {
 
 // useWAL puts the database into WAL mode. Of processes that make one together
 // some are told that it is locked, without their busy handler being asked.
-func useWAL(ctx context.Context, c *conn, timeout time.Duration) (mode string, err error) {
-	wait := patience(timeout)
+func useWAL(ctx context.Context, c *Conn, timeout time.Duration) (mode string, err error) {
+	wait := busyWait(timeout)
 	for begun := time.Now(); ; {
-		_, err = c.one("PRAGMA journal_mode=WAL", text(&mode))
+		_, err = c.One("PRAGMA journal_mode=WAL", TextColumn(&mode))
 		if !errors.Is(err, sqlite3.BUSY) || time.Since(begun) >= timeout || !wait(ctx, 0) {
 			return mode, err
 		}
 	}
 }
 
-func setSync(c *conn, relaxed bool) error {
+func setSync(c *Conn, relaxed bool) error {
 	if relaxed {
-		return c.script("PRAGMA synchronous=NORMAL")
+		return c.Script("PRAGMA synchronous=NORMAL")
 	}
-	return c.script("PRAGMA synchronous=FULL")
+	return c.Script("PRAGMA synchronous=FULL")
 }
 
 // Writer lends the writing connection to fn.
-func (f *File) Writer(ctx context.Context, fn func(*conn) error) error {
+func (f *File) Writer(ctx context.Context, fn func(*Conn) error) error {
 	if f.opts.ReadOnly {
-		return explain(f.path, store.ErrReadOnly)
+		return Explain(f.path, store.ErrReadOnly)
 	}
 	if err := f.enter(); err != nil {
 		return err
 	}
 	defer f.out.Done()
-	var c *conn
+	var c *Conn
 	select {
 	case c = <-f.write:
 	case <-ctx.Done():
@@ -294,12 +305,12 @@ func (f *File) Writer(ctx context.Context, fn func(*conn) error) error {
 	if err := f.stillThere(); err != nil {
 		return err
 	}
-	defer c.interrupt(ctx)()
-	return explain(f.path, cancelled(ctx, fn(c)))
+	defer c.Interrupt(ctx)()
+	return Explain(f.path, cancelled(ctx, fn(c)))
 }
 
 // Reader lends a reading connection to fn.
-func (f *File) Reader(ctx context.Context, fn func(*conn) error) error {
+func (f *File) Reader(ctx context.Context, fn func(*Conn) error) error {
 	if err := f.enter(); err != nil {
 		return err
 	}
@@ -309,15 +320,15 @@ func (f *File) Reader(ctx context.Context, fn func(*conn) error) error {
 	}
 	c, err := f.reader(ctx)
 	if err != nil {
-		return explain(f.path, cancelled(ctx, err))
+		return Explain(f.path, cancelled(ctx, err))
 	}
 	defer f.release(c)
-	defer c.interrupt(ctx)()
+	defer c.Interrupt(ctx)()
 	err = fn(c)
 	if c.snapshot != nil {
 		err = errors.Join(c.snapshot.changed(), err)
 	}
-	return explain(f.path, cancelled(ctx, err))
+	return Explain(f.path, cancelled(ctx, err))
 }
 
 // enter registers a call, so that Close can wait for it.
@@ -325,7 +336,7 @@ func (f *File) enter() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return errClosed
+		return ErrClosed
 	}
 	f.out.Add(1)
 	return nil
@@ -333,7 +344,7 @@ func (f *File) enter() error {
 
 // reader returns an idle connection or opens another: a caller that reads
 // while it iterates must never wait for itself.
-func (f *File) reader(ctx context.Context) (*conn, error) {
+func (f *File) reader(ctx context.Context) (*Conn, error) {
 	f.mu.Lock()
 	for n := len(f.idle); n > 0; n = len(f.idle) {
 		c := f.idle[n-1]
@@ -342,22 +353,22 @@ func (f *File) reader(ctx context.Context) (*conn, error) {
 			f.mu.Unlock()
 			return c, nil
 		}
-		_ = c.close() // a reader has nothing to lose
+		_ = c.Close() // a reader has nothing to lose
 	}
 	f.mu.Unlock()
 	o := f.opts
 	o.CacheKiB /= 8
-	c, err := openConn(ctx, f.path, o)
+	c, err := OpenConn(ctx, f.path, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.script("PRAGMA query_only=ON"); err != nil {
-		return nil, errors.Join(err, c.close())
+	if err := c.Script("PRAGMA query_only=ON"); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (f *File) release(c *conn) {
+func (f *File) release(c *Conn) {
 	f.mu.Lock()
 	if !f.closed && len(f.idle) < maxIdle {
 		f.idle = append(f.idle, c)
@@ -365,7 +376,7 @@ func (f *File) release(c *conn) {
 		return
 	}
 	f.mu.Unlock()
-	_ = c.close() // a reader has nothing to lose
+	_ = c.Close() // a reader has nothing to lose
 }
 
 // Close waits for the calls that are under way and closes the file.
@@ -383,9 +394,9 @@ func (f *File) Close() error {
 	f.out.Wait()
 	var errs []error
 	for _, c := range idle {
-		errs = append(errs, c.close())
+		errs = append(errs, c.Close())
 	}
-	errs = append(errs, (<-f.write).close())
+	errs = append(errs, (<-f.write).Close())
 	f.settle()
 	if f.temporary != "" {
 		errs = append(errs, os.RemoveAll(f.temporary))

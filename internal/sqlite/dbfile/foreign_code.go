@@ -1,10 +1,11 @@
-package sqlite
+package dbfile
 
 import (
 	"fmt"
 
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // lcm's schema consists of plain tables and of indexes on them. Triggers,
@@ -18,11 +19,11 @@ const foreignCode = `
 	ORDER BY type, name`
 
 // ForeignCode lists the triggers, views and virtual tables of a database.
-func ForeignCode(c *conn) (found []object, err error) {
-	err = c.query(foreignCode, func(s *sqlite3.Stmt) error {
-		o := object{kind: s.ColumnText(0), table: s.ColumnText(1)}
-		if o.kind == "table" {
-			o.kind = "virtual table"
+func ForeignCode(c *Conn) (found []Object, err error) {
+	err = c.Query(foreignCode, func(s *sqlite3.Stmt) error {
+		o := Object{Kind: s.ColumnText(0), Table: s.ColumnText(1)}
+		if o.Kind == "table" {
+			o.Kind = "virtual table"
 		}
 		found = append(found, o)
 		return nil
@@ -32,13 +33,13 @@ func ForeignCode(c *conn) (found []object, err error) {
 
 // refuseForeignCode returns an error if the schema of the database would run
 // code that is not lcm's.
-func refuseForeignCode(c *conn) error {
+func refuseForeignCode(c *Conn) error {
 	found, err := ForeignCode(c)
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	return &store.Problem{
-		Err:  fmt.Errorf("the database has the %s %q, which lcm did not make and which would run when it is used", found[0].kind, found[0].table),
+		Err:  fmt.Errorf("the database has the %s %q, which lcm did not make and which would run when it is used", found[0].Kind, found[0].Table),
 		Hint: "find out who put it there; `lcm doctor --fix` removes it after a backup; the database was not touched",
 	}
 }

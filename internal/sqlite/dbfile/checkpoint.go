@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"context"
@@ -9,18 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/store"
 )
 
-// vacuumFile builds a database file anew that nobody else has open.
-func vacuumFile(ctx context.Context, path string) error {
-	c, err := openConn(ctx, path, Options{CacheKiB: 1 << 10})
+// VacuumFile builds a database file anew that nobody else has open.
+func VacuumFile(ctx context.Context, path string) error {
+	c, err := OpenConn(ctx, path, Options{CacheKiB: 1 << 10})
 	if err != nil {
 		return err
 	}
-	defer c.interrupt(ctx)()
-	return errors.Join(Vacuum(c), c.close())
+	defer c.Interrupt(ctx)()
+	return errors.Join(Vacuum(c), c.Close())
 }
 
 // vacuumInMemory is up to which size a database is rebuilt in memory; a larger
@@ -28,28 +29,28 @@ func vacuumFile(ctx context.Context, path string) error {
 const vacuumInMemory = 256 << 20
 
 // Vacuum builds the file anew, without its free pages.
-func Vacuum(c *conn) (err error) {
+func Vacuum(c *Conn) (err error) {
 	var pages, size int64
 	for pragma, to := range map[string]*int64{"page_count": &pages, "page_size": &size} {
-		if _, err := c.one("PRAGMA "+pragma, func(s *sqlite3.Stmt) error { *to = s.ColumnInt64(0); return nil }); err != nil {
+		if _, err := c.One("PRAGMA "+pragma, func(s *sqlite3.Stmt) error { *to = s.ColumnInt64(0); return nil }); err != nil {
 			return err
 		}
 	}
 	if pages*size > vacuumInMemory {
-		if err := c.script("PRAGMA temp_store=FILE"); err != nil {
+		if err := c.Script("PRAGMA temp_store=FILE"); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, c.script("PRAGMA temp_store=MEMORY")) }()
+		defer func() { err = errors.Join(err, c.Script("PRAGMA temp_store=MEMORY")) }()
 	}
-	return c.script("VACUUM")
+	return c.Script("VACUUM")
 }
 
 // TruncateLog moves the write-ahead log into the file and empties it. Readers
 // of other processes may be in the way for a moment.
-func TruncateLog(ctx context.Context, c *conn, patience time.Duration) error {
+func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 	for begun := time.Now(); ; {
 		var busy bool
-		if _, err := c.one("PRAGMA wal_checkpoint(TRUNCATE)", func(s *sqlite3.Stmt) error { busy = s.ColumnBool(0); return nil }); err != nil {
+		if _, err := c.One("PRAGMA wal_checkpoint(TRUNCATE)", func(s *sqlite3.Stmt) error { busy = s.ColumnBool(0); return nil }); err != nil {
 			return err
 		}
 		if !busy {
@@ -98,22 +99,22 @@ func (f *File) settle() {
 
 // openAndClose closes the database once more.
 func openAndClose(ctx context.Context, path string, o Options) error {
-	c, err := openConn(ctx, path, o)
+	c, err := OpenConn(ctx, path, o)
 	if err != nil {
 		return err
 	}
 	var version int
-	_, err = c.one("PRAGMA user_version", integer(&version)) // a connection that read nothing has no log
-	return errors.Join(err, c.close())
+	_, err = c.One("PRAGMA user_version", IntColumn(&version)) // a connection that read nothing has no log
+	return errors.Join(err, c.Close())
 }
 
 // Vacuum gives the space that is not used any more back to the file system. It
 // needs as much free space again as the database has, and keeps others from
 // writing while it runs.
 func (f *File) Vacuum(ctx context.Context) error {
-	return f.Writer(ctx, func(c *conn) error {
+	return f.Writer(ctx, func(c *Conn) error {
 		for _, sql := range []string{"PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-			if err := c.script(sql); err != nil {
+			if err := c.Script(sql); err != nil {
 				return fmt.Errorf("%s: %w", strings.ToLower(sql), err)
 			}
 		}

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"errors"
@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 )
 
-// partFile makes the file under whose name a database is written before it is
+// PartFile makes the file under whose name a database is written before it is
 // called path.
-func partFile(path string) (string, error) {
-	tmp, err := newPart(path)
-	return tmp, explain(path, err)
+func PartFile(path string) (string, error) {
+	tmp, err := NewPart(path)
+	return tmp, Explain(path, err)
 }
 
-func newPart(path string) (string, error) {
+func NewPart(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
@@ -24,8 +24,8 @@ func newPart(path string) (string, error) {
 	return f.Name(), f.Close()
 }
 
-// syncFile makes a file, or the names in a directory, durable.
-func syncFile(path string) error {
+// SyncFile makes a file, or the names in a directory, durable.
+func SyncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -33,15 +33,15 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// removeDatabase removes what is left of a temporary database.
-func removeDatabase(path string) {
-	for _, suffix := range fileSuffixes {
+// RemoveDatabase removes what is left of a temporary database.
+func RemoveDatabase(path string) {
+	for _, suffix := range FileSuffixes {
 		_ = os.Remove(path + suffix) // they may not be there
 	}
 }
 
-// fileSuffixes are the files that together are a database.
-var fileSuffixes = []string{"", "-wal", "-shm", "-journal"}
+// FileSuffixes are the files that together are a database.
+var FileSuffixes = []string{"", "-wal", "-shm", "-journal"}
 
 // PartPattern is how a file is called, for [os.CreateTemp], while it is
 // written and has not got its name yet.

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"errors"
@@ -37,8 +37,8 @@ func Resolve(path string) string {
 	return path
 }
 
-// dsn writes a path as the URI that SQLite opens it by.
-func dsn(path string, o Options) (string, error) {
+// DSN writes a path as the URI that SQLite opens it by.
+func DSN(path string, o Options) (string, error) {
 	if o.VFS == "" {
 		path = Resolve(path)
 		if err := checkLength(path); err != nil {
