@@ -22,6 +22,8 @@ var Layers = [][]string{
 	{"."},
 	// The SQLite backend. internal/sqlite implements the store with these.
 	{"internal/sqlite/dbfile"},
+	{"internal/sqlite/state", "internal/sqlite/tombstone"},
+	{"internal/sqlite/record"},
 	// The engine links neither a backend nor a provider: both are above it.
 	{"internal/hosts/...", "internal/mcpserver", "internal/sample", "internal/sqlite", "llms/anthropic", "llms/llmtest", "llms/openai", "llms/tiktoken"},
 	{"internal/doctor", "internal/fromconfig", "store/sqlite"},

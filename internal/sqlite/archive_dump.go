@@ -13,6 +13,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -69,7 +71,7 @@ const (
 	erasedFrom = `(SELECT erasure FROM forgotten WHERE key IN ` + sessions + `)`
 	// lasting selects the state that means something to others than processes
 	// that are running.
-	lasting = `expires IS NULL AND space <> '` + leaseSpace + `'`
+	lasting = `expires IS NULL AND space <> '` + state.LeaseSpace + `'`
 )
 
 // undumped are the tables that are made anew: the search index, and the
@@ -150,7 +152,7 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 // unlistedConversations are the conversations that do not count as such.
 func unlistedConversations(c *dbfile.Conn) (map[store.ConversationID]bool, error) {
 	ids := map[store.ConversationID]bool{}
-	err := c.Query(`SELECT c.id FROM conversations c WHERE NOT (`+listed+`)`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT c.id FROM conversations c WHERE NOT (`+record.Listed+`)`, func(s *sqlite3.Stmt) error {
 		ids[store.ConversationID(s.ColumnInt64(0))] = true
 		return nil
 	})
@@ -175,8 +177,8 @@ func relatedConversations(c *dbfile.Conn, ids []store.ConversationID) ([]store.C
 		args = append(args, string(list))
 	}
 	var all []store.Conversation
-	err := c.Query(`SELECT`+conversationColumns+where, func(s *sqlite3.Stmt) error {
-		all = append(all, scanConversation(s).Conversation)
+	err := c.Query(`SELECT`+record.ConversationColumns+where, func(s *sqlite3.Stmt) error {
+		all = append(all, record.ScanConversation(s).Conversation)
 		return nil
 	}, args...)
 	for _, id := range ids {
@@ -238,36 +240,36 @@ func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (sto
 	data := func(name string) []byte { b, _ := values[slices.Index(columns, name)].([]byte); return b }
 	switch table {
 	case "payloads":
-		p := payloadRow{num: number("num"), id: text("id"), size: number("size")}
-		copy(p.sum[:], data("sha256"))
-		found, err := HashChunks(c, p.num, false)
+		p := record.PayloadRow{Num: number("num"), Id: text("id"), Size: number("size")}
+		copy(p.Sum[:], data("sha256"))
+		found, err := record.HashChunks(c, p.Num, false)
 		switch {
 		case err != nil && fatal(err):
 			return store.Fault{}, err
-		case err != nil || found.sum != p.sum || found.size != p.size:
-			return store.Fault{Code: "payload", Node: p.id, Detail: "its content does not match its SHA-256"}, nil
+		case err != nil || found.Sum != p.Sum || found.Size != p.Size:
+			return store.Fault{Code: "payload", Node: p.Id, Detail: "its content does not match its SHA-256"}, nil
 		}
 	case "messages":
 		id := store.MessageID(number("id"))
-		m := sealed{
-			conversation: number("conversation"), seq: number("seq"), role: store.RoleOf(int(number("role"))), flags: store.Flag(number("flags")),
-			native: text("native"), format: llms.Format(text("format")), size: number("size"), sha256: data("sha256"), chain: data("chain"),
-			record: data("record"), cut: text("cuts") != "", body: data("body"),
+		m := record.StoredMessage{
+			Conversation: number("conversation"), Seq: number("seq"), Role: store.RoleOf(int(number("role"))), Flags: store.Flag(number("flags")),
+			Native: text("native"), Format: llms.Format(text("format")), Size: number("size"), SHA256: data("sha256"), Chain: data("chain"),
+			Record: data("record"), Cut: text("cuts") != "", Body: data("body"),
 		}
 		if said, ok := values[slices.Index(columns, "said")].(int64); ok {
-			m.said = time.UnixMilli(said).UTC()
+			m.Said = time.UnixMilli(said).UTC()
 		}
-		if m.flags&store.FlagErased != 0 {
+		if m.Flags&store.FlagErased != 0 {
 			return store.Fault{}, nil
 		}
-		record, err := JoinRecord(c, m.record, text("cuts"))
+		whole, err := record.Join(c, m.Record, text("cuts"))
 		if err != nil && fatal(err) {
 			return store.Fault{}, err
 		}
-		if sum := sha256.Sum256(record); err != nil || string(sum[:]) != string(m.sha256) {
+		if sum := sha256.Sum256(whole); err != nil || string(sum[:]) != string(m.SHA256) {
 			return store.Fault{Code: "record", Node: id.String(), Detail: "its record does not match the SHA-256 taken when it arrived"}, nil
 		}
-		if intact, err := Intact(c, m); err != nil || !intact {
+		if intact, err := record.Intact(c, m); err != nil || !intact {
 			return store.Fault{Code: "chain", Node: id.String(), Detail: "its body or its metadata does not match its link of the chain"}, err
 		}
 	}
@@ -283,10 +285,10 @@ func only(where, list string) []any {
 }
 
 func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
-	var rows []payloadRow
+	var rows []record.PayloadRow
 	err := c.Query(`SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) error {
-		p := payloadRow{num: s.ColumnInt64(0), id: s.ColumnText(1), size: s.ColumnInt64(3)}
-		copy(p.sum[:], s.ColumnRawBlob(2))
+		p := record.PayloadRow{Num: s.ColumnInt64(0), Id: s.ColumnText(1), Size: s.ColumnInt64(3)}
+		copy(p.Sum[:], s.ColumnRawBlob(2))
 		rows = append(rows, p)
 		return nil
 	}, only(where, list)...)
@@ -294,21 +296,21 @@ func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
 		return err
 	}
 	for _, p := range rows {
-		found, err := HashChunks(c, p.num, false)
+		found, err := record.HashChunks(c, p.Num, false)
 		if err != nil && fatal(err) {
 			return err
 		}
-		whole := err == nil && found.sum == p.sum && found.size == p.size
-		size := p.size
+		whole := err == nil && found.Sum == p.Sum && found.Size == p.Size
+		size := p.Size
 		if !whole {
 			var last int64
-			if _, err := c.One(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }, p.num); err != nil {
+			if _, err := c.One(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }, p.Num); err != nil {
 				return err
 			}
-			size = max(0, min(size, (last+1)*chunkSize))
+			size = max(0, min(size, (last+1)*record.ChunkSize))
 		}
-		if err := to.Payload(p.sum, size, &chunkReader{Conn: c, num: p.num, lenient: !whole}, !whole); err != nil {
-			return fmt.Errorf("archive %s: %w", p.id, err)
+		if err := to.Payload(p.Sum, size, &chunkReader{Conn: c, num: p.Num, lenient: !whole}, !whole); err != nil {
+			return fmt.Errorf("archive %s: %w", p.Id, err)
 		}
 	}
 	return nil
@@ -326,7 +328,7 @@ type chunkReader struct {
 func (r *chunkReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		found := false
-		err := ReadChunks(r.Conn, r.num, r.next, r.next, func(_ int64, raw []byte) error {
+		err := record.ReadChunks(r.Conn, r.num, r.next, r.next, func(_ int64, raw []byte) error {
 			found = true
 			r.rest = append(r.rest[:0], raw...)
 			return nil
@@ -335,7 +337,7 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 			return 0, dbfile.Damaged("its content", err)
 		}
 		if r.lenient && (err != nil || !found) {
-			found, r.rest = true, make([]byte, chunkSize)
+			found, r.rest = true, make([]byte, record.ChunkSize)
 		}
 		if !found {
 			return 0, io.EOF

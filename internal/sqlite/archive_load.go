@@ -13,6 +13,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -253,12 +255,12 @@ func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err er
 		}
 	}()
 	h := sha256.New()
-	raw := make([]byte, chunkSize)
+	raw := make([]byte, record.ChunkSize)
 	for n := 0; ; n++ {
 		got, err := io.ReadFull(r, raw)
 		if got > 0 {
 			h.Write(raw[:got])
-			if err := PutChunk(l.c, num, n, raw[:got]); err != nil {
+			if err := record.PutChunk(l.c, num, n, raw[:got]); err != nil {
 				return err
 			}
 		}
@@ -283,7 +285,7 @@ func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
 // finish completes what every database has, and notes what is missing of it.
 func (l *Loader) finish() error {
 	if l.columns["tombstone_salt"] != nil {
-		if err := l.c.Exec(saltAtLeast); err != nil {
+		if err := l.c.Exec(tombstone.EnsureSalt); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -84,7 +85,7 @@ var errConflict = errors.New("there are conflicts")
 // refused lists the sessions of another database of which something was
 // erased here.
 func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[string]bool, error) {
-	list, err := Conversations(ctx, other, store.ConversationQuery{})
+	list, err := record.Conversations(ctx, other, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +105,13 @@ func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[strin
 
 func fingerprints(ctx context.Context, f *dbfile.File, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
 	return func(yield func(store.Fingerprint) bool) {
-		for m, err := range Messages(ctx, f, store.MessageQuery{Conversation: id}) {
+		for m, err := range record.Messages(ctx, f, store.MessageQuery{Conversation: id}) {
 			if err != nil {
 				*failed = err
 				return
 			}
 			f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
-				record, err := RawRecord(ctx, f, m.ID)
+				record, err := record.RawRecord(ctx, f, m.ID)
 				if err != nil {
 					return sum, false // it cannot be told
 				}

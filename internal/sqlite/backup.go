@@ -13,13 +13,14 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // expectedDigest is the digest that a snapshot will have if its chains hold.
 func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
-	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
+	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
 		var head [sha256.Size]byte
 		copy(head[:], s.ColumnRawBlob(3))
 		one := conversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), head)

@@ -6,6 +6,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -19,10 +21,10 @@ func (e *erasing) bury() error {
 		return err
 	}
 	e.out.Tombstone = e.LastID()
-	if err := e.Exec(saltAtLeast); err != nil {
+	if err := e.Exec(tombstone.EnsureSalt); err != nil {
 		return err
 	}
-	u, err := readHasher(e.Conn)
+	u, err := tombstone.ReadHasher(e.Conn)
 	if err != nil {
 		return err
 	}
@@ -32,7 +34,7 @@ func (e *erasing) bury() error {
 	}
 	const bury = `INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1`
 	for _, n := range all {
-		for _, sum := range u.anywhere(u.salts[0], n) {
+		for _, sum := range u.GlobalHashes(u.Salts[0], n) {
 			if err := e.Exec(bury, sum, e.out.Tombstone); err != nil {
 				return err
 			}
@@ -44,7 +46,7 @@ func (e *erasing) bury() error {
 		JOIN lineage l ON l.origin = m.conversation JOIN conversations c ON c.id = l.id`, func(s *sqlite3.Stmt) error {
 		n, key := all[s.ColumnInt64(0)], s.ColumnText(1)
 		counts[key]++
-		return e.Exec(bury, u.name(u.salts[0], key, n), e.out.Tombstone)
+		return e.Exec(bury, u.SessionHash(u.Salts[0], key, n), e.out.Tombstone)
 	})
 	if err != nil {
 		return err
@@ -65,26 +67,26 @@ func (e *erasing) bury() error {
 // names reads what the messages that go are known by. Of a conversation that
 // goes whole, its instructions are not known by their content: they are the
 // same in every session of an agent.
-func (e *erasing) names() (map[int64]*named, error) {
-	all := map[int64]*named{}
+func (e *erasing) names() (map[int64]*tombstone.Identity, error) {
+	all := map[int64]*tombstone.Identity{}
 	err := e.Query(`
 		SELECT m.id, m.native, m.said, m.sha256, m.conversation, m.role, m.format, m.record, m.cuts,
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq < m.seq ORDER BY p.seq DESC LIMIT 1),
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq > m.seq ORDER BY p.seq LIMIT 1)
 		FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s *sqlite3.Stmt) error {
-		n := &named{Fingerprint: store.Fingerprint{Native: s.ColumnText(1), Said: dbfile.Millis(s, 2)}, asked: true}
+		n := &tombstone.Identity{Fingerprint: store.Fingerprint{Native: s.ColumnText(1), Said: dbfile.Millis(s, 2)}, Asked: true}
 		copy(n.SHA256[:], s.ColumnRawBlob(3))
-		n.neighbours = neighbours(s.ColumnBlob(9, nil), s.ColumnBlob(10, nil))
+		n.Neighbours = tombstone.Neighbours(s.ColumnBlob(9, nil), s.ColumnBlob(10, nil))
 		all[s.ColumnInt64(0)] = n
 		role := store.RoleOf(s.ColumnInt(5))
 		if e.whole[s.ColumnInt64(4)] && role == llms.RoleSystem {
 			return nil
 		}
-		record, err := JoinRecord(e.Conn, s.ColumnBlob(7, nil), s.ColumnText(8))
+		data, err := record.Join(e.Conn, s.ColumnBlob(7, nil), s.ColumnText(8))
 		if err != nil {
 			return nil // damaged: it is known by the rest
 		}
-		n.content, n.long = store.ContentSum(formatOf(s.ColumnRawText(6)), role, record)
+		n.Digest, n.Long = store.ContentSum(record.FormatOf(s.ColumnRawText(6)), role, data)
 		return nil
 	})
 	return all, err
@@ -101,9 +103,9 @@ func (e *erasing) closeForks() error {
 		return err
 	}
 	for _, key := range keys {
-		r, err := ReadRefusal(e.Conn, key, e.now)
-		if err == nil && !r.through.IsZero() {
-			err = e.refuseThrough(key, r.through)
+		r, err := tombstone.Read(e.Conn, key, e.now)
+		if err == nil && !r.Until.IsZero() {
+			err = e.refuseThrough(key, r.Until)
 		}
 		if err != nil {
 			return err
@@ -126,7 +128,7 @@ func (e *erasing) refuseThrough(key string, through time.Time) error {
 // never after now: a message with a date in the future must not close its
 // session until then.
 func (e *erasing) closeSession(id int64) error {
-	r, err := ReadConversation(e.Conn, store.ConversationID(id))
+	r, err := record.ReadConversation(e.Conn, store.ConversationID(id))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -97,7 +98,7 @@ func (k *checkup) pages(context.Context) error {
 // conversations proves every conversation, and checks what Verify leaves: what
 // is derived for convenience and not part of the proof.
 func (k *checkup) conversations(ctx context.Context) error {
-	ids, err := ConversationIDs(k.Conn)
+	ids, err := record.ConversationIDs(k.Conn)
 	if err != nil {
 		return err
 	}
@@ -128,15 +129,15 @@ func (k *checkup) references(context.Context) error {
 // derived checks what a conversation keeps that follows from other rows.
 func (k *checkup) derived(id store.ConversationID) error {
 	return k.Read(func() error {
-		r, err := ReadConversation(k.Conn, id)
+		r, err := record.ReadConversation(k.Conn, id)
 		if err != nil || !r.ErasedAt.IsZero() {
 			return err
 		}
 		node := fmt.Sprintf("conversation %d", id)
 		if base, err := BasePosition(k.Conn, r); err != nil {
 			return err
-		} else if base != r.base {
-			k.fault("base", node, "its positions begin after %d, they should after %d", r.base, base)
+		} else if base != r.Base {
+			k.fault("base", node, "its positions begin after %d, they should after %d", r.Base, base)
 		}
 		if newest, err := NewestTime(k.Conn, r); err != nil {
 			return err
@@ -154,20 +155,20 @@ func (k *checkup) derived(id store.ConversationID) error {
 }
 
 // BasePosition computes where the positions of a conversation begin.
-func BasePosition(c *dbfile.Conn, r row) (int64, error) {
+func BasePosition(c *dbfile.Conn, r record.Row) (int64, error) {
 	if r.ForkedAt == 0 {
 		return 0, nil
 	}
-	pos, err := MessagePosition(c, r.ForkedAt)
+	pos, err := record.MessagePosition(c, r.ForkedAt)
 	if errors.Is(err, store.ErrNotFound) {
-		return r.base, nil // nothing to compute it from
+		return r.Base, nil // nothing to compute it from
 	}
 	return pos, err
 }
 
 // NewestTime is when the last message of a conversation was said, or 0 where
 // that cannot be told: the last one may have been erased.
-func NewestTime(c *dbfile.Conn, r row) (ms int64, err error) {
+func NewestTime(c *dbfile.Conn, r record.Row) (ms int64, err error) {
 	if r.Erased > 0 {
 		return 0, nil
 	}
@@ -185,7 +186,7 @@ func (k *checkup) summaryNumbers(id store.ConversationID) error {
 	}
 	known := map[int64]store.Summary{}
 	for _, n := range all {
-		want, err := Derive(k.Conn, n.num, known)
+		want, err := record.Derive(k.Conn, n.num, known)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // Verify has reported it
 		}
@@ -210,8 +211,8 @@ func (k *checkup) summaryNumbers(id store.ConversationID) error {
 // SummariesOf returns the summaries of a conversation, sources first.
 func SummariesOf(c *dbfile.Conn, id store.ConversationID) ([]node, error) {
 	var all []node
-	err := c.Query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
-		_, sum, err := scanSummary(s)
+	err := c.Query(`SELECT`+record.SummaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
+		_, sum, err := record.ScanSummary(s)
 		all = append(all, node{num: s.ColumnInt64(0), Summary: sum, unread: err != nil})
 		return nil
 	}, int64(id))
@@ -260,12 +261,12 @@ const methodBare = "reference"
 
 // viewNumbers compares the items of a view with what they stand for.
 func (k *checkup) viewNumbers(id store.ConversationID) error {
-	items, err := ViewItems(k.Conn, id, -1<<62, 1<<62)
+	items, err := record.ViewItems(k.Conn, id, -1<<62, 1<<62)
 	if err != nil {
 		return err
 	}
 	for _, it := range items {
-		want, err := ItemsOf(k.Conn, []edge{{Node: it.Node, num: it.num}})
+		want, err := record.ItemsOf(k.Conn, []record.Edge{{Node: it.Node, Num: it.Num}})
 		if err != nil && !fatal(err) {
 			continue // Verify has reported it
 		}
@@ -273,7 +274,7 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 			return err
 		}
 		// A fork is not told when a summary that it inherited is reworded.
-		if it.IsSummary() && it.Tokens != want[0].Tokens && isInherited(k.Conn, id, it.num) {
+		if it.IsSummary() && it.Tokens != want[0].Tokens && isInherited(k.Conn, id, it.Num) {
 			want[0].Tokens = it.Tokens
 		}
 		if wrong := itemDifference(it, want[0]); wrong != "" {
@@ -285,11 +286,11 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 
 // isInherited reports whether a summary belongs to another conversation.
 func isInherited(c *dbfile.Conn, id store.ConversationID, num int64) bool {
-	s, err := SummaryByNum(c, num)
+	s, err := record.SummaryByNum(c, num)
 	return err == nil && s.Conversation != id
 }
 
-func itemDifference(have, want viewItem) string {
+func itemDifference(have, want record.ViewItem) string {
 	switch {
 	case have.Tokens != want.Tokens && !have.Stub:
 		return "size"

@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -51,7 +52,7 @@ func OrphanFaults(c *dbfile.Conn) ([]store.Fault, error) {
 // OrphanIDs lists the conversations that rows belong to and that are not there.
 func OrphanIDs(c *dbfile.Conn) ([]int64, error) {
 	var ids []int64
-	err := c.Query(eachConversation+`c.id IS NULL ORDER BY x.id`, func(s *sqlite3.Stmt) error {
+	err := c.Query(record.EachConversation+`c.id IS NULL ORDER BY x.id`, func(s *sqlite3.Stmt) error {
 		ids = append(ids, s.ColumnInt64(0))
 		return nil
 	})

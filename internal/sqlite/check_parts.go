@@ -11,12 +11,14 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // payloads proves the content of every payload against its hash.
 func (k *checkup) payloads(ctx context.Context) error {
-	rows, err := PayloadRows(k.Conn)
+	rows, err := record.PayloadRows(k.Conn)
 	if err != nil {
 		return err
 	}
@@ -24,17 +26,17 @@ func (k *checkup) payloads(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		found, err := ReadContent(k.Conn, p)
+		found, err := record.ReadContent(k.Conn, p)
 		switch {
 		case err != nil && fatal(err):
-			k.fault("payload", p.id, "its content cannot be read: %s", bare(err))
-		case found.sum == p.sum && found.size == p.size && !found.mislabelled && p.named():
-		case found.sum == p.sum || strings.HasPrefix("file_"+hex.EncodeToString(found.sum[:]), p.id):
-			k.fault("payload-numbers", p.id, "its content is whole, but what the row says of it (size, hash, name or compression) is not true of it")
+			k.fault("payload", p.Id, "its content cannot be read: %s", bare(err))
+		case found.Sum == p.Sum && found.Size == p.Size && !found.Mislabelled && p.Named():
+		case found.Sum == p.Sum || strings.HasPrefix("file_"+hex.EncodeToString(found.Sum[:]), p.Id):
+			k.fault("payload-numbers", p.Id, "its content is whole, but what the row says of it (size, hash, name or compression) is not true of it")
 		case err != nil:
-			k.fault("payload", p.id, "its content cannot be read: %s", bare(err))
+			k.fault("payload", p.Id, "its content cannot be read: %s", bare(err))
 		default:
-			k.fault("payload", p.id, "its content does not match its SHA-256")
+			k.fault("payload", p.Id, "its content does not match its SHA-256")
 		}
 	}
 	return nil
@@ -63,7 +65,7 @@ func (k *checkup) state(context.Context) error {
 			k.fault("lease-expired", "lease "+key, "a process ended in the middle of its work; its lease ran out at %s", expires.Format(time.RFC3339))
 		}
 		return nil
-	}, leaseSpace)
+	}, state.LeaseSpace)
 }
 
 // tombstones looks for erasures that only their tombstones tell of.

@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -98,7 +99,7 @@ func (e *erasing) collect() error {
 	}
 	e.whole = map[int64]bool{}
 	for _, id := range e.order.Conversations {
-		r, err := ReadConversation(e.Conn, id)
+		r, err := record.ReadConversation(e.Conn, id)
 		if err != nil {
 			return err
 		}
@@ -173,7 +174,7 @@ func (e *erasing) findAffected() error {
 		}
 	}
 	for id := range e.forks {
-		r, err := ReadConversation(e.Conn, store.ConversationID(id))
+		r, err := record.ReadConversation(e.Conn, store.ConversationID(id))
 		if err != nil {
 			return err
 		}
@@ -181,7 +182,7 @@ func (e *erasing) findAffected() error {
 		if err != nil {
 			return err
 		}
-		e.inherits[id] = string(digest) == string(r.inherited)
+		e.inherits[id] = string(digest) == string(r.Inherited)
 	}
 	return nil
 }
@@ -190,8 +191,8 @@ func (e *erasing) findAffected() error {
 // built anew.
 func (e *erasing) unindexed() error {
 	for lane, first := range map[int]string{
-		laneMessages:  `SELECT ifnull(min(id), 0) FROM temp.erasing`,
-		laneSummaries: `SELECT ifnull(min(num), 0) FROM temp.unwording`,
+		record.LaneMessages:  `SELECT ifnull(min(id), 0) FROM temp.erasing`,
+		record.LaneSummaries: `SELECT ifnull(min(num), 0) FROM temp.unwording`,
 	} {
 		var from int64
 		if _, err := e.One(first, func(s *sqlite3.Stmt) error { from = s.ColumnInt64(0); return nil }); err != nil {
@@ -200,7 +201,7 @@ func (e *erasing) unindexed() error {
 		if from == 0 {
 			continue
 		}
-		if err := DropIndexFrom(e.Conn, lane, from); err != nil {
+		if err := record.DropIndexFrom(e.Conn, lane, from); err != nil {
 			return err
 		}
 	}

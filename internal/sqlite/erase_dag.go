@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 )
@@ -96,13 +97,13 @@ func (e *erasing) moveBranches() error {
 // before returns the last message before one that goes, on the way that leads
 // to it, that stays; 0 if there is none.
 func (e *erasing) before(conversation store.ConversationID, id store.MessageID) (store.MessageID, error) {
-	r, err := ReadConversation(e.Conn, conversation)
+	r, err := record.ReadConversation(e.Conn, conversation)
 	if err != nil {
 		return 0, err
 	}
-	w := &writer{Conn: e.Conn, row: r, now: e.now}
+	w := &record.Writer{Conn: e.Conn, Row: r, Now: e.now}
 	for {
-		items, err := ViewItems(e.Conn, conversation, 0, 1<<62)
+		items, err := record.ViewItems(e.Conn, conversation, 0, 1<<62)
 		if err != nil {
 			return 0, err
 		}
@@ -113,14 +114,14 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 		after := store.MessageID(0)
 		at := slices.Index(way, id)
 		if at < 0 { // it is on a kept branch
-			branch, left, err := w.branchOf(id)
+			branch, left, err := w.BranchOf(id)
 			if errors.Is(err, store.ErrOffBranch) {
 				return 0, nil
 			}
 			if err != nil {
 				return 0, err
 			}
-			if items, err = w.branchItems(branch); err != nil {
+			if items, err = w.BranchItems(branch); err != nil {
 				return 0, err
 			}
 			if way, err = messagesBelow(e.Conn, items); err != nil {
@@ -147,10 +148,10 @@ func (e *erasing) goes(id store.MessageID) (bool, error) {
 	return e.One(`SELECT 1 FROM temp.erasing WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, int64(id))
 }
 
-func messagesBelow(c *dbfile.Conn, items []viewItem) ([]store.MessageID, error) {
+func messagesBelow(c *dbfile.Conn, items []record.ViewItem) ([]store.MessageID, error) {
 	var ids []store.MessageID
-	err := WalkMessages(c, items, func(m messageRef) error {
-		ids = append(ids, m.id)
+	err := record.WalkMessages(c, items, func(m record.MessageRef) error {
+		ids = append(ids, m.Id)
 		return nil
 	})
 	return ids, err
@@ -223,7 +224,7 @@ func (e *erasing) dropEmpty() error {
 
 // unword takes the text of a summary away and computes anew what it covers.
 func (e *erasing) unword(num int64) error {
-	sources, err := Edges(e.Conn, num)
+	sources, err := record.Edges(e.Conn, num)
 	if err != nil {
 		return err
 	}
@@ -232,7 +233,7 @@ func (e *erasing) unword(num int64) error {
 		if !src.IsSummary() {
 			continue
 		}
-		part, err := SummaryByNum(e.Conn, src.num)
+		part, err := record.SummaryByNum(e.Conn, src.Num)
 		if err != nil {
 			return err
 		}
@@ -240,7 +241,7 @@ func (e *erasing) unword(num int64) error {
 		total.Depth = max(total.Depth, part.Depth+1)
 		total.Descendants += 1 + part.Descendants
 		total.SourceTokens += part.Tokens
-		cover(&total, part)
+		record.Cover(&total, part)
 	}
 	if err := e.coverMessages(num, &total); err != nil {
 		return err
@@ -253,13 +254,13 @@ func (e *erasing) unword(num int64) error {
 		}
 		files = string(b)
 	}
-	old, err := NodePosition(e.Conn, edge{num: num})
+	old, err := record.NodePosition(e.Conn, record.Edge{Num: num})
 	if err != nil {
 		return err
 	}
 	total.Pos = old
 	if len(sources) > 0 {
-		pos, err := NodePosition(e.Conn, sources[0])
+		pos, err := record.NodePosition(e.Conn, sources[0])
 		if err != nil && !errors.Is(err, store.ErrNotFound) { // which damage is, not for an erasure to mend
 			return err
 		} else if err == nil {
@@ -298,7 +299,7 @@ func (e *erasing) coverMessages(num int64, total *store.Summary) error {
 		FROM edges ed JOIN messages m ON m.id = ed.message WHERE ed.summary = ?`, func(s *sqlite3.Stmt) error {
 		if n := s.ColumnInt(0); n > 0 {
 			total.SourceTokens += s.ColumnInt(1)
-			cover(total, store.Summary{Messages: n, MessageTokens: s.ColumnInt64(1), Earliest: dbfile.Millis(s, 2), Latest: dbfile.Millis(s, 3)})
+			record.Cover(total, store.Summary{Messages: n, MessageTokens: s.ColumnInt64(1), Earliest: dbfile.Millis(s, 2), Latest: dbfile.Millis(s, 3)})
 		}
 		return nil
 	}, num)
@@ -308,7 +309,7 @@ func (e *erasing) coverMessages(num int64, total *store.Summary) error {
 	return e.Query(`
 		SELECT p.id FROM edges ed JOIN message_payloads mp ON mp.message = ed.message JOIN payloads p ON p.num = mp.payload
 		WHERE ed.summary = ? ORDER BY ed.ord, p.num`, func(s *sqlite3.Stmt) error {
-		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
+		record.Cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
 		return nil
 	}, num)
 }

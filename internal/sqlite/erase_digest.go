@@ -7,20 +7,21 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // inheritedDigest digests the messages of other conversations that a fork
 // leads to, as Verify does.
 func inheritedDigest(c *dbfile.Conn, id store.ConversationID) ([]byte, error) {
-	items, err := ViewItems(c, id, -1<<62, 1<<62)
+	items, err := record.ViewItems(c, id, -1<<62, 1<<62)
 	if err != nil {
 		return nil, err
 	}
 	err = c.Query(`
 		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
 		WHERE b.conversation = ?`, func(s *sqlite3.Stmt) error {
-		it := viewItem{num: s.ColumnInt64(1)}
+		it := record.ViewItem{Num: s.ColumnInt64(1)}
 		it.Message, it.Summary = store.MessageID(s.ColumnInt64(0)), store.SummaryID(s.ColumnText(2))
 		items = append(items, it)
 		return nil
@@ -29,12 +30,12 @@ func inheritedDigest(c *dbfile.Conn, id store.ConversationID) ([]byte, error) {
 		return nil, err
 	}
 	var all []foreign
-	err = WalkMessages(c, items, func(m messageRef) error {
-		if m.conversation == id {
+	err = record.WalkMessages(c, items, func(m record.MessageRef) error {
+		if m.Conversation == id {
 			return nil
 		}
-		pos, err := MessagePosition(c, m.id)
-		all = append(all, foreign{pos: pos, sha256: m.sha256})
+		pos, err := record.MessagePosition(c, m.Id)
+		all = append(all, foreign{pos: pos, sha256: m.SHA256})
 		return err
 	})
 	if err != nil {

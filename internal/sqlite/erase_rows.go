@@ -3,6 +3,7 @@ package sqlite
 import (
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -19,7 +20,7 @@ func (e *erasing) dropPayloads() error {
 		return err
 	}
 	for _, num := range held {
-		size, gone, err := DropUnusedPayload(e.Conn, num)
+		size, gone, err := record.DropUnusedPayload(e.Conn, num)
 		if err != nil {
 			return err
 		}
@@ -52,7 +53,7 @@ func (e *erasing) recount() error {
 		if err != nil {
 			return err
 		}
-		newest, err := NewestUser(e.Conn, id)
+		newest, err := record.NewestUser(e.Conn, id)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
 )
 
 // Values of State that quote what goes are found by runs of bytes that both
@@ -18,7 +21,7 @@ const (
 
 // wordless are the spaces of State that hold numbers, leases and places in
 // files, and nothing that anybody said.
-var wordless = []string{"lease", "compact", "spend", "breaker", cursorSpace}
+var wordless = []string{"lease", "compact", "spend", "breaker", state.CursorSpace}
 
 // dropTraces removes what quotes the messages that go: titles, and values of
 // State.
@@ -30,7 +33,7 @@ func (e *erasing) dropTraces() error {
 	err = e.Query(`
 		SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body FROM temp.erasing e JOIN messages m ON m.id = e.id`,
 		func(s *sqlite3.Stmt) error {
-			text, err := SearchText(e.Conn, s)
+			text, err := record.SearchText(e.Conn, s)
 			if err != nil {
 				return err
 			}

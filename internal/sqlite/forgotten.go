@@ -10,6 +10,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
+	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -18,14 +20,14 @@ func Forgotten(ctx context.Context, f *dbfile.File, key string, ms iter.Seq[stor
 	var out []bool
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		return c.Read(func() error {
-			r, err := ReadRefusal(c, key, f.Now())
-			if err != nil || r.keys == nil && !r.any {
+			r, err := tombstone.Read(c, key, f.Now())
+			if err != nil || r.Keys == nil && !r.Any {
 				return err
 			}
 			history := slices.Collect(ms)
 			seen := map[[sha256.Size]byte]int{}
 			for i, f := range history {
-				n := &named{Fingerprint: f}
+				n := &tombstone.Identity{Fingerprint: f}
 				var before, after []byte
 				if i > 0 {
 					before = history[i-1].SHA256[:]
@@ -33,8 +35,8 @@ func Forgotten(ctx context.Context, f *dbfile.File, key string, ms iter.Seq[stor
 				if i+1 < len(history) {
 					after = history[i+1].SHA256[:]
 				}
-				n.neighbours = neighbours(before, after)
-				refused, weak, times, err := r.refuses(c, n)
+				n.Neighbours = tombstone.Neighbours(before, after)
+				refused, weak, times, err := r.Refuses(c, n)
 				if err != nil {
 					return err
 				}
@@ -85,7 +87,7 @@ func Tombstones(ctx context.Context, f *dbfile.File) ([]store.Tombstone, error) 
 // place in its session back, so that it can come in as what it was.
 var lifted = []string{
 	`DELETE FROM tombstones WHERE erasure = ?1`,
-	`UPDATE state SET expires = 0, data = x'' WHERE space = '` + cursorSpace + `' AND ?1`,
+	`UPDATE state SET expires = 0, data = x'' WHERE space = '` + state.CursorSpace + `' AND ?1`,
 	`UPDATE conversations SET key = 'lifted:' || id WHERE erased_at IS NOT NULL AND key IN (SELECT key FROM forgotten WHERE erasure = ?1)
 		AND key NOT IN (SELECT key FROM forgotten WHERE erasure <> ?1)`,
 	`DELETE FROM forgotten WHERE erasure = ?1`,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -15,7 +16,7 @@ func (l *lane) rebuild(ctx context.Context, cause error) error {
 		return &store.Problem{Err: cause, Hint: "open the database for writing once: the search index is then built anew"}
 	}
 	l.ix.file.Options().Log.Warn("the search index is damaged or of another version, and is built anew", "err", cause)
-	err := l.ix.file.Transact(ctx, func(c *dbfile.Conn) error { return DropIndexFrom(c, l.kind, 0) })
+	err := l.ix.file.Transact(ctx, func(c *dbfile.Conn) error { return record.DropIndexFrom(c, l.kind, 0) })
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (l *lane) repair(ctx context.Context) error {
 		if err := c.Exec(`INSERT INTO lanes VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
 			return err
 		}
-		return DropIndexFrom(c, l.kind, at)
+		return record.DropIndexFrom(c, l.kind, at)
 	})
 	if err == nil && unsound {
 		l.dropped()
@@ -46,7 +47,7 @@ func (l *lane) repair(ctx context.Context) error {
 // dropped forgets what is known in memory of segments that were dropped.
 func (l *lane) dropped() {
 	l.closeSegments()
-	if l.kind == laneMessages {
+	if l.kind == record.LaneMessages {
 		l.ix.mu.Lock()
 		defer l.ix.mu.Unlock()
 		l.ix.sealed = 0

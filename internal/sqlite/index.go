@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -29,7 +30,7 @@ type Index struct {
 // NewIndex returns the index of a file.
 func NewIndex(f *dbfile.File) *Index {
 	ix := &Index{file: f}
-	ix.messages, ix.summaries = newLane(ix, laneMessages), newLane(ix, laneSummaries)
+	ix.messages, ix.summaries = newLane(ix, record.LaneMessages), newLane(ix, record.LaneSummaries)
 	return ix
 }
 
@@ -148,7 +149,7 @@ func (ix *Index) Repair(ctx context.Context) error {
 // Check reports unsound segments, and an index that is far behind.
 func (ix *Index) Check(ctx context.Context, c *dbfile.Conn) (faults []store.Fault, err error) {
 	for _, l := range ix.lanes() {
-		name := "search index of " + map[int]string{laneMessages: "messages", laneSummaries: "summaries"}[l.kind]
+		name := "search index of " + map[int]string{record.LaneMessages: "messages", record.LaneSummaries: "summaries"}[l.kind]
 		at, why, err := l.unsound(ctx, c)
 		if err != nil {
 			return faults, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -44,7 +45,7 @@ type laneSQL struct {
 
 func newLane(ix *Index, kind int) *lane {
 	l := &lane{ix: ix, kind: kind, segments: map[int64]*index.Segment{}, tail: index.NewTail(index.Options{})}
-	if kind == laneSummaries {
+	if kind == record.LaneSummaries {
 		l.sql = laneSQL{
 			last: `SELECT ifnull(max(num), 0) FROM summaries`,
 			docs: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num > ? ORDER BY num`,
@@ -60,7 +61,7 @@ func newLane(ix *Index, kind int) *lane {
 		docs: columns + `WHERE id > ? AND flags & 128 = 0 ORDER BY id`,
 		byID: columns + `WHERE id = ? AND flags & 128 = 0`,
 		scan: scanMessageDoc,
-		text: PeekText,
+		text: record.PeekText,
 	}
 	return l
 }
@@ -81,7 +82,7 @@ func scanMessageDoc(c *dbfile.Conn, s *sqlite3.Stmt) (index.Doc, error) {
 		d.Flags = flagEcho
 	}
 	var err error
-	d.Text, err = SearchText(c, s)
+	d.Text, err = record.SearchText(c, s)
 	return d, err
 }
 

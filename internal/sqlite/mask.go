@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -75,7 +76,7 @@ func (e *erasing) mask(ctx context.Context, masks []store.Mask) error {
 
 // maskOne replaces what is shown of a message, and the payloads of it.
 func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
-	w := &writer{Conn: e.Conn, now: e.now}
+	w := &record.Writer{Conn: e.Conn, Now: e.now}
 	for i, p := range m.Payloads {
 		id, err := w.PutPayload(ctx, p)
 		if err != nil {
@@ -87,7 +88,7 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
 	}
 	var body, cuts any
 	if m.Row.Body != nil {
-		b, err := encodeBody(*m.Row.Body)
+		b, err := record.EncodeBody(*m.Row.Body)
 		if err != nil {
 			return err
 		}
@@ -114,11 +115,11 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
 	if err := e.Exec(`DELETE FROM message_payloads WHERE message = ?`, int64(m.ID)); err != nil {
 		return err
 	}
-	if err := w.attach(m.ID, &m.Row); err != nil {
+	if err := w.Attach(m.ID, &m.Row); err != nil {
 		return err
 	}
 	for _, num := range held {
-		if _, _, err := DropUnusedPayload(e.Conn, num); err != nil {
+		if _, _, err := record.DropUnusedPayload(e.Conn, num); err != nil {
 			return err
 		}
 	}
@@ -142,7 +143,7 @@ func (e *erasing) relink(id store.ConversationID) error {
 		}
 		m := store.NewMessage{
 			Role: store.RoleOf(s.ColumnInt(1)), Flags: store.Flag(s.ColumnInt64(2)), Said: dbfile.Millis(s, 3), Native: s.ColumnText(4),
-			Format: formatOf(s.ColumnRawText(5)), Size: s.ColumnInt64(6),
+			Format: record.FormatOf(s.ColumnRawText(5)), Size: s.ColumnInt64(6),
 		}
 		copy(m.SHA256[:], s.ColumnRawBlob(7))
 		var body []byte

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -27,7 +28,7 @@ type Proof struct {
 // depends on. A conversation that cannot be read is a fault and ends nothing.
 func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 	var p Proof
-	all, err := Conversations(ctx, f, store.ConversationQuery{})
+	all, err := record.Conversations(ctx, f, store.ConversationQuery{})
 	if err != nil {
 		return p, err
 	}

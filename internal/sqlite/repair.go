@@ -9,6 +9,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -43,7 +45,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *Index) error {
 		}
 	}
 	var ids []store.ConversationID
-	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) { ids, err = ConversationIDs(c); return err })
+	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) { ids, err = record.ConversationIDs(c); return err })
 	errs = append(errs, err)
 	for _, id := range ids { // a fork after what it was forked from
 		err := f.Transact(ctx, func(tx *dbfile.Conn) error { return fixConversation(tx, id) })
@@ -95,18 +97,18 @@ func fixErased(c *dbfile.Conn) error {
 // fixLeases gives back the leases that nobody can hold any more.
 func fixLeases(c *dbfile.Conn, now time.Time) error {
 	return c.Exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND length(data) > 0 AND (expires IS NULL OR expires <= ? OR expires > ?)`,
-		leaseSpace, now, now.Add(maxLease))
+		state.LeaseSpace, now, now.Add(maxLease))
 }
 
 // fixPayloads corrects what rows say of payloads whose content is whole, and
 // links payloads to the messages that refer to them.
 func fixPayloads(c *dbfile.Conn) error {
-	rows, err := PayloadRows(c)
+	rows, err := record.PayloadRows(c)
 	if err != nil {
 		return err
 	}
 	for _, p := range rows {
-		found, err := ReadContent(c, p)
+		found, err := record.ReadContent(c, p)
 		if err != nil {
 			continue // the content is not whole
 		}
@@ -117,22 +119,22 @@ func fixPayloads(c *dbfile.Conn) error {
 	return fixReferences(c)
 }
 
-func fixPayload(c *dbfile.Conn, p payloadRow, found foundContent) error {
-	right := payloadRow{num: p.num, id: p.id, sum: found.sum, size: found.size}
-	if found.sum != p.sum && !right.named() {
+func fixPayload(c *dbfile.Conn, p record.PayloadRow, found record.FoundContent) error {
+	right := record.PayloadRow{Num: p.Num, Id: p.Id, Sum: found.Sum, Size: found.Size}
+	if found.Sum != p.Sum && !right.Named() {
 		return nil // neither hash nor name vouch for it
 	}
-	if !right.named() {
-		right.id = fmt.Sprintf("file_%x", found.sum[:8])
+	if !right.Named() {
+		right.Id = fmt.Sprintf("file_%x", found.Sum[:8])
 	}
 	if right != p {
-		err := c.Exec(`UPDATE payloads SET id = ?, sha256 = ?, size = ? WHERE num = ?`, right.id, right.sum[:], right.size, right.num)
+		err := c.Exec(`UPDATE payloads SET id = ?, sha256 = ?, size = ? WHERE num = ?`, right.Id, right.Sum[:], right.Size, right.Num)
 		if err != nil {
 			return err
 		}
 	}
-	if !found.mislabelled {
+	if !found.Mislabelled {
 		return nil
 	}
-	return c.Exec(`UPDATE chunks SET compressed = (substr(data, 1, 4) = ?) WHERE payload = ?`, zstdMagic, p.num)
+	return c.Exec(`UPDATE chunks SET compressed = (substr(data, 1, 4) = ?) WHERE payload = ?`, record.ZstdMagic, p.Num)
 }

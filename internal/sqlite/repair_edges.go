@@ -9,12 +9,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // source is an edge with the place of what it leads to.
 type source struct {
-	edge
+	record.Edge
 	pos int64
 }
 
@@ -31,7 +32,7 @@ func (m *mender) mendEdges(n node) error {
 	if err != nil || clean && m.matches(n, have) {
 		return err
 	}
-	own := slices.DeleteFunc(slices.Clone(have), func(s source) bool { return m.holders[s.edge] > 1 })
+	own := slices.DeleteFunc(slices.Clone(have), func(s source) bool { return m.holders[s.Edge] > 1 })
 	for _, base := range [][]source{have, own} {
 		for _, try := range m.completions(n, base) {
 			if m.matches(n, try) {
@@ -51,16 +52,16 @@ func (m *mender) mendEdges(n node) error {
 // place.
 func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 	clean = true
-	seen := map[edge]bool{}
+	seen := map[record.Edge]bool{}
 	err = m.Query(`SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
 		func(s *sqlite3.Stmt) error {
-			e := edge{num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
-			if seen[e] || e.num >= n.num || e.num != 0 && e.Summary == "" {
+			e := record.Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
+			if seen[e] || e.Num >= n.num || e.Num != 0 && e.Summary == "" {
 				clean = false
 				return nil
 			}
 			seen[e] = true
-			have = append(have, source{edge: e, pos: s.ColumnInt64(3)})
+			have = append(have, source{Edge: e, pos: s.ColumnInt64(3)})
 			return nil
 		}, n.num)
 	if err != nil {
@@ -68,7 +69,7 @@ func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 	}
 	var kept []source
 	for _, s := range have {
-		pos, err := NodePosition(m.Conn, s.edge)
+		pos, err := record.NodePosition(m.Conn, s.Edge)
 		if errors.Is(err, store.ErrNotFound) {
 			kept = append(kept, s)
 			continue // gone for good; the place that the edge tells is all there is
@@ -76,13 +77,13 @@ func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		belongs, err := m.belongs(s.edge)
+		belongs, err := m.belongs(s.Edge)
 		if err != nil {
 			return nil, false, err
 		}
 		clean = clean && belongs && pos == s.pos
 		if belongs {
-			kept = append(kept, source{s.edge, pos})
+			kept = append(kept, source{s.Edge, pos})
 		}
 	}
 	slices.SortFunc(kept, byPlace)
@@ -91,7 +92,7 @@ func (m *mender) sourcesOf(n node) (have []source, clean bool, err error) {
 
 // byPlace orders sources as they stood. Of two with one place, the summary
 // that was made last comes first: it may cover the others.
-func byPlace(a, b source) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(b.num, a.num)) }
+func byPlace(a, b source) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(b.Num, a.Num)) }
 
 // completions are the runs that a summary may have been made from: what it
 // has, with the loose nodes that stand between, and those with more and more
@@ -105,7 +106,7 @@ func (m *mender) completions(n node, have []source) [][]source {
 	run := slices.Clone(have)
 	tail := 0
 	for _, l := range m.loose {
-		if l.pos < first || l.num >= n.num {
+		if l.pos < first || l.Num >= n.num {
 			continue
 		}
 		if l.pos > last {
@@ -150,19 +151,19 @@ func (m *mender) matches(n node, from []source) bool {
 	if n.Revision > 0 {
 		messages := 0
 		for _, s := range from {
-			if s.num == 0 {
+			if s.Num == 0 {
 				messages++
 			} else {
-				messages += m.derived[s.num].Messages
+				messages += m.derived[s.Num].Messages
 			}
 		}
 		return messages == n.Messages
 	}
-	items := make([]viewItem, len(from))
+	items := make([]record.ViewItem, len(from))
 	for i, s := range from {
-		items[i] = viewItem{num: s.num, Item: store.Item{Pos: s.pos, Node: s.Node}}
+		items[i] = record.ViewItem{Num: s.Num, Item: store.Item{Pos: s.pos, Node: s.Node}}
 	}
-	return strings.HasPrefix("sum_"+summaryDigest(m.Conversation, items, n.Body), string(n.ID))
+	return strings.HasPrefix("sum_"+record.SummaryDigest(m.Conversation, items, n.Body), string(n.ID))
 }
 
 // setEdges makes these the sources of a summary.
@@ -172,7 +173,7 @@ func (m *mender) setEdges(n node, from []source) error {
 	}
 	m.moved = true
 	for _, s := range from {
-		err := m.Exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, n.num, s.pos, dbfile.Null(int64(s.Message)), dbfile.Null(s.num))
+		err := m.Exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, n.num, s.pos, dbfile.Null(int64(s.Message)), dbfile.Null(s.Num))
 		if err != nil {
 			return err
 		}
@@ -183,7 +184,7 @@ func (m *mender) setEdges(n node, from []source) error {
 // mendNumbers writes what follows from the sources of a summary, where it says
 // something else of itself.
 func (m *mender) mendNumbers(n node) error {
-	want, err := Derive(m.Conn, n.num, m.derived)
+	want, err := record.Derive(m.Conn, n.num, m.derived)
 	if errors.Is(err, store.ErrNotFound) {
 		m.derived[n.num] = n.Summary
 		return nil // what it covered is not there to be counted
@@ -196,7 +197,7 @@ func (m *mender) mendNumbers(n node) error {
 		return nil
 	}
 	m.rewritten[n.num] = true
-	files, err := filesOf(want.Files)
+	files, err := record.FilesOf(want.Files)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -16,7 +17,7 @@ import (
 type heritage struct {
 	// messages are those that the fork started with, where the digest that was
 	// taken then proves it; nil where nothing does.
-	messages []edge
+	messages []record.Edge
 	set      map[store.MessageID]bool
 	// until has for each conversation that it came from the last place that it
 	// shares with it.
@@ -27,12 +28,12 @@ type heritage struct {
 // came from has been mended already.
 func (m *mender) findHeritage() error {
 	m.heirs = heritage{until: map[store.ConversationID]int64{}}
-	if m.inherited == nil {
+	if m.Inherited == nil {
 		return nil
 	}
 	last := int64(1) << 62
-	for r := m.row; r.ForkedFrom != 0; {
-		pos, err := MessagePosition(m.Conn, r.ForkedAt)
+	for r := m.Row; r.ForkedFrom != 0; {
+		pos, err := record.MessagePosition(m.Conn, r.ForkedAt)
 		if errors.Is(err, store.ErrNotFound) {
 			break
 		}
@@ -44,7 +45,7 @@ func (m *mender) findHeritage() error {
 		}
 		last = min(last, pos)
 		m.heirs.until[r.ForkedFrom] = last
-		if r, err = ReadConversation(m.Conn, r.ForkedFrom); errors.Is(err, store.ErrNotFound) {
+		if r, err = record.ReadConversation(m.Conn, r.ForkedFrom); errors.Is(err, store.ErrNotFound) {
 			break
 		} else if err != nil {
 			return err
@@ -61,19 +62,19 @@ func (m *mender) proveHeritage() error {
 	if !known {
 		return nil
 	}
-	items, err := ViewItems(m.Conn, m.ForkedFrom, 0, pos)
+	items, err := record.ViewItems(m.Conn, m.ForkedFrom, 0, pos)
 	if err != nil {
 		return nil // the original cannot be read: it is mended for itself
 	}
-	if items, err = UnfoldTo(m.Conn, items, m.ForkedAt, pos); err != nil {
+	if items, err = record.UnfoldTo(m.Conn, items, m.ForkedAt, pos); err != nil {
 		return nil // the original has left that branch
 	}
-	items, _ = split(items, pos)
-	var messages []edge
+	items, _ = record.Split(items, pos)
+	var messages []record.Edge
 	set := map[store.MessageID]bool{}
 	for _, it := range items {
-		err := m.descend(edge{Node: it.Node, num: it.num}, nil, func(e edge) error {
-			if e.num == 0 {
+		err := m.descend(record.Edge{Node: it.Node, Num: it.Num}, nil, func(e record.Edge) error {
+			if e.Num == 0 {
 				messages, set[e.Message] = append(messages, e), true
 			}
 			return nil
@@ -83,7 +84,7 @@ func (m *mender) proveHeritage() error {
 		}
 	}
 	digest, err := m.digestOf(messages)
-	if err == nil && bytes.Equal(digest, m.inherited) {
+	if err == nil && bytes.Equal(digest, m.Inherited) {
 		m.heirs.messages, m.heirs.set = messages, set
 	}
 	return err
@@ -91,7 +92,7 @@ func (m *mender) proveHeritage() error {
 
 // digestOf computes the digest of inherited messages, in the order of their
 // places.
-func (m *mender) digestOf(messages []edge) ([]byte, error) {
+func (m *mender) digestOf(messages []record.Edge) ([]byte, error) {
 	var all []foreign
 	for _, e := range messages {
 		_, err := m.One(`SELECT m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
@@ -113,12 +114,12 @@ func (m *mender) digestOf(messages []edge) ([]byte, error) {
 // belongs reports whether the conversation may lead to a node: to what is its
 // own, and if it is a fork to what it has inherited, but not to a summary that
 // leads nowhere.
-func (m *mender) belongs(e edge) (bool, error) {
-	if e.num != 0 {
+func (m *mender) belongs(e record.Edge) (bool, error) {
+	if e.Num != 0 {
 		var of store.ConversationID
-		found, err := m.One(`SELECT conversation FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { of = store.ConversationID(s.ColumnInt64(0)); return nil }, e.num)
+		found, err := m.One(`SELECT conversation FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { of = store.ConversationID(s.ColumnInt64(0)); return nil }, e.Num)
 		_, shared := m.heirs.until[of]
-		return found && (of == m.ID || shared) && !m.hollow[e.num], err
+		return found && (of == m.ID || shared) && !m.hollow[e.Num], err
 	}
 	if _, own := m.own[e.Message]; own {
 		return true, nil
@@ -142,12 +143,12 @@ func (m *mender) placeInherited() error {
 		if m.claimed[e] {
 			continue
 		}
-		pos, err := MessagePosition(m.Conn, e.Message)
+		pos, err := record.MessagePosition(m.Conn, e.Message)
 		if err != nil {
 			return err
 		}
 		m.claimed[e], m.changed = true, true
-		m.places = append(m.places, placement{edge: e, pos: pos})
+		m.places = append(m.places, placement{Edge: e, pos: pos})
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -16,7 +17,7 @@ import (
 // content, a project without a name. Rows that are derived, and whose messages
 // are gone, are removed.
 func fixOrphans(c *dbfile.Conn) error {
-	err := c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project FROM conversations WHERE project NOT IN (SELECT id FROM projects)`, recoveredKey)
+	err := c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project FROM conversations WHERE project NOT IN (SELECT id FROM projects)`, record.RecoveredKey)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func fixOrphans(c *dbfile.Conn) error {
 // session key is the one that a host's cursor remembers; where none does it is
 // a made-up one, until the session is read again (see reclaim).
 func restoreConversation(c *dbfile.Conn, id int64) error {
-	key, root := fmt.Sprintf("%s%d", recoveredKey, id), ""
+	key, root := fmt.Sprintf("%s%d", record.RecoveredKey, id), ""
 	// The cursor of a transcript; see package hosts.
 	_, err := c.One(`
 		SELECT s.key, ifnull(json_extract(s.data, '$.dir'), '') FROM state s
@@ -67,7 +68,7 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 		return err
 	}
 	agent, _, _ := strings.Cut(key, ":")
-	if strings.HasPrefix(key, recoveredKey) {
+	if strings.HasPrefix(key, record.RecoveredKey) {
 		agent = ""
 	}
 	if err := c.Exec(`INSERT INTO projects (origin, root) VALUES ('', ?) ON CONFLICT DO NOTHING`, root); err != nil {
@@ -108,18 +109,18 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 	if err != nil || base <= 0 {
 		return err
 	}
-	items, err := ViewItems(c, store.ConversationID(id), 0, base)
+	items, err := record.ViewItems(c, store.ConversationID(id), 0, base)
 	if err != nil {
 		return err
 	}
 	var from, at, last int64
-	err = WalkMessages(c, items, func(m messageRef) error {
-		if int64(m.conversation) == id {
+	err = record.WalkMessages(c, items, func(m record.MessageRef) error {
+		if int64(m.Conversation) == id {
 			return nil
 		}
-		pos, err := MessagePosition(c, m.id)
+		pos, err := record.MessagePosition(c, m.Id)
 		if pos > last {
-			from, at, last = int64(m.conversation), int64(m.id), pos
+			from, at, last = int64(m.Conversation), int64(m.Id), pos
 		}
 		return err
 	})
@@ -127,7 +128,7 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 		return err
 	}
 	base = min(base, last)
-	inherited, err := CoverageDigest(c, items)
+	inherited, err := record.CoverageDigest(c, items)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func restorePayloads(c *dbfile.Conn) error {
 		return err
 	}
 	for _, num := range nums {
-		found, err := HashChunks(c, num, false)
+		found, err := record.HashChunks(c, num, false)
 		if err != nil {
 			if errors.As(err, new(*sqlite3.Error)) {
 				return err
@@ -155,7 +156,7 @@ func restorePayloads(c *dbfile.Conn) error {
 		err = c.Exec(`
 			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
 			SELECT ?, ?, ?, ?, '', '', '', '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE sha256 = ?3)`,
-			num, fmt.Sprintf("file_%x", found.sum[:8]), found.sum[:], found.size)
+			num, fmt.Sprintf("file_%x", found.Sum[:8]), found.Sum[:], found.Size)
 		if err != nil {
 			return err
 		}
@@ -180,8 +181,8 @@ func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
 		}
 	}
 	// The index holds the conversation of each document.
-	for _, lane := range []int{laneMessages, laneSummaries} {
-		if err := DropIndexFrom(c, lane, 0); err != nil {
+	for _, lane := range []int{record.LaneMessages, record.LaneSummaries} {
+		if err := record.DropIndexFrom(c, lane, 0); err != nil {
 			return err
 		}
 	}

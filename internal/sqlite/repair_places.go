@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -19,7 +20,7 @@ func (m *mender) placeLoose() error {
 	nodes := slices.Clone(m.nodes)
 	slices.SortStableFunc(nodes, func(a, b node) int { return cmp.Compare(m.derived[b.num].Depth, m.derived[a.num].Depth) })
 	for _, n := range nodes {
-		e := edge{num: n.num, Node: store.Node{Summary: n.ID}}
+		e := record.Edge{Num: n.num, Node: store.Node{Summary: n.ID}}
 		if n.Retired || m.claimed[e] || m.derived[n.num].Messages == 0 {
 			continue
 		}
@@ -34,7 +35,7 @@ func (m *mender) placeLoose() error {
 		}
 	}
 	for id, msg := range m.own {
-		e := edge{Node: store.Node{Message: id}}
+		e := record.Edge{Node: store.Node{Message: id}}
 		if msg.hidden || m.claimed[e] {
 			continue
 		}
@@ -48,13 +49,13 @@ func (m *mender) placeLoose() error {
 
 // putBack places a node on the branch that it must have left the view with,
 // else in the view.
-func (m *mender) putBack(e edge, pos, stored int64) error {
+func (m *mender) putBack(e record.Edge, pos, stored int64) error {
 	branch, err := m.branchAt(pos, stored)
 	if err != nil {
 		return err
 	}
 	m.changed = true
-	m.places = append(m.places, placement{edge: e, pos: pos, branch: branch})
+	m.places = append(m.places, placement{Edge: e, pos: pos, branch: branch})
 	return nil
 }
 
@@ -85,8 +86,8 @@ func (m *mender) branchAt(pos, stored int64) (branch int64, err error) {
 // nothing: it goes, and what it was made from has its place without it.
 func (m *mender) mendRetired() error {
 	for _, n := range m.nodes {
-		retired := !m.claimed[edge{num: n.num, Node: store.Node{Summary: n.ID}}]
-		if sources, err := Edges(m.Conn, n.num); err != nil {
+		retired := !m.claimed[record.Edge{Num: n.num, Node: store.Node{Summary: n.ID}}]
+		if sources, err := record.Edges(m.Conn, n.num); err != nil {
 			return err
 		} else if retired && len(sources) == 0 {
 			if err := m.drop(n.num); err != nil {
@@ -111,7 +112,7 @@ func (m *mender) drop(num int64) error {
 
 // writePlaces writes the view and the branches, if they are not so already.
 func (m *mender) writePlaces() error {
-	var view []viewItem
+	var view []record.ViewItem
 	for _, p := range m.places {
 		if p.branch != 0 {
 			continue
@@ -122,10 +123,10 @@ func (m *mender) writePlaces() error {
 		}
 		view = append(view, it)
 	}
-	slices.SortFunc(view, func(a, b viewItem) int { return cmp.Compare(a.Pos, b.Pos) })
-	old, err := ViewItems(m.Conn, m.ID, -1<<62, 1<<62)
-	same := err == nil && slices.EqualFunc(old, view, func(a, b viewItem) bool {
-		return a.Pos == b.Pos && a.Node == b.Node && a.num == b.num && a.Stub == b.Stub && a.Tokens == b.Tokens && itemDifference(a, b) == ""
+	slices.SortFunc(view, func(a, b record.ViewItem) int { return cmp.Compare(a.Pos, b.Pos) })
+	old, err := record.ViewItems(m.Conn, m.ID, -1<<62, 1<<62)
+	same := err == nil && slices.EqualFunc(old, view, func(a, b record.ViewItem) bool {
+		return a.Pos == b.Pos && a.Node == b.Node && a.Num == b.Num && a.Stub == b.Stub && a.Tokens == b.Tokens && itemDifference(a, b) == ""
 	})
 	if same && !m.changed {
 		return nil
@@ -134,7 +135,7 @@ func (m *mender) writePlaces() error {
 		return err
 	}
 	for _, it := range view {
-		if err := InsertItem(m.Conn, m.ID, it); err != nil {
+		if err := record.InsertItem(m.Conn, m.ID, it); err != nil {
 			return err
 		}
 	}
@@ -145,7 +146,7 @@ func (m *mender) writePlaces() error {
 		if p.branch == 0 {
 			continue
 		}
-		err := m.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`, p.branch, p.pos, dbfile.Null(int64(p.Message)), dbfile.Null(p.num))
+		err := m.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`, p.branch, p.pos, dbfile.Null(int64(p.Message)), dbfile.Null(p.Num))
 		if err != nil {
 			return err
 		}
@@ -155,17 +156,17 @@ func (m *mender) writePlaces() error {
 
 // itemAt is the view item of a placement. A message that does not decode any
 // more is shown without its tool calls.
-func (m *mender) itemAt(p placement) (viewItem, error) {
-	items, err := ItemsOf(m.Conn, []edge{p.edge})
+func (m *mender) itemAt(p placement) (record.ViewItem, error) {
+	items, err := record.ItemsOf(m.Conn, []record.Edge{p.Edge})
 	if err != nil {
-		items = []viewItem{{Item: store.Item{Node: p.Node}}}
+		items = []record.ViewItem{{Item: store.Item{Node: p.Node}}}
 		_, err = m.One(`SELECT tokens, role FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
 			items[0].Tokens, items[0].Role = s.ColumnInt(0), store.RoleOf(s.ColumnInt(1))
 			return nil
 		}, int64(p.Message))
 	}
 	it := items[0]
-	it.num, it.Pos = p.num, p.pos
+	it.Num, it.Pos = p.Num, p.pos
 	if p.stub {
 		it.Stub, it.Tokens = true, p.tokens
 	}
@@ -188,17 +189,17 @@ func (m *mender) mendTotals() error {
 	if err != nil {
 		return err
 	}
-	if linked && (head == m.Head || count == m.row.Messages) {
+	if linked && (head == m.Head || count == m.Row.Messages) {
 		err := m.Exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, count, tokens, bytes, head[:], int64(m.ID))
 		if err != nil {
 			return err
 		}
 	}
-	newest, err := NewestTime(m.Conn, m.row)
+	newest, err := NewestTime(m.Conn, m.Row)
 	if err != nil {
 		return err
 	}
-	user, err := NewestUser(m.Conn, m.ID)
+	user, err := record.NewestUser(m.Conn, m.ID)
 	if err != nil {
 		return err
 	}

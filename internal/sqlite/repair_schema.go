@@ -11,6 +11,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 )
 
 // refill says how a table that is missing is filled again. A table that is
@@ -31,7 +33,7 @@ var refills = map[string]refill{
 		sql:  []string{forgottenOfWhole, forgottenOfParts},
 	},
 	"tombstones":     {loss: "single messages that were erased may be imported again; conversations that were erased whole stay refused"},
-	"tombstone_salt": {loss: "single messages that were erased may be imported again; conversations that were erased whole stay refused", sql: []string{saltAtLeast}},
+	"tombstone_salt": {loss: "single messages that were erased may be imported again; conversations that were erased whole stay refused", sql: []string{tombstone.EnsureSalt}},
 	"erasures": {
 		loss: "when and why something was erased is not known any more; what was erased stays refused",
 		sql:  []string{noteErasures},
@@ -188,14 +190,14 @@ func refillPayloads(c *dbfile.Conn) error {
 		return err
 	}
 	for _, num := range nums {
-		found, err := HashChunks(c, num, false)
+		found, err := record.HashChunks(c, num, false)
 		if err != nil {
 			continue // not whole: the messages that need it tell
 		}
 		err = c.Exec(`
 			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
 			VALUES (?, ?, ?, ?, '', '', '', '', '', 0, unixepoch() * 1000) ON CONFLICT DO NOTHING`,
-			num, fmt.Sprintf("file_%x", found.sum[:8]), found.sum[:], found.size)
+			num, fmt.Sprintf("file_%x", found.Sum[:8]), found.Sum[:], found.Size)
 		if err != nil {
 			return err
 		}

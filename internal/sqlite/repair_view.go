@@ -9,17 +9,18 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // mender mends one conversation inside a transaction.
 type mender struct {
 	*dbfile.Conn
-	row
+	record.Row
 	own     map[store.MessageID]message
 	nodes   []node                  // its summaries, sources first
 	derived map[int64]store.Summary // what follows for summaries from their sources
-	holders map[edge]int            // how many summaries, view items and branches lead to a node directly
+	holders map[record.Edge]int     // how many summaries, view items and branches lead to a node directly
 	loose   []source                // nodes that nothing leads to, by place
 	hollow  map[int64]bool          // summaries without sources
 	heirs   heritage                // what a fork may lead to of others
@@ -28,7 +29,7 @@ type mender struct {
 	rewritten map[int64]bool // summaries whose numbers have changed
 
 	places  []placement
-	claimed map[edge]bool
+	claimed map[record.Edge]bool
 	changed bool
 }
 
@@ -41,7 +42,7 @@ type message struct {
 
 // placement is an item of the view, or of a kept branch.
 type placement struct {
-	edge
+	record.Edge
 	pos    int64
 	branch int64 // 0 for the view
 	stub   bool
@@ -51,22 +52,22 @@ type placement struct {
 // fixConversation makes edges, numbers, view, branches and totals of a
 // conversation follow from its messages again.
 func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
-	r, err := ReadConversation(c, id)
+	r, err := record.ReadConversation(c, id)
 	if err != nil {
 		return err
 	}
 	if !r.ErasedAt.IsZero() {
 		return nil // nothing is left to be derived from
 	}
-	if r.base, err = BasePosition(c, r); err != nil {
+	if r.Base, err = BasePosition(c, r); err != nil {
 		return err
 	}
-	m := &mender{Conn: c, row: r, derived: map[int64]store.Summary{}, claimed: map[edge]bool{}}
+	m := &mender{Conn: c, Row: r, derived: map[int64]store.Summary{}, claimed: map[record.Edge]bool{}}
 	// What a summary led to that does not exist any more is loose.
 	if err := m.Exec(`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`); err != nil {
 		return err
 	}
-	if err := m.Exec(`UPDATE conversations SET base = ?1 WHERE id = ?2 AND base <> ?1`, r.base, int64(id)); err != nil {
+	if err := m.Exec(`UPDATE conversations SET base = ?1 WHERE id = ?2 AND base <> ?1`, r.Base, int64(id)); err != nil {
 		return err
 	}
 	if err := m.survey(); err != nil {
@@ -111,10 +112,10 @@ func (m *mender) mendGraph() error {
 
 // survey reads what there is, and what leads to it.
 func (m *mender) survey() error {
-	m.own, m.holders, m.loose, m.hollow = map[store.MessageID]message{}, map[edge]int{}, nil, map[int64]bool{}
+	m.own, m.holders, m.loose, m.hollow = map[store.MessageID]message{}, map[record.Edge]int{}, nil, map[int64]bool{}
 	err := m.Query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
 		m.own[store.MessageID(s.ColumnInt64(0))] = message{
-			pos: m.base + s.ColumnInt64(1), hidden: store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) != 0, stored: s.ColumnInt64(3),
+			pos: m.Base + s.ColumnInt64(1), hidden: store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) != 0, stored: s.ColumnInt64(3),
 		}
 		return nil
 	}, int64(m.ID))
@@ -134,8 +135,8 @@ func (m *mender) survey() error {
 		`SELECT bi.message, bi.summary FROM branches b JOIN branch_items bi ON bi.branch = b.id WHERE b.conversation = ?`,
 	} {
 		err := m.Query(sql, func(s *sqlite3.Stmt) error {
-			e := edge{num: s.ColumnInt64(1)}
-			e.Message, e.Summary = store.MessageID(s.ColumnInt64(0)), ids[e.num]
+			e := record.Edge{Num: s.ColumnInt64(1)}
+			e.Message, e.Summary = store.MessageID(s.ColumnInt64(0)), ids[e.Num]
 			m.holders[e]++
 			return nil
 		}, int64(m.ID))
@@ -153,16 +154,16 @@ func (m *mender) survey() error {
 
 func (m *mender) findLoose() {
 	for id, msg := range m.own {
-		if e := (edge{Node: store.Node{Message: id}}); !msg.hidden && m.holders[e] == 0 {
-			m.loose = append(m.loose, source{edge: e, pos: msg.pos})
+		if e := (record.Edge{Node: store.Node{Message: id}}); !msg.hidden && m.holders[e] == 0 {
+			m.loose = append(m.loose, source{Edge: e, pos: msg.pos})
 		}
 	}
 	for _, n := range m.nodes {
-		if e := (edge{num: n.num, Node: store.Node{Summary: n.ID}}); !n.Retired && m.holders[e] == 0 && !m.hollow[n.num] {
-			m.loose = append(m.loose, source{edge: e, pos: n.Pos})
+		if e := (record.Edge{Num: n.num, Node: store.Node{Summary: n.ID}}); !n.Retired && m.holders[e] == 0 && !m.hollow[n.num] {
+			m.loose = append(m.loose, source{Edge: e, pos: n.Pos})
 		}
 	}
-	slices.SortFunc(m.loose, func(a, b source) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(a.num, b.num)) })
+	slices.SortFunc(m.loose, func(a, b source) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(a.Num, b.Num)) })
 }
 
 // mendView makes the view and the kept branches lead to every message once.
@@ -177,16 +178,16 @@ func (m *mender) mendView() error {
 	// branches: of two that claim a message, the larger is the likelier to be
 	// right, and a message alone is never lost by being taken out.
 	slices.SortStableFunc(old, func(a, b placement) int {
-		return cmp.Or(cmp.Compare(m.derived[b.num].Depth+min(1, int(b.num)), m.derived[a.num].Depth+min(1, int(a.num))), cmp.Compare(a.branch, b.branch))
+		return cmp.Or(cmp.Compare(m.derived[b.Num].Depth+min(1, int(b.Num)), m.derived[a.Num].Depth+min(1, int(a.Num))), cmp.Compare(a.branch, b.branch))
 	})
 	for _, p := range old {
-		pos, err := NodePosition(m.Conn, p.edge)
+		pos, err := record.NodePosition(m.Conn, p.Edge)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		ok := err == nil
 		if ok {
-			if ok, err = m.claim(p.edge); err != nil {
+			if ok, err = m.claim(p.Edge); err != nil {
 				return err
 			}
 		}
@@ -212,7 +213,7 @@ func (m *mender) mendView() error {
 func (m *mender) readPlaces() ([]placement, error) {
 	var all []placement
 	scan := func(s *sqlite3.Stmt) error {
-		p := placement{edge: edge{num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
+		p := placement{Edge: record.Edge{Num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
 		p.Message, p.Summary = store.MessageID(s.ColumnInt64(2)), store.SummaryID(s.ColumnText(4))
 		all = append(all, p)
 		return nil
@@ -232,10 +233,10 @@ func (m *mender) readPlaces() ([]placement, error) {
 
 // claim marks everything beneath a node, unless some of it is claimed already
 // or has no place in the view.
-func (m *mender) claim(e edge) (bool, error) {
-	below := map[edge]bool{}
+func (m *mender) claim(e record.Edge) (bool, error) {
+	below := map[record.Edge]bool{}
 	ok := true
-	err := m.descend(e, nil, func(n edge) error {
+	err := m.descend(e, nil, func(n record.Edge) error {
 		belongs, err := m.belongs(n)
 		ok = ok && belongs && !m.claimed[n] && !below[n] && !m.own[n.Message].hidden
 		below[n] = true
@@ -250,10 +251,10 @@ func (m *mender) claim(e edge) (bool, error) {
 
 // descend visits a node and everything beneath it. What is missing beneath a
 // summary is left out: the summary is all that is left of it.
-func (m *mender) descend(e edge, path []int64, visit func(edge) error) error {
-	if e.num == 0 {
+func (m *mender) descend(e record.Edge, path []int64, visit func(record.Edge) error) error {
+	if e.Num == 0 {
 		if _, own := m.own[e.Message]; !own {
-			if _, err := MessagePosition(m.Conn, e.Message); errors.Is(err, store.ErrNotFound) {
+			if _, err := record.MessagePosition(m.Conn, e.Message); errors.Is(err, store.ErrNotFound) {
 				return nil
 			} else if err != nil {
 				return err
@@ -261,17 +262,17 @@ func (m *mender) descend(e edge, path []int64, visit func(edge) error) error {
 		}
 		return visit(e)
 	}
-	if slices.Contains(path, e.num) {
+	if slices.Contains(path, e.Num) {
 		return nil
 	}
 	if err := visit(e); err != nil {
 		return err
 	}
-	sources, err := Edges(m.Conn, e.num)
+	sources, err := record.Edges(m.Conn, e.Num)
 	if err != nil {
 		return err
 	}
-	path = append(path, e.num)
+	path = append(path, e.Num)
 	for _, s := range sources {
 		if err := m.descend(s, path, visit); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -14,8 +15,8 @@ import (
 func Unworded(ctx context.Context, f *dbfile.File) ([]store.Summary, error) {
 	var all []store.Summary
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return c.Query(`SELECT`+summaryColumns+` WHERE s.method = 'erased' ORDER BY s.depth, s.num`, func(s *sqlite3.Stmt) error {
-			_, sum, err := scanSummary(s)
+		return c.Query(`SELECT`+record.SummaryColumns+` WHERE s.method = 'erased' ORDER BY s.depth, s.num`, func(s *sqlite3.Stmt) error {
+			_, sum, err := record.ScanSummary(s)
 			all = append(all, sum)
 			return err
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 )
 
 // How far the index may fall behind the data, in documents and in bytes of
@@ -61,7 +62,7 @@ func (l *lane) settle(ctx context.Context) error {
 	l.mu.Lock()
 	cold := l.tail.LastID() == 0
 	l.mu.Unlock()
-	if !cold || l.kind != laneMessages || l.ix.file.Options().ReadOnly || l.ix.file.Options().DeferIndex {
+	if !cold || l.kind != record.LaneMessages || l.ix.file.Options().ReadOnly || l.ix.file.Options().DeferIndex {
 		return nil
 	}
 	_, bytes, last, err := l.unindexed(ctx)
@@ -163,7 +164,7 @@ func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, ru
 
 // noteSealed remembers how far the message lane is indexed.
 func (l *lane) noteSealed(id int64) {
-	if l.kind != laneMessages {
+	if l.kind != record.LaneMessages {
 		return
 	}
 	l.ix.mu.Lock()

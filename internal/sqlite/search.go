@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -131,7 +132,7 @@ func (l *lane) filter(ctx context.Context, q store.Search) (index.Filter, error)
 	for _, r := range q.Roles {
 		f.Roles = append(f.Roles, store.RoleCode(r))
 	}
-	if l.kind == laneSummaries {
+	if l.kind == record.LaneSummaries {
 		return f, nil
 	}
 	if q.Files || len(q.Payloads) > 0 {
@@ -288,13 +289,13 @@ func notes(query *index.Query, res index.Result) []string {
 func (l *lane) resolve(ctx context.Context, hits []index.Hit) ([]store.Hit, error) {
 	out := make([]store.Hit, len(hits))
 	sql := `SELECT '', conversation, ifnull(said, stored), role FROM messages WHERE id = ?`
-	if l.kind == laneSummaries {
+	if l.kind == record.LaneSummaries {
 		sql = `SELECT id, conversation, latest, 0 FROM summaries WHERE num = ?`
 	}
 	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		for i, h := range hits {
 			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched}
-			if l.kind == laneMessages {
+			if l.kind == record.LaneMessages {
 				out[i].Message = store.MessageID(h.ID)
 			}
 			_, err := c.One(sql, func(s *sqlite3.Stmt) error {

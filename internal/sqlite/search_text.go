@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -21,14 +22,14 @@ func (l *lane) texts(q store.Search) index.Fetch {
 	return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
 		return l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 			for _, id := range ids {
-				payloads, err := PayloadsOf(c, id)
+				payloads, err := record.PayloadsOf(c, id)
 				if err != nil {
 					return err
 				}
 				if len(q.Payloads) > 0 {
 					payloads = slices.DeleteFunc(payloads, func(p store.PayloadID) bool { return !slices.Contains(q.Payloads, p) })
 				}
-				text, err := AppendPayloads(c, nil, payloads, nil)
+				text, err := record.AppendPayloads(c, nil, payloads, nil)
 				if err != nil {
 					return err
 				}

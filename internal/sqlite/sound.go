@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 )
 
 // unsound finds the first segment of a lane that is not what it should be. at
@@ -30,7 +31,7 @@ func (l *lane) unsound(ctx context.Context, c *dbfile.Conn) (at int64, why strin
 	for i, id := range ids {
 		docs := 0
 		sql := `SELECT count(*) FROM messages WHERE id > ? AND id <= ? AND flags & 128 = 0` // not those that were erased
-		if l.kind == laneSummaries {
+		if l.kind == record.LaneSummaries {
 			sql = `SELECT count(*) FROM summaries WHERE num > ? AND num <= ?`
 		}
 		_, err := c.One(sql, dbfile.IntColumn(&docs), from, infos[i].LastID)

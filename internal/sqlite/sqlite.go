@@ -16,6 +16,7 @@ import (
 	"errors"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -30,7 +31,7 @@ const Memory = dbfile.Memory
 type DB struct {
 	file   *dbfile.File
 	index  *Index
-	proved provedPayloads
+	proved record.ProvedPayloads
 }
 
 var _ store.Store = (*DB)(nil)

@@ -7,83 +7,85 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Conversation implements [store.Reader].
 func (db *DB) Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
-	return Conversation(ctx, db.file, id)
+	return record.Conversation(ctx, db.file, id)
 }
 
 // Conversations implements [store.Reader].
 func (db *DB) Conversations(ctx context.Context, q store.ConversationQuery) ([]store.Conversation, error) {
-	return Conversations(ctx, db.file, q)
+	return record.Conversations(ctx, db.file, q)
 }
 
 // Messages implements [store.Reader].
 func (db *DB) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
-	return Messages(ctx, db.file, q)
+	return record.Messages(ctx, db.file, q)
 }
 
 // Record implements [store.Reader].
 func (db *DB) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
-	return RawRecord(ctx, db.file, id)
+	return record.RawRecord(ctx, db.file, id)
 }
 
 // Payload implements [store.Reader].
 func (db *DB) Payload(ctx context.Context, id store.PayloadID) (store.Payload, error) {
-	return OpenPayload(ctx, db.file, &db.proved, id)
+	return record.OpenPayload(ctx, db.file, &db.proved, id)
 }
 
 // View implements [store.Reader].
 func (db *DB) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
-	return ReadView(ctx, db.file, id, w)
+	return record.ReadView(ctx, db.file, id, w)
 }
 
 // Summaries implements [store.Reader].
 func (db *DB) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
-	return Summaries(ctx, db.file, q)
+	return record.Summaries(ctx, db.file, q)
 }
 
 // Sources implements [store.Reader].
 func (db *DB) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
-	return Sources(ctx, db.file, id)
+	return record.Sources(ctx, db.file, id)
 }
 
 // Derived implements [store.Reader].
 func (db *DB) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
-	return Derived(ctx, db.file, n)
+	return record.Derived(ctx, db.file, n)
 }
 
 // Attached implements [store.Attachments].
 func (db *DB) Attached(ctx context.Context, id store.MessageID) ([]store.PayloadID, error) {
-	return Attached(ctx, db.file, id)
+	return record.Attached(ctx, db.file, id)
 }
 
 // Holders implements [store.Attachments].
 func (db *DB) Holders(ctx context.Context, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
-	return Holders(ctx, db.file, id, in, limit)
+	return record.Holders(ctx, db.file, id, in, limit)
 }
 
 // Open implements [store.Conversations].
 func (db *DB) Open(ctx context.Context, n store.NewConversation) (store.Conversation, error) {
-	return OpenConversation(ctx, db.file, n)
+	return record.OpenConversation(ctx, db.file, n)
 }
 
 // Archive implements [store.Conversations].
 func (db *DB) Archive(ctx context.Context, id store.ConversationID, cause string) error {
-	return Archive(ctx, db.file, id, cause)
+	return record.Archive(ctx, db.file, id, cause)
 }
 
 // Fork implements [store.Conversations].
 func (db *DB) Fork(ctx context.Context, from store.ConversationID, at store.MessageID, n store.NewConversation) (store.Conversation, error) {
-	return Fork(ctx, db.file, from, at, n)
+	return record.Fork(ctx, db.file, from, at, n)
 }
 
 // Update implements [store.Store].
 func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
-	last, bytes, err := Update(ctx, db.file, id, fn)
-	var lost *Unclaimed
+	last, bytes, err := record.Update(ctx, db.file, id, fn)
+	var lost *record.Unclaimed
 	if errors.As(err, &lost) {
 		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return Reclaim(c, id, lost.Conversation) })
 		if err != nil {
@@ -105,7 +107,7 @@ func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
 
 // Text implements [store.Searcher].
 func (db *DB) Text(ctx context.Context, n store.Node) ([]byte, error) {
-	return NodeText(ctx, db.file, n)
+	return record.NodeText(ctx, db.file, n)
 }
 
 // Reindex brings the search index up to the last document. Searches do not
@@ -119,22 +121,22 @@ func (db *DB) IndexDue(ctx context.Context) (bool, error) { return db.index.Due(
 
 // Get implements [store.State].
 func (db *DB) Get(ctx context.Context, space, key string) (store.Value, error) {
-	return Get(ctx, db.file, space, key)
+	return state.Get(ctx, db.file, space, key)
 }
 
 // Put implements [store.State].
 func (db *DB) Put(ctx context.Context, space, key string, data []byte, version int64, expires time.Time) (int64, error) {
-	return Put(ctx, db.file, space, key, data, version, expires)
+	return state.Put(ctx, db.file, space, key, data, version, expires)
 }
 
 // Delete implements [store.State].
 func (db *DB) Delete(ctx context.Context, space, key string, version int64) error {
-	return Delete(ctx, db.file, space, key, version)
+	return state.Delete(ctx, db.file, space, key, version)
 }
 
 // List implements [store.State].
 func (db *DB) List(ctx context.Context, space string) ([]store.Value, error) {
-	return List(ctx, db.file, space)
+	return state.List(ctx, db.file, space)
 }
 
 // Verify implements [store.Checker].

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -51,7 +52,7 @@ func (f *toolFilter) failed() error {
 }
 
 func (f *toolFilter) uses(id store.MessageID) (bool, error) {
-	for m, err := range Messages(f.ctx, f.file, store.MessageQuery{IDs: []store.MessageID{id}}) {
+	for m, err := range record.Messages(f.ctx, f.file, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
 			return false, err
 		}
@@ -76,7 +77,7 @@ func (f *toolFilter) nameOf(m store.Message, r *llms.ToolResult) (string, error)
 		return r.Name, nil
 	}
 	before := store.MessageQuery{Conversation: m.Conversation, Before: m.Seq, Newest: true, Limit: callReach}
-	for earlier, err := range Messages(f.ctx, f.file, before) {
+	for earlier, err := range record.Messages(f.ctx, f.file, before) {
 		if err != nil {
 			return "", err
 		}

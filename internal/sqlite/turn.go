@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -114,7 +115,7 @@ func (l *lane) leaseKey() string { return fmt.Sprintf("index/%d", l.kind) }
 // has it. A lease that ends later than any does was taken when a clock was
 // wrong, and does not count.
 func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err error) {
-	held, err = Get(ctx, l.ix.file, leaseSpace, l.leaseKey())
+	held, err = state.Get(ctx, l.ix.file, state.LeaseSpace, l.leaseKey())
 	if errors.Is(err, store.ErrNotFound) {
 		return held, false, nil
 	}
@@ -124,7 +125,7 @@ func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err err
 // put writes the lease. It reports false if another process has written it.
 func (t *turn) put(ctx context.Context) (ok bool, err error) {
 	now := t.file.Now()
-	version, err := Put(ctx, t.file, leaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
+	version, err := state.Put(ctx, t.file, state.LeaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
 	if errors.Is(err, store.ErrConflict) {
 		return false, nil
 	}
@@ -146,7 +147,7 @@ func (t *turn) renew(ctx context.Context) (ok bool, err error) {
 // entered the database, which keeps Close from taking the writer. A search that
 // had not, and was indexing when Close came, waited here for ever.
 func (t *turn) release(ctx context.Context) error {
-	err := t.file.TransactHeld(ctx, func(c *dbfile.Conn) error { return DeleteIn(c, leaseSpace, t.key, t.version, t.file.Now()) })
+	err := t.file.TransactHeld(ctx, func(c *dbfile.Conn) error { return state.DeleteIn(c, state.LeaseSpace, t.key, t.version, t.file.Now()) })
 	if errors.Is(err, store.ErrConflict) {
 		return nil // it took so long that another process has it
 	}

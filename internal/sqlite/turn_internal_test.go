@@ -14,6 +14,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -35,11 +36,11 @@ func openStore(t *testing.T, path string, o dbfile.Options) *Index {
 // say stores messages of about a size each.
 func say(t *testing.T, ix *Index, n, size int) {
 	t.Helper()
-	c, err := OpenConversation(t.Context(), ix.file, store.NewConversation{Key: "many"})
+	c, err := record.OpenConversation(t.Context(), ix.file, store.NewConversation{Key: "many"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, bytes, err := Update(t.Context(), ix.file, c.ID, func(w store.Writer) error {
+	last, bytes, err := record.Update(t.Context(), ix.file, c.ID, func(w store.Writer) error {
 		for i := range n {
 			text := fmt.Sprintf("message %d of many %s", i, strings.Repeat("word ", size/5))
 			m := store.NewMessage{

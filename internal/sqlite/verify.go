@@ -13,6 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -24,7 +25,7 @@ func Verify(ctx context.Context, f *dbfile.File, id store.ConversationID) (store
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		return c.Read(func() (err error) {
 			v.Conn = c
-			if v.row, err = ReadConversation(c, id); err != nil {
+			if v.Row, err = record.ReadConversation(c, id); err != nil {
 				return err
 			}
 			if err := v.messages(); err != nil {
@@ -42,7 +43,7 @@ func Verify(ctx context.Context, f *dbfile.File, id store.ConversationID) (store
 
 type verifier struct {
 	*dbfile.Conn
-	row
+	record.Row
 	store.Verification
 	own     map[store.MessageID]int // how often each of its messages was reached
 	hidden  map[store.MessageID]bool
@@ -66,12 +67,12 @@ type name string
 func (n name) String() string { return string(n) }
 
 func (v *verifier) conversationName() name {
-	return name(fmt.Sprintf("conversation %d", v.row.ID))
+	return name(fmt.Sprintf("conversation %d", v.Row.ID))
 }
 
 // messages proves that every record is what arrived, and the chain over them.
 func (v *verifier) messages() error {
-	v.own = make(map[store.MessageID]int, v.row.Messages)
+	v.own = make(map[store.MessageID]int, v.Row.Messages)
 	v.hidden = map[store.MessageID]bool{}
 	v.head = store.Genesis
 	var tokens, gone int64
@@ -83,7 +84,7 @@ func (v *verifier) messages() error {
 			gone++
 		}
 		return v.message(s)
-	}, int64(v.row.ID))
+	}, int64(v.Row.ID))
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,8 @@ func (v *verifier) messages() error {
 		v.fault("head", v.conversationName(), "the chain does not end in the link that the conversation has")
 	}
 	for what, pair := range map[string][2]int64{
-		"messages": {v.row.Messages, v.Verification.Messages}, "tokens": {v.Tokens, tokens}, "bytes": {v.row.Bytes, v.Verification.Bytes},
-		"erased messages": {v.row.Erased, gone},
+		"messages": {v.Row.Messages, v.Verification.Messages}, "tokens": {v.Tokens, tokens}, "bytes": {v.Row.Bytes, v.Verification.Bytes},
+		"erased messages": {v.Row.Erased, gone},
 	} {
 		if pair[0] != pair[1] {
 			v.fault("totals", v.conversationName(), "it says it has %d %s, there are %d", pair[0], what, pair[1])
@@ -130,7 +131,7 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 	}
 	copy(n.SHA256[:], s.ColumnRawBlob(9))
 	chain := s.ColumnBlob(10, nil)
-	record, err := JoinRecord(v.Conn, s.ColumnBlob(11, nil), s.ColumnText(12))
+	record, err := record.Join(v.Conn, s.ColumnBlob(11, nil), s.ColumnText(12))
 	switch {
 	case err != nil && fatal(err):
 		return err
@@ -163,7 +164,7 @@ func fatal(err error) bool {
 // exactly once.
 func (v *verifier) coverage() error {
 	v.nodes = map[int64]int{}
-	items, err := ViewItems(v.Conn, v.row.ID, -1<<62, 1<<62)
+	items, err := record.ViewItems(v.Conn, v.Row.ID, -1<<62, 1<<62)
 	if err != nil {
 		return err
 	}
@@ -173,33 +174,33 @@ func (v *verifier) coverage() error {
 		if err := v.checkPlace(it); err != nil {
 			return err
 		}
-		if err := v.reach(it.Node, it.num, nil); err != nil {
+		if err := v.reach(it.Node, it.Num, nil); err != nil {
 			return err
 		}
 	}
-	if newest, err := NewestUser(v.Conn, v.row.ID); err != nil {
+	if newest, err := record.NewestUser(v.Conn, v.Row.ID); err != nil {
 		return err
-	} else if newest != v.lastUser {
-		v.fault("view-totals", v.conversationName(), "it says that the user's newest message stands at %d, it stands at %d", v.lastUser, newest)
+	} else if newest != v.LastUser {
+		v.fault("view-totals", v.conversationName(), "it says that the user's newest message stands at %d, it stands at %d", v.LastUser, newest)
 	}
 	if len(items) != v.ViewItems || tokens != v.ViewTokens {
 		v.fault("view-totals", v.conversationName(), "it says its view has %d items and %d tokens, there are %d and %d",
 			v.ViewItems, v.ViewTokens, len(items), tokens)
 	}
-	var kept []edge
+	var kept []record.Edge
 	err = v.Query(`
 		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
 		WHERE b.conversation = ? ORDER BY b.id, bi.pos`, func(s *sqlite3.Stmt) error {
-		kept = append(kept, edge{num: s.ColumnInt64(1), Node: store.Node{
+		kept = append(kept, record.Edge{Num: s.ColumnInt64(1), Node: store.Node{
 			Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2)),
 		}})
 		return nil
-	}, int64(v.row.ID))
+	}, int64(v.Row.ID))
 	if err != nil {
 		return err
 	}
 	for _, e := range kept {
-		if err := v.reach(e.Node, e.num, nil); err != nil {
+		if err := v.reach(e.Node, e.Num, nil); err != nil {
 			return err
 		}
 	}
@@ -209,8 +210,8 @@ func (v *verifier) coverage() error {
 }
 
 // checkPlace proves that an item stands where it belongs.
-func (v *verifier) checkPlace(it viewItem) error {
-	place, err := ItemsOf(v.Conn, []edge{{Node: it.Node, num: it.num}})
+func (v *verifier) checkPlace(it record.ViewItem) error {
+	place, err := record.ItemsOf(v.Conn, []record.Edge{{Node: it.Node, Num: it.Num}})
 	if errors.Is(err, store.ErrNotFound) || err != nil && !fatal(err) {
 		return nil // reach reports what is missing, and messages what does not decode
 	}
@@ -241,7 +242,7 @@ func (v *verifier) reach(n store.Node, num int64, path []int64) error {
 		v.fault("doubly-covered", n, "the view leads to it %d times", v.nodes[num])
 		return nil
 	}
-	sources, err := Edges(v.Conn, num)
+	sources, err := record.Edges(v.Conn, num)
 	if err != nil {
 		return err
 	}
@@ -250,7 +251,7 @@ func (v *verifier) reach(n store.Node, num int64, path []int64) error {
 	}
 	path = append(path, num)
 	for _, e := range sources {
-		if err := v.reach(e.Node, e.num, path); err != nil {
+		if err := v.reach(e.Node, e.Num, path); err != nil {
 			return err
 		}
 	}
@@ -297,9 +298,9 @@ func (v *verifier) checkInherited() {
 		h.Write(f.sha256)
 	}
 	switch {
-	case v.inherited == nil && len(v.foreign) > 0:
+	case v.Inherited == nil && len(v.foreign) > 0:
 		v.fault("foreign", v.conversationName(), "its view leads to %d messages of other conversations", len(v.foreign))
-	case v.inherited != nil && !bytes.Equal(h.Sum(nil), v.inherited):
+	case v.Inherited != nil && !bytes.Equal(h.Sum(nil), v.Inherited):
 		v.fault("inherited", v.conversationName(), "its view does not lead to the messages it inherited when it was forked")
 	}
 }
@@ -314,21 +315,21 @@ type node struct {
 // summaries checks what each summary says of itself against its sources.
 func (v *verifier) summaries() error {
 	var all []node
-	err := v.Query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
-		num, sum, err := scanSummary(s)
+	err := v.Query(`SELECT`+record.SummaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
+		num, sum, err := record.ScanSummary(s)
 		if err != nil {
 			v.fault("summary", name(sum.ID), "it cannot be read: %v", err)
 			num = s.ColumnInt64(0)
 		}
 		all = append(all, node{num: num, Summary: sum})
 		return nil
-	}, int64(v.row.ID))
+	}, int64(v.Row.ID))
 	if err != nil {
 		return err
 	}
 	v.Verification.Summaries = int64(len(all))
-	if v.row.Summaries != int64(len(all)) {
-		v.fault("totals", v.conversationName(), "it says it has %d summaries, there are %d", v.row.Summaries, len(all))
+	if v.Row.Summaries != int64(len(all)) {
+		v.fault("totals", v.conversationName(), "it says it has %d summaries, there are %d", v.Row.Summaries, len(all))
 	}
 	for _, n := range all {
 		if v.nodes[n.num] == 0 && !n.Retired {
@@ -347,7 +348,7 @@ func (v *verifier) summaries() error {
 // summary checks one summary: its numbers, the order of its sources, and that
 // its id is the one that its text gives it.
 func (v *verifier) summary(n node) error {
-	sources, err := SourceItems(v.Conn, n.num)
+	sources, err := record.SourceItems(v.Conn, n.num)
 	if errors.Is(err, store.ErrNotFound) || err != nil && !fatal(err) {
 		return nil // it has been reported
 	}
@@ -363,7 +364,7 @@ func (v *verifier) summary(n node) error {
 			messages++
 			continue
 		}
-		below, err := v.coveredBy(it.num)
+		below, err := v.coveredBy(it.Num)
 		if err != nil {
 			return err
 		}
@@ -374,8 +375,8 @@ func (v *verifier) summary(n node) error {
 	}
 	// A summary that was reworded keeps the id of its first text, and the id is
 	// also made from the session key, which may be lost.
-	provable := n.Revision == 0 && !strings.HasPrefix(v.Key, recoveredKey)
-	if digest := "sum_" + summaryDigest(v.row.Conversation, sources, n.Body); provable && !strings.HasPrefix(digest, string(n.ID)) {
+	provable := n.Revision == 0 && !strings.HasPrefix(v.Key, record.RecoveredKey)
+	if digest := "sum_" + record.SummaryDigest(v.Row.Conversation, sources, n.Body); provable && !strings.HasPrefix(digest, string(n.ID)) {
 		v.fault("summary-text", name(n.ID), "its text or its sources are not those that its id was made from")
 	}
 	return nil

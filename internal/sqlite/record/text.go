@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	if s.ColumnType(7) != sqlite3.NULL {
 		return bodyText(c, s, nil)
 	}
-	format, record := formatOf(s.ColumnRawText(5)), s.ColumnRawBlob(6)
+	format, record := FormatOf(s.ColumnRawText(5)), s.ColumnRawBlob(6)
 	if format == llms.FormatText {
 		return record, nil
 	}

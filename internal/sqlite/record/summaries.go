@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"context"
@@ -16,7 +16,7 @@ func Summaries(ctx context.Context, f *dbfile.File, q store.SummaryQuery) iter.S
 		stopped := false
 		err := f.Reader(ctx, func(c *dbfile.Conn) error {
 			row := func(s *sqlite3.Stmt) error {
-				_, sum, err := scanSummary(s)
+				_, sum, err := ScanSummary(s)
 				if err != nil {
 					return err
 				}
@@ -33,7 +33,7 @@ func Summaries(ctx context.Context, f *dbfile.File, q store.SummaryQuery) iter.S
 			if limit == 0 {
 				limit = -1
 			}
-			return c.Query(`SELECT`+summaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`,
+			return c.Query(`SELECT`+SummaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`,
 				row, int64(q.Conversation), limit)
 		})
 		if err != nil && !stopped {
@@ -45,7 +45,7 @@ func Summaries(ctx context.Context, f *dbfile.File, q store.SummaryQuery) iter.S
 func querySummaries(c *dbfile.Conn, ids []store.SummaryID, row func(*sqlite3.Stmt) error) error {
 	return c.Read(func() error {
 		for _, id := range ids {
-			found, err := c.One(`SELECT`+summaryColumns+` WHERE s.id = ?`, row, string(id))
+			found, err := c.One(`SELECT`+SummaryColumns+` WHERE s.id = ?`, row, string(id))
 			if err != nil {
 				return err
 			}
@@ -94,19 +94,19 @@ func Derived(ctx context.Context, f *dbfile.File, n store.Node) ([]store.Summary
 	return ids, err
 }
 
-// edge is a source of a summary, with the number of the source if that is a
+// Edge is a source of a summary, with the number of the source if that is a
 // summary itself.
-type edge struct {
+type Edge struct {
 	store.Node
-	num int64
+	Num int64
 }
 
 // Edges returns the sources of a summary in order.
-func Edges(c *dbfile.Conn, num int64) ([]edge, error) {
-	var all []edge
+func Edges(c *dbfile.Conn, num int64) ([]Edge, error) {
+	var all []Edge
 	err := c.Query(`SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
 		func(s *sqlite3.Stmt) error {
-			all = append(all, edge{num: s.ColumnInt64(1), Node: store.Node{
+			all = append(all, Edge{Num: s.ColumnInt64(1), Node: store.Node{
 				Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2)),
 			}})
 			return nil
@@ -114,30 +114,30 @@ func Edges(c *dbfile.Conn, num int64) ([]edge, error) {
 	return all, err
 }
 
-// messageRef is what a walk tells about a message.
-type messageRef struct {
-	id           store.MessageID
-	conversation store.ConversationID
-	sha256       []byte
+// MessageRef is what a walk tells about a message.
+type MessageRef struct {
+	Id           store.MessageID
+	Conversation store.ConversationID
+	SHA256       []byte
 }
 
 // WalkMessages visits the messages that items lead to, in order. It trusts the edges
 // to be free of cycles, which they are unless the file was tampered with; see
 // Verify for a walk that does not.
-func WalkMessages(c *dbfile.Conn, items []viewItem, visit func(messageRef) error) error {
+func WalkMessages(c *dbfile.Conn, items []ViewItem, visit func(MessageRef) error) error {
 	for _, it := range items {
-		if err := walkNode(c, it.Node, it.num, visit); err != nil {
+		if err := walkNode(c, it.Node, it.Num, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func walkNode(c *dbfile.Conn, n store.Node, num int64, visit func(messageRef) error) error {
+func walkNode(c *dbfile.Conn, n store.Node, num int64, visit func(MessageRef) error) error {
 	if !n.IsSummary() {
-		ref := messageRef{id: n.Message}
+		ref := MessageRef{Id: n.Message}
 		found, err := c.One(`SELECT conversation, sha256 FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
-			ref.conversation, ref.sha256 = store.ConversationID(s.ColumnInt64(0)), s.ColumnBlob(1, nil)
+			ref.Conversation, ref.SHA256 = store.ConversationID(s.ColumnInt64(0)), s.ColumnBlob(1, nil)
 			return nil
 		}, int64(n.Message))
 		if err != nil {
@@ -153,7 +153,7 @@ func walkNode(c *dbfile.Conn, n store.Node, num int64, visit func(messageRef) er
 		return err
 	}
 	for _, e := range edges {
-		if err := walkNode(c, e.Node, e.num, visit); err != nil {
+		if err := walkNode(c, e.Node, e.Num, visit); err != nil {
 			return err
 		}
 	}

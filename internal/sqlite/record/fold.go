@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"context"
@@ -43,7 +43,7 @@ const (
 // Fold implements [store.Writer]. Everything about the new summary but its
 // wording is computed here from what it replaces, so that it cannot disagree
 // with the record.
-func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, error) {
+func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, error) {
 	if len(n.Over) == 0 {
 		return store.Summary{}, errors.New("fold: there is nothing to fold")
 	}
@@ -65,7 +65,7 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	}
 	s.Conversation = w.ID
 	s.Pos = over[0].Pos
-	s.CreatedAt = w.now
+	s.CreatedAt = w.Now
 	reword(&s, n.Wording)
 	num, err := w.insertSummary(s, over[0].Pos)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if err != nil {
 		return store.Summary{}, err
 	}
-	return s, w.replace(over, viewItem{num: num, Item: store.Item{
+	return s, w.replace(over, ViewItem{Num: num, Item: store.Item{
 		Pos: over[0].Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth,
 	}})
 }
@@ -83,15 +83,15 @@ func (w *writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 // run reads a run of view items to be folded: what they are and what they
 // cost, and what a summary of the messages among them covers. It expects a
 // number of items, and reads all there are.
-func (w *writer) run(from, to int64, expected int) ([]viewItem, store.Summary, error) {
-	found := make([]viewItem, 0, expected)
+func (w *Writer) run(from, to int64, expected int) ([]ViewItem, store.Summary, error) {
+	found := make([]ViewItem, 0, expected)
 	total := store.Summary{Kind: summary.Leaf}
 	var earliest, latest int64
 	err := w.Query(foldRun, func(s *sqlite3.Stmt) error {
-		it := viewItem{num: s.ColumnInt64(2)}
+		it := ViewItem{Num: s.ColumnInt64(2)}
 		it.Pos, it.Message, it.Tokens = s.ColumnInt64(0), store.MessageID(s.ColumnInt64(1)), s.ColumnInt(3)
 		total.SourceTokens += it.Tokens
-		if it.num != 0 {
+		if it.Num != 0 {
 			it.Summary = store.SummaryID(s.ColumnText(4))
 		} else {
 			said := s.ColumnInt64(6)
@@ -111,12 +111,12 @@ func (w *writer) run(from, to int64, expected int) ([]viewItem, store.Summary, e
 	return found, total, err
 }
 
-func sameItems(have []viewItem, want []store.Item) bool {
-	return slices.EqualFunc(have, want, func(a viewItem, b store.Item) bool { return a.Pos == b.Pos && a.Node == b.Node && a.Tokens == b.Tokens })
+func sameItems(have []ViewItem, want []store.Item) bool {
+	return slices.EqualFunc(have, want, func(a ViewItem, b store.Item) bool { return a.Pos == b.Pos && a.Node == b.Node && a.Tokens == b.Tokens })
 }
 
 // replace swaps a run of view items for one.
-func (w *writer) replace(over []viewItem, by viewItem) error {
+func (w *Writer) replace(over []ViewItem, by ViewItem) error {
 	err := w.Exec(foldDelete, int64(w.ID), over[0].Pos, over[len(over)-1].Pos)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (w *writer) replace(over []viewItem, by viewItem) error {
 	w.ViewItems += 1 - len(over)
 	w.ViewTokens += by.Tokens
 	w.Summaries++
-	if w.lastUser >= over[0].Pos && w.lastUser <= over[len(over)-1].Pos {
+	if w.LastUser >= over[0].Pos && w.LastUser <= over[len(over)-1].Pos {
 		if err := w.findLastUser(); err != nil {
 			return err
 		}
@@ -138,26 +138,26 @@ func (w *writer) replace(over []viewItem, by viewItem) error {
 
 // gather adds the summaries and the files of a run of view items to what a
 // summary of them covers.
-func (w *writer) gather(over []viewItem, total *store.Summary) error {
+func (w *Writer) gather(over []ViewItem, total *store.Summary) error {
 	for _, it := range over {
 		if !it.IsSummary() {
 			continue
 		}
-		part, err := SummaryByNum(w.Conn, it.num)
+		part, err := SummaryByNum(w.Conn, it.Num)
 		if err != nil {
 			return err
 		}
 		total.Kind = summary.Condensed
 		total.Depth = max(total.Depth, part.Depth+1)
 		total.Descendants += 1 + part.Descendants
-		cover(total, part)
+		Cover(total, part)
 	}
 	return w.gatherFiles(over, total)
 }
 
 // gatherFiles adds the payloads of messages. Few have any: they are looked up
 // by the range of their ids, and only then whether they are of this run.
-func (w *writer) gatherFiles(over []viewItem, total *store.Summary) error {
+func (w *Writer) gatherFiles(over []ViewItem, total *store.Summary) error {
 	first, last := store.MessageID(math.MaxInt64), store.MessageID(0)
 	for _, it := range over {
 		if !it.IsSummary() {
@@ -174,13 +174,13 @@ func (w *writer) gatherFiles(over []viewItem, total *store.Summary) error {
 		return err
 	}
 	for _, it := range over {
-		cover(total, store.Summary{Files: files[it.Message]})
+		Cover(total, store.Summary{Files: files[it.Message]})
 	}
 	return nil
 }
 
-// cover adds one part to what a summary covers.
-func cover(total *store.Summary, part store.Summary) {
+// Cover adds one part to what a summary covers.
+func Cover(total *store.Summary, part store.Summary) {
 	total.Messages += part.Messages
 	total.MessageTokens += part.MessageTokens
 	if part.Messages > 0 && (total.Earliest.IsZero() || part.Earliest.Before(total.Earliest)) {
@@ -199,12 +199,12 @@ func cover(total *store.Summary, part store.Summary) {
 // summaryID derives an id from the conversation's key, from what the summary
 // covers and from what it says: the same fold gives the same id in every
 // database.
-func (w *writer) summaryID(over []viewItem, body string) (store.SummaryID, error) {
-	id, err := freeID(w.Conn, "sum_", summaryDigest(w.Conversation(), over, body), foldTaken)
+func (w *Writer) summaryID(over []ViewItem, body string) (store.SummaryID, error) {
+	id, err := freeID(w.Conn, "sum_", SummaryDigest(w.Conversation(), over, body), foldTaken)
 	return store.SummaryID(id), err
 }
 
-func summaryDigest(c store.Conversation, over []viewItem, body string) string {
+func SummaryDigest(c store.Conversation, over []ViewItem, body string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %d\n", c.Key, c.Segment)
 	var n [8]byte
@@ -217,7 +217,7 @@ func summaryDigest(c store.Conversation, over []viewItem, body string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (w *writer) insertSummary(s store.Summary, pos int64) (int64, error) {
+func (w *Writer) insertSummary(s store.Summary, pos int64) (int64, error) {
 	var files any
 	if len(s.Files) > 0 {
 		b, err := json.Marshal(s.Files)
@@ -236,7 +236,7 @@ func reword(s *store.Summary, w store.Wording) {
 }
 
 // Reword implements [store.Writer].
-func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording) (store.Summary, error) {
+func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording) (store.Summary, error) {
 	if to.Body == "" {
 		return store.Summary{}, errors.New("reword: the summary has no text")
 	}
@@ -249,7 +249,7 @@ func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	}
 	err = w.Exec(`
 		INSERT INTO revisions (summary, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at)
-		SELECT num, revision, body, tokens, level, method, model, tokens_in, tokens_out, ? FROM summaries WHERE num = ?`, w.now, num)
+		SELECT num, revision, body, tokens, level, method, model, tokens_in, tokens_out, ? FROM summaries WHERE num = ?`, w.Now, num)
 	if err != nil {
 		return s, err
 	}
@@ -259,7 +259,7 @@ func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if err != nil {
 		return s, err
 	}
-	if err := DropIndexFrom(w.Conn, laneSummaries, num); err != nil {
+	if err := DropIndexFrom(w.Conn, LaneSummaries, num); err != nil {
 		return s, err
 	}
 	var inView bool
@@ -279,12 +279,12 @@ func (w *writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	return s, nil
 }
 
-const summaryColumns = `
+const SummaryColumns = `
 	s.num, s.id, s.conversation, s.kind, s.depth, s.body, s.tokens, s.source_tokens, s.descendants, s.messages, s.message_tokens,
 	s.earliest, s.latest, s.files, s.level, s.method, s.model, s.tokens_in, s.tokens_out, s.created_at, s.revision, s.retired, s.pos
 	FROM summaries s`
 
-func scanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
+func ScanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
 	sum = store.Summary{
 		ID:            store.SummaryID(s.ColumnText(1)),
 		Conversation:  store.ConversationID(s.ColumnInt64(2)),
@@ -317,8 +317,8 @@ func scanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
 }
 
 func summaryWhere(c *dbfile.Conn, cond, name string, arg any) (num int64, sum store.Summary, err error) {
-	found, err := c.One(`SELECT`+summaryColumns+` WHERE `+cond, func(s *sqlite3.Stmt) (err error) {
-		num, sum, err = scanSummary(s)
+	found, err := c.One(`SELECT`+SummaryColumns+` WHERE `+cond, func(s *sqlite3.Stmt) (err error) {
+		num, sum, err = ScanSummary(s)
 		return err
 	}, arg)
 	if err == nil && !found {
@@ -336,8 +336,8 @@ func SummaryByNum(c *dbfile.Conn, num int64) (store.Summary, error) {
 	return s, err
 }
 
-// filesOf encodes the files of a summary.
-func filesOf(files []store.PayloadID) (any, error) {
+// FilesOf encodes the files of a summary.
+func FilesOf(files []store.PayloadID) (any, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}

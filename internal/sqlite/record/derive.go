@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"github.com/ncruces/go-sqlite3"
@@ -21,19 +21,19 @@ func Derive(c *dbfile.Conn, num int64, known map[int64]store.Summary) (store.Sum
 		return total, store.Missing("a source")
 	}
 	for _, e := range edges {
-		if e.num == 0 {
+		if e.Num == 0 {
 			continue
 		}
-		part, ok := known[e.num]
+		part, ok := known[e.Num]
 		if !ok {
-			if part, err = SummaryByNum(c, e.num); err != nil {
+			if part, err = SummaryByNum(c, e.Num); err != nil {
 				return total, err
 			}
 		}
 		total.Kind = summary.Condensed
 		total.Depth = max(total.Depth, part.Depth+1)
 		total.Descendants += 1 + part.Descendants
-		cover(&total, part)
+		Cover(&total, part)
 	}
 	if total.Pos, err = NodePosition(c, edges[0]); err != nil {
 		return total, err
@@ -51,7 +51,7 @@ func deriveMessages(c *dbfile.Conn, num int64, total *store.Summary) error {
 		SELECT count(*), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
 		FROM edges e JOIN messages m ON m.id = e.message WHERE e.summary = ?`, func(s *sqlite3.Stmt) error {
 		if found = s.ColumnInt(0); found > 0 {
-			cover(total, store.Summary{Messages: found, MessageTokens: s.ColumnInt64(1), Earliest: dbfile.Millis(s, 2), Latest: dbfile.Millis(s, 3)})
+			Cover(total, store.Summary{Messages: found, MessageTokens: s.ColumnInt64(1), Earliest: dbfile.Millis(s, 2), Latest: dbfile.Millis(s, 3)})
 		}
 		return nil
 	}, num)
@@ -64,17 +64,17 @@ func deriveMessages(c *dbfile.Conn, num int64, total *store.Summary) error {
 	return c.Query(`
 		SELECT p.id FROM edges e JOIN message_payloads mp ON mp.message = e.message JOIN payloads p ON p.num = mp.payload
 		WHERE e.summary = ? ORDER BY e.ord, p.num`, func(s *sqlite3.Stmt) error {
-		cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
+		Cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
 		return nil
 	}, num)
 }
 
 // NodePosition returns where a node stands, or stood, in views.
-func NodePosition(c *dbfile.Conn, e edge) (pos int64, err error) {
-	if e.num == 0 {
+func NodePosition(c *dbfile.Conn, e Edge) (pos int64, err error) {
+	if e.Num == 0 {
 		return MessagePosition(c, e.Message)
 	}
-	found, err := c.One(`SELECT pos FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, e.num)
+	found, err := c.One(`SELECT pos FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, e.Num)
 	if err == nil && !found {
 		err = store.Missing(e.String())
 	}

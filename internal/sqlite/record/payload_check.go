@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"bytes"
@@ -20,55 +20,55 @@ func PutChunk(c *dbfile.Conn, num int64, n int, raw []byte) error {
 	return c.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
 }
 
-// payloadRow is what a payload says of its content.
-type payloadRow struct {
-	num  int64
-	id   string
-	sum  [sha256.Size]byte
-	size int64
+// PayloadRow is what a payload says of its content.
+type PayloadRow struct {
+	Num  int64
+	Id   string
+	Sum  [sha256.Size]byte
+	Size int64
 }
 
-// named reports whether the id is the one that the hash gives.
-func (p payloadRow) named() bool {
-	return len(p.id) >= len("file_")+16 && strings.HasPrefix("file_"+hex.EncodeToString(p.sum[:]), p.id)
+// Named reports whether the id is the one that the hash gives.
+func (p PayloadRow) Named() bool {
+	return len(p.Id) >= len("file_")+16 && strings.HasPrefix("file_"+hex.EncodeToString(p.Sum[:]), p.Id)
 }
 
-func PayloadRows(c *dbfile.Conn) ([]payloadRow, error) {
-	var rows []payloadRow
+func PayloadRows(c *dbfile.Conn) ([]PayloadRow, error) {
+	var rows []PayloadRow
 	err := c.Query(`SELECT num, id, sha256, size FROM payloads ORDER BY num`, func(s *sqlite3.Stmt) error {
-		p := payloadRow{num: s.ColumnInt64(0), id: s.ColumnText(1), size: s.ColumnInt64(3)}
-		copy(p.sum[:], s.ColumnRawBlob(2))
+		p := PayloadRow{Num: s.ColumnInt64(0), Id: s.ColumnText(1), Size: s.ColumnInt64(3)}
+		copy(p.Sum[:], s.ColumnRawBlob(2))
 		rows = append(rows, p)
 		return nil
 	})
 	return rows, err
 }
 
-// zstdMagic begins every compressed chunk.
-var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+// ZstdMagic begins every compressed chunk.
+var ZstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// foundContent is what the chunks of a payload hold.
-type foundContent struct {
-	sum         [sha256.Size]byte
-	size        int64
-	mislabelled bool // a chunk says that it is compressed and is not, or the reverse
+// FoundContent is what the chunks of a payload hold.
+type FoundContent struct {
+	Sum         [sha256.Size]byte
+	Size        int64
+	Mislabelled bool // a chunk says that it is compressed and is not, or the reverse
 }
 
 // ReadContent reads the chunks of a payload. Where they do not give the hash as
 // they are marked, they are taken for what they look like.
-func ReadContent(c *dbfile.Conn, p payloadRow) (foundContent, error) {
-	found, err := HashChunks(c, p.num, false)
-	if err == nil && found.sum == p.sum {
+func ReadContent(c *dbfile.Conn, p PayloadRow) (FoundContent, error) {
+	found, err := HashChunks(c, p.Num, false)
+	if err == nil && found.Sum == p.Sum {
 		return found, nil
 	}
-	if other, otherErr := HashChunks(c, p.num, true); otherErr == nil && other.sum == p.sum {
-		other.mislabelled = true
+	if other, otherErr := HashChunks(c, p.Num, true); otherErr == nil && other.Sum == p.Sum {
+		other.Mislabelled = true
 		return other, nil
 	}
 	return found, err
 }
 
-func HashChunks(c *dbfile.Conn, num int64, byLook bool) (found foundContent, err error) {
+func HashChunks(c *dbfile.Conn, num int64, byLook bool) (found FoundContent, err error) {
 	h := sha256.New()
 	next := int64(0)
 	err = c.Query(`SELECT n, compressed, data FROM chunks WHERE payload = ? ORDER BY n`, func(s *sqlite3.Stmt) error {
@@ -78,7 +78,7 @@ func HashChunks(c *dbfile.Conn, num int64, byLook bool) (found foundContent, err
 		next++
 		data, compressed := s.ColumnRawBlob(2), s.ColumnBool(1)
 		if byLook {
-			compressed = bytes.HasPrefix(data, zstdMagic)
+			compressed = bytes.HasPrefix(data, ZstdMagic)
 		}
 		if compressed {
 			raw, err := decoder.DecodeAll(data, nil)
@@ -88,10 +88,10 @@ func HashChunks(c *dbfile.Conn, num int64, byLook bool) (found foundContent, err
 			data = raw
 		}
 		h.Write(data)
-		found.size += int64(len(data))
+		found.Size += int64(len(data))
 		return nil
 	}, num)
-	h.Sum(found.sum[:0])
+	h.Sum(found.Sum[:0])
 	return found, err
 }
 

@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func scanRow(c *dbfile.Conn, s *sqlite3.Stmt, brief bool) (messageRow, error) {
 		Stored:       dbfile.Millis(s, 5),
 		Tokens:       s.ColumnInt(7),
 		Native:       s.ColumnText(8),
-		Format:       formatOf(s.ColumnRawText(9)),
+		Format:       FormatOf(s.ColumnRawText(9)),
 		Size:         s.ColumnInt64(10),
 	}}
 	copy(r.SHA256[:], s.ColumnRawBlob(11))
@@ -58,9 +58,9 @@ func scanRow(c *dbfile.Conn, s *sqlite3.Stmt, brief bool) (messageRow, error) {
 	r.format = r.Format
 	if r.parsed = s.ColumnType(13) != sqlite3.NULL; r.parsed {
 		r.format, column = llms.FormatLCM, 13
-		intact, err := Intact(c, sealed{
-			conversation: int64(r.Conversation), seq: r.Seq, role: r.role, flags: r.Flags, said: r.said, native: r.Native, format: r.Format, size: r.Size,
-			sha256: r.SHA256[:], chain: s.ColumnRawBlob(15), record: s.ColumnRawBlob(12), cut: cut, body: s.ColumnBlob(13, []byte{}),
+		intact, err := Intact(c, StoredMessage{
+			Conversation: int64(r.Conversation), Seq: r.Seq, Role: r.role, Flags: r.Flags, Said: r.said, Native: r.Native, Format: r.Format, Size: r.Size,
+			SHA256: r.SHA256[:], Chain: s.ColumnRawBlob(15), Record: s.ColumnRawBlob(12), Cut: cut, Body: s.ColumnBlob(13, []byte{}),
 		})
 		if err != nil {
 			return r, err
@@ -115,9 +115,9 @@ func scanMessage(c *dbfile.Conn, s *sqlite3.Stmt, brief bool) (store.Message, er
 	return r.decode()
 }
 
-// formatOf is the format of a column, without a copy of the names that nearly
+// FormatOf is the format of a column, without a copy of the names that nearly
 // all messages have.
-func formatOf(name []byte) llms.Format {
+func FormatOf(name []byte) llms.Format {
 	for _, f := range [...]llms.Format{llms.FormatText, llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI} {
 		if string(name) == string(f) {
 			return f
@@ -310,7 +310,7 @@ func RawRecord(ctx context.Context, f *dbfile.File, id store.MessageID) ([]byte,
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		return c.Read(func() error {
 			found, err := c.One(`SELECT record, cuts, sha256 FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
-				record, err = JoinRecord(c, s.ColumnBlob(0, nil), s.ColumnText(1))
+				record, err = Join(c, s.ColumnBlob(0, nil), s.ColumnText(1))
 				if sum := sha256.Sum256(record); err == nil && string(sum[:]) != string(s.ColumnRawBlob(2)) {
 					err = errChanged
 				}
@@ -325,8 +325,8 @@ func RawRecord(ctx context.Context, f *dbfile.File, id store.MessageID) ([]byte,
 	return record, err
 }
 
-// JoinRecord puts the payloads that were cut out of a record back into it.
-func JoinRecord(c *dbfile.Conn, record []byte, cuts string) ([]byte, error) {
+// Join puts the payloads that were cut out of a record back into it.
+func Join(c *dbfile.Conn, record []byte, cuts string) ([]byte, error) {
 	if cuts == "" {
 		if record == nil {
 			record = []byte{}

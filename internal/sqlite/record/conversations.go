@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// row is a conversation with what only the backend needs to know of it.
-type row struct {
+// Row is a conversation with what only the backend needs to know of it.
+type Row struct {
 	store.Conversation
-	base      int64 // position of the item before its first message
-	lastUser  int64
-	inherited []byte
+	Base      int64 // position of the item before its first message
+	LastUser  int64
+	Inherited []byte
 }
 
-const conversationColumns = `
+const ConversationColumns = `
 	c.id, c.key, c.segment, c.agent, p.origin, p.root, c.title, c.parent, c.forked_from, c.forked_at,
 	c.created_at, c.updated_at, c.archived_at, c.archive_cause,
 	c.messages, c.summaries, c.tokens, c.bytes, c.view_items, c.view_tokens, c.head, c.base, c.last_user, c.inherited,
@@ -30,10 +30,10 @@ const conversationColumns = `
 	FROM conversations c JOIN projects p ON p.id = c.project`
 
 // activeOf selects the conversation of a session that is being added to.
-const activeOf = `SELECT` + conversationColumns + ` WHERE c.key = ? AND c.archived_at IS NULL`
+const activeOf = `SELECT` + ConversationColumns + ` WHERE c.key = ? AND c.archived_at IS NULL`
 
-func scanConversation(s *sqlite3.Stmt) row {
-	r := row{
+func ScanConversation(s *sqlite3.Stmt) Row {
+	r := Row{
 		Conversation: store.Conversation{
 			ID:           store.ConversationID(s.ColumnInt64(0)),
 			Key:          s.ColumnText(1),
@@ -57,25 +57,25 @@ func scanConversation(s *sqlite3.Stmt) row {
 			ErasedAt:     dbfile.Millis(s, 24),
 			Erased:       s.ColumnInt64(25),
 		},
-		base:      s.ColumnInt64(21),
-		lastUser:  s.ColumnInt64(22),
-		inherited: s.ColumnBlob(23, nil),
+		Base:      s.ColumnInt64(21),
+		LastUser:  s.ColumnInt64(22),
+		Inherited: s.ColumnBlob(23, nil),
 	}
 	copy(r.Head[:], s.ColumnRawBlob(20))
 	return r
 }
 
-// listed selects the conversations that there are: not those that were erased,
+// Listed selects the conversations that there are: not those that were erased,
 // and not one that was opened for messages which were then refused; a fork has
 // what it inherits. What is proved, and what a digest of everything is made
 // from, is these.
-const listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND c.base = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
+const Listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND c.base = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
 
 // ReadConversation reads one conversation inside a transaction.
-func ReadConversation(c *dbfile.Conn, id store.ConversationID) (row, error) {
-	var r row
-	found, err := c.One(`SELECT`+conversationColumns+` WHERE c.id = ?`, func(s *sqlite3.Stmt) error {
-		r = scanConversation(s)
+func ReadConversation(c *dbfile.Conn, id store.ConversationID) (Row, error) {
+	var r Row
+	found, err := c.One(`SELECT`+ConversationColumns+` WHERE c.id = ?`, func(s *sqlite3.Stmt) error {
+		r = ScanConversation(s)
 		return nil
 	}, int64(id))
 	if err == nil && !found {
@@ -86,7 +86,7 @@ func ReadConversation(c *dbfile.Conn, id store.ConversationID) (row, error) {
 
 // Conversation implements [store.Reader].
 func Conversation(ctx context.Context, f *dbfile.File, id store.ConversationID) (store.Conversation, error) {
-	var r row
+	var r Row
 	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
 		r, err = ReadConversation(c, id)
 		return err
@@ -106,7 +106,7 @@ func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuer
 		add("c.key = ?", q.Key)
 	}
 	if !q.Erased {
-		add(listed)
+		add(Listed)
 	}
 	if q.ActiveOnly {
 		add("c.archived_at IS NULL")
@@ -118,7 +118,7 @@ func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuer
 		// One repository is one project wherever it was cloned to.
 		add("((p.origin <> '' AND p.origin = ?) OR p.root = ?)", q.Project.Origin, q.Project.Root)
 	}
-	sql := "SELECT" + conversationColumns
+	sql := "SELECT" + ConversationColumns
 	if len(where) > 0 {
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
@@ -140,7 +140,7 @@ func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuer
 			args = append(args, q.Limit)
 		}
 		if err := c.Query(sql, func(s *sqlite3.Stmt) error {
-			found = append(found, scanConversation(s).Conversation)
+			found = append(found, ScanConversation(s).Conversation)
 			return nil
 		}, args...); err != nil {
 			return err
@@ -169,10 +169,10 @@ func OpenConversation(ctx context.Context, f *dbfile.File, n store.NewConversati
 	if n.Key == "" {
 		return store.Conversation{}, errors.New("a conversation needs a session key")
 	}
-	var r row
+	var r Row
 	find := func(c *dbfile.Conn) (found bool, err error) {
 		return c.One(activeOf,
-			func(s *sqlite3.Stmt) error { r = scanConversation(s); return nil }, n.Key)
+			func(s *sqlite3.Stmt) error { r = ScanConversation(s); return nil }, n.Key)
 	}
 	found := false
 	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
@@ -235,7 +235,7 @@ func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at sto
 	if n.Key == "" {
 		return store.Conversation{}, errors.New("a fork needs a session key of its own")
 	}
-	var r row
+	var r Row
 	err := f.Transact(ctx, func(c *dbfile.Conn) error {
 		if taken, err := c.One(activeOf, func(*sqlite3.Stmt) error { return nil }, n.Key); err != nil {
 			return err
@@ -273,7 +273,7 @@ func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at sto
 // inheritView gives a new conversation the view of another one up to a message.
 // Items that reach past the message are taken apart in the copy: they become
 // their sources, down to the message itself.
-func inheritView(c *dbfile.Conn, id store.ConversationID, origin row, at store.MessageID, pos int64) error {
+func inheritView(c *dbfile.Conn, id store.ConversationID, origin Row, at store.MessageID, pos int64) error {
 	items, err := ViewItems(c, origin.ID, 0, pos)
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func inheritView(c *dbfile.Conn, id store.ConversationID, origin row, at store.M
 	if items, err = UnfoldTo(c, items, at, pos); err != nil {
 		return err
 	}
-	items, _ = split(items, pos)
+	items, _ = Split(items, pos)
 	var tokens int64
 	for _, it := range items {
 		if err := InsertItem(c, id, it); err != nil {
@@ -304,10 +304,10 @@ func inheritView(c *dbfile.Conn, id store.ConversationID, origin row, at store.M
 }
 
 // CoverageDigest digests the hashes of the messages that items lead to, in order.
-func CoverageDigest(c *dbfile.Conn, items []viewItem) ([]byte, error) {
+func CoverageDigest(c *dbfile.Conn, items []ViewItem) ([]byte, error) {
 	h := sha256.New()
-	err := WalkMessages(c, items, func(m messageRef) error {
-		h.Write(m.sha256)
+	err := WalkMessages(c, items, func(m MessageRef) error {
+		h.Write(m.SHA256)
 		return nil
 	})
 	return h.Sum(nil), err

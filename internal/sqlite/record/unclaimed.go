@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// eachConversation steps through the conversations that messages, summaries and
+// EachConversation steps through the conversations that messages, summaries and
 // views belong to, by the first entry of each in an index. Reading every row would
 // take as long as the record is large.
-const eachConversation = `
+const EachConversation = `
 	WITH RECURSIVE m (id) AS (
 		SELECT min(conversation) FROM messages
 		UNION ALL SELECT (SELECT min(conversation) FROM messages WHERE conversation > m.id) FROM m WHERE m.id IS NOT NULL
@@ -22,8 +22,8 @@ const eachConversation = `
 	), x (id) AS (SELECT id FROM m UNION SELECT id FROM s UNION SELECT id FROM v)
 	SELECT x.id FROM x LEFT JOIN conversations c ON c.id = x.id WHERE x.id IS NOT NULL AND `
 
-// recoveredKey begins the session key of a conversation whose own key is lost.
-const recoveredKey = "recovered:"
+// RecoveredKey begins the session key of a conversation whose own key is lost.
+const RecoveredKey = "recovered:"
 
 // Unclaimed says that the first message of a new conversation is also the first
 // of one whose session key is lost: they are one conversation.
@@ -35,12 +35,12 @@ func (r *Unclaimed) Error() string {
 
 // unclaimed looks for a conversation whose key is lost and whose first message
 // has the given link of the chain. The link covers record, role, time and id.
-func (w *writer) unclaimed(link []byte) error {
+func (w *Writer) unclaimed(link []byte) error {
 	var lost []int64
-	err := w.Query(eachConversation+`(c.id IS NULL OR substr(c.key, 1, 10) = ?) AND x.id <> ?`, func(s *sqlite3.Stmt) error {
+	err := w.Query(EachConversation+`(c.id IS NULL OR substr(c.key, 1, 10) = ?) AND x.id <> ?`, func(s *sqlite3.Stmt) error {
 		lost = append(lost, s.ColumnInt64(0))
 		return nil
-	}, recoveredKey, int64(w.ID))
+	}, RecoveredKey, int64(w.ID))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"context"
@@ -21,38 +21,38 @@ import (
 // errChanged says that stored bytes are not those that arrived.
 var errChanged = errors.New("it does not match the SHA-256 taken when it arrived")
 
-// sealed is a message with what its hashes cover.
-type sealed struct {
-	conversation, seq int64
-	role              llms.Role
-	flags             store.Flag
-	said              time.Time
-	native            string
-	format            llms.Format
-	size              int64
-	sha256, chain     []byte
-	record            []byte
-	cut               bool   // payloads belong into the record
-	body              []byte // nil where the record is all there is
+// Sealed is a message with what its hashes cover.
+type StoredMessage struct {
+	Conversation, Seq int64
+	Role              llms.Role
+	Flags             store.Flag
+	Said              time.Time
+	Native            string
+	Format            llms.Format
+	Size              int64
+	SHA256, Chain     []byte
+	Record            []byte
+	Cut               bool   // payloads belong into the record
+	Body              []byte // nil where the record is all there is
 }
 
 // Intact reports whether a message is the one that arrived, as far as its own
 // row can tell: the record by its SHA-256, unless payloads were cut out of it,
 // and a stored body by the link of the chain, which covers it.
-func Intact(c *dbfile.Conn, m sealed) (bool, error) {
-	if sum := sha256.Sum256(m.record); !m.cut && string(sum[:]) != string(m.sha256) {
+func Intact(c *dbfile.Conn, m StoredMessage) (bool, error) {
+	if sum := sha256.Sum256(m.Record); !m.Cut && string(sum[:]) != string(m.SHA256) {
 		return false, nil
 	}
-	if m.body == nil {
+	if m.Body == nil {
 		return true, nil
 	}
 	prev, found := store.Genesis, true
-	if m.seq > 1 {
+	if m.Seq > 1 {
 		var err error
 		found, err = c.One(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, func(s *sqlite3.Stmt) error {
 			copy(prev[:], s.ColumnRawBlob(0))
 			return nil
-		}, m.conversation, m.seq-1)
+		}, m.Conversation, m.Seq-1)
 		if err != nil {
 			return false, err
 		}
@@ -60,10 +60,10 @@ func Intact(c *dbfile.Conn, m sealed) (bool, error) {
 	if !found {
 		return true, nil // the link cannot be computed; Verify reports the message that is missing
 	}
-	n := store.NewMessage{Role: m.role, Flags: m.flags, Said: m.said, Native: m.native, Format: m.format, Size: m.size}
-	copy(n.SHA256[:], m.sha256)
-	link := store.Link(prev, n, m.body)
-	return string(link[:]) == string(m.chain), nil
+	n := store.NewMessage{Role: m.Role, Flags: m.Flags, Said: m.Said, Native: m.Native, Format: m.Format, Size: m.Size}
+	copy(n.SHA256[:], m.SHA256)
+	link := store.Link(prev, n, m.Body)
+	return string(link[:]) == string(m.Chain), nil
 }
 
 // checkedText returns what is searched of a message, and errChanged beside it
@@ -73,10 +73,10 @@ func checkedText(c *dbfile.Conn, id store.MessageID) (text []byte, err error) {
 	found, err := c.One(`
 		SELECT id, conversation, 0, role, flags, format, record, body, seq, said, native, size, sha256, chain, cuts IS NOT NULL
 		FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
-		m := sealed{
-			conversation: s.ColumnInt64(1), role: store.RoleOf(s.ColumnInt(3)), flags: store.Flag(s.ColumnInt64(4)), format: llms.Format(s.ColumnText(5)),
-			record: s.ColumnRawBlob(6), seq: s.ColumnInt64(8), said: dbfile.Millis(s, 9), native: s.ColumnText(10), size: s.ColumnInt64(11),
-			sha256: s.ColumnRawBlob(12), chain: s.ColumnRawBlob(13), cut: s.ColumnBool(14),
+		m := StoredMessage{
+			Conversation: s.ColumnInt64(1), Role: store.RoleOf(s.ColumnInt(3)), Flags: store.Flag(s.ColumnInt64(4)), Format: llms.Format(s.ColumnText(5)),
+			Record: s.ColumnRawBlob(6), Seq: s.ColumnInt64(8), Said: dbfile.Millis(s, 9), Native: s.ColumnText(10), Size: s.ColumnInt64(11),
+			SHA256: s.ColumnRawBlob(12), Chain: s.ColumnRawBlob(13), Cut: s.ColumnBool(14),
 		}
 		if s.ColumnType(7) == sqlite3.NULL {
 			if intact, err = Intact(c, m); err == nil {
@@ -84,7 +84,7 @@ func checkedText(c *dbfile.Conn, id store.MessageID) (text []byte, err error) {
 			}
 			return err
 		}
-		m.body = s.ColumnBlob(7, []byte{})
+		m.Body = s.ColumnBlob(7, []byte{})
 		if intact, err = Intact(c, m); err != nil {
 			return err
 		}
@@ -111,23 +111,23 @@ type chunkSums [][sha256.Size]byte
 // content.
 const maxSums = 1 << 16
 
-// provedPayloads remembers, by the hash of the whole, the hashes of the chunks
+// ProvedPayloads remembers, by the hash of the whole, the hashes of the chunks
 // of payloads that were proved, so that reading a range of one need not read
 // all of it again.
-type provedPayloads struct {
+type ProvedPayloads struct {
 	mu   sync.Mutex
 	sums map[[sha256.Size]byte]chunkSums
 	n    int
 }
 
-func (p *provedPayloads) get(sum [sha256.Size]byte) (chunkSums, bool) {
+func (p *ProvedPayloads) get(sum [sha256.Size]byte) (chunkSums, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.sums[sum]
 	return known, ok
 }
 
-func (p *provedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
+func (p *ProvedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.sums == nil || p.n+len(chunks) > maxSums {
@@ -139,7 +139,7 @@ func (p *provedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
 
 // provePayload reads a payload once and returns the hashes of its chunks, or
 // nil where the content does not match the hash of the whole.
-func provePayload(ctx context.Context, f *dbfile.File, proved *provedPayloads, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
+func provePayload(ctx context.Context, f *dbfile.File, proved *ProvedPayloads, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
 	if known, ok := proved.get(sum); ok {
 		return known, nil
 	}
@@ -147,7 +147,7 @@ func provePayload(ctx context.Context, f *dbfile.File, proved *provedPayloads, n
 	h := sha256.New()
 	total := int64(0)
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return ReadChunks(c, num, 0, size/chunkSize, func(n int64, raw []byte) error {
+		return ReadChunks(c, num, 0, size/ChunkSize, func(n int64, raw []byte) error {
 			if n != int64(len(sums)) {
 				return fmt.Errorf("chunk %d is missing", len(sums))
 			}

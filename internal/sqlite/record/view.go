@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// viewItem is an item with the number of its summary, which is how rows refer
+// ViewItem is an item with the number of its summary, which is how rows refer
 // to it.
-type viewItem struct {
+type ViewItem struct {
 	store.Item
-	num int64 // of the summary, else 0
+	Num int64 // of the summary, else 0
 }
 
 // Most items are messages: a join would look for a summary of each.
@@ -31,11 +31,11 @@ const itemColumns = `
 // itemSummary is the id of an item's summary, if it is one.
 const itemSummary = `CASE WHEN v.summary IS NULL THEN NULL ELSE (SELECT id FROM summaries WHERE num = v.summary) END`
 
-func scanItem(s *sqlite3.Stmt) (viewItem, error) {
-	it := viewItem{num: s.ColumnInt64(2)}
+func scanItem(s *sqlite3.Stmt) (ViewItem, error) {
+	it := ViewItem{Num: s.ColumnInt64(2)}
 	it.Pos = s.ColumnInt64(0)
 	it.Message = store.MessageID(s.ColumnInt64(1))
-	if it.num != 0 {
+	if it.Num != 0 {
 		it.Summary = store.SummaryID(s.ColumnText(3))
 	}
 	it.Tokens = s.ColumnInt(4)
@@ -115,8 +115,8 @@ func plainID(id string) bool {
 }
 
 // ViewItems reads the view between two positions, both included.
-func ViewItems(c *dbfile.Conn, id store.ConversationID, from, to int64) ([]viewItem, error) {
-	var found []viewItem
+func ViewItems(c *dbfile.Conn, id store.ConversationID, from, to int64) ([]ViewItem, error) {
+	var found []ViewItem
 	err := c.Query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`,
 		func(s *sqlite3.Stmt) error {
 			it, err := scanItem(s)
@@ -126,14 +126,14 @@ func ViewItems(c *dbfile.Conn, id store.ConversationID, from, to int64) ([]viewI
 	return found, err
 }
 
-func InsertItem(c *dbfile.Conn, id store.ConversationID, it viewItem) error {
+func InsertItem(c *dbfile.Conn, id store.ConversationID, it ViewItem) error {
 	links, err := linksOf(it.Calls, it.Results)
 	if err != nil {
 		return err
 	}
 	return c.Exec(`
 		INSERT INTO view (conversation, pos, message, summary, tokens, role, depth, stub, links) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		int64(id), it.Pos, dbfile.Null(int64(it.Message)), dbfile.Null(it.num), it.Tokens, int(store.RoleCode(it.Role)), it.Depth, it.Stub, links)
+		int64(id), it.Pos, dbfile.Null(int64(it.Message)), dbfile.Null(it.Num), it.Tokens, int(store.RoleCode(it.Role)), it.Depth, it.Stub, links)
 }
 
 // View implements [store.Reader].
@@ -145,7 +145,7 @@ func ReadView(ctx context.Context, f *dbfile.File, id store.ConversationID, w st
 			if err != nil {
 				return err
 			}
-			v = store.View{Conversation: id, Count: r.ViewItems, Tokens: r.ViewTokens, LastUser: r.lastUser}
+			v = store.View{Conversation: id, Count: r.ViewItems, Tokens: r.ViewTokens, LastUser: r.LastUser}
 			return fillWindow(c, &v, w)
 		})
 	})
@@ -269,8 +269,8 @@ func isSaidByUser(m *store.NewMessage) bool {
 }
 
 // findLastUser looks up the newest message of the view that the user said.
-func (w *writer) findLastUser() (err error) {
-	w.lastUser, err = NewestUser(w.Conn, w.ID)
+func (w *Writer) findLastUser() (err error) {
+	w.LastUser, err = NewestUser(w.Conn, w.ID)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// chunkSize is how much content is compressed together: large enough to
+// ChunkSize is how much content is compressed together: large enough to
 // compress well, small enough that reading a line does not unpack a novel.
-const chunkSize = 256 << 10
+const ChunkSize = 256 << 10
 
 var (
 	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
@@ -26,7 +26,7 @@ var (
 )
 
 // PutPayload implements [store.Writer].
-func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.PayloadID, error) {
+func (w *Writer) PutPayload(_ context.Context, p store.NewPayload) (store.PayloadID, error) {
 	sum := sha256.Sum256(p.Data)
 	var id string
 	var num int64
@@ -45,7 +45,7 @@ func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	}
 	err = w.Exec(`
 		INSERT INTO payloads (id, sha256, size, mime, name, path, kind, summary, tokens, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, sum[:], len(p.Data), p.MIME, p.Name, p.Path, p.Kind, p.Summary, p.Tokens, w.now)
+		id, sum[:], len(p.Data), p.MIME, p.Name, p.Path, p.Kind, p.Summary, p.Tokens, w.Now)
 	if err != nil {
 		return "", err
 	}
@@ -54,9 +54,9 @@ func (w *writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 
 // keepWhole proves that a payload is stored as it was, before a message relies
 // on it. If it was damaged, here are its bytes again.
-func (w *writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error {
+func (w *Writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error {
 	stored, err := HashChunks(w.Conn, num, false)
-	if err == nil && stored.sum == sum || err != nil && errors.As(err, new(*sqlite3.Error)) {
+	if err == nil && stored.Sum == sum || err != nil && errors.As(err, new(*sqlite3.Error)) {
 		return err
 	}
 	if err := w.Exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
@@ -65,9 +65,9 @@ func (w *writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error 
 	return w.putChunks(num, data)
 }
 
-func (w *writer) putChunks(num int64, data []byte) error {
-	for n := 0; n*chunkSize < len(data); n++ {
-		raw := data[n*chunkSize : min((n+1)*chunkSize, len(data))]
+func (w *Writer) putChunks(num int64, data []byte) error {
+	for n := 0; n*ChunkSize < len(data); n++ {
+		raw := data[n*ChunkSize : min((n+1)*ChunkSize, len(data))]
 		packed, compressed := encoder.EncodeAll(raw, nil), true
 		if len(packed) >= len(raw) {
 			packed, compressed = raw, false
@@ -93,7 +93,7 @@ func freeID(c *dbfile.Conn, prefix, digest, taken string) (string, error) {
 }
 
 // Payload implements [store.Reader].
-func OpenPayload(ctx context.Context, f *dbfile.File, proved *provedPayloads, id store.PayloadID) (store.Payload, error) {
+func OpenPayload(ctx context.Context, f *dbfile.File, proved *ProvedPayloads, id store.PayloadID) (store.Payload, error) {
 	var p store.Payload
 	r := &content{ctx: ctx, file: f}
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
@@ -143,11 +143,11 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 	}
 	n := 0
 	err := r.file.Reader(r.ctx, func(c *dbfile.Conn) error {
-		return ReadChunks(c, r.num, off/chunkSize, (off+int64(len(p))-1)/chunkSize, func(i int64, raw []byte) error {
+		return ReadChunks(c, r.num, off/ChunkSize, (off+int64(len(p))-1)/ChunkSize, func(i int64, raw []byte) error {
 			if r.sums != nil && (i >= int64(len(r.sums)) || sha256.Sum256(raw) != r.sums[i]) {
 				return errChanged // since it was opened
 			}
-			from := max(off+int64(n)-i*chunkSize, 0)
+			from := max(off+int64(n)-i*ChunkSize, 0)
 			if from < int64(len(raw)) {
 				n += copy(p[n:], raw[from:])
 			}
@@ -195,7 +195,7 @@ func PayloadContent(c *dbfile.Conn, id store.PayloadID) (data []byte, sum [sha25
 	}
 	var all bytes.Buffer
 	all.Grow(int(size))
-	err = ReadChunks(c, num, 0, size/chunkSize, func(_ int64, raw []byte) error {
+	err = ReadChunks(c, num, 0, size/ChunkSize, func(_ int64, raw []byte) error {
 		all.Write(raw)
 		return nil
 	})

@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // Rewind implements [store.Writer]. A summary that reaches past the message
 // is taken apart into its sources, so that the part before the message stays
 // in the view; the summary is kept, marked as retired.
-func (w *writer) Rewind(ctx context.Context, to store.MessageID, cause string) (store.Branch, error) {
+func (w *Writer) Rewind(ctx context.Context, to store.MessageID, cause string) (store.Branch, error) {
 	items, err := ViewItems(w.Conn, w.ID, 0, 1<<62)
 	if err != nil {
 		return store.Branch{}, err
@@ -33,12 +33,12 @@ func (w *writer) Rewind(ctx context.Context, to store.MessageID, cause string) (
 	if err != nil {
 		return store.Branch{}, err
 	}
-	kept, gone := split(unfolded, pos)
+	kept, gone := Split(unfolded, pos)
 	return w.leave(items, gone, kept, to, cause)
 }
 
 // leave keeps what is gone as a branch and makes what is kept the view.
-func (w *writer) leave(old, gone, kept []viewItem, to store.MessageID, cause string) (store.Branch, error) {
+func (w *Writer) leave(old, gone, kept []ViewItem, to store.MessageID, cause string) (store.Branch, error) {
 	b, err := w.branchOff(to, cause, gone)
 	if err != nil {
 		return b, err
@@ -49,8 +49,8 @@ func (w *writer) leave(old, gone, kept []viewItem, to store.MessageID, cause str
 // restore makes the branch that holds a message the active one, up to that
 // message: the view goes back to where the branch left it, and the branch's
 // items follow. What of the branch lies past the message stays a branch.
-func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cause string) (store.Branch, error) {
-	branch, after, err := w.branchOf(to)
+func (w *Writer) restore(ctx context.Context, to store.MessageID, pos int64, cause string) (store.Branch, error) {
+	branch, after, err := w.BranchOf(to)
 	if err != nil {
 		return store.Branch{}, err
 	}
@@ -58,7 +58,7 @@ func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 	if err != nil {
 		return left, err
 	}
-	items, err := w.branchItems(branch)
+	items, err := w.BranchItems(branch)
 	if err != nil {
 		return left, err
 	}
@@ -66,7 +66,7 @@ func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 	if err != nil {
 		return left, err
 	}
-	back, rest := split(unfolded, pos)
+	back, rest := Split(unfolded, pos)
 	if err := w.Exec(`DELETE FROM branch_items WHERE branch = ?`, branch); err != nil {
 		return left, err
 	}
@@ -82,7 +82,7 @@ func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 	}
 	stays := map[int64]bool{}
 	for _, it := range unfolded {
-		stays[it.num] = true
+		stays[it.Num] = true
 	}
 	if err := w.retire(items, stays); err != nil {
 		return left, err
@@ -90,9 +90,9 @@ func (w *writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 	return left, w.setView(view, append(view, back...), nil)
 }
 
-// branchOf finds the kept branch that leads to a message, and the message it
+// BranchOf finds the kept branch that leads to a message, and the message it
 // left the view after.
-func (w *writer) branchOf(id store.MessageID) (branch int64, after store.MessageID, err error) {
+func (w *Writer) BranchOf(id store.MessageID) (branch int64, after store.MessageID, err error) {
 	found, err := w.One(`
 		WITH RECURSIVE above (num) AS (
 			SELECT summary FROM edges WHERE message = ?1
@@ -110,13 +110,13 @@ func (w *writer) branchOf(id store.MessageID) (branch int64, after store.Message
 	return branch, after, err
 }
 
-// branchItems rebuilds the view items of a kept branch.
-func (w *writer) branchItems(branch int64) ([]viewItem, error) {
-	var nodes []edge
+// BranchItems rebuilds the view items of a kept branch.
+func (w *Writer) BranchItems(branch int64) ([]ViewItem, error) {
+	var nodes []Edge
 	err := w.Query(`
 		SELECT bi.message, bi.summary, s.id FROM branch_items bi LEFT JOIN summaries s ON s.num = bi.summary WHERE bi.branch = ? ORDER BY bi.pos`,
 		func(s *sqlite3.Stmt) error {
-			nodes = append(nodes, edge{num: s.ColumnInt64(1), Node: store.Node{
+			nodes = append(nodes, Edge{Num: s.ColumnInt64(1), Node: store.Node{
 				Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2)),
 			}})
 			return nil
@@ -128,7 +128,7 @@ func (w *writer) branchItems(branch int64) ([]viewItem, error) {
 }
 
 // Active implements [store.Writer].
-func (w *writer) Active(_ context.Context, id store.MessageID) (bool, error) {
+func (w *Writer) Active(_ context.Context, id store.MessageID) (bool, error) {
 	pos, err := MessagePosition(w.Conn, id)
 	if err != nil {
 		return false, err
@@ -144,7 +144,7 @@ func (w *writer) Active(_ context.Context, id store.MessageID) (bool, error) {
 	return err == nil, err
 }
 
-func split(items []viewItem, pos int64) (kept, gone []viewItem) {
+func Split(items []ViewItem, pos int64) (kept, gone []ViewItem) {
 	for i, it := range items {
 		if it.Pos > pos {
 			return items[:i:i], items[i:]
@@ -155,7 +155,7 @@ func split(items []viewItem, pos int64) (kept, gone []viewItem) {
 
 // UnfoldTo replaces the item that covers a message with its sources, until
 // the message stands in the list itself.
-func UnfoldTo(c *dbfile.Conn, items []viewItem, to store.MessageID, pos int64) ([]viewItem, error) {
+func UnfoldTo(c *dbfile.Conn, items []ViewItem, to store.MessageID, pos int64) ([]ViewItem, error) {
 	for {
 		i := len(items) - 1
 		for i >= 0 && items[i].Pos > pos {
@@ -167,18 +167,18 @@ func UnfoldTo(c *dbfile.Conn, items []viewItem, to store.MessageID, pos int64) (
 		case i < 0 || !items[i].IsSummary():
 			return nil, fmt.Errorf("%s: %w", to, store.ErrOffBranch)
 		}
-		sources, err := SourceItems(c, items[i].num)
+		sources, err := SourceItems(c, items[i].Num)
 		if err != nil {
 			return nil, err
 		}
-		unfolded := append([]viewItem{}, items[:i]...)
+		unfolded := append([]ViewItem{}, items[:i]...)
 		unfolded = append(unfolded, sources...)
 		items = append(unfolded, items[i+1:]...)
 	}
 }
 
 // SourceItems rebuilds the view items that a summary was made from.
-func SourceItems(c *dbfile.Conn, num int64) ([]viewItem, error) {
+func SourceItems(c *dbfile.Conn, num int64) ([]ViewItem, error) {
 	edges, err := Edges(c, num)
 	if err != nil {
 		return nil, err
@@ -187,16 +187,16 @@ func SourceItems(c *dbfile.Conn, num int64) ([]viewItem, error) {
 }
 
 // ItemsOf rebuilds the view items of nodes.
-func ItemsOf(c *dbfile.Conn, edges []edge) ([]viewItem, error) {
-	var items []viewItem
+func ItemsOf(c *dbfile.Conn, edges []Edge) ([]ViewItem, error) {
+	var items []ViewItem
 	for _, e := range edges {
 		var err error
-		it := viewItem{num: e.num, Item: store.Item{Node: e.Node}}
+		it := ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}}
 		if e.IsSummary() {
 			err = c.Query(`SELECT pos, tokens, depth FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error {
 				it.Pos, it.Tokens, it.Depth = s.ColumnInt64(0), s.ColumnInt(1), s.ColumnInt(2)
 				return nil
-			}, e.num)
+			}, e.Num)
 		} else {
 			it.Item, err = messageItem(c, e.Message)
 		}
@@ -228,20 +228,20 @@ func messageItem(c *dbfile.Conn, id store.MessageID) (store.Item, error) {
 }
 
 // branchOff keeps items that leave the view.
-func (w *writer) branchOff(after store.MessageID, cause string, gone []viewItem) (store.Branch, error) {
-	b := store.Branch{Conversation: w.ID, After: after, Cause: cause, Items: len(gone), CreatedAt: w.now}
+func (w *Writer) branchOff(after store.MessageID, cause string, gone []ViewItem) (store.Branch, error) {
+	b := store.Branch{Conversation: w.ID, After: after, Cause: cause, Items: len(gone), CreatedAt: w.Now}
 	if len(gone) == 0 {
 		return b, nil
 	}
 	err := w.Exec(`INSERT INTO branches (conversation, after, cause, created_at) VALUES (?, ?, ?, ?)`,
-		int64(w.ID), dbfile.Null(int64(after)), cause, w.now)
+		int64(w.ID), dbfile.Null(int64(after)), cause, w.Now)
 	if err != nil {
 		return b, err
 	}
 	b.ID = w.LastID()
 	for _, it := range gone {
 		err := w.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`,
-			b.ID, it.Pos, dbfile.Null(int64(it.Message)), dbfile.Null(it.num))
+			b.ID, it.Pos, dbfile.Null(int64(it.Message)), dbfile.Null(it.Num))
 		if err != nil {
 			return b, err
 		}
@@ -251,13 +251,13 @@ func (w *writer) branchOff(after store.MessageID, cause string, gone []viewItem)
 
 // setView makes kept the view. Summaries of the old view that are neither
 // kept nor on the branch were taken apart on the way.
-func (w *writer) setView(old, kept, gone []viewItem) error {
+func (w *Writer) setView(old, kept, gone []ViewItem) error {
 	stays := map[int64]bool{}
 	for _, it := range kept {
-		stays[it.num] = true
+		stays[it.Num] = true
 	}
 	for _, it := range gone {
-		stays[it.num] = true
+		stays[it.Num] = true
 	}
 	if err := w.retire(old, stays); err != nil {
 		return err
@@ -278,21 +278,21 @@ func (w *writer) setView(old, kept, gone []viewItem) error {
 
 // retire marks the summaries that lie between the old items and those that
 // stay.
-func (w *writer) retire(items []viewItem, stays map[int64]bool) error {
+func (w *Writer) retire(items []ViewItem, stays map[int64]bool) error {
 	for _, it := range items {
-		if !it.IsSummary() || stays[it.num] {
+		if !it.IsSummary() || stays[it.Num] {
 			continue
 		}
-		if err := w.Exec(`UPDATE summaries SET retired = 1 WHERE num = ? AND conversation = ?`, it.num, int64(w.ID)); err != nil {
+		if err := w.Exec(`UPDATE summaries SET retired = 1 WHERE num = ? AND conversation = ?`, it.Num, int64(w.ID)); err != nil {
 			return err
 		}
-		sources, err := Edges(w.Conn, it.num)
+		sources, err := Edges(w.Conn, it.Num)
 		if err != nil {
 			return err
 		}
-		var below []viewItem
+		var below []ViewItem
 		for _, e := range sources {
-			below = append(below, viewItem{num: e.num, Item: store.Item{Node: e.Node}})
+			below = append(below, ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}})
 		}
 		if err := w.retire(below, stays); err != nil {
 			return err

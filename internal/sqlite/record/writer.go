@@ -1,4 +1,12 @@
-package sqlite
+// Package record stores and reads conversations: messages, summaries and the
+// edges between them, the view, kept branches and payloads.
+//
+// Functions that take a [dbfile.File] run in a transaction of their own and
+// implement the methods of the store's contract. Functions that take a
+// [dbfile.Conn] run in the transaction of their caller; the packages that erase,
+// check and repair are built on them. [Update] is the only way to add messages:
+// its [Writer] is the [store.Writer] of one transaction.
+package record
 
 import (
 	"context"
@@ -10,24 +18,25 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// writer is the [store.Writer] of one transaction. The conversation's row is
+// Writer is the [store.Writer] of one transaction. The conversation's row is
 // read once when the transaction begins and written once when it ends,
 // however many messages come between.
-type writer struct {
+type Writer struct {
 	*dbfile.Conn
-	row
-	now   time.Time
+	Row
+	Now   time.Time
 	dirty bool
 	last  store.MessageID // the newest message that was appended
 	// refusal is what the session has forgotten, once that was asked for.
-	refusal *refusal
+	refusal *tombstone.Refusal
 }
 
-var _ store.Writer = (*writer)(nil)
+var _ store.Writer = (*Writer)(nil)
 
 // Update runs fn in a write transaction on a conversation. It returns the last
 // message that fn appended, 0 if it appended none, and the bytes of the records
@@ -39,7 +48,7 @@ func Update(ctx context.Context, f *dbfile.File, id store.ConversationID, fn fun
 		if err != nil {
 			return err
 		}
-		w := &writer{Conn: c, row: r, now: f.Now().UTC()}
+		w := &Writer{Conn: c, Row: r, Now: f.Now().UTC()}
 		if err := fn(w); err != nil {
 			return err
 		}
@@ -51,26 +60,26 @@ func Update(ctx context.Context, f *dbfile.File, id store.ConversationID, fn fun
 
 // flush writes the conversation's row back: all of it if messages were added,
 // else what a change of the view touches, which leaves the index by time alone.
-func (w *writer) flush() error {
+func (w *Writer) flush() error {
 	switch {
 	case !w.dirty:
 		return nil
 	case w.last == 0:
-		return w.Exec(foldFlush, w.Summaries, w.ViewItems, w.ViewTokens, w.lastUser, int64(w.ID))
+		return w.Exec(foldFlush, w.Summaries, w.ViewItems, w.ViewTokens, w.LastUser, int64(w.ID))
 	}
 	return w.Exec(`
 		UPDATE conversations
 		SET created_at = ?, updated_at = ?, messages = ?, summaries = ?, tokens = ?, bytes = ?, head = ?,
 		    view_items = ?, view_tokens = ?, last_user = ?
 		WHERE id = ?`,
-		w.CreatedAt, w.UpdatedAt, w.Messages, w.Summaries, w.Tokens, w.Bytes, w.Head[:], w.ViewItems, w.ViewTokens, w.lastUser, int64(w.ID))
+		w.CreatedAt, w.UpdatedAt, w.Messages, w.Summaries, w.Tokens, w.Bytes, w.Head[:], w.ViewItems, w.ViewTokens, w.LastUser, int64(w.ID))
 }
 
 // Conversation implements [store.Writer].
-func (w *writer) Conversation() store.Conversation { return w.row.Conversation }
+func (w *Writer) Conversation() store.Conversation { return w.Row.Conversation }
 
 // Append implements [store.Writer].
-func (w *writer) Append(_ context.Context, ms ...store.NewMessage) ([]store.Appended, error) {
+func (w *Writer) Append(_ context.Context, ms ...store.NewMessage) ([]store.Appended, error) {
 	if !w.Conversation().Active() {
 		return nil, fmt.Errorf("conversation %d (%s): %w", w.ID, w.Key, store.ErrArchived)
 	}
@@ -85,7 +94,7 @@ func (w *writer) Append(_ context.Context, ms ...store.NewMessage) ([]store.Appe
 	return done, nil
 }
 
-func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
+func (w *Writer) append(m *store.NewMessage) (store.Appended, error) {
 	if store.RoleCode(m.Role) == 0 {
 		return store.Appended{}, fmt.Errorf("role %q is not user, assistant, system or tool", m.Role)
 	}
@@ -96,20 +105,20 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if err != nil || forgot {
 		return store.Appended{Existed: true, Forgotten: true, SHA256: m.SHA256}, err
 	}
-	said := w.now
+	said := w.Now
 	if !m.Said.IsZero() {
 		said = m.Said
 	}
 	var body []byte
 	if m.Body != nil {
 		var err error
-		if body, err = encodeBody(*m.Body); err != nil {
+		if body, err = EncodeBody(*m.Body); err != nil {
 			return store.Appended{}, err
 		}
 	}
 	seq := w.Messages + 1
 	chain := store.Link(w.Head, *m, body)
-	if seq == 1 && w.base == 0 {
+	if seq == 1 && w.Base == 0 {
 		if err := w.unclaimed(chain[:]); err != nil {
 			return store.Appended{}, err
 		}
@@ -121,7 +130,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if id == 0 {
 		return w.existing(m.Native)
 	}
-	if err := w.attach(id, m); err != nil {
+	if err := w.Attach(id, m); err != nil {
 		return store.Appended{}, err
 	}
 	w.active(said)
@@ -132,8 +141,8 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	if m.Flags&store.FlagHidden != 0 {
 		return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
 	}
-	it := viewItem{Item: store.Item{
-		Pos: w.base + seq, Node: store.Node{Message: id}, Tokens: m.Tokens, Role: m.Role,
+	it := ViewItem{Item: store.Item{
+		Pos: w.Base + seq, Node: store.Node{Message: id}, Tokens: m.Tokens, Role: m.Role,
 		Calls: m.Calls, Results: m.Results,
 	}}
 	if err := InsertItem(w.Conn, w.ID, it); err != nil {
@@ -142,7 +151,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 	w.ViewItems++
 	w.ViewTokens += m.Tokens
 	if isSaidByUser(m) {
-		w.lastUser = it.Pos
+		w.LastUser = it.Pos
 	}
 	return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
 }
@@ -150,7 +159,7 @@ func (w *writer) append(m *store.NewMessage) (store.Appended, error) {
 // active moves the conversation's times by a message that was said. They are
 // those of what was said in it: an old transcript that is imported today is
 // not today's conversation.
-func (w *writer) active(said time.Time) {
+func (w *Writer) active(said time.Time) {
 	if w.Messages == 0 {
 		w.UpdatedAt = said
 	}
@@ -165,7 +174,7 @@ func (w *writer) active(said time.Time) {
 // insertMessage returns 0 if the conversation has the native id already. The
 // conflict clause names that one index: any other conflict is an error, never
 // a message quietly left out.
-func (w *writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byte) (_ store.MessageID, err error) {
+func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byte) (_ store.MessageID, err error) {
 	s, err := w.Stmt(`
 		INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -185,7 +194,7 @@ func (w *writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 	if body != nil {
 		stored = body
 	}
-	err = dbfile.Bind(s, int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.now, m.Said, m.Tokens,
+	err = dbfile.Bind(s, int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
 		dbfile.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, stored)
 	if err != nil {
 		return 0, err
@@ -200,13 +209,13 @@ func (w *writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 	return store.MessageID(w.LastID()), nil
 }
 
-// encodeBody encodes a body without what the row says already.
-func encodeBody(m llms.Message) ([]byte, error) {
+// EncodeBody encodes a body without what the row says already.
+func EncodeBody(m llms.Message) ([]byte, error) {
 	m.ID, m.Time, m.Raw = "", time.Time{}, llms.Raw{}
 	return llms.Encode(llms.FormatLCM, m)
 }
 
-func (w *writer) existing(native string) (store.Appended, error) {
+func (w *Writer) existing(native string) (store.Appended, error) {
 	a := store.Appended{Existed: true}
 	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, func(s *sqlite3.Stmt) error {
 		a.ID, a.Seq = store.MessageID(s.ColumnInt64(0)), s.ColumnInt64(1)
@@ -219,8 +228,8 @@ func (w *writer) existing(native string) (store.Appended, error) {
 	return a, err
 }
 
-// attach links a message to its payloads.
-func (w *writer) attach(id store.MessageID, m *store.NewMessage) error {
+// Attach links a message to its payloads.
+func (w *Writer) Attach(id store.MessageID, m *store.NewMessage) error {
 	for _, p := range m.Payloads {
 		err := w.Exec(`
 			INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`,
@@ -233,7 +242,7 @@ func (w *writer) attach(id store.MessageID, m *store.NewMessage) error {
 }
 
 // Stub implements [store.Writer].
-func (w *writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
+func (w *Writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 	var pos int64
 	var old int
 	found, err := w.One(`SELECT pos, tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`,
@@ -250,7 +259,7 @@ func (w *writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 	return w.Exec(`UPDATE view SET stub = 1, tokens = ? WHERE conversation = ? AND pos = ?`, tokens, int64(w.ID), pos)
 }
 
-func (w *writer) positionOr0(id store.MessageID) int64 {
+func (w *Writer) positionOr0(id store.MessageID) int64 {
 	pos, err := MessagePosition(w.Conn, id)
 	if err != nil {
 		return 0

@@ -1,4 +1,7 @@
-package sqlite
+// Package state keeps the small values of [store.State]: cursors of hosts, leases
+// and counters. Every value has a version, and a write names the version that it
+// replaces.
+package state
 
 import (
 	"context"
@@ -91,10 +94,10 @@ func List(ctx context.Context, f *dbfile.File, space string) ([]store.Value, err
 	return all, err
 }
 
-// leaseSpace is the space of [store.State] in which every package keeps the
+// LeaseSpace is the space of [store.State] in which every package keeps the
 // leases that it takes.
-const leaseSpace = "lease"
+const LeaseSpace = "lease"
 
-// cursorSpace is the space of [store.State] in which package hosts keeps how
+// CursorSpace is the space of [store.State] in which package hosts keeps how
 // far it has read the transcript of a session.
-const cursorSpace = "hosts"
+const CursorSpace = "hosts"

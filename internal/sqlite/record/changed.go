@@ -1,11 +1,11 @@
-package sqlite
+package record
 
 import "github.com/lossless-context/lcm/internal/sqlite/dbfile"
 
 // The lanes of the index.
 const (
-	laneMessages  = 1
-	laneSummaries = 2
+	LaneMessages  = 1
+	LaneSummaries = 2
 )
 
 // DropIndexFrom drops the part of a lane's index that holds a document which has
