@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/doctor"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 )
 
 type backupReport struct {
@@ -111,7 +111,7 @@ const deserted = 24 * time.Hour
 // tidy removes what backups and exports that were killed have left in a
 // directory: it may hold what was erased since.
 func (a *app) tidy(dir string, now time.Time) {
-	removed, err := sqlite.RemoveLeftOvers(dir, now.Add(-deserted))
+	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
 	for _, path := range removed {
 		a.note("removed %s, which a command that was cut off more than a day ago had left", neutralLine(path))
 	}
@@ -163,7 +163,7 @@ type restoreReport struct {
 }
 
 func newRestore(a *app) *cobra.Command {
-	var r sqlite.Replacement
+	var r backup.Replacement
 	c := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of the database",
@@ -185,7 +185,7 @@ While another process has the database open it is not replaced.`,
 			case !info.Mode().IsRegular(): // reading a pipe would wait for ever
 				return failed(exitFailure, "name the file of a backup", "%s is not a regular file", args[0])
 			}
-			done, err := sqlite.Install(cmd.Context(), args[0], cfg.Storage.DatabasePath, r)
+			done, err := backup.Install(cmd.Context(), args[0], cfg.Storage.DatabasePath, r)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/portable"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -202,7 +202,7 @@ func (ar *archive) pack(ctx context.Context, f exportFlags, w io.Writer, r *expo
 	}
 	var out *portable.Writer
 	done := int64(0)
-	err := sqlite.Export(ctx, ar.db.File(), ids, sqlite.Dump{
+	err := dbarchive.Export(ctx, ar.db.File(), ids, dbarchive.Dump{
 		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
 			m := portable.Manifest{
 				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,

@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/portable"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 type archiveReport struct {
-	Archive       string            `json:"archive"`
-	Conversations int               `json:"conversations"` // that were added
-	Messages      int64             `json:"messages"`
-	Known         int               `json:"known"`
-	Tombstones    int               `json:"tombstones,omitempty"` // that keep out what was forgotten there
-	Conflicts     []sqlite.Conflict `json:"conflicts"`
-	Damaged       []faultReport     `json:"damaged,omitempty"` // what does not prove
-	Digest        string            `json:"digest"`            // of the archive
-	Seconds       float64           `json:"seconds"`
+	Archive       string               `json:"archive"`
+	Conversations int                  `json:"conversations"` // that were added
+	Messages      int64                `json:"messages"`
+	Known         int                  `json:"known"`
+	Tombstones    int                  `json:"tombstones,omitempty"` // that keep out what was forgotten there
+	Conflicts     []dbarchive.Conflict `json:"conflicts"`
+	Damaged       []faultReport        `json:"damaged,omitempty"` // what does not prove
+	Digest        string               `json:"digest"`            // of the archive
+	Seconds       float64              `json:"seconds"`
 }
 
 // archiveFlags say how an archive is imported.
@@ -66,7 +66,7 @@ func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) er
 		return err
 	}
 	defer scratch.Remove()
-	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []sqlite.Conflict{}}
+	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []dbarchive.Conflict{}}
 	for _, fault := range append(lost, scratch.Proof.Faults...) {
 		r.Damaged = append(r.Damaged, faultReport(fault))
 	}
@@ -77,10 +77,10 @@ func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) er
 	if err != nil {
 		return err
 	}
-	empty, err := sqlite.IsEmpty(ctx, ar.db.File())
+	empty, err := dbarchive.IsEmpty(ctx, ar.db.File())
 	if err == nil && !empty {
-		var merged sqlite.Merged
-		merged, err = sqlite.Merge(ctx, ar.db.File(), scratch, f.skipConflicts)
+		var merged dbarchive.Merged
+		merged, err = dbarchive.Merge(ctx, ar.db.File(), scratch, f.skipConflicts)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
 	}
@@ -109,7 +109,7 @@ func (a *app) importArchive(ctx context.Context, path string, f archiveFlags) er
 
 // unpack loads an archive beside the database and proves it. lost is what could
 // not be read.
-func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags) (s *sqlite.Scratch, m portable.Manifest, lost []store.Fault, err error) {
+func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, m, nil, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
@@ -139,7 +139,7 @@ func (a *app) unpack(ctx context.Context, path, database string, f archiveFlags)
 	bar := a.newBar("loading")
 	defer bar.clear()
 	done := int64(0)
-	scratch, err := sqlite.Build(ctx, database, m.Schema, func(l *sqlite.Loader) error {
+	scratch, err := dbarchive.Build(ctx, database, m.Schema, func(l *dbarchive.Loader) error {
 		l.KeepDamaged = f.damaged
 		for {
 			item, err := in.Next()

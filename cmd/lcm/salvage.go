@@ -8,7 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
+	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/salvage"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -35,7 +36,7 @@ func (a *app) salvage(ctx context.Context, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", to)
 	}
-	scratch, err := sqlite.Salvage(ctx, from, to)
+	scratch, err := salvage.File(ctx, from, to)
 	if err != nil {
 		return databaseFailure(err)
 	}
@@ -77,7 +78,7 @@ func (a *app) openToSave(ctx context.Context) (ar *archive, done func(), err err
 	}
 	path := cfg.Storage.DatabasePath
 	broken := false
-	if faults, err := sqlite.CheckFile(ctx, path); err == nil {
+	if faults, err := dbcheck.File(ctx, path); err == nil {
 		broken = slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "truncated" })
 	}
 	if !broken {
@@ -92,9 +93,9 @@ func (a *app) openToSave(ctx context.Context) (ar *archive, done func(), err err
 			return ar, func() { _ = ar.close(ctx) }, err // it was only read
 		}
 	}
-	scratch, err := sqlite.Salvage(ctx, path, path)
+	scratch, err := salvage.File(ctx, path, path)
 	if err != nil { // the directory may be one that cannot be written to
-		scratch, err = sqlite.Salvage(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
+		scratch, err = salvage.File(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
 	}
 	if err != nil {
 		return nil, nil, databaseFailure(err)

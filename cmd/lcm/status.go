@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/spend"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/stats"
 )
 
 type statusReport struct {
@@ -73,7 +73,7 @@ second whatever the database holds.`,
 			if r.Spent, err = spend.Ledger(cmd.Context(), ar.db); err != nil {
 				return err
 			}
-			space, err := sqlite.MeasureSpace(cmd.Context(), ar.db.File())
+			space, err := stats.MeasureSpace(cmd.Context(), ar.db.File())
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -20,7 +20,7 @@ const abandonedAfter = time.Hour
 func (p Patient) leftovers() []store.Fault {
 	var faults []store.Fault
 	for _, dir := range p.places() {
-		all, err := sqlite.LeftOvers(dir)
+		all, err := backup.LeftOvers(dir)
 		if err != nil {
 			continue // a directory that may not be listed is no fault of the database
 		}
@@ -43,7 +43,7 @@ func (p Patient) places() []string {
 	return []string{filepath.Dir(p.Path), filepath.Dir(BackupPath(p.Path, time.Time{}, ""))}
 }
 
-func (p Patient) abandoned(l sqlite.LeftOver) bool {
+func (p Patient) abandoned(l backup.LeftOver) bool {
 	return l.Written.Before(p.now().Add(-abandonedAfter))
 }
 
@@ -77,7 +77,7 @@ func (p Patient) sweep(r *Report) {
 // removePart removes an unfinished copy, unless somebody has written to it by
 // now.
 func (p Patient) removePart(path string) error {
-	all, err := sqlite.LeftOvers(filepath.Dir(path))
+	all, err := backup.LeftOvers(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

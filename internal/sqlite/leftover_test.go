@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
@@ -37,7 +37,7 @@ func TestRemoveLeftOvers(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".lcm-8.part"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := sqlite.RemoveLeftOvers(dir, limit)
+	removed, err := backup.RemoveLeftOvers(dir, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestRemoveLeftOvers(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, ".lcm-8.part")); err != nil {
 		t.Error("a directory is gone")
 	}
-	if left, err := sqlite.LeftOvers(filepath.Join(dir, "none")); err != nil || left != nil {
+	if left, err := backup.LeftOvers(filepath.Join(dir, "none")); err != nil || left != nil {
 		t.Errorf("a directory that is not there: %v, %v", left, err)
 	}
 }
@@ -83,7 +83,7 @@ func TestPartPatternIsFound(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := sqlite.LeftOvers(dir); err != nil || len(all) != 1 || all[0].Path != f.Name() {
+	if all, err := backup.LeftOvers(dir); err != nil || len(all) != 1 || all[0].Path != f.Name() {
 		t.Errorf("found %v, %v", all, err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -71,7 +73,7 @@ func TestLogWithoutItsFileBehindALink(t *testing.T) {
 	if after, _ := os.ReadFile(file + "-wal"); !bytes.Equal(log, after) {
 		t.Error("the log was touched")
 	}
-	faults, err := sqlite.CheckFile(t.Context(), link)
+	faults, err := check.File(t.Context(), link)
 	if err != nil || len(faults) != 1 || faults[0].Code != "wal-orphan" {
 		t.Errorf("found %v, %v", faults, err)
 	}
@@ -105,7 +107,7 @@ func TestInstallThroughLinks(t *testing.T) {
 	if err := build(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	done, err := sqlite.Install(t.Context(), from, to, sqlite.Replacement{Force: true})
+	done, err := backup.Install(t.Context(), from, to, backup.Replacement{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestInstallThroughLinks(t *testing.T) {
 	if info, err := os.Lstat(to); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
-	if got, err := sqlite.ProveFile(t.Context(), file); err != nil || got.Digest != done.Proof.Digest {
+	if got, err := check.ProveFile(t.Context(), file); err != nil || got.Digest != done.Proof.Digest {
 		t.Errorf("behind the link is %+v, %v", got, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -30,7 +31,7 @@ const Memory = dbfile.Memory
 // DB is a [store.Store] in a SQLite file.
 type DB struct {
 	file   *dbfile.File
-	index  *Index
+	index  *search.Index
 	proved record.ProvedPayloads
 }
 
@@ -44,7 +45,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{file: f, index: NewIndex(f)}
+	db := &DB{file: f, index: search.New(f)}
 	if err := db.index.Load(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

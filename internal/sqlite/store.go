@@ -6,9 +6,14 @@ import (
 	"iter"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/erase"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/repair"
 	"github.com/lossless-context/lcm/internal/sqlite/state"
+	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -87,7 +92,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 	last, bytes, err := record.Update(ctx, db.file, id, fn)
 	var lost *record.Unclaimed
 	if errors.As(err, &lost) {
-		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return Reclaim(c, id, lost.Conversation) })
+		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return repair.Reclaim(c, id, lost.Conversation) })
 		if err != nil {
 			return err
 		}
@@ -141,31 +146,31 @@ func (db *DB) List(ctx context.Context, space string) ([]store.Value, error) {
 
 // Verify implements [store.Checker].
 func (db *DB) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
-	return Verify(ctx, db.file, id)
+	return check.Verify(ctx, db.file, id)
 }
 
 // Orphans implements [store.Checker].
-func (db *DB) Orphans(ctx context.Context) ([]store.Fault, error) { return Orphans(ctx, db.file) }
+func (db *DB) Orphans(ctx context.Context) ([]store.Fault, error) { return check.Orphans(ctx, db.file) }
 
 // Check looks at everything in the database that can be wrong. It changes
 // nothing. Each fault has a code; package doctor explains the codes and says
 // which of them [DB.Repair] fixes.
 func (db *DB) Check(ctx context.Context) ([]store.Fault, error) {
-	return CheckAll(ctx, db.file, db.index)
+	return check.Run(ctx, db.file, db.index)
 }
 
 // Repair builds what is derived from the messages again. It never changes a
 // message.
-func (db *DB) Repair(ctx context.Context) error { return Run(ctx, db.file, db.index) }
+func (db *DB) Repair(ctx context.Context) error { return repair.Run(ctx, db.file, db.index) }
 
 // Weigh implements [store.Eraser].
 func (db *DB) Weigh(ctx context.Context, order store.Erasure) (store.Erased, error) {
-	return Weigh(ctx, db.file, order)
+	return erase.Weigh(ctx, db.file, order)
 }
 
 // Erase implements [store.Eraser].
 func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, error) {
-	out, err := Erase(ctx, db.file, order)
+	out, err := erase.Run(ctx, db.file, order)
 	if err == nil {
 		db.index.Forget()
 	}
@@ -175,7 +180,7 @@ func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, err
 // Mask replaces what messages show, without their records. The search index and
 // the summaries of the messages have to be made again.
 func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
-	err := Mask(ctx, db.file, masks)
+	err := erase.Mask(ctx, db.file, masks)
 	if err == nil {
 		db.index.Forget()
 	}
@@ -183,30 +188,32 @@ func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
 }
 
 // Unworded implements [store.Eraser].
-func (db *DB) Unworded(ctx context.Context) ([]store.Summary, error) { return Unworded(ctx, db.file) }
+func (db *DB) Unworded(ctx context.Context) ([]store.Summary, error) {
+	return erase.Unworded(ctx, db.file)
+}
 
 // Scrub implements [store.Eraser].
-func (db *DB) Scrub(ctx context.Context) error { return Scrub(ctx, db.file) }
+func (db *DB) Scrub(ctx context.Context) error { return erase.Scrub(ctx, db.file) }
 
 // Forgotten implements [store.Eraser].
 func (db *DB) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
-	return Forgotten(ctx, db.file, key, ms)
+	return erase.Forgotten(ctx, db.file, key, ms)
 }
 
 // Tombstones implements [store.Eraser].
 func (db *DB) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
-	return Tombstones(ctx, db.file)
+	return erase.Tombstones(ctx, db.file)
 }
 
 // Lift implements [store.Eraser].
-func (db *DB) Lift(ctx context.Context, id int64) error { return Lift(ctx, db.file, id) }
+func (db *DB) Lift(ctx context.Context, id int64) error { return erase.Lift(ctx, db.file, id) }
 
 // Stats counts what the database holds. It reads no message, so that it is
 // quick however much there is.
-func (db *DB) Stats(ctx context.Context) (Stats, error) { return ReadStats(ctx, db.file) }
+func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.file) }
 
 // Backup writes a copy of the database as it stands at one moment to a file
 // that does not exist yet, and proves the copy. See package backup.
-func (db *DB) Backup(ctx context.Context, path string, progress func(done, total int)) (Proof, error) {
-	return Create(ctx, db.file, path, progress)
+func (db *DB) Backup(ctx context.Context, path string, progress func(done, total int)) (check.Proof, error) {
+	return backup.Create(ctx, db.file, path, progress)
 }

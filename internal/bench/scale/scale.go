@@ -28,6 +28,7 @@ import (
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/index"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -317,7 +318,7 @@ func (b *bench) index(ctx context.Context) error {
 		return err
 	}
 	b.IndexedRatio = peer.took.Seconds() / (b.ingestTook + took).Seconds()
-	st, err := sqlite.ReadIndexStats(ctx, b.db.File())
+	st, err := search.ReadStats(ctx, b.db.File())
 	if err != nil {
 		return err
 	}

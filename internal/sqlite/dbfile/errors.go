@@ -88,3 +88,13 @@ func Damaged(what string, err error) error {
 		Hint: "`lcm doctor` says what else is; restore it from a backup",
 	}
 }
+
+// WithoutHint returns the text of an error without its hint, for a fault that
+// brings its own.
+func WithoutHint(err error) string {
+	var p *store.Problem
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,10 +1,12 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -311,6 +313,23 @@ func CoverageDigest(c *dbfile.Conn, items []ViewItem) ([]byte, error) {
 		return nil
 	})
 	return h.Sum(nil), err
+}
+
+// Inherited is a message of another conversation that a fork leads to.
+type Inherited struct {
+	Pos    int64
+	SHA256 []byte
+}
+
+// InheritedDigest digests the messages that a fork inherited, in the order of
+// their positions.
+func InheritedDigest(all []Inherited) []byte {
+	slices.SortFunc(all, func(a, b Inherited) int { return cmp.Compare(a.Pos, b.Pos) })
+	h := sha256.New()
+	for _, m := range all {
+		h.Write(m.SHA256)
+	}
+	return h.Sum(nil)
 }
 
 // ConversationIDs lists every conversation, also those that are shown to

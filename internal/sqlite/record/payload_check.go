@@ -23,20 +23,20 @@ func PutChunk(c *dbfile.Conn, num int64, n int, raw []byte) error {
 // PayloadRow is what a payload says of its content.
 type PayloadRow struct {
 	Num  int64
-	Id   string
+	ID   string
 	Sum  [sha256.Size]byte
 	Size int64
 }
 
 // Named reports whether the id is the one that the hash gives.
 func (p PayloadRow) Named() bool {
-	return len(p.Id) >= len("file_")+16 && strings.HasPrefix("file_"+hex.EncodeToString(p.Sum[:]), p.Id)
+	return len(p.ID) >= len("file_")+16 && strings.HasPrefix("file_"+hex.EncodeToString(p.Sum[:]), p.ID)
 }
 
 func PayloadRows(c *dbfile.Conn) ([]PayloadRow, error) {
 	var rows []PayloadRow
 	err := c.Query(`SELECT num, id, sha256, size FROM payloads ORDER BY num`, func(s *sqlite3.Stmt) error {
-		p := PayloadRow{Num: s.ColumnInt64(0), Id: s.ColumnText(1), Size: s.ColumnInt64(3)}
+		p := PayloadRow{Num: s.ColumnInt64(0), ID: s.ColumnText(1), Size: s.ColumnInt64(3)}
 		copy(p.Sum[:], s.ColumnRawBlob(2))
 		rows = append(rows, p)
 		return nil

@@ -116,7 +116,7 @@ func Edges(c *dbfile.Conn, num int64) ([]Edge, error) {
 
 // MessageRef is what a walk tells about a message.
 type MessageRef struct {
-	Id           store.MessageID
+	ID           store.MessageID
 	Conversation store.ConversationID
 	SHA256       []byte
 }
@@ -135,7 +135,7 @@ func WalkMessages(c *dbfile.Conn, items []ViewItem, visit func(MessageRef) error
 
 func walkNode(c *dbfile.Conn, n store.Node, num int64, visit func(MessageRef) error) error {
 	if !n.IsSummary() {
-		ref := MessageRef{Id: n.Message}
+		ref := MessageRef{ID: n.Message}
 		found, err := c.One(`SELECT conversation, sha256 FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
 			ref.Conversation, ref.SHA256 = store.ConversationID(s.ColumnInt64(0)), s.ColumnBlob(1, nil)
 			return nil
