@@ -35,6 +35,7 @@ func fixOrphans(c *dbfile.Conn) error {
 		return err
 	}
 	for _, sql := range []string{
+		`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`,
 		`DELETE FROM sections WHERE segment NOT IN (SELECT id FROM segments)`,
 		`DELETE FROM view WHERE conversation NOT IN (SELECT id FROM conversations)`,
 		`DELETE FROM branch_items WHERE branch NOT IN (SELECT id FROM branches)`,
