@@ -308,7 +308,7 @@ func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
 		size := p.Size
 		if !whole {
 			var last int64
-			if _, err := c.One(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }, p.Num); err != nil {
+			if _, err := c.One(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, dbfile.Int64Column(&last), p.Num); err != nil {
 				return err
 			}
 			size = max(0, min(size, (last+1)*record.ChunkSize))

@@ -59,7 +59,7 @@ func Create(ctx context.Context, f *dbfile.File, path string, progress func(done
 			if want, err = expectedDigest(c); err != nil {
 				return err
 			}
-			if unclean, err = c.One(`SELECT 1 FROM erasures WHERE NOT finished`, func(*sqlite3.Stmt) error { return nil }); err != nil {
+			if unclean, err = c.Has(`SELECT 1 FROM erasures WHERE NOT finished`); err != nil {
 				return err
 			}
 			return dbfile.CopyTo(ctx, c, tmp, progress)

@@ -181,7 +181,7 @@ func NewestTime(c *dbfile.Conn, r record.Row) (ms int64, err error) {
 		return 0, nil
 	}
 	_, err = c.One(`SELECT ifnull(max(ifnull(said, stored)), 0) FROM messages WHERE conversation = ?`,
-		func(s *sqlite3.Stmt) error { ms = s.ColumnInt64(0); return nil }, int64(r.ID))
+		dbfile.Int64Column(&ms), int64(r.ID))
 	return ms, err
 }
 

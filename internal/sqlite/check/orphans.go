@@ -51,11 +51,7 @@ func OrphanFaults(c *dbfile.Conn) ([]store.Fault, error) {
 
 // OrphanIDs lists the conversations that rows belong to and that are not there.
 func OrphanIDs(c *dbfile.Conn) ([]int64, error) {
-	var ids []int64
-	err := c.Query(record.EachConversation+`c.id IS NULL ORDER BY x.id`, func(s *sqlite3.Stmt) error {
-		ids = append(ids, s.ColumnInt64(0))
-		return nil
-	})
+	ids, err := c.Int64s(record.EachConversation + `c.id IS NULL ORDER BY x.id`)
 	return ids, err
 }
 

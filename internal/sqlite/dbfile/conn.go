@@ -209,6 +209,31 @@ func (c *Conn) One(sql string, row func(*sqlite3.Stmt) error, args ...any) (foun
 	return found, err
 }
 
+// Has reports whether a query returns a row.
+func (c *Conn) Has(sql string, args ...any) (bool, error) {
+	return c.One(sql, func(*sqlite3.Stmt) error { return nil }, args...)
+}
+
+// Int64s returns the first column of all rows.
+func (c *Conn) Int64s(sql string, args ...any) (all []int64, err error) {
+	err = c.Query(sql, func(s *sqlite3.Stmt) error {
+		all = append(all, s.ColumnInt64(0))
+		return nil
+	}, args...)
+	return all, err
+}
+
+// ExecAll runs statements that return no rows one after the other, each with
+// args.
+func (c *Conn) ExecAll(statements []string, args ...any) error {
+	for _, sql := range statements {
+		if err := c.Exec(sql, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Exec runs a statement that returns no rows.
 func (c *Conn) Exec(sql string, args ...any) error {
 	return c.Query(sql, func(*sqlite3.Stmt) error { return nil }, args...)

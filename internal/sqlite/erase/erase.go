@@ -118,7 +118,7 @@ func (e *erasing) collect() error {
 		}
 	}
 	for _, id := range e.order.Messages {
-		found, err := e.One(`SELECT 1 FROM messages WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, int64(id))
+		found, err := e.Has(`SELECT 1 FROM messages WHERE id = ?`, int64(id))
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (e *erasing) unindexed() error {
 		record.LaneSummaries: `SELECT ifnull(min(num), 0) FROM temp.unwording`,
 	} {
 		var from int64
-		if _, err := e.One(first, func(s *sqlite3.Stmt) error { from = s.ColumnInt64(0); return nil }); err != nil {
+		if _, err := e.One(first, dbfile.Int64Column(&from)); err != nil {
 			return err
 		}
 		if from == 0 {

@@ -132,7 +132,7 @@ func (e *erasing) closeSession(id int64) error {
 	if err != nil {
 		return err
 	}
-	goesOn, err := e.One(`SELECT 1 FROM conversations WHERE key = ? AND id <> ? AND erased_at IS NULL`, func(*sqlite3.Stmt) error { return nil }, r.Key, id)
+	goesOn, err := e.Has(`SELECT 1 FROM conversations WHERE key = ? AND id <> ? AND erased_at IS NULL`, r.Key, id)
 	if err != nil {
 		return err
 	}

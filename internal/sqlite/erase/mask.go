@@ -50,9 +50,7 @@ func (e *erasing) mask(ctx context.Context, masks []store.Mask) error {
 	if err := e.Exec(`DELETE FROM revisions WHERE summary IN (SELECT num FROM temp.unwording)`); err != nil {
 		return err
 	}
-	var nums []int64
-	err := e.Query(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`,
-		func(s *sqlite3.Stmt) error { nums = append(nums, s.ColumnInt64(0)); return nil })
+	nums, err := e.Int64s(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`)
 	if err != nil {
 		return err
 	}
@@ -101,9 +99,7 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
 		}
 		cuts = string(b)
 	}
-	var held []int64
-	err := e.Query(`SELECT payload FROM message_payloads WHERE message = ?`,
-		func(s *sqlite3.Stmt) error { held = append(held, s.ColumnInt64(0)); return nil }, int64(m.ID))
+	held, err := e.Int64s(`SELECT payload FROM message_payloads WHERE message = ?`, int64(m.ID))
 	if err != nil {
 		return err
 	}

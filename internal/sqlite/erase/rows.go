@@ -1,8 +1,6 @@
 package erase
 
 import (
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -10,9 +8,7 @@ import (
 // dropPayloads parts what goes from its payloads, and removes those that
 // belong to nothing else.
 func (e *erasing) dropPayloads() error {
-	var held []int64
-	err := e.Query(`SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`,
-		func(s *sqlite3.Stmt) error { held = append(held, s.ColumnInt64(0)); return nil })
+	held, err := e.Int64s(`SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`)
 	if err != nil {
 		return err
 	}

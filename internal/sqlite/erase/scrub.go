@@ -31,7 +31,7 @@ func Scrub(ctx context.Context, f *dbfile.File) error {
 	return f.Writer(ctx, func(c *dbfile.Conn) error {
 		var last int64
 		if _, err := c.One(`SELECT ifnull(max(id), 0) FROM erasures WHERE NOT finished`,
-			func(s *sqlite3.Stmt) error { last = s.ColumnInt64(0); return nil }); err != nil || last == 0 {
+			dbfile.Int64Column(&last)); err != nil || last == 0 {
 			return err
 		}
 		if err := dbfile.Vacuum(c); err != nil {

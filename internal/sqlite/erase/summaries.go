@@ -1,7 +1,7 @@
 package erase
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"slices"
 
@@ -145,7 +145,7 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 }
 
 func (e *erasing) goes(id store.MessageID) (bool, error) {
-	return e.One(`SELECT 1 FROM temp.erasing WHERE id = ?`, func(*sqlite3.Stmt) error { return nil }, int64(id))
+	return e.Has(`SELECT 1 FROM temp.erasing WHERE id = ?`, int64(id))
 }
 
 func messagesBelow(c *dbfile.Conn, items []record.ViewItem) ([]store.MessageID, error) {
@@ -160,15 +160,14 @@ func messagesBelow(c *dbfile.Conn, items []record.ViewItem) ([]store.MessageID, 
 // detach takes what goes out of views, branches and sources, and with it the
 // summaries that have no other source. The others lose their text.
 func (e *erasing) detach() error {
-	for _, sql := range []string{
+	err := e.ExecAll([]string{
 		`DELETE FROM view WHERE conversation IN (SELECT id FROM temp.touched) AND message IN (SELECT id FROM temp.erasing)`,
 		`DELETE FROM branch_items WHERE message IN (SELECT id FROM temp.erasing)`,
 		`DELETE FROM edges WHERE message IN (SELECT id FROM temp.erasing)`,
 		`DELETE FROM revisions WHERE summary IN (SELECT num FROM temp.unwording)`,
-	} {
-		if err := e.Exec(sql); err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	if err := e.dropEmpty(); err != nil {
 		return err
@@ -176,11 +175,7 @@ func (e *erasing) detach() error {
 	if err := e.Exec(`DELETE FROM branches WHERE NOT EXISTS (SELECT 1 FROM branch_items WHERE branch = branches.id)`); err != nil {
 		return err
 	}
-	var left []int64
-	err := e.Query(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`, func(s *sqlite3.Stmt) error {
-		left = append(left, s.ColumnInt64(0))
-		return nil
-	})
+	left, err := e.Int64s(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`)
 	if err != nil {
 		return err
 	}
@@ -208,64 +203,33 @@ func (e *erasing) dropEmpty() error {
 			return err
 		}
 		e.out.Summaries += gone
-		for _, sql := range []string{
+		if err := e.ExecAll([]string{
 			`DELETE FROM edges WHERE source IN (SELECT num FROM temp.vanishing)`,
 			`DELETE FROM view WHERE conversation IN (SELECT id FROM temp.touched) AND summary IN (SELECT num FROM temp.vanishing)`,
 			`DELETE FROM branch_items WHERE summary IN (SELECT num FROM temp.vanishing)`,
 			`DELETE FROM summaries WHERE num IN (SELECT num FROM temp.vanishing)`,
 			`DELETE FROM temp.vanishing`,
-		} {
-			if err := e.Exec(sql); err != nil {
-				return err
-			}
+		}); err != nil {
+			return err
 		}
 	}
 }
 
-// unword takes the text of a summary away and computes anew what it covers.
+// unword removes the text of a summary and computes again what it covers. Sources
+// that are missing are damage, which an erasure does not repair.
 func (e *erasing) unword(num int64) error {
-	sources, err := record.Edges(e.Conn, num)
-	if err != nil {
+	total, err := record.Derive(e.Conn, num, nil)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
-	}
-	total := store.Summary{Kind: summary.Leaf}
-	for _, src := range sources {
-		if !src.IsSummary() {
-			continue
-		}
-		part, err := record.SummaryByNum(e.Conn, src.Num)
-		if err != nil {
-			return err
-		}
-		total.Kind = summary.Condensed
-		total.Depth = max(total.Depth, part.Depth+1)
-		total.Descendants += 1 + part.Descendants
-		total.SourceTokens += part.Tokens
-		record.Cover(&total, part)
-	}
-	if err := e.coverMessages(num, &total); err != nil {
-		return err
-	}
-	var files any
-	if len(total.Files) > 0 {
-		b, err := json.Marshal(total.Files)
-		if err != nil {
-			return err
-		}
-		files = string(b)
 	}
 	old, err := record.NodePosition(e.Conn, record.Edge{Num: num})
 	if err != nil {
 		return err
 	}
-	total.Pos = old
-	if len(sources) > 0 {
-		pos, err := record.NodePosition(e.Conn, sources[0])
-		if err != nil && !errors.Is(err, store.ErrNotFound) { // which damage is, not for an erasure to mend
-			return err
-		} else if err == nil {
-			total.Pos = pos
-		}
+	total.Pos = cmp.Or(total.Pos, old)
+	files, err := record.FilesOf(total.Files)
+	if err != nil {
+		return err
 	}
 	err = e.Exec(`
 		UPDATE summaries SET kind = ?, depth = ?, pos = ?, body = ?, tokens = ?, source_tokens = ?, descendants = ?, messages = ?, message_tokens = ?,
@@ -284,32 +248,5 @@ func (e *erasing) unword(num int64) error {
 		return err
 	}
 	// It stands where its first source does, which was another one before.
-	for _, sql := range []string{`UPDATE edges SET ord = ? WHERE source = ?`, `UPDATE branch_items SET pos = ? WHERE summary = ?`} {
-		if err := e.Exec(sql, total.Pos, num); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// coverMessages adds the messages that are a summary's own sources.
-func (e *erasing) coverMessages(num int64, total *store.Summary) error {
-	err := e.Query(`
-		SELECT count(*), ifnull(sum(m.tokens), 0), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
-		FROM edges ed JOIN messages m ON m.id = ed.message WHERE ed.summary = ?`, func(s *sqlite3.Stmt) error {
-		if n := s.ColumnInt(0); n > 0 {
-			total.SourceTokens += s.ColumnInt(1)
-			record.Cover(total, store.Summary{Messages: n, MessageTokens: s.ColumnInt64(1), Earliest: dbfile.Millis(s, 2), Latest: dbfile.Millis(s, 3)})
-		}
-		return nil
-	}, num)
-	if err != nil {
-		return err
-	}
-	return e.Query(`
-		SELECT p.id FROM edges ed JOIN message_payloads mp ON mp.message = ed.message JOIN payloads p ON p.num = mp.payload
-		WHERE ed.summary = ? ORDER BY ed.ord, p.num`, func(s *sqlite3.Stmt) error {
-		record.Cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
-		return nil
-	}, num)
+	return e.ExecAll([]string{`UPDATE edges SET ord = ? WHERE source = ?`, `UPDATE branch_items SET pos = ? WHERE summary = ?`}, total.Pos, num)
 }

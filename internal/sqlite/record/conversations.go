@@ -127,7 +127,7 @@ func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuer
 	var found []store.Conversation
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		now := f.Now()
-		future, err := c.One(`SELECT 1 FROM conversations WHERE updated_at > ?`, func(*sqlite3.Stmt) error { return nil }, now)
+		future, err := c.Has(`SELECT 1 FROM conversations WHERE updated_at > ?`, now)
 		if err != nil {
 			return err
 		}
@@ -239,7 +239,7 @@ func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at sto
 	}
 	var r Row
 	err := f.Transact(ctx, func(c *dbfile.Conn) error {
-		if taken, err := c.One(activeOf, func(*sqlite3.Stmt) error { return nil }, n.Key); err != nil {
+		if taken, err := c.Has(activeOf, n.Key); err != nil {
 			return err
 		} else if taken {
 			return &store.Problem{Err: fmt.Errorf("the session %q has a conversation already", n.Key),

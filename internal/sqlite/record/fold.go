@@ -218,15 +218,11 @@ func SummaryDigest(c store.Conversation, over []ViewItem, body string) string {
 }
 
 func (w *Writer) insertSummary(s store.Summary, pos int64) (int64, error) {
-	var files any
-	if len(s.Files) > 0 {
-		b, err := json.Marshal(s.Files)
-		if err != nil {
-			return 0, err
-		}
-		files = string(b)
+	files, err := FilesOf(s.Files)
+	if err != nil {
+		return 0, err
 	}
-	err := w.Exec(foldInsert, string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
+	err = w.Exec(foldInsert, string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
 		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt)
 	return w.LastID(), err
 }
@@ -262,9 +258,8 @@ func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if err := DropIndexFrom(w.Conn, LaneSummaries, num); err != nil {
 		return s, err
 	}
-	var inView bool
-	if _, err := w.One(`SELECT 1 FROM view v JOIN summaries s ON s.num = v.summary WHERE s.num = ? AND v.conversation = ? AND v.pos = s.pos`,
-		func(*sqlite3.Stmt) error { inView = true; return nil }, num, int64(w.ID)); err != nil {
+	inView, err := w.Has(`SELECT 1 FROM view v JOIN summaries s ON s.num = v.summary WHERE s.num = ? AND v.conversation = ? AND v.pos = s.pos`, num, int64(w.ID))
+	if err != nil {
 		return s, err
 	}
 	if inView {

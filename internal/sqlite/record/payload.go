@@ -67,12 +67,7 @@ func (w *Writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error 
 
 func (w *Writer) putChunks(num int64, data []byte) error {
 	for n := 0; n*ChunkSize < len(data); n++ {
-		raw := data[n*ChunkSize : min((n+1)*ChunkSize, len(data))]
-		packed, compressed := encoder.EncodeAll(raw, nil), true
-		if len(packed) >= len(raw) {
-			packed, compressed = raw, false
-		}
-		if err := w.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, packed); err != nil {
+		if err := PutChunk(w.Conn, num, n, data[n*ChunkSize:min((n+1)*ChunkSize, len(data))]); err != nil {
 			return err
 		}
 	}
@@ -84,7 +79,7 @@ func (w *Writer) putChunks(num int64, data []byte) error {
 func freeID(c *dbfile.Conn, prefix, digest, taken string) (string, error) {
 	for n := 16; n <= len(digest); n += 2 {
 		id := prefix + digest[:n]
-		found, err := c.One(taken, func(*sqlite3.Stmt) error { return nil }, id)
+		found, err := c.Has(taken, id)
 		if err != nil || !found {
 			return id, err
 		}

@@ -98,7 +98,7 @@ func HashChunks(c *dbfile.Conn, num int64, byLook bool) (found FoundContent, err
 // DropUnusedPayload removes a payload that belongs to no message.
 func DropUnusedPayload(c *dbfile.Conn, num int64) (size int64, gone bool, err error) {
 	gone, err = c.One(`SELECT size FROM payloads WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM message_payloads WHERE payload = ?1)`,
-		func(s *sqlite3.Stmt) error { size = s.ColumnInt64(0); return nil }, num)
+		dbfile.Int64Column(&size), num)
 	if err != nil || !gone {
 		return 0, false, err
 	}

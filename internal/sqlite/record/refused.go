@@ -3,8 +3,7 @@ package record
 import (
 	"context"
 
-	"github.com/ncruces/go-sqlite3"
-
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -36,7 +35,7 @@ func (w *Writer) forgot(f store.Fingerprint) (bool, error) {
 func (w *Writer) dropRefused(m *store.NewMessage) error {
 	for _, p := range m.Payloads {
 		var num int64
-		found, err := w.One(`SELECT num FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error { num = s.ColumnInt64(0); return nil }, string(p))
+		found, err := w.One(`SELECT num FROM payloads WHERE id = ?`, dbfile.Int64Column(&num), string(p))
 		if err != nil {
 			return err
 		}

@@ -1,10 +1,6 @@
 package record
 
-import (
-	"fmt"
-
-	"github.com/ncruces/go-sqlite3"
-)
+import "fmt"
 
 // EachConversation steps through the conversations that messages, summaries and
 // views belong to, by the first entry of each in an index. Reading every row would
@@ -36,16 +32,12 @@ func (r *Unclaimed) Error() string {
 // unclaimed looks for a conversation whose key is lost and whose first message
 // has the given link of the chain. The link covers record, role, time and id.
 func (w *Writer) unclaimed(link []byte) error {
-	var lost []int64
-	err := w.Query(EachConversation+`(c.id IS NULL OR substr(c.key, 1, 10) = ?) AND x.id <> ?`, func(s *sqlite3.Stmt) error {
-		lost = append(lost, s.ColumnInt64(0))
-		return nil
-	}, RecoveredKey, int64(w.ID))
+	lost, err := w.Int64s(EachConversation+`(c.id IS NULL OR substr(c.key, 1, 10) = ?) AND x.id <> ?`, RecoveredKey, int64(w.ID))
 	if err != nil {
 		return err
 	}
 	for _, id := range lost {
-		same, err := w.One(`SELECT 1 FROM messages WHERE conversation = ? AND seq = 1 AND chain = ?`, func(*sqlite3.Stmt) error { return nil }, id, link)
+		same, err := w.Has(`SELECT 1 FROM messages WHERE conversation = ? AND seq = 1 AND chain = ?`, id, link)
 		if err != nil {
 			return err
 		}

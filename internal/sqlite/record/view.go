@@ -251,7 +251,7 @@ func newestItems(c *dbfile.Conn, v *store.View, w store.Window) ([]store.Item, e
 func MessagePosition(c *dbfile.Conn, id store.MessageID) (int64, error) {
 	var pos int64
 	found, err := c.One(`SELECT m.seq + c.base FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
-		func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, int64(id))
+		dbfile.Int64Column(&pos), int64(id))
 	if err == nil && !found {
 		err = store.Missing(id.String())
 	}
@@ -278,6 +278,6 @@ func NewestUser(c *dbfile.Conn, id store.ConversationID) (pos int64, err error) 
 	_, err = c.One(`
 		SELECT v.pos FROM view v JOIN messages m ON m.id = v.message
 		WHERE v.conversation = ? AND v.role = 1 AND (m.flags & ?) = 0 AND (v.links IS NULL OR ifnull(json_array_length(v.links, '$[1]'), 0) = 0)
-		ORDER BY v.pos DESC LIMIT 1`, func(s *sqlite3.Stmt) error { pos = s.ColumnInt64(0); return nil }, int64(id), int64(notSaid))
+		ORDER BY v.pos DESC LIMIT 1`, dbfile.Int64Column(&pos), int64(id), int64(notSaid))
 	return pos, err
 }

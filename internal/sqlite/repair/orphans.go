@@ -34,7 +34,7 @@ func fixOrphans(c *dbfile.Conn) error {
 	if err := restorePayloads(c); err != nil {
 		return err
 	}
-	for _, sql := range []string{
+	return c.ExecAll([]string{
 		`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`,
 		`DELETE FROM sections WHERE segment NOT IN (SELECT id FROM segments)`,
 		`DELETE FROM view WHERE conversation NOT IN (SELECT id FROM conversations)`,
@@ -45,12 +45,7 @@ func fixOrphans(c *dbfile.Conn) error {
 		`DELETE FROM message_payloads WHERE payload NOT IN (SELECT num FROM payloads) OR message NOT IN (SELECT id FROM messages)`,
 		`UPDATE branches SET after = NULL WHERE after NOT IN (SELECT id FROM messages)`,
 		`UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)`,
-	} {
-		if err := c.Exec(sql); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // restoreConversation makes the conversation anew that messages say they belong to. Its
@@ -107,7 +102,7 @@ func recomputeConversation(c *dbfile.Conn, id int64) error {
 func findForkPoint(c *dbfile.Conn, id int64) error {
 	base := int64(1) << 62
 	_, err := c.One(`SELECT v.pos - m.seq FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ?1 AND m.conversation = ?1 LIMIT 1`,
-		func(s *sqlite3.Stmt) error { base = s.ColumnInt64(0); return nil }, id)
+		dbfile.Int64Column(&base), id)
 	if err != nil || base <= 0 {
 		return err
 	}
@@ -139,11 +134,7 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 
 // restorePayloads gives content without a payload the name that its hash gives it.
 func restorePayloads(c *dbfile.Conn) error {
-	var nums []int64
-	err := c.Query(`SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`, func(s *sqlite3.Stmt) error {
-		nums = append(nums, s.ColumnInt64(0))
-		return nil
-	})
+	nums, err := c.Int64s(`SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
 	if err != nil {
 		return err
 	}
@@ -169,7 +160,7 @@ func restorePayloads(c *dbfile.Conn) error {
 // Reclaim gives a new, empty conversation everything of one whose session key
 // was lost.
 func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
-	for _, sql := range []string{
+	if err := c.ExecAll([]string{
 		`UPDATE messages SET conversation = ?1 WHERE conversation = ?2`,
 		`UPDATE summaries SET conversation = ?1 WHERE conversation = ?2`,
 		`UPDATE view SET conversation = ?1 WHERE conversation = ?2`,
@@ -177,10 +168,8 @@ func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
 		`UPDATE conversations SET parent = ?1 WHERE parent = ?2`,
 		`UPDATE conversations SET forked_from = ?1 WHERE forked_from = ?2`,
 		`DELETE FROM conversations WHERE id = ?2 AND id <> ?1`,
-	} {
-		if err := c.Exec(sql, int64(id), from); err != nil {
-			return err
-		}
+	}, int64(id), from); err != nil {
+		return err
 	}
 	// The index holds the conversation of each document.
 	for _, lane := range []int{record.LaneMessages, record.LaneSummaries} {

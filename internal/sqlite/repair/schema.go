@@ -145,11 +145,7 @@ func refillTable(c *dbfile.Conn, table string) error {
 // refillPayloads takes what payloads are from their content. Names and
 // descriptions come from the messages that refer to them, later.
 func refillPayloads(c *dbfile.Conn) error {
-	var nums []int64
-	err := c.Query(`SELECT DISTINCT payload FROM chunks ORDER BY payload`, func(s *sqlite3.Stmt) error {
-		nums = append(nums, s.ColumnInt64(0))
-		return nil
-	})
+	nums, err := c.Int64s(`SELECT DISTINCT payload FROM chunks ORDER BY payload`)
 	if err != nil {
 		return err
 	}

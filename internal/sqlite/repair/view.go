@@ -199,13 +199,11 @@ func (r *rebuild) markRetired() error {
 
 // writePlacements writes the view and the branches.
 func (r *rebuild) writePlacements() error {
-	for _, sql := range []string{
+	if err := r.ExecAll([]string{
 		`DELETE FROM view WHERE conversation = ?`,
 		`DELETE FROM branch_items WHERE branch IN (SELECT id FROM branches WHERE conversation = ?)`,
-	} {
-		if err := r.Exec(sql, int64(r.ID)); err != nil {
-			return err
-		}
+	}, int64(r.ID)); err != nil {
+		return err
 	}
 	for _, p := range r.placed {
 		var err error

@@ -55,7 +55,7 @@ func Put(ctx context.Context, f *dbfile.File, space, key string, data []byte, ve
 			INSERT INTO state (space, key, version, expires, data) VALUES (?, ?, 1, ?, ?)
 			ON CONFLICT DO UPDATE SET version = version + 1, expires = excluded.expires, data = excluded.data
 			RETURNING version`,
-			func(s *sqlite3.Stmt) error { next = s.ColumnInt64(0); return nil }, space, key, expires, data)
+			dbfile.Int64Column(&next), space, key, expires, data)
 		return err
 	})
 	return next, err

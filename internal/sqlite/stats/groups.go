@@ -158,7 +158,7 @@ func saidBefore(c *dbfile.Conn, id, from, to int64, when time.Time) (int64, erro
 	n := sort.Search(int(to-from), func(i int) bool {
 		said := int64(0)
 		_, err := c.One(`SELECT ifnull(said, stored) FROM messages WHERE conversation = ? AND seq = ?`,
-			func(s *sqlite3.Stmt) error { said = s.ColumnInt64(0); return nil }, id, from+int64(i)+1)
+			dbfile.Int64Column(&said), id, from+int64(i)+1)
 		if err != nil {
 			failed = err
 		}

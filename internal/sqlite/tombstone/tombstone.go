@@ -174,7 +174,7 @@ func Read(c *dbfile.Conn, key string, now time.Time) (r Refusal, err error) {
 		return nil
 	}, key, now)
 	if err == nil {
-		r.Any, err = c.One(`SELECT 1 FROM tombstones LIMIT 1`, func(*sqlite3.Stmt) error { return nil })
+		r.Any, err = c.Has(`SELECT 1 FROM tombstones LIMIT 1`)
 	}
 	if err != nil || r.Keys == nil && !r.Any {
 		return r, err
