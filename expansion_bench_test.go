@@ -26,7 +26,7 @@ func BenchmarkExpandQueryOverhead(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	model := llmtest.NewEngine(reader("harbour", nil))
+	model := llmtest.New(reader("harbour", nil))
 	engine, err := lcm.New(db, lcm.WithSummariser(bland{}), lcm.WithoutBackground(), lcm.WithExpansionModel(model),
 		lcm.WithBounds(compact.Bounds{MaxCalls: 1 << 30, MaxPasses: 1 << 30, Deadline: time.Hour}))
 	if err != nil {

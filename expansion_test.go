@@ -158,11 +158,7 @@ func (l *long) locate(t testing.TB, other *lcm.Session) {
 // live asserts that nothing of a question is left.
 func (l *long) live(t testing.TB) {
 	t.Helper()
-	d, err := l.engine.Delegation()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if children, callers := d.Live(); children+callers != 0 {
+	if children, callers := l.engine.LiveQuestions(t); children+callers != 0 {
 		t.Errorf("%d child sessions and %d callers are left", children, callers)
 	}
 }
@@ -175,7 +171,7 @@ var (
 
 // reader is a sub-agent that does what its task says: it opens the payload,
 // reads page after page until it finds what it looks for, and cites it.
-func reader(looksFor string, log func(llms.Request)) llmtest.Model {
+func reader(looksFor string, log func(llms.Request)) llmtest.Responder {
 	return func(r llms.Request) llmtest.Reply {
 		if log != nil {
 			log(r)
@@ -214,7 +210,7 @@ func answerJSON(answer string, cited ...string) string {
 }
 
 func TestTheWholePathByQuery(t *testing.T) {
-	engine := llmtest.NewEngine(reader(fact, nil))
+	engine := llmtest.New(reader(fact, nil))
 	l := newLong(t, lcm.WithExpansionModel(engine))
 	a, err := l.session.Ask(t.Context(), delegation.Request{Query: "sluice valve", Prompt: "At what pressure does the sluice valve open?"})
 	if err != nil {
@@ -231,7 +227,7 @@ func TestTheWholePathByIDsPagesDownToTheMessage(t *testing.T) {
 	var pages int
 	var once sync.Mutex
 	model := reader(fact, func(llms.Request) { once.Lock(); pages++; once.Unlock() })
-	l := newLong(t, lcm.WithExpansionModel(llmtest.NewEngine(model)), lcm.WithExpansionLimits(delegation.Limits{PageTokens: 200}))
+	l := newLong(t, lcm.WithExpansionModel(llmtest.New(model)), lcm.WithExpansionLimits(delegation.Limits{PageTokens: 200}))
 	// The words of the question lead nowhere: only reading does.
 	a, err := l.session.Ask(t.Context(), delegation.Request{SummaryIDs: []string{l.leaf}, Prompt: "Who put a name under it?"})
 	if err != nil {

@@ -17,7 +17,7 @@ func TestTheCallersModelIsInherited(t *testing.T) {
 	for _, model := range []string{"", "large"} {
 		var result string
 		read := reader(fact, nil)
-		engine := llmtest.NewEngine(func(r llms.Request) llmtest.Reply {
+		engine := llmtest.New(func(r llms.Request) llmtest.Reply {
 			if r.Model != model {
 				t.Errorf("a request for the model %q, want %q", r.Model, model)
 			}
@@ -47,16 +47,16 @@ func TestTheCallersModelIsInherited(t *testing.T) {
 
 // A model of the engine's own, and one that is named, come before it.
 func TestTheInheritedModelIsTheLastChoice(t *testing.T) {
-	none := llmtest.NewEngine(func(llms.Request) llmtest.Reply {
+	none := llmtest.New(func(llms.Request) llmtest.Reply {
 		t.Error("the caller's model was asked")
 		return llmtest.Status(500, "no")
 	})
-	own := llmtest.NewEngine(reader(fact, nil))
-	runner, err := lcm.SubAgents(own)
+	own := llmtest.New(reader(fact, nil))
+	runner, err := lcm.NewSubAgentRunner(own)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := llms.WithEngine(t.Context(), none)
+	ctx := llms.WithModel(t.Context(), none)
 	for name, l := range map[string]*long{"the engine's": newLong(t, lcm.WithExpansionModel(own)), "the request's": newLong(t)} {
 		r := delegation.Request{Query: "sluice valve", Prompt: "At what pressure does the sluice valve open?"}
 		if name == "the request's" {

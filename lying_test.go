@@ -24,8 +24,8 @@ import (
 // and what its tool calls returned.
 func lied(t *testing.T, l *long, r delegation.Request, lines ...llmtest.Reply) (delegation.Answer, []string) {
 	t.Helper()
-	engine := llmtest.NewEngine(llmtest.ByTurn(lines...))
-	runner, err := lcm.SubAgents(engine)
+	engine := llmtest.New(llmtest.ByTurn(lines...))
+	runner, err := lcm.NewSubAgentRunner(engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestALoopingSubAgentIsEnded(t *testing.T) {
 			l.engine = engineOn(t, l, lcm.WithExpansionLimits(delegation.Limits{ModelTokens: budget}))
 			l.session = l.engine.Session("harbour", lcm.ByAgent("pilot"))
 			served, after := 0, 0
-			engine := llmtest.NewEngine(func(r llms.Request) llmtest.Reply {
+			engine := llmtest.New(func(r llms.Request) llmtest.Reply {
 				last := ""
 				if results := r.Messages[len(r.Messages)-1].ToolResults(); len(results) > 0 {
 					last = results[0].Output[0].Text
@@ -207,7 +207,7 @@ func TestALoopingSubAgentIsEnded(t *testing.T) {
 				}
 				return next(last)
 			})
-			runner, err := lcm.SubAgents(engine)
+			runner, err := lcm.NewSubAgentRunner(engine)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -372,7 +372,7 @@ func (l *long) mixed(t *testing.T, watch *watcher, fate int, caller string) stri
 		}
 		return llmtest.Say(answerJSON("47.25 kPa", l.leaf))
 	}
-	runner, err := lcm.SubAgents(llmtest.NewEngine(model))
+	runner, err := lcm.NewSubAgentRunner(llmtest.New(model))
 	if err != nil {
 		t.Error(err)
 		return "error"

@@ -14,7 +14,7 @@ import (
 // subAgents runs the sub-agents of delegation on the agent runtime. It is one
 // of the two places where the record and the runtime meet; the other is
 // [Memory].
-type subAgents struct{ engine llms.Engine }
+type subAgents struct{ engine llms.Model }
 
 // maxPages is how many rounds of lcm_expand a sub-agent may take: a grant of
 // the usual size has five pages.

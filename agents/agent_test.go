@@ -53,7 +53,7 @@ type ring struct {
 func (r *ring) SubAgents() []core.SubAgent { return r.subs }
 
 func TestBadConfigIsRefused(t *testing.T) {
-	engine := llmtest.NewEngine(llmtest.Script())
+	engine := llmtest.New(llmtest.Script())
 	inner := &ring{seedAgent: seedAgent{agentName: "inner"}}
 	inner.subs = []core.SubAgent{&seedAgent{agentName: "leaf"}, inner}
 	outer := &ring{seedAgent: seedAgent{agentName: "outer"}, subs: []core.SubAgent{&seedAgent{agentName: "main"}}}
@@ -77,7 +77,7 @@ func TestBadConfigIsRefused(t *testing.T) {
 		{"nil pointer below a sub-agent", func(c *agents.AgentConfig) {
 			c.SubAgents = []core.SubAgent{&ring{seedAgent{agentName: "a"}, []core.SubAgent{nil, (*agents.Agent)(nil), &seedAgent{agentName: "main"}}}}
 		}, "sub-agent cycle: main → a → main"},
-		{"nil pointer for a model", func(c *agents.AgentConfig) { c.LLMEngine = (*llmtest.Engine)(nil) }, "LLMEngine is missing"},
+		{"nil pointer for a model", func(c *agents.AgentConfig) { c.LLMEngine = (*llmtest.Model)(nil) }, "LLMEngine is missing"},
 		{"nil pointer for a memory", func(c *agents.AgentConfig) { c.Memory = (*agents.Transcript)(nil) }, "Memory is a nil *agents.Transcript"},
 		{"nil pointer for a tool of the memory", func(c *agents.AgentConfig) {
 			c.Memory = recalling{agents.NewTranscript(), []core.Tool{(*core.FuncTool)(nil)}}
@@ -129,7 +129,7 @@ func TestSharedSubAgentsAreNoCycle(t *testing.T) {
 			&ring{seedAgent{agentName: fmt.Sprintf("right %d", i)}, level},
 		}
 	}
-	config := agents.AgentConfig{LLMEngine: llmtest.NewEngine(llmtest.Script()), AgentName: "main", SubAgents: level}
+	config := agents.AgentConfig{LLMEngine: llmtest.New(llmtest.Script()), AgentName: "main", SubAgents: level}
 	if _, err := agents.New(config); err != nil {
 		t.Error(err)
 	}
@@ -140,7 +140,7 @@ func TestSharedSubAgentsAreNoCycle(t *testing.T) {
 }
 
 func TestConfigIsCopied(t *testing.T) {
-	engine := llmtest.NewEngine(llmtest.Script(llmtest.Call("a", "{}"), llmtest.Say("ok")))
+	engine := llmtest.New(llmtest.Script(llmtest.Call("a", "{}"), llmtest.Say("ok")))
 	given := []llms.Tool{renamed("a")}
 	agent, err := agents.New(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Tools: given})
 	if err != nil {
@@ -158,7 +158,7 @@ func TestConfigIsCopied(t *testing.T) {
 
 func TestAnAgentDescribesItself(t *testing.T) {
 	agent := agents.NewAgent(agents.AgentConfig{
-		LLMEngine: llmtest.NewEngine(llmtest.Script()), AgentName: "sub",
+		LLMEngine: llmtest.New(llmtest.Script()), AgentName: "sub",
 		Description: "basic", AdvanceDescription: "advanced", Troubleshooting: "trouble",
 	})
 	got := tools.Expand(nil, []core.SubAgent{agent}, tools.SubjectAgent, "sub", true)
@@ -169,7 +169,7 @@ func TestAnAgentDescribesItself(t *testing.T) {
 }
 
 func TestDelegateIsAddedOnlyForSubAgents(t *testing.T) {
-	engine := llmtest.NewEngine(llmtest.Script())
+	engine := llmtest.New(llmtest.Script())
 	alone := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main"})
 	if len(alone.Tools()) != 0 {
 		t.Errorf("an agent without sub-agents has %d tools", len(alone.Tools()))
@@ -185,6 +185,6 @@ func TestDelegateIsAddedOnlyForSubAgents(t *testing.T) {
 	}
 }
 
-func named(engine llms.Engine, name string) *agents.Agent {
+func named(engine llms.Model, name string) *agents.Agent {
 	return agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: name})
 }

@@ -27,7 +27,7 @@ import (
 func TestAThousandConcurrentChats(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const chats = 1000
-	engine := llmtest.NewEngine(scholar)
+	engine := llmtest.New(scholar)
 	helper, err := agents.New(agents.AgentConfig{LLMEngine: engine, AgentName: "helper", Description: "helps"})
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func (c checkedChat) check(t *testing.T, stream *core.Stream) bool {
 }
 
 func BenchmarkChatWithTools(b *testing.B) {
-	engine := llmtest.NewEngine(scholar)
+	engine := llmtest.New(scholar)
 	helper := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "helper"})
 	agent := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main",
 		Tools: []llms.Tool{tools.NewFooTool(), tools.NewExpandTool()}, SubAgents: []core.SubAgent{helper}})

@@ -13,7 +13,7 @@ import (
 
 func ExampleNew() {
 	// A scripted model stands in for a real one, such as anthropic.New(…).
-	model := llmtest.NewEngine(llmtest.Script(
+	model := llmtest.New(llmtest.Script(
 		llmtest.Call("foo", map[string]any{"echo": "hello"}),
 		llmtest.Say("Foo said hello."),
 	))

@@ -26,9 +26,9 @@ import (
 )
 
 // build returns an agent with a scripted model, and the model.
-func build(t testing.TB, c agents.AgentConfig, replies ...llmtest.Reply) (*agents.Agent, *llmtest.Engine) {
+func build(t testing.TB, c agents.AgentConfig, replies ...llmtest.Reply) (*agents.Agent, *llmtest.Model) {
 	t.Helper()
-	engine := llmtest.NewEngine(llmtest.ByTurn(replies...))
+	engine := llmtest.New(llmtest.ByTurn(replies...))
 	c.LLMEngine = engine
 	if c.AgentName == "" {
 		c.AgentName = "main"
@@ -225,7 +225,7 @@ func TestAToolThatHangsIsGivenUp(t *testing.T) {
 }
 
 func TestIterationsAreCapped(t *testing.T) {
-	engine := llmtest.NewEngine(func(llms.Request) llmtest.Reply { return llmtest.Call("foo", `{"echo":"again"}`) })
+	engine := llmtest.New(func(llms.Request) llmtest.Reply { return llmtest.Call("foo", `{"echo":"again"}`) })
 	memory := agents.NewTranscript()
 	agent, err := agents.New(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Memory: memory,
 		Tools: []llms.Tool{tools.NewFooTool()}, MaxToolIterations: 3})

@@ -51,7 +51,7 @@ func TestWithoutMemoryChatsStandAlone(t *testing.T) {
 // however many come at once.
 func TestChatsOnOneMemoryTakeTurns(t *testing.T) {
 	memory := agents.NewTranscript()
-	engine := llmtest.NewEngine(func(r llms.Request) llmtest.Reply {
+	engine := llmtest.New(func(r llms.Request) llmtest.Reply {
 		if r.Messages[len(r.Messages)-1].Role == llms.RoleUser {
 			return llmtest.Call("foo", `{"echo":"x"}`)
 		}
@@ -87,7 +87,7 @@ func TestAgentsOnOneMemoryTakeTurns(t *testing.T) {
 	var memory agents.Transcript
 	var chats sync.WaitGroup
 	for i := range 8 {
-		engine := llmtest.NewEngine(func(r llms.Request) llmtest.Reply {
+		engine := llmtest.New(func(r llms.Request) llmtest.Reply {
 			if r.Messages[len(r.Messages)-1].Role == llms.RoleUser {
 				return llmtest.Call("foo", `{"echo":"x"}`)
 			}

@@ -2,48 +2,61 @@ package agents
 
 import (
 	_ "embed"
-	"fmt"
 	"strings"
-	"text/template"
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/tools"
 )
 
-//go:embed prompt.md
-var promptText string
+//go:embed prompts/delegate.md
+var delegateHint string
 
-var promptTemplate = template.Must(template.New("prompt.md").Parse(promptText))
+//go:embed prompts/expand.md
+var expandHint string
 
-// line is one capability in the system prompt.
-type line struct{ Name, Text string }
-
-// systemPrompt writes the prompt: the agent's own, then one line for each tool
-// and sub-agent, then what its memory has to say.
-func systemPrompt(c AgentConfig) (string, error) {
-	view := struct {
-		System    string
-		Tools     []line
-		SubAgents []line
-		Expand    bool
-		Guidance  string
-	}{System: strings.TrimSpace(c.SystemPrompt), Expand: hasTool(c.Tools, tools.ExpandName)}
-	for _, t := range c.Tools {
-		view.Tools = append(view.Tools, line{t.GetName(), oneLine(core.BasicDescription(t))})
+// systemPrompt returns the agent's own prompt, one line for each tool and
+// sub-agent, and the guidance of its memory.
+func systemPrompt(c AgentConfig) string {
+	sections := []string{c.SystemPrompt}
+	if len(c.Tools) > 0 {
+		text := "[TOOLS]"
+		for _, t := range c.Tools {
+			text += promptLine(t.GetName(), core.BasicDescription(t))
+		}
+		sections = append(sections, text)
 	}
-	for _, s := range c.SubAgents {
-		view.SubAgents = append(view.SubAgents, line{s.Name(), oneLine(s.BasicDescription())})
+	if len(c.SubAgents) > 0 {
+		text := "[SUB AGENTS]"
+		for _, s := range c.SubAgents {
+			text += promptLine(s.Name(), s.BasicDescription())
+		}
+		sections = append(sections, text, delegateHint)
+	}
+	if hasTool(c.Tools, tools.ExpandName) {
+		sections = append(sections, expandHint)
 	}
 	if c.Memory != nil {
-		view.Guidance = strings.TrimSpace(c.Memory.Guidance())
+		sections = append(sections, c.Memory.Guidance())
 	}
 	var b strings.Builder
-	if err := promptTemplate.Execute(&b, view); err != nil {
-		return "", fmt.Errorf("system prompt: %w", err)
+	for _, section := range sections {
+		if section = strings.TrimSpace(section); section == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(section)
 	}
-	return strings.TrimSpace(b.String()), nil
+	return b.String()
 }
 
-// oneLine keeps a description to its line: one that brings line breaks could
-// otherwise forge entries and sections of the prompt.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// promptLine returns one entry of a list. It joins the description into one
+// line: line breaks could otherwise forge entries and sections of the prompt.
+func promptLine(name, description string) string {
+	description = strings.Join(strings.Fields(description), " ")
+	if description == "" {
+		return "\n- " + name
+	}
+	return "\n- " + name + ": " + description
+}

@@ -45,7 +45,7 @@ func (recalling) Guidance() string     { return "[MEMORY]\nOlder messages can be
 func (r recalling) Tools() []core.Tool { return r.tools }
 
 func TestSystemPrompt(t *testing.T) {
-	engine := llmtest.NewEngine(llmtest.Script())
+	engine := llmtest.New(llmtest.Script())
 	reasoning := &seedAgent{"system-reasoning", "Breaks down complex problems into logical steps", "LONG TEXT", "LONG TEXT"}
 	tests := []struct {
 		name   string
@@ -76,7 +76,7 @@ func TestSystemPrompt(t *testing.T) {
 }
 
 func TestPromptCarriesOnlyBasicDescriptions(t *testing.T) {
-	engine := llmtest.NewEngine(llmtest.Script(llmtest.Say("ok")))
+	engine := llmtest.New(llmtest.Script(llmtest.Say("ok")))
 	agent := agents.NewAgent(agents.AgentConfig{
 		LLMEngine: engine, AgentName: "main",
 		Tools:     []llms.Tool{tools.NewFooTool(), tools.NewExpandTool()},

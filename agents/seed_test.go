@@ -48,7 +48,7 @@ var (
 )
 
 func TestSeedSnippetAddingToAnAgent(t *testing.T) {
-	var llm llms.Engine = llmtest.NewEngine(llmtest.Script(
+	var llm llms.Model = llmtest.New(llmtest.Script(
 		llmtest.Call("expand", map[string]any{"subject_type": "tool", "subject_name": "foo", "troubleshoot": false}),
 		llmtest.Say("done"),
 	))
@@ -122,7 +122,7 @@ func TestSeedSnippetsCallingExpand(t *testing.T) {
 // Through the loop as well, the errors of expand are its own: nothing checks
 // the arguments before it does.
 func TestSeedErrorsReachTheModelWordByWord(t *testing.T) {
-	engine := llmtest.NewEngine(llmtest.Script(
+	engine := llmtest.New(llmtest.Script(
 		llmtest.Call("expand", map[string]any{"subject_type": "invalid", "subject_name": "foo"}).
 			And("expand", map[string]any{"subject_type": "tool", "subject_name": "nonexistent"}).
 			And("expand", map[string]any{"subject_type": "agent", "subject_name": "nonexistent"}),

@@ -103,7 +103,7 @@ func drive(t *testing.T, h agent) {
 }
 
 // newBed makes a bed in a home directory, with a model of its own.
-func newBed(t *testing.T, home, work string, play llmtest.Model) *bed {
+func newBed(t *testing.T, home, work string, play llmtest.Responder) *bed {
 	t.Helper()
 	model, err := llmtest.Serve(play)
 	if err != nil {

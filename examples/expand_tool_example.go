@@ -40,7 +40,7 @@ func run(out io.Writer) error {
 // to. It needs no adapter to be a sub-agent.
 func systemReasoning() (*agents.Agent, error) {
 	return agents.New(agents.AgentConfig{
-		LLMEngine:   llmtest.NewEngine(llmtest.ByTurn(llmtest.Say("🔎 First measure, then change one thing, then measure again."))),
+		LLMEngine:   llmtest.New(llmtest.ByTurn(llmtest.Say("🔎 First measure, then change one thing, then measure again."))),
 		AgentName:   "system-reasoning",
 		Description: "Breaks down complex problems into logical steps",
 		AdvanceDescription: `Advanced Details:
@@ -78,7 +78,7 @@ func callExpandDirectly(out io.Writer, reasoning core.SubAgent) {
 // the sub-agent, delegates to it, and answers.
 func letAnAgentExpand(out io.Writer, reasoning core.SubAgent) error {
 	agent := agents.NewAgent(agents.AgentConfig{
-		LLMEngine: llmtest.NewEngine(llmtest.ByTurn(
+		LLMEngine: llmtest.New(llmtest.ByTurn(
 			llmtest.Call("expand", map[string]any{"subject_type": "agent", "subject_name": "system-reasoning"}),
 			llmtest.Call("delegate", map[string]any{"agent_name": "system-reasoning", "task": "How to make the build faster?"}),
 			llmtest.Say("Measure before you change anything."),

@@ -1,7 +1,7 @@
 // Package llms is the vocabulary in which the rest of the module speaks about
 // conversations with language models: messages and their parts, the wire
 // shapes that providers use for them, what they cost in tokens, and the port
-// behind which the models are ([Engine]).
+// behind which the models are ([Model]).
 //
 // A [Message] has a role and parts. A part is text, reasoning, a tool call, a
 // tool result or a blob (an image or a file); a provider's block that is none

@@ -49,8 +49,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, engine.Close(ctx)) }()
 
-	// Any llms.Engine will do: anthropic.New, openai.New, or your own.
-	var model llms.Engine = llmtest.NewEngine(scripted)
+	// Any llms.Model will do: anthropic.New, openai.New, or your own.
+	var model llms.Model = llmtest.New(scripted)
 	session := engine.Session("embed/demo")
 	agent, err := agents.New(agents.AgentConfig{
 		LLMEngine: model, AgentName: "assistant", SystemPrompt: "You keep the log of a harbour.",

@@ -20,15 +20,15 @@ import (
 // providers opens every provider, with its real SDK, on a scripted server.
 var providers = []struct {
 	name string
-	open func(url string, client *http.Client) (llms.Engine, error)
+	open func(url string, client *http.Client) (llms.Model, error)
 }{
-	{"anthropic", func(url string, client *http.Client) (llms.Engine, error) {
+	{"anthropic", func(url string, client *http.Client) (llms.Model, error) {
 		return anthropic.New(anthropic.Config{Model: "m", BaseURL: url, APIKey: "key", HTTPClient: client})
 	}},
-	{"openai chat", func(url string, client *http.Client) (llms.Engine, error) {
+	{"openai chat", func(url string, client *http.Client) (llms.Model, error) {
 		return openai.New(openai.Config{Model: "m", BaseURL: url + "/v1", APIKey: "key", HTTPClient: client})
 	}},
-	{"openai responses", func(url string, client *http.Client) (llms.Engine, error) {
+	{"openai responses", func(url string, client *http.Client) (llms.Model, error) {
 		return openai.New(openai.Config{Model: "m", API: openai.Responses, BaseURL: url + "/v1", APIKey: "key", HTTPClient: client})
 	}},
 }

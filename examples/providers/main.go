@@ -76,7 +76,7 @@ func ask(ctx context.Context, getenv func(string) string, question string, out i
 }
 
 // choose returns the engine that the environment asks for.
-func choose(getenv func(string) string) (llms.Engine, error) {
+func choose(getenv func(string) string) (llms.Model, error) {
 	model := func(usual string) string {
 		if m := getenv("MODEL"); m != "" {
 			return m
@@ -94,7 +94,7 @@ func choose(getenv func(string) string) (llms.Engine, error) {
 	case getenv("OPENAI_API_KEY") != "":
 		return openai.New(openai.Config{Model: model("gpt-5-mini"), APIKey: getenv("OPENAI_API_KEY")})
 	}
-	return llmtest.NewEngine(llmtest.ByTurn(
+	return llmtest.New(llmtest.ByTurn(
 		llmtest.Call("multiply", map[string]any{"a": 12, "b": 34}), llmtest.Say("12 times 34 is 408."))), nil
 }
 

@@ -36,6 +36,7 @@ func TestModule(t *testing.T) {
 		{"names", CheckNames},
 		{"docs", CheckDocs},
 		{"contexts", CheckContexts},
+		{"bulk", CheckBulk},
 	}
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
@@ -193,6 +194,17 @@ func TestCheckContexts(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("CheckContexts (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckBulk(t *testing.T) {
+	got := CheckBulk(tree(t, map[string]string{
+		"agents/a.go":      "package agents\nimport \"github.com/tiktoken-go/tokenizer\"\n",
+		"agents/a_test.go": "package agents\nimport \"text/template\"\n",
+	}))
+	want := []string{"agents/a.go imports github.com/tiktoken-go/tokenizer: it holds its vocabularies in Go maps: use llms/tiktoken"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("CheckBulk (-want +got):\n%s", diff)
 	}
 }
 

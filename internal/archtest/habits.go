@@ -96,6 +96,28 @@ func CheckContexts(t *Tree) []string {
 	return wrong
 }
 
+// bulky names the imports that add megabytes to the command, and why.
+var bulky = map[string]string{
+	"text/template":                    "it calls methods by name, so the linker keeps every exported method of the program: use strings.NewReplacer",
+	"html/template":                    "it calls methods by name, so the linker keeps every exported method of the program: use strings.NewReplacer",
+	"github.com/openai/openai-go/v3":   "it registers the types of every API: use its package responses",
+	"github.com/tiktoken-go/tokenizer": "it holds its vocabularies in Go maps: use llms/tiktoken",
+}
+
+// CheckBulk reports imports that would make the command much larger.
+func CheckBulk(t *Tree) []string {
+	var wrong []string
+	for _, f := range t.Files {
+		for _, spec := range f.AST.Imports {
+			name := strings.Trim(spec.Path.Value, "\"`")
+			if why := bulky[name]; why != "" && !f.IsTest() {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", f.Path, name, why))
+			}
+		}
+	}
+	return wrong
+}
+
 // localName is the name under which a file refers to the package at path, or
 // "" if it does not import it.
 func localName(f *ast.File, importPath string) string {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 )
@@ -54,16 +55,13 @@ func (n *run) ask(ctx context.Context, f Fold, m *material, req summary.Request)
 		if n.failures >= maxFailures || (n.mode == Hard && n.late()) {
 			return w, false, nil
 		}
-		if n.committer != nil && n.committer.isLost() {
-			return w, false, errLost
-		}
 		if n.calls <= 0 {
 			if n.mode != Hard {
 				n.report.Reason, n.report.Detail = Spend, fmt.Sprintf("%d calls in %s are used up", n.bounds.MaxCalls, n.bounds.CallWindow)
 			}
 			return w, false, nil
 		}
-		if err := n.lease.renew(ctx); err != nil {
+		if err := n.lease.Renew(ctx); err != nil {
 			return w, false, err
 		}
 		req.Level = level
@@ -76,8 +74,6 @@ func (n *run) ask(ctx context.Context, f Fold, m *material, req summary.Request)
 		switch {
 		case ctx.Err() != nil:
 			return w, false, ctx.Err()
-		case errors.Is(err, errLost):
-			return w, false, err
 		case isAuth(err) && !n.pol.ExtractiveOnAuth:
 			n.report.Reason, n.report.Cause = Auth, err
 			n.report.Detail = "the summariser's key was refused; nothing was written. Set a valid key, or run without a model"
@@ -99,34 +95,19 @@ func (n *run) ask(ctx context.Context, f Fold, m *material, req summary.Request)
 	return w, false, nil
 }
 
-// call calls the summariser and gives it up after its time, or when what it is
-// to follow is lost, whether or not it heeds its context.
+// call calls the summariser and gives up after its time, even if the summariser
+// ignores its context.
 func (n *run) call(ctx context.Context, req summary.Request) (summary.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.bounds.SummaryTimeout)
 	defer cancel()
-	type answer struct {
-		res summary.Result
-		err error
+	res, err := guard.Call(ctx, 0, func(ctx context.Context) (summary.Result, error) { return n.primary.Summarise(ctx, req) })
+	if p, ok := err.(*guard.Panic); ok {
+		return res, fmt.Errorf("the summariser panicked: %v", p.Value)
 	}
-	done := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			if p := recover(); p != nil {
-				a.err = fmt.Errorf("the summariser panicked: %v", p)
-			}
-			done <- a
-		}()
-		a.res, a.err = n.primary.Summarise(ctx, req)
-	}()
-	select {
-	case a := <-done:
-		return a.res, a.err
-	case <-n.lost():
-		return summary.Result{}, errLost
-	case <-ctx.Done():
-		return summary.Result{}, fmt.Errorf("the summariser took longer than %s: %w", n.bounds.SummaryTimeout, ctx.Err())
+	if err == guard.ErrGivenUp {
+		return res, fmt.Errorf("the summariser took longer than %s: %w", n.bounds.SummaryTimeout, ctx.Err())
 	}
+	return res, err
 }
 
 // isAuth reports whether an error says that a key was refused. Only its type

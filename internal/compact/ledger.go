@@ -11,11 +11,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// The spaces of store.State that this package uses.
-const (
-	ledgerSpace = "compact"
-	leaseSpace  = "lease"
-)
+// ledgerSpace is the space of store.State that has the entries.
+const ledgerSpace = "compact"
 
 // Pauses between runs that made no progress.
 const (

@@ -28,27 +28,10 @@ const (
 	idSlack     = 4
 )
 
-// reading is what of the view a fold needs: what it covers, and the summary
-// before it.
-type reading struct {
-	fold     Fold
-	items    []store.Item
-	before   store.SummaryID // to be read, unless its text is known
-	previous string
-}
-
-func (n *run) reading(f Fold) reading {
-	r := reading{fold: f, items: n.view.Items[f.From:f.To], before: n.before(f)}
-	if r.before != "" && r.before == n.last.id {
-		r.before, r.previous = "", n.last.body
-	}
-	return r
-}
-
-// load reads the material of a fold.
-func (n *run) load(ctx context.Context, r reading) (*material, error) {
-	items, before := r.items, r.before
-	m := &material{previous: r.previous, shape: store.Summary{ID: placeholder, Kind: r.fold.Kind, Depth: r.fold.Depth}}
+// load reads the sources of a fold and the summary before them.
+func (n *run) load(ctx context.Context, f Fold) (*material, error) {
+	items, before := n.view.Items[f.From:f.To], n.before(f)
+	m := &material{shape: store.Summary{ID: placeholder, Kind: f.Kind, Depth: f.Depth}}
 	messages := make([]store.MessageID, 0, len(items))
 	var summaries []store.SummaryID
 	m.nodes = make([]store.Node, 0, len(items))

@@ -15,9 +15,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// view reads a compact notation, an item a word: "u", "a", "(x" and ")x" are
-// messages, "s0" a summary of depth 0; ":n" gives its tokens (100 if it is
-// missing), "|" is a gap.
+// view reads a compact notation, an item a word: "u", "a", "i" (system), "(x" and
+// ")x" are messages, "s0" a summary of depth 0; ":n" gives its tokens (100 if it
+// is missing), "|" is a gap.
 func view(notation string) store.View {
 	v := store.View{Conversation: 1}
 	for _, word := range strings.Fields(notation) {
@@ -35,6 +35,8 @@ func view(notation string) store.View {
 		case 'u':
 			it.Role = llms.RoleUser
 			v.LastUser = it.Pos
+		case 'i':
+			it.Role = llms.RoleSystem
 		case 's':
 			it.Node, it.Role = store.Node{Summary: store.SummaryID(fmt.Sprintf("sum_%016x", n))}, ""
 			fmt.Sscan(name[1:], &it.Depth)

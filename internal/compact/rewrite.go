@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lossless-context/lcm/internal/lease"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
@@ -38,8 +39,8 @@ func (r *Runner) Rewrite(ctx context.Context, id store.ConversationID, progress 
 		return w.out, errors.New("no model is configured to rewrite summaries with")
 	}
 	if r.leases != nil {
-		held, _, err := r.leases.take(ctx, leaseOf(id), false)
-		if errors.Is(err, errBusy) {
+		held, err := r.leases.Take(ctx, leaseOf(id), false)
+		if errors.Is(err, lease.ErrBusy) {
 			w.out.Reason = Busy
 			return w.out, nil
 		}
@@ -47,7 +48,7 @@ func (r *Runner) Rewrite(ctx context.Context, id store.ConversationID, progress 
 			return w.out, err
 		}
 		w.lease = held
-		defer func() { _ = held.end(context.WithoutCancel(ctx)) }() // it runs out by itself as well
+		defer func() { _ = held.Release(ctx) }() // it also expires by itself
 	}
 	candidates, err := w.candidates(ctx)
 	if err != nil {
@@ -95,7 +96,7 @@ func (w *rewriting) rewrite(ctx context.Context, s store.Summary) error {
 	if err != nil {
 		return err
 	}
-	if err := w.lease.renew(ctx); err != nil {
+	if err := w.lease.Renew(ctx); err != nil {
 		return err
 	}
 	f, m, err := w.material(ctx, s, nodes)
@@ -153,7 +154,7 @@ func (w *rewriting) material(ctx context.Context, s store.Summary, nodes []store
 		w.view.Items = append(w.view.Items, store.Item{Node: node})
 	}
 	f := Fold{To: len(nodes), Kind: s.Kind, Depth: s.Depth}
-	m, err := w.load(ctx, w.reading(f))
+	m, err := w.load(ctx, f)
 	if err != nil {
 		return f, nil, err
 	}

@@ -3,18 +3,21 @@ package compact
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/lease"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 )
 
-// maxStale is how often the view may have moved under a run.
+// maxStale is how many folds of a run may fail because the view has changed.
 const maxStale = 8
 
 // maxFailures is how many calls of the summariser may fail in a row before a
-// run goes on without it: a provider that is down must not cost a time-out
-// for each pass.
+// run continues without it. A provider that is down would otherwise cost a
+// time-out in each pass.
 const maxFailures = 2
 
 // run is one call of Runner.Run.
@@ -25,74 +28,46 @@ type run struct {
 	lim    Limits
 	pol    Policy
 	began  time.Time
-	view   store.View
-	conv   store.Conversation // as it was before the view was read
-	ready  *ready             // what was read for the first fold
-	spent  bool               // no more of the view's oldest items can be read, unless some are folded
+	view   store.View // as the store has it, see read and replace
+	spent  bool       // no more of the oldest items can be read until some are folded
 	report Report
-	lease  *lease
+	lease  *lease.Lease
 	// calls is how many calls of the summariser the ledger still allows.
 	calls    int
 	failures int            // of the summariser, in a row
-	whole    map[int64]bool // positions of messages that no stub makes smaller
-	last     latest         // the newest summary of this run
-	// Folds that were handed over to be written: how many there were, and
-	// those of which it is not known yet what became of them.
-	handed    int
-	open      []made
-	committer *committer
+	whole    map[int64]bool // positions of messages that a stub does not make smaller
 }
 
-// loop folds until there is a reason to stop. What was made by then is written.
+// loop plans, folds and writes until there is a reason to stop. Each fold is one
+// transaction, so a crash leaves a valid view at any point.
 func (n *run) loop(ctx context.Context) error {
-	err := n.passes(ctx)
-	if last := n.collect(ctx, true); err == nil {
-		err = last
-	}
-	return err
-}
-
-func (n *run) passes(ctx context.Context) error {
 	limit := n.passLimit()
 	for n.report.Reason == "" {
-		if err := n.collect(ctx, false); err != nil || n.report.Reason != "" {
-			return err
-		}
 		step := Plan(n.view, n.lim, n.pol)
 		stubs := n.pending(step.Stubs)
-		if n.unsure(step, stubs) {
-			if err := n.refill(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		folds := step.Fold != nil && len(stubs) == 0 && n.report.Passes < limit && !(n.late() && n.settled())
+		var err error
 		switch {
-		case folds && !n.waits(*step.Fold):
-			n.report.Passes++
-			if err := n.fold(ctx, *step.Fold); err != nil {
-				return err
-			}
-		case len(n.open) > 0:
-			if err := n.collect(ctx, true); err != nil {
-				return err
-			}
+		case n.unsure(step, stubs):
+			err = n.refill(ctx)
 		case step.Fold == nil && len(stubs) == 0:
 			n.finish(step)
 		case n.report.Passes >= limit:
 			n.report.Reason = Passes
 		case n.late() && n.settled():
 			n.report.Reason = Deadline
+		case len(stubs) > 0:
+			err = n.stub(ctx, stubs)
 		default:
-			if err := n.stub(ctx, stubs); err != nil {
-				return err
-			}
+			err = n.fold(ctx, *step.Fold)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// finish says why there is nothing left to do.
+// finish sets the reason of a run that has nothing left to do.
 func (n *run) finish(step Step) {
 	switch {
 	case n.view.Tokens < n.lim.Soft, n.mode == Full && n.view.Tokens < n.lim.Hard:
@@ -106,8 +81,8 @@ func (n *run) finish(step Step) {
 // below the hard limit first.
 func (n *run) settled() bool { return n.mode != Hard || n.view.Tokens < n.lim.Hard }
 
-// passLimit bounds the passes. Whoever waits for a run needs all of them, and
-// a whole history may have arrived at once: then the size of the view decides.
+// passLimit is the largest number of passes. A caller that waits for a run needs
+// all of them, so hard and full runs get more passes for a larger view.
 func (n *run) passLimit() int {
 	if n.mode == Soft {
 		return n.bounds.MaxPasses
@@ -118,16 +93,13 @@ func (n *run) passLimit() int {
 
 func (n *run) late() bool { return n.clock().Sub(n.began) >= n.bounds.Deadline }
 
-// stale reads the view again after it moved. What was made from it is lost, and
-// counts as one pass.
+// stale reads the view again after another process has changed it.
 func (n *run) stale(ctx context.Context) error {
-	n.report.Passes -= max(0, len(n.open)-1)
-	n.last, n.open, n.committer = latest{}, nil, nil
 	n.report.Stale++
 	if err := n.read(ctx, windowFirst); err != nil {
 		return err
 	}
-	if n.report.Stale > maxStale && n.report.Reason == "" {
+	if n.report.Stale > maxStale {
 		n.report.Reason, n.report.Detail = Moving, "the view kept changing; try again"
 	}
 	return nil
@@ -135,13 +107,7 @@ func (n *run) stale(ctx context.Context) error {
 
 // pending leaves out the messages that a stub does not make smaller.
 func (n *run) pending(stubs []int) []int {
-	var left []int
-	for _, i := range stubs {
-		if !n.whole[n.view.Items[i].Pos] {
-			left = append(left, i)
-		}
-	}
-	return left
+	return slices.DeleteFunc(stubs, func(i int) bool { return n.whole[n.view.Items[i].Pos] })
 }
 
 // stub shows messages as references.
@@ -183,27 +149,60 @@ func (n *run) stub(ctx context.Context, indices []int) error {
 	return nil
 }
 
-// fold makes one fold. If nothing makes the run smaller, the plan is not to
-// consider runs of that size again.
+// fold makes one fold: it loads the sources, has them summarised and writes the
+// summary. If no summary is smaller than the sources, later plans leave out runs
+// of that size.
 func (n *run) fold(ctx context.Context, f Fold) error {
-	m, err := n.gather(ctx, f)
+	n.report.Passes++
+	m, err := n.load(ctx, f)
 	if err != nil {
-		if moved, lost := n.moved(ctx); moved || lost != nil {
-			return lost // what could not be read is no longer there
-		}
 		return err
 	}
 	w, err := n.write(ctx, f, m)
-	switch {
-	case errors.Is(err, errLost):
-		n.report.Passes-- // the one that was lost counts
-		return nil
-	case errors.Is(err, errNotSmaller):
+	if errors.Is(err, errNotSmaller) {
 		n.pol.SummaryFloor = max(n.pol.SummaryFloor+1, f.Tokens)
 		return nil
-	case n.report.Reason != "" || err != nil:
+	}
+	if err != nil || n.report.Reason != "" {
 		return err
 	}
-	n.hand(ctx, f, w)
+	var made store.Summary
+	err = n.store.Update(ctx, n.id, func(tx store.Writer) (err error) {
+		made, err = tx.Fold(ctx, store.NewSummary{Over: n.view.Items[f.From:f.To], Wording: w})
+		return err
+	})
+	if errors.Is(err, store.ErrStale) {
+		return n.stale(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	n.replace(f, made)
+	if f.Kind == summary.Leaf {
+		n.report.Leaves++
+	} else {
+		n.report.Condensed++
+	}
+	n.report.TokensIn += w.TokensIn
+	n.report.TokensOut += w.TokensOut
+	if n.onFold != nil {
+		n.onFold(n.report)
+	}
 	return nil
+}
+
+// replace puts a summary in the place of its sources in the view in memory,
+// which is cheaper than reading the view again.
+func (n *run) replace(f Fold, s store.Summary) {
+	v := &n.view
+	removed := f.To - f.From - 1
+	v.Items[f.From] = store.Item{Pos: v.Items[f.From].Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
+	v.Items = slices.Delete(v.Items, f.From+1, f.To)
+	v.Count -= removed
+	v.Tokens -= f.Tokens - s.Tokens
+	if v.Skipped == 0 || f.From < v.Gap {
+		v.Gap -= removed
+	}
+	n.spent = false
+	n.report.TokensAfter = v.Tokens
 }

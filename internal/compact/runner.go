@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/lease"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
@@ -22,9 +23,6 @@ type Store interface {
 	Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error)
 	Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error
 }
-
-// readier is a Store that can get ready for a fold while the view is read.
-type readier interface{ ReadyFold(ctx context.Context) }
 
 // Bounds limit a run. Fields that are zero have the defaults given with them.
 type Bounds struct {
@@ -98,14 +96,14 @@ type Config struct {
 type Runner struct {
 	store    Store
 	ledger   *Ledger
-	leases   *leases
+	leases   *lease.Leases
 	primary  summary.Summariser
 	fallback summary.Summariser
 	counter  llms.Counter
 	clock    func() time.Time
 	policy   Policy
 	bounds   Bounds
-	told     func(Report) // of each fold that was written, see Telling
+	onFold   func(Report) // may be nil, see OnFold
 }
 
 // NewRunner returns a runner.
@@ -131,17 +129,17 @@ func NewRunner(c Config) (*Runner, error) {
 	}
 	if c.State != nil {
 		r.ledger = NewLedger(c.State, c.Clock)
-		r.leases = &leases{state: c.State, clock: c.Clock, owner: c.Owner, ended: c.Ended, ttl: r.bounds.LeaseTTL}
+		r.leases = &lease.Leases{State: c.State, Space: "lease", Clock: c.Clock, Owner: c.Owner, Ended: c.Ended, TTL: r.bounds.LeaseTTL}
 	}
 	return r, nil
 }
 
-// Telling returns a runner that calls told, from the goroutine of the run,
-// whenever folds were written: with what the run did until then.
-func (r *Runner) Telling(told func(Report)) *Runner {
-	teller := *r
-	teller.told = told
-	return &teller
+// OnFold returns a runner that calls fn after each fold, with what the run did
+// until then.
+func (r *Runner) OnFold(fn func(Report)) *Runner {
+	copied := *r
+	copied.onFold = fn
+	return &copied
 }
 
 // Run compacts a conversation until its view is below the limits that the mode
@@ -163,35 +161,22 @@ func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, m
 }
 
 // guarded runs if there is something to do, the ledger allows it and no other
-// run holds the conversation. What needs no work writes nothing.
+// run holds the conversation. A run with nothing to do writes nothing.
 func (n *run) guarded(ctx context.Context) error {
 	c, err := n.store.Conversation(ctx, n.id)
 	if err != nil {
 		return err
 	}
 	n.report.TokensBefore, n.report.TokensAfter = c.ViewTokens, c.ViewTokens
-	n.conv = c
 	if c.ViewTokens < n.lim.Soft {
 		n.report.Reason = Below
 		return nil
 	}
-	if s, ok := n.store.(readier); ok {
-		go func() {
-			defer func() { _ = recover() }() // what fails here fails in the fold again
-			s.ReadyFold(ctx)
-		}()
-	}
-	if err := n.read(ctx, windowFirst); err != nil {
+	step, err := n.first(ctx)
+	if err != nil {
 		return err
 	}
 	n.report.TokensBefore = n.view.Tokens
-	step := Plan(n.view, n.lim, n.pol)
-	for n.unsure(step, step.Stubs) {
-		if err := n.refill(ctx); err != nil {
-			return err
-		}
-		step = Plan(n.view, n.lim, n.pol)
-	}
 	if step.Fold == nil && len(step.Stubs) == 0 {
 		n.finish(step)
 		return nil
@@ -207,20 +192,38 @@ func (n *run) guarded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A pause that is longer than any was written by a clock that has jumped
+	// A pause longer than the longest was written by a clock that has jumped
 	// back since.
 	if wait := entry.NotBefore.Sub(n.began); n.mode == Soft && wait > 0 && wait <= max(maxPause, n.bounds.SpendBackoff) {
 		n.report.Reason = Pause
 		n.report.Detail = fmt.Sprintf("%s; the next attempt is due in %s, a manual one at any time", entry.Detail, wait.Round(time.Second))
 		return nil
 	}
-	return n.leased(ctx, entry, n.readAhead(ctx, step))
+	return n.leased(ctx, entry)
 }
 
-// leased runs while it holds the conversation's lease.
-func (n *run) leased(ctx context.Context, entry *Entry, first func() *ready) error {
-	held, waited, err := n.leases.take(ctx, leaseOf(n.id), n.mode == Hard)
-	if errors.Is(err, errBusy) {
+// first reads the view and plans the first step.
+func (n *run) first(ctx context.Context) (Step, error) {
+	if err := n.read(ctx, windowFirst); err != nil {
+		return Step{}, err
+	}
+	for {
+		step := Plan(n.view, n.lim, n.pol)
+		if !n.unsure(step, step.Stubs) {
+			return step, nil
+		}
+		if err := n.refill(ctx); err != nil {
+			return Step{}, err
+		}
+	}
+}
+
+// leased runs while it holds the conversation's lease. It reads the view again
+// under the lease: messages may have been folded or erased since, and no model
+// may be shown an erased message.
+func (n *run) leased(ctx context.Context, entry *Entry) error {
+	held, err := n.leases.Take(ctx, leaseOf(n.id), n.mode == Hard)
+	if errors.Is(err, lease.ErrBusy) {
 		n.report.Reason, n.report.Detail = Busy, "another process is compacting this conversation"
 		return nil
 	}
@@ -229,38 +232,17 @@ func (n *run) leased(ctx context.Context, entry *Entry, first func() *ready) err
 	}
 	n.lease = held
 	if err = n.reserve(ctx, entry); err == nil {
-		n.ready = first()
-		err = n.refresh(ctx, waited)
+		err = n.read(ctx, windowFirst)
 	}
 	if err == nil {
 		err = n.loop(ctx)
 	}
-	// What was learnt is kept even if the caller has gone.
-	ctx = context.WithoutCancel(ctx)
 	if err != nil {
 		n.report.Reason, n.report.Detail = Interrupted, err.Error()
 	}
-	return errors.Join(err, n.ledger.close(ctx, entry, n.report, n.calls, n.bounds.SpendBackoff), held.end(ctx))
-}
-
-// refresh reads the view again if something may have been folded or erased since
-// it was read: what is planned on an old view costs a summary that nobody can
-// use, and what it covers may be gone.
-func (n *run) refresh(ctx context.Context, waited bool) error {
-	if !waited {
-		c, err := n.store.Conversation(ctx, n.id)
-		if err != nil || n.unchanged(c) {
-			return err
-		}
-	}
-	return n.read(ctx, windowFirst)
-}
-
-// unchanged reports whether at most messages were added to the conversation. What
-// a fork shares is counted where it was said, so a fork must be as it was.
-func (n *run) unchanged(c store.Conversation) bool {
-	return c.Summaries == n.conv.Summaries && c.Erased == n.conv.Erased && c.ErasedAt.Equal(n.conv.ErasedAt) &&
-		(c.ForkedFrom == 0 || c.Messages == n.conv.Messages && c.ViewItems == n.conv.ViewItems)
+	// The ledger is written even if the caller has gone.
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(err, n.ledger.close(ctx, entry, n.report, n.calls, n.bounds.SpendBackoff), held.Release(ctx))
 }
 
 func (n *run) reserve(ctx context.Context, entry *Entry) (err error) {

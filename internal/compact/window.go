@@ -24,7 +24,7 @@ func (n *run) read(ctx context.Context, oldest int) error {
 	w := store.Window{Oldest: oldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
 	v, err := n.store.View(ctx, n.id, w)
 	if err == nil {
-		n.view, n.spent, n.ready = v, oldest >= windowOldest, nil
+		n.view, n.spent = v, oldest >= windowOldest
 		n.report.TokensAfter = v.Tokens
 	}
 	return err
@@ -63,46 +63,35 @@ func (n *run) unsure(step Step, stubs []int) bool {
 	return left > 0 || step.Fold.To >= sure
 }
 
-// refill adds to the oldest items of the view.
+// refill reads more of the oldest items of the view.
 func (n *run) refill(ctx context.Context) error {
-	if more := n.further(ctx); more != nil {
-		n.extend(more)
-		return nil
-	}
-	if moved, err := n.moved(ctx); moved || err != nil {
+	more, err := n.further(ctx)
+	if err != nil {
 		return err
 	}
-	return n.read(ctx, windowOldest)
+	if more == nil {
+		return n.read(ctx, windowOldest)
+	}
+	n.extend(more)
+	return nil
 }
 
-// further reads the items that follow the oldest ones. It returns none if the
-// view has changed otherwise than by the folds that are being written: then it
-// is better read again.
-func (n *run) further(ctx context.Context) []store.Item {
+// further reads the items that follow the oldest ones. It returns none if
+// another process has changed the view: then the run reads all of it again.
+func (n *run) further(ctx context.Context) ([]store.Item, error) {
 	if n.view.Gap == 0 {
-		return nil
+		return nil, nil
 	}
-	end := n.view.Items[n.view.Gap-1].Pos
-	for _, m := range n.open {
-		if m.Over[0].Pos <= end {
-			end = max(end, m.Over[len(m.Over)-1].Pos) // it took the last of them
-		}
-	}
-	// How many items there are, depending on how many folds are written.
-	counts := []int{n.view.Count}
-	for i, m := range slices.Backward(n.open) {
-		counts = append(counts, counts[len(n.open)-1-i]+len(m.Over)-1)
-	}
-	w := store.Window{After: end, Oldest: min(windowMore, n.view.Skipped)}
+	w := store.Window{After: n.view.Items[n.view.Gap-1].Pos, Oldest: min(windowMore, n.view.Skipped)}
 	v, err := n.store.View(ctx, n.id, w)
-	if err != nil || !slices.Contains(counts, v.Count) {
-		return nil
+	if err != nil || v.Count != n.view.Count {
+		return nil, err
 	}
 	newest := n.view.Items[n.view.Gap:]
 	if len(v.Items) != w.Oldest || len(newest) > 0 && v.Items[w.Oldest-1].Pos >= newest[0].Pos {
-		return nil // it is not what was skipped
+		return nil, nil // they are not the skipped items
 	}
-	return v.Items
+	return v.Items, nil
 }
 
 // extend adds the items that follow the oldest ones.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Config is the settings with their values. See [Table] for what each means.
+// Config holds the values of all settings. [Table] documents each.
 type Config struct {
 	Storage    Storage
 	Ingest     Ingest
@@ -24,20 +24,20 @@ type Config struct {
 	Hooks      Hooks
 	Log        Log
 
-	// File is the path of the configuration file that was looked for.
+	// File is the path of the configuration file, which may not exist.
 	File string
 
 	origin map[string]Source
 }
 
-// Storage is where and how the record is kept.
+// Storage says where and how the record is stored.
 type Storage struct {
 	DatabasePath string // never empty after Load
 	Synchronous  string
 	BusyTimeout  time.Duration
 }
 
-// Ingest is how messages become rows.
+// Ingest says how messages are stored.
 type Ingest struct {
 	LargeFileTokenThreshold int
 	IgnoreSessionPatterns   []string
@@ -45,7 +45,7 @@ type Ingest struct {
 	Redact                  string
 }
 
-// Context is the size of the view and when it must shrink.
+// Context sets the size of the view and when it is compacted.
 type Context struct {
 	TokenBudget        int
 	SoftThreshold      float64
@@ -55,7 +55,7 @@ type Context struct {
 	Tokenizer          string
 }
 
-// Compaction is the shape of the DAG of summaries and the bounds on the work.
+// Compaction sets the shape of the summary DAG and the bounds of the work.
 type Compaction struct {
 	LeafChunkTokens        int
 	LeafTargetTokens       int
@@ -69,14 +69,14 @@ type Compaction struct {
 	Background             string // one of the constants Background…
 }
 
-// How the sessions of hosts are folded in the background.
+// How the sessions of hosts are compacted in the background.
 const (
 	BackgroundOff        = "off"
 	BackgroundExtractive = "extractive"
 	BackgroundModel      = "model"
 )
 
-// Summary is who writes summaries and what that may cost.
+// Summary says which model writes summaries, and its budget.
 type Summary struct {
 	Model              string
 	Provider           string
@@ -91,7 +91,7 @@ type Summary struct {
 	BreakerCooldown    time.Duration
 }
 
-// Models is how models are reached, and what they may cost.
+// Models says how models are reached, and their budget.
 type Models struct {
 	TokensPerDay     int
 	AnthropicAPIKey  string
@@ -109,24 +109,24 @@ type Recall struct {
 	DelegationTimeout time.Duration
 }
 
-// Agents says on which models lcm's own agents run.
+// Agents says which models lcm's own agents use.
 type Agents struct {
 	SubAgentModel string
 	ChatModel     string
 }
 
-// MCP is how `lcm mcp` answers, and whom.
+// MCP configures `lcm mcp`.
 type MCP struct {
 	MaxResultTokens int
 	Token           string
 }
 
-// Hooks is what lcm tells the agents that call it.
+// Hooks configures the context that lcm gives to agents.
 type Hooks struct {
 	PromptRecall bool
 }
 
-// Log is what the program says about its own work.
+// Log configures the log.
 type Log struct {
 	Level  string
 	Format string
@@ -144,15 +144,14 @@ const (
 	FromFlag    Source = "flag"
 )
 
-// Options is the world that Load looks at. The zero Options is the real one.
+// Options is the environment of Load. The zero Options is the real one.
 type Options struct {
-	// Flags are values given on the command line, by key.
+	// Flags are values from the command line, by key.
 	Flags map[string]string
-	// Getenv is os.Getenv when nil. A variable that is set but empty counts
-	// as not set.
+	// Getenv is os.Getenv when nil. An empty variable counts as not set.
 	Getenv func(string) string
-	// ReadFile is os.ReadFile when nil. It must return an error that is
-	// fs.ErrNotExist for a file that does not exist.
+	// ReadFile is os.ReadFile when nil. For a missing file it must return
+	// fs.ErrNotExist.
 	ReadFile func(string) ([]byte, error)
 	// Home is the user's home directory, os.UserHomeDir when empty.
 	Home string
@@ -191,8 +190,8 @@ func (o Options) Path() (string, error) {
 	return o.xdg("XDG_CONFIG_HOME", ".config", "config.toml")
 }
 
-// xdg returns the path of a file of lcm in an XDG base directory. The XDG
-// specification has relative base directories ignored.
+// xdg returns the path of a file of lcm in an XDG base directory. It ignores
+// relative base directories, as the XDG specification demands.
 func (o Options) xdg(variable, fallback, file string) (string, error) {
 	base := o.getenv(variable)
 	if !filepath.IsAbs(base) {
@@ -218,8 +217,7 @@ func (o Options) expand(file string) (string, error) {
 	return filepath.Join(home, filepath.FromSlash(rest)), nil
 }
 
-// Load reads every setting. It reports everything that is wrong at once, each
-// problem an [*Error].
+// Load loads every setting. It reports all problems at once, each as an [*Error].
 func Load(o Options) (*Config, error) {
 	path, err := o.Path()
 	if err != nil {
@@ -227,9 +225,9 @@ func Load(o Options) (*Config, error) {
 	}
 	src, err := o.readFile(path)
 	if err != nil {
-		// A file that the user named must be there; the usual one need not.
+		// A file that the user named must exist; the default one need not.
 		if !errors.Is(err, fs.ErrNotExist) || o.getenv("LCM_CONFIG") != "" {
-			return nil, fmt.Errorf("read the configuration (create %s with `lcm config set`, or unset LCM_CONFIG to use the usual place): %w", path, err)
+			return nil, fmt.Errorf("read the configuration (create %s with `lcm config set`, or unset LCM_CONFIG to use the default file): %w", path, err)
 		}
 		src = nil
 	}
@@ -247,7 +245,7 @@ func Load(o Options) (*Config, error) {
 	return c, c.resolve(o)
 }
 
-// fill gives each setting the value of its strongest source.
+// fill sets each setting to the value of its strongest source.
 func (c *Config) fill(o Options, file *document) error {
 	var wrong []error
 	for key := range sorted(o.Flags) {
@@ -292,7 +290,7 @@ func (s Setting) pick(o Options, file *document) (any, Source, error) {
 	return value, where.Source, nil
 }
 
-// agree checks the settings that only make sense together.
+// agree checks settings that depend on each other.
 func (c *Config) agree() error {
 	var wrong []error
 	below := func(low, high string, ok bool) {
@@ -308,7 +306,7 @@ func (c *Config) agree() error {
 	return errors.Join(wrong...)
 }
 
-// resolve replaces values that stand for something by what they stand for.
+// resolve replaces defaults that depend on other values.
 func (c *Config) resolve(o Options) (err error) {
 	if c.Storage.DatabasePath == "" {
 		c.Storage.DatabasePath, err = o.xdg("XDG_DATA_HOME", ".local/share", "lcm.db")
@@ -321,6 +319,5 @@ func (c *Config) resolve(o Options) (err error) {
 	return err
 }
 
-// Origin says where the value of a key came from; it is empty for a key that
-// the table does not hold.
+// Origin returns the source of a key's value, or "" for an unknown key.
 func (c *Config) Origin(key string) Source { return c.origin[key] }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/lossless-context/lcm/internal/tomledit"
 )
 
 // Set returns the text of a configuration file with one value changed or
@@ -30,7 +32,7 @@ func Set(src []byte, key, value string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set %s: repair the file first: %w", key, err)
 	}
-	edited, err := edit(string(src), before.entries, s, literal(s.get(&c)))
+	edited, err := tomledit.Set(string(src), []string{s.Section()}, s.Name(), literal(s.get(&c)))
 	if err == nil {
 		err = confirm(before, []byte(edited), s, parsed)
 	}
@@ -40,8 +42,8 @@ func Set(src []byte, key, value string) ([]byte, error) {
 	return []byte(edited), nil
 }
 
-// confirm checks that an edit did what was meant and nothing else, on what the
-// result says: the edit itself is textual.
+// confirm parses the edited text and checks that only the setting changed: the
+// edit itself is textual.
 func confirm(before *document, edited []byte, s Setting, want any) error {
 	after, err := parseFile("the edited file", edited)
 	if err != nil {
@@ -52,7 +54,7 @@ func confirm(before *document, edited []byte, s Setting, want any) error {
 		return err
 	}
 	if !reflect.DeepEqual(got, want) {
-		return errors.New("it would hold another value")
+		return errors.New("it would have another value")
 	}
 	delete(before.values, s.Key)
 	delete(after.values, s.Key)
@@ -62,50 +64,11 @@ func confirm(before *document, edited []byte, s Setting, want any) error {
 	return nil
 }
 
-// edit puts `key = value` into the text: in place of the old value, else after
-// the last entry of its section, else in a new section at the end.
-func edit(src string, entries []entry, s Setting, value string) (string, error) {
-	eol := "\n"
-	if strings.Contains(src, "\r\n") {
-		eol = "\r\n"
-	}
-	last := -1
-	for i, e := range entries {
-		if !e.header && e.key == s.Key {
-			return src[:e.value] + value + src[e.end:], nil
-		}
-		if !e.header && e.key == s.Section() {
-			return "", fmt.Errorf("line %d holds %s in braces", e.line, e.key)
-		}
-		if strings.HasPrefix(e.key+".", s.Section()+".") {
-			last = i
-		}
-	}
-	if last < 0 {
-		if src != "" && !strings.HasSuffix(src, "\n") {
-			src += eol
-		}
-		if src != "" {
-			src += eol
-		}
-		return src + "[" + s.Section() + "]" + eol + s.Name() + " = " + value + eol, nil
-	}
-	name := s.Name()
-	if entries[last].table == "" { // the section is spelled out in dotted keys
-		name = s.Key
-	}
-	at := endOfLine(src, entries[last].end)
-	if at == len(src) {
-		return src + eol + name + " = " + value + eol, nil
-	}
-	return src[:at+1] + name + " = " + value + eol + src[at+1:], nil
-}
-
 // literal writes a value as TOML.
 func literal(value any) string {
 	text, err := toml.Marshal(map[string]any{"v": value})
 	if err != nil {
-		return fmt.Sprintf("%q", fmt.Sprint(value)) // unreachable for the kinds there are
+		return fmt.Sprintf("%q", fmt.Sprint(value)) // unreachable: every kind can be encoded
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(string(text), "v = "), "\n")
 }

@@ -6,22 +6,27 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
-// Error is one thing that is wrong with one setting.
+// Error is a problem with one setting.
 type Error struct {
 	Source   Source
 	File     string // for FromFile
-	Line     int    // from 1; 0 where it is not known
+	Line     int    // from 1; 0 if unknown
 	Variable string // for FromEnv
 	Key      string
 	Problem  string // "70 is out of range"
 	Allowed  string // "a number from 0.01 to 1"
-	Hint     string // what to do, where that is not plain from Allowed
+	Hint     string // what to do, if Allowed does not say it
 }
 
-// Error says where the setting stands, what is wrong with it and what to do.
-func (e *Error) Error() string {
+// Error returns the place of the setting, the problem and the hint.
+func (e *Error) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the same message as a [hint.Error].
+func (e *Error) Unwrap() error {
 	var b strings.Builder
 	switch e.Source {
 	case FromFile:
@@ -39,16 +44,17 @@ func (e *Error) Error() string {
 		b.WriteString(e.Key + ": ")
 	}
 	b.WriteString(e.Problem)
+	advice := e.Hint
 	if e.Allowed != "" {
-		b.WriteString("; give " + e.Allowed)
+		advice = "give " + e.Allowed
+		if e.Hint != "" {
+			advice += "; " + e.Hint
+		}
 	}
-	if e.Hint != "" {
-		b.WriteString("; " + e.Hint)
-	}
-	return b.String()
+	return hint.New(advice, "%s", b.String())
 }
 
-// unknown completes an error about a key that the table does not hold.
+// unknown completes an error about an unknown key.
 func unknown(e *Error) *Error {
 	e.Problem = "there is no such setting"
 	if near := nearest(e.Key); near != "" {
@@ -59,10 +65,10 @@ func unknown(e *Error) *Error {
 	return e
 }
 
-// nearest returns the key that the user most likely meant, or "". A key given
-// without its section, or in the camel case of lossless-claw, is recognised.
+// nearest returns the key that the user most likely meant, or "". It recognises a
+// key without its section, and the camel case of lossless-claw.
 func nearest(key string) string {
-	if len(key) > 100 { // not a slip of the finger
+	if len(key) > 100 { // not a typing error
 		return ""
 	}
 	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }

@@ -2,20 +2,22 @@ package config
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/lossless-context/lcm/internal/tomledit"
 )
 
-// document is a configuration file: its values by key, and where they stand in
-// its text.
+// document is a parsed configuration file: its values by key, and its entries.
 type document struct {
 	path    string
 	values  map[string]any
-	entries []entry
+	entries []tomledit.Entry
 }
 
-// parseFile reads the text of a file and refuses keys that the table does not
-// hold. The types of the values are not checked here.
+// parseFile parses a configuration file and refuses unknown keys. It does not
+// check the types of the values.
 func parseFile(path string, src []byte) (*document, error) {
 	var tree map[string]any
 	if err := toml.Unmarshal(src, &tree); err != nil {
@@ -25,7 +27,7 @@ func parseFile(path string, src []byte) (*document, error) {
 		}
 		return nil, e
 	}
-	d := &document{path: path, values: map[string]any{}, entries: scan(string(src))}
+	d := &document{path: path, values: map[string]any{}, entries: tomledit.Scan(string(src))}
 	var wrong []error
 	add := func(key string, value any) {
 		if _, ok := lookup(key); !ok {
@@ -47,13 +49,14 @@ func parseFile(path string, src []byte) (*document, error) {
 	return d, errors.Join(wrong...)
 }
 
-// line returns the line on which a key is set, else on which the innermost
-// thing that holds it begins, else 0.
+// line returns the line on which a key is set, else the line on which its
+// section begins, else 0.
 func (d *document) line(key string) int {
+	path := strings.Split(key, ".")
 	line, length := 0, 0
 	for _, e := range d.entries {
-		if e.covers(key) && len(e.key) > length {
-			line, length = e.line, len(e.key)
+		if n := len(e.Key); n > length && n <= len(path) && e.Below(path[:n]) {
+			line, length = e.Line, n
 		}
 	}
 	return line

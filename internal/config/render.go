@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Redacted stands in place of a secret.
+// Redacted is shown in place of a secret.
 const Redacted = "(secret)"
 
 // Value is a setting with its value, for display and for JSON.
@@ -33,8 +33,7 @@ func (s Setting) shown(value any) any {
 	return value
 }
 
-// Get returns the value of one key as text, in the form the environment would
-// carry it.
+// Get returns the value of one key as text, in the form of the environment.
 func (c *Config) Get(key string) (string, error) {
 	s, ok := lookup(key)
 	if !ok {
@@ -43,7 +42,7 @@ func (c *Config) Get(key string) (string, error) {
 	return s.text(s.get(c)), nil
 }
 
-// text writes a value in the form the environment would carry it.
+// text formats a value in the form of the environment.
 func (s Setting) text(value any) string {
 	switch value := s.shown(value).(type) {
 	case []string:
@@ -55,8 +54,8 @@ func (s Setting) text(value any) string {
 	}
 }
 
-// Render writes every setting as a configuration file, each with where its
-// value came from. The result is itself a valid file, secrets apart.
+// Render formats every setting as a configuration file, each with the source of
+// its value. The result is itself a valid file, except for secrets.
 func (c *Config) Render() string {
 	var b strings.Builder
 	section := ""
@@ -84,7 +83,7 @@ func (c *Config) Render() string {
 	return b.String()
 }
 
-// oneLine keeps a path from ending the comment it is written in.
+// oneLine removes line breaks from a path, so that it cannot end its comment.
 func oneLine(path string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -94,7 +93,7 @@ func oneLine(path string) string {
 	}, strings.ToValidUTF8(path, "?"))
 }
 
-// sections says what each section is about, in the generated documentation.
+// sections describes each section, for the generated documentation.
 var sections = map[string]string{
 	"storage":    "Where and how the record is kept.",
 	"ingest":     "How messages become rows.",
@@ -110,7 +109,7 @@ var sections = map[string]string{
 	"log":        "What the program says about its own work.",
 }
 
-// Markdown writes the documentation of all settings: docs/CONFIG.md.
+// Markdown formats the documentation of all settings: docs/CONFIG.md.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# Settings

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Kind says what values a setting takes.
+// Kind says which values a setting takes.
 type Kind string
 
 // The kinds of setting.
@@ -28,16 +28,16 @@ type Setting struct {
 	Key     string // section and name in the file: "compaction.leaf_chunk_tokens"
 	Env     string // "LCM_LEAF_CHUNK_TOKENS"
 	Kind    Kind
-	Default string // as text, in the form the environment would carry it
+	Default string // as text, in the form of the environment
 	// Min and Max bound numbers and durations. A Max of zero is no bound.
 	Min, Max float64
-	Enum     []string // the allowed strings, when they are a closed set
+	Enum     []string // the allowed strings, if they are a closed set
 	Doc      string
-	// Secret values are never shown, in whatever form settings are rendered.
+	// Secret values are never shown.
 	Secret bool
 
-	// field points at the place of the value in a Config. Its type decides
-	// what parse must produce; a test holds Kind and type together.
+	// field points to the value in a Config. parse must return its type; a test
+	// checks that it fits Kind.
 	field func(*Config) any
 }
 
@@ -47,8 +47,7 @@ func (s Setting) Section() string { section, _, _ := strings.Cut(s.Key, "."); re
 // Name is the part of the key after the dot.
 func (s Setting) Name() string { _, name, _ := strings.Cut(s.Key, "."); return name }
 
-// Allowed describes the values that the setting takes, for errors and
-// documentation.
+// Allowed describes the allowed values, for errors and documentation.
 func (s Setting) Allowed() string {
 	switch s.Kind {
 	case Int, Float, Duration:
@@ -71,7 +70,7 @@ func (s Setting) Allowed() string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// parse reads a value from text: a flag, the environment or a default.
+// parse parses a value from text: a flag, the environment or a default.
 func (s Setting) parse(text string) (any, error) {
 	var value any
 	var err error
@@ -99,8 +98,8 @@ func (s Setting) parse(text string) (any, error) {
 	return s.convert(value)
 }
 
-// convert takes a value as TOML gives it (int64, float64, bool, string, []any)
-// to the type of the setting's field, and checks that it is allowed.
+// convert converts a value as TOML decodes it (int64, float64, bool, string,
+// []any) to the type of the setting's field, and checks that it is allowed.
 func (s Setting) convert(value any) (any, error) {
 	switch s.Kind {
 	case Int, Duration:
@@ -205,7 +204,7 @@ func (s Setting) set(c *Config, value any) {
 	}
 }
 
-// get returns the value of the field as TOML would hold it.
+// get returns the value of the field as TOML would decode it.
 func (s Setting) get(c *Config) any {
 	switch field := s.field(c).(type) {
 	case *int:

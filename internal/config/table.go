@@ -8,8 +8,8 @@ const (
 	day  = 24 * hour
 )
 
-// Table returns every setting, grouped by section in the order in which they
-// are documented.
+// Table returns every setting, grouped by section in the order of the
+// documentation.
 func Table() []Setting { return slices.Clone(table) }
 
 var table = []Setting{
@@ -182,7 +182,7 @@ var table = []Setting{
 		field: func(c *Config) any { return &c.Log.File }},
 }
 
-// lookup finds the setting of a key.
+// lookup finds a setting by its key.
 func lookup(key string) (Setting, bool) {
 	i := slices.IndexFunc(table, func(s Setting) bool { return s.Key == key })
 	if i < 0 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -19,7 +19,7 @@ const (
 // verified turns what a sub-agent said into an answer. All numbers are the
 // ledger's; a citation that the ledger does not know is dropped, and the
 // answer says so.
-func (d *Delegation) verified(ctx context.Context, r Request, b *bucket, g *Grant, said reply) (Answer, error) {
+func (d *Service) verified(ctx context.Context, r Request, b *bucket, g *Grant, said reply) (Answer, error) {
 	read, err := g.account(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -96,8 +96,8 @@ func (r *reading) cite(text string) (Citation, bool) {
 
 // quote gives each citation a short verbatim passage, as long as the cap on
 // the answer has room for it.
-func (d *Delegation) quote(a *Answer, read *reading, r Request) {
-	q, err := index.ParseQuery(a.Answer + " " + r.Prompt)
+func (d *Service) quote(a *Answer, read *reading, r Request) {
+	q, err := search.ParseQuery(a.Answer + " " + r.Prompt)
 	if err != nil {
 		q = nil // no words: quotes are how the messages begin
 	}
@@ -121,7 +121,7 @@ func (d *Delegation) quote(a *Answer, read *reading, r Request) {
 // passage chooses what to quote for a cited id: of a message its best part, of
 // a summary the best part of a message that was read beneath it, else of
 // itself or of a summary that it was made from.
-func (r *reading) passage(id string, q *index.Query) (*served, string) {
+func (r *reading) passage(id string, q *search.Query) (*served, string) {
 	var from []*served
 	parsed, _ := store.ParseID(id)
 	if parsed.Summary != "" {
@@ -148,7 +148,7 @@ func (r *reading) passage(id string, q *index.Query) (*served, string) {
 
 // excerpt returns the part of a text that holds most of a query's words, and
 // how many bytes of them it holds.
-func excerpt(q *index.Query, text string, width int) (string, int) {
+func excerpt(q *search.Query, text string, width int) (string, int) {
 	if q == nil {
 		return text[:floor(text, width)], 0
 	}

@@ -59,14 +59,14 @@ func newMeter(budget int, count func(string) int) *Meter {
 
 // Engine returns e with its calls counted and bounded. A [Runner] runs the
 // sub-agent's model through it.
-func (m *Meter) Engine(e llms.Engine) llms.Engine { return meteredEngine{e, m} }
+func (m *Meter) Engine(e llms.Model) llms.Model { return meteredEngine{e, m} }
 
 type meteredEngine struct {
-	llms.Engine
+	llms.Model
 	meter *Meter
 }
 
-// Stream implements [llms.Engine].
+// Stream implements [llms.Model].
 func (e meteredEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
 		size, err := e.meter.begin(r)
@@ -76,7 +76,7 @@ func (e meteredEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llm
 		}
 		var cost llms.Usage
 		defer func() { e.meter.end(size, cost) }()
-		for event, err := range e.Engine.Stream(ctx, r) {
+		for event, err := range e.Model.Stream(ctx, r) {
 			var failure *llms.Error
 			switch {
 			case errors.As(err, &failure) && failure.Usage != (llms.Usage{}):

@@ -28,7 +28,7 @@ func (d dear) Stream(_ context.Context, r llms.Request) iter.Seq2[llms.Event, er
 
 // reading is a sub-agent that calls its model, reads a page, and does so until
 // one of the two is refused.
-func reading(model llms.Engine) func(context.Context, *subAgent, string) (string, error) {
+func reading(model llms.Model) func(context.Context, *subAgent, string) (string, error) {
 	return func(ctx context.Context, s *subAgent, task string) (string, error) {
 		engine := s.child.Meter.Engine(model)
 		transcript := []llms.Message{llms.User(task)}

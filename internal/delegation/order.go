@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/analysis"
 )
 
 // proseLeads reports whether prose comes before tool calls and results: for a
@@ -44,9 +45,9 @@ const newestPlace = 2
 // newestPlace: a value that replaced another one must not be left out because
 // older messages have the words more often. The candidates are sorted by score.
 func liftNewest(all []candidate, query string) {
-	var words []*index.Query
+	var words []*search.Query
 	for _, w := range strings.Fields(query) {
-		if q, err := index.ParseQuery(asWords(w)); err == nil && !index.IsStopWord(w) {
+		if q, err := search.ParseQuery(asWords(w)); err == nil && !analysis.IsStopWord(w) {
 			words = append(words, q)
 		}
 	}
@@ -59,7 +60,7 @@ func liftNewest(all []candidate, query string) {
 			continue
 		}
 		text := c.msg.Body.PlainText()
-		if !slices.ContainsFunc(words, func(q *index.Query) bool { _, n := excerpt(q, text, len(text)); return n == 0 }) {
+		if !slices.ContainsFunc(words, func(q *search.Query) bool { _, n := excerpt(q, text, len(text)); return n == 0 }) {
 			newest = i
 		}
 	}

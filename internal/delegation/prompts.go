@@ -3,8 +3,8 @@ package delegation
 import (
 	_ "embed"
 	"encoding/json"
+	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -21,13 +21,17 @@ var againText string
 //go:embed prompts/ungrounded.md
 var ungroundedText string
 
-var (
-	systemPrompt  = strings.TrimSpace(systemText)
-	taskTemplate  = template.Must(template.New("task.md").Parse(strings.TrimSpace(taskText)))
-	againTemplate = template.Must(template.New("again.md").Parse(strings.TrimSpace(againText)))
+var systemPrompt = strings.TrimSpace(systemText)
 
-	ungroundedTemplate = template.Must(template.New("ungrounded.md").Parse(strings.TrimSpace(ungroundedText)))
-)
+// fill returns a prompt with its placeholders replaced, given as pairs of name
+// and value. It does not read the values: one that spells a placeholder stays
+// as it is.
+func fill(text string, pairs ...string) string {
+	for i := 0; i < len(pairs); i += 2 {
+		pairs[i] = "{{." + pairs[i] + "}}"
+	}
+	return strings.NewReplacer(pairs...).Replace(strings.TrimSpace(text))
+}
 
 // payload is the call of lcm_expand that a task begins with.
 type payload struct {
@@ -55,21 +59,17 @@ func taskPrompt(r Request, b *bucket) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var text strings.Builder
-	err = taskTemplate.Execute(&text, map[string]any{"Payload": call, "Question": question, "MaxTokens": r.MaxTokens})
-	return text.String(), err
+	return fill(taskText, "Payload", call, "Question", question, "MaxTokens", strconv.Itoa(r.MaxTokens)), nil
 }
 
-// againPrompt asks once more after a reply that could not be accepted: for the
-// form of it, or for an answer that rests on what was read.
-func againPrompt(no *rejection) (string, error) {
-	form := againTemplate
+// againPrompt asks once more after a reply that was rejected: for valid JSON, or
+// for an answer that cites the expanded content.
+func againPrompt(no *rejection) string {
+	form := againText
 	if no.code == errGround {
-		form = ungroundedTemplate
+		form = ungroundedText
 	}
-	var text strings.Builder
-	err := form.Execute(&text, map[string]any{"Problem": clip(no.problem, 200), "Hint": no.hint})
-	return text.String(), err
+	return fill(form, "Problem", clip(no.problem, 200), "Hint", no.hint)
 }
 
 func plainJSON(v any) (string, error) {

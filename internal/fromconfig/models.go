@@ -18,9 +18,9 @@ import (
 	"github.com/lossless-context/lcm/llms/openai"
 )
 
-// Model returns a model by its name, with what it costs counted in state under
-// a purpose and bounded as the settings say.
-func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Engine, error) {
+// Model returns a model by its name. It counts its tokens and cost in state under
+// a purpose, and enforces the limits of the settings.
+func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Model, error) {
 	engine, err := provided(cfg, "", model)
 	if err != nil {
 		return nil, err
@@ -28,9 +28,9 @@ func Model(cfg *config.Config, state store.State, model, purpose string) (llms.E
 	return metered(cfg, engine, state, purpose)
 }
 
-// provided returns the model of a provider. An empty provider, or "auto", is
-// guessed by the name of the model.
-func provided(cfg *config.Config, provider, model string) (llms.Engine, error) {
+// provided returns the model of a provider. If the provider is empty or "auto" it
+// is guessed from the name of the model.
+func provided(cfg *config.Config, provider, model string) (llms.Model, error) {
 	if provider == "" || provider == "auto" {
 		provider = guessProvider(model)
 	}
@@ -43,12 +43,11 @@ func provided(cfg *config.Config, provider, model string) (llms.Engine, error) {
 		key := keyFor(cfg, "models.openai_api_key", m.OpenAIAPIKey, "models.openai_base_url")
 		return openai.New(openai.Config{Model: model, APIKey: key, BaseURL: m.OpenAIBaseURL})
 	}
-	return nil, fmt.Errorf("provider %q is not known: it is anthropic or openai", provider)
+	return nil, fmt.Errorf("provider %q is unknown: use anthropic or openai", provider)
 }
 
-// keyFor returns a key for a server. One that is only in the environment is
-// meant for the provider, not for an address that the configuration file
-// names.
+// keyFor returns a key for a server. A key that is only in the environment is for
+// the provider, not for an address in the configuration file.
 func keyFor(cfg *config.Config, key, value, url string) string {
 	if cfg.Origin(key) == config.FromEnv && cfg.Origin(url) == config.FromFile {
 		return ""
@@ -56,7 +55,7 @@ func keyFor(cfg *config.Config, key, value, url string) string {
 	return value
 }
 
-// guessProvider tells by the name of a model who serves it.
+// guessProvider guesses the provider from the name of a model.
 func guessProvider(model string) string {
 	if strings.HasPrefix(model, "claude") {
 		return "anthropic"
@@ -64,25 +63,25 @@ func guessProvider(model string) string {
 	return "openai"
 }
 
-// metered counts what a model costs, and bounds it.
-func metered(cfg *config.Config, engine llms.Engine, state store.State, purpose string) (llms.Engine, error) {
+// metered counts and limits the use of a model.
+func metered(cfg *config.Config, engine llms.Model, state store.State, purpose string) (llms.Model, error) {
 	return spend.NewMeter(engine, state, purpose, spend.Limits{
 		TokensPerDay: int64(cfg.Models.TokensPerDay), Failures: cfg.Summary.BreakerThreshold, Cooldown: cfg.Summary.BreakerCooldown,
 		Account: account(cfg),
 	}, nil)
 }
 
-// account tells keys and servers apart without giving them away: four bytes of
-// a hash are enough to notice that a key was mended.
+// account identifies a key and server by four bytes of a hash: enough to notice
+// a changed key, too little to reveal it.
 func account(cfg *config.Config) string {
 	m := cfg.Models
 	sum := sha256.Sum256([]byte(strings.Join([]string{"lcm account", m.AnthropicAPIKey, m.AnthropicBaseURL, m.OpenAIAPIKey, m.OpenAIBaseURL}, "\x00")))
 	return hex.EncodeToString(sum[:4])
 }
 
-// summariser returns what writes summaries, or nil for the extractive
-// summariser. The model is made when it is first asked: what only reads the
-// record must not fail for want of a key.
+// summariser returns the summariser of the settings, or nil for the extractive
+// one. The model is made at its first call: reading the record must not need a
+// key.
 func summariser(cfg *config.Config, state store.State) summary.Summariser {
 	if cfg.Summary.Model == "" {
 		return nil
@@ -112,23 +111,23 @@ func (l *lazySummariser) Summarise(ctx context.Context, r summary.Request) (summ
 	return s.Summarise(ctx, r)
 }
 
-// lazyEngine is a metered model that is made when it is first asked: what only
-// reads the record must not fail for want of a key.
+// lazyEngine is a metered model that is made at its first call: reading the
+// record must not need a key.
 type lazyEngine struct {
 	name string
-	make func() (llms.Engine, error)
+	make func() (llms.Model, error)
 }
 
 func newLazyEngine(cfg *config.Config, state store.State, model, purpose string) *lazyEngine {
-	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Engine, error) {
+	return &lazyEngine{name: model, make: sync.OnceValues(func() (llms.Model, error) {
 		return Model(cfg, state, model, purpose)
 	})}
 }
 
-// Name implements [llms.Engine].
+// Name implements [llms.Model].
 func (l *lazyEngine) Name() string { return l.name }
 
-// Stream implements [llms.Engine].
+// Stream implements [llms.Model].
 func (l *lazyEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
 		engine, err := l.make()

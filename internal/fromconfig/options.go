@@ -19,8 +19,8 @@ import (
 	"github.com/lossless-context/lcm/llms/tiktoken"
 )
 
-// Options returns the options of an engine for the settings. The counter is
-// that of [Counter]. What models cost is counted in state, which is the store.
+// Options returns the options of an engine for the settings. The counter is that
+// of [Counter]. state, which is the store, counts the use of models.
 func Options(cfg *config.Config, state store.State, counter llms.Counter) []lcm.Option {
 	options := []lcm.Option{
 		lcm.WithCounter(counter),
@@ -44,7 +44,7 @@ func Options(cfg *config.Config, state store.State, counter llms.Counter) []lcm.
 	return options
 }
 
-// Counter returns what counts tokens, as the settings want it.
+// Counter returns the token counter of the settings.
 func Counter(cfg *config.Config) (llms.Counter, error) {
 	if cfg.Context.Tokenizer == "estimate" {
 		return llms.Estimate, nil
@@ -52,7 +52,7 @@ func Counter(cfg *config.Config) (llms.Counter, error) {
 	return tiktoken.New(cfg.Context.Tokenizer)
 }
 
-// Privacy is what the settings want kept out of the record.
+// Privacy returns what the settings keep out of the record.
 func Privacy(cfg *config.Config) ingest.Privacy {
 	p := ingest.Privacy{IgnoreSessions: cfg.Ingest.IgnoreSessionPatterns, Redact: redact.Mode(cfg.Ingest.Redact)}
 	home, err := os.UserHomeDir()
@@ -68,8 +68,8 @@ func Privacy(cfg *config.Config) ingest.Privacy {
 func policy(cfg *config.Config) compact.Policy {
 	c := cfg.Compaction
 	p := compact.Policy{
-		// A policy's 0 stands for its default, a setting's 0 for none; the
-		// newest round is fresh in any case.
+		// A policy's 0 means its default, a setting's 0 means none. The newest
+		// round is in the fresh tail in any case.
 		Policy:                 assemble.Policy{FreshTail: max(1, cfg.Context.FreshTailCount), FreshTailTokens: cfg.Context.FreshTailMaxTokens},
 		LeafChunkTokens:        c.LeafChunkTokens,
 		LeafTargetTokens:       c.LeafTargetTokens,
@@ -81,7 +81,7 @@ func policy(cfg *config.Config) compact.Policy {
 		ExtractiveOnAuth:       cfg.Summary.ExtractiveOnAuth,
 		MaxOverageFactor:       cfg.Summary.MaxOverageFactor,
 	}
-	if c.SweepMaxDepth == 0 { // messages only: no number of leaves is enough
+	if c.SweepMaxDepth == 0 { // only messages are summarised
 		p.LeafMinFanout = math.MaxInt32
 	}
 	return p

@@ -22,7 +22,7 @@ import (
 
 // configured returns a session of an engine that the environment describes. Its
 // models are those of a scripted server.
-func configured(t *testing.T, model llmtest.Model, env map[string]string) (*lcm.Session, *llmtest.Handler) {
+func configured(t *testing.T, model llmtest.Responder, env map[string]string) (*lcm.Session, *llmtest.Handler) {
 	t.Helper()
 	h := llmtest.NewHandler(model)
 	server := httptest.NewServer(h)

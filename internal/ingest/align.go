@@ -4,13 +4,13 @@ import (
 	"crypto/sha256"
 )
 
-// alignment says which stored message each message of a history is: its
-// place in the list of stored ones, or -1.
+// alignment maps each message of a history to the index of a stored message, or
+// -1.
 type alignment struct {
 	of []int
 	// doubtful counts messages at the beginning of the history that equal the
-	// newest stored ones, too few to be sure that they are the same. They are
-	// stored, and flagged.
+	// newest stored ones but are too few to be certain. They are stored, and
+	// flagged.
 	doubtful int
 }
 
@@ -22,18 +22,16 @@ func unaligned(n int) alignment {
 	return a
 }
 
-// sure is how many messages in a row must be equal to be taken as the same
-// messages, unless they are all there is on either side. One "ok" proves
-// nothing.
+// sure is how many equal messages in a row count as the same messages, unless
+// they are all there is on one side. A single "ok" proves nothing.
 const sure = 3
 
-// align finds the longest run of history messages that ends what is stored;
-// failing that, the longest common beginning.
+// align finds the longest run of history messages that equals the newest stored
+// ones; failing that, the longest common beginning.
 //
 // The end of a history may also equal the newest stored messages in a shorter
-// run. That is what a history looks like that was stored before, with a part
-// that is kept elsewhere: it is returned as repeat, for the caller to take if
-// all of the history proves to be stored.
+// run. A history that was stored before with a part outside the view looks so:
+// the caller takes repeat if it shows that the whole history is stored.
 func align(all []stored, h []hash) (main alignment, repeat *alignment) {
 	if len(all) == 0 || len(h) == 0 {
 		return unaligned(len(h)), nil
@@ -66,10 +64,10 @@ func common(all []stored, h []hash) int {
 	return n
 }
 
-// alignRun aligns the run of n messages before end with the newest stored
-// ones. Before the run, the common beginning is the same too; and what lies
-// between them is stored if it is there as often as the history has it: hosts
-// drop messages from the middle, edit them and put notes between them.
+// alignRun aligns the run of n messages before end with the newest stored ones,
+// and the common beginning before the run. Messages in between match stored ones
+// of equal content: hosts drop messages from the middle, edit them and insert
+// notes.
 func alignRun(all []stored, h []hash, n, end int) alignment {
 	a := unaligned(len(h))
 	head, older := end-n, len(all)-n
@@ -94,10 +92,10 @@ func alignRun(all []stored, h []hash, n, end int) alignment {
 
 type hash = [sha256.Size]byte
 
-// longestRun returns the longest run of history messages that are the newest
-// stored ones, and where it first ends; and the length of the run that ends
-// the history. It is the Z-function of both read backwards, so that repeated
-// messages do not make it quadratic.
+// longestRun returns the longest run of history messages that equals the newest
+// stored ones and the index after its first occurrence, and the length of the
+// run at the end of the history. It computes the Z-function of both lists in
+// reverse, so that repeated messages do not make it quadratic.
 func longestRun(all []stored, h []hash) (best, end, whole int) {
 	n := len(all)
 	text := make([]hash, 0, n+1+len(h))
@@ -128,11 +126,11 @@ func longestRun(all []stored, h []hash) (best, end, whole int) {
 	return best, end, z[n+1]
 }
 
-// alongBranch returns which of the messages off the active branch the history
-// goes on with, as places in off, oldest first. It is a guess, to be proved
-// by making the branch active.
+// alongBranch returns the indexes of the messages in off (those outside the
+// active branch) that the history continues with, oldest first. It is a guess;
+// prove checks it after the branch is made active.
 func alongBranch(off []stored, h []hash) []int {
-	const tries = 16 // a word that is said all the time must not make it quadratic
+	const tries = 16 // a frequent message must not make it quadratic
 	var best []int
 	for start, left := len(off)-1, tries; start >= 0 && left > 0 && len(h) > 0; start-- {
 		if off[start].hash != h[0] {

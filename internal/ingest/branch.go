@@ -12,14 +12,14 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// stored is a message of the record, by its names and by what it says.
+// stored is a stored message with its ids and hashes.
 type stored struct {
 	id     store.MessageID
 	conv   store.ConversationID
 	seq    int64
 	native string
 	record [sha256.Size]byte
-	hash   [sha256.Size]byte // its identity; set where it was asked for
+	hash   [sha256.Size]byte // its identity, if load set it
 	hidden bool
 }
 
@@ -42,7 +42,7 @@ func (in *Ingester) branch(ctx context.Context, id store.ConversationID) (*branc
 	return &branch{Ingester: in, items: view.Items}, err
 }
 
-// newest returns the last message, or 0 if the branch is empty or ends with a
+// newest returns the last message, or 0 if the branch is empty or ends in a
 // summary.
 func (b *branch) newest() store.MessageID {
 	if len(b.items) == 0 {
@@ -112,7 +112,7 @@ func (b *branch) last(ctx context.Context, n int) ([]store.MessageID, error) {
 	return ids, nil
 }
 
-// leaves adds the messages beneath a node until there are n.
+// leaves adds the messages below a node until there are n.
 func (b *branch) leaves(ctx context.Context, ids []store.MessageID, node store.Node, n int, backwards bool) ([]store.MessageID, error) {
 	if !node.IsSummary() {
 		return append(ids, node.Message), nil
@@ -138,7 +138,7 @@ func (b *branch) leaves(ctx context.Context, ids []store.MessageID, node store.N
 // batch is how many messages are read at a time.
 const batch = 512
 
-// load reads messages by number, with their identities.
+// load reads messages by id, with their identities.
 func (in *Ingester) load(ctx context.Context, ids []store.MessageID) ([]stored, error) {
 	all := make([]stored, 0, len(ids))
 	for part := range slices.Chunk(ids, batch) {
@@ -153,8 +153,8 @@ func (in *Ingester) load(ctx context.Context, ids []store.MessageID) ([]stored, 
 	return all, nil
 }
 
-// identified adds messages with their identities. It is not done while they
-// are read, because it may read payloads.
+// identified adds messages with their identities. It may read payloads, so it
+// runs after the messages are read.
 func (in *Ingester) identified(ctx context.Context, all []stored, ms []store.Message) ([]stored, error) {
 	for _, m := range ms {
 		said, err := in.original(ctx, m)
@@ -179,25 +179,25 @@ func collect(messages func(func(store.Message, error) bool)) ([]store.Message, e
 	return all, nil
 }
 
-// original returns a message as it was said: externalised content included, and
-// secrets that are not shown, since what is masked changes with the rules.
+// original returns a message with its externalised content and its masked
+// secrets, since the masking rules may change.
 func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message, error) {
-	// Before there was a flag, a message that was masked had a mark in its body.
+	// Messages masked by old versions have no flag, but a mark in the body.
 	masked := m.Flags&store.FlagMasked != 0 || m.Body.Raw.Bytes == nil && strings.Contains(m.Body.SearchText(), redact.SecretMark)
 	if !masked && !hasRef(m.Body.Parts) {
 		return m.Body, nil
 	}
 	record, err := in.store.Record(ctx, m.ID)
 	if errors.Is(err, store.ErrDamaged) {
-		return m.Body, nil // what arrives again is stored again
+		return m.Body, nil // if the message arrives again it is stored again
 	}
 	if err != nil {
 		return llms.Message{}, err
 	}
 	said, err := llms.Decode(m.Format, m.Body.Role, record)
 	if err != nil {
-		// A record of a host's own shape: its references are all there is to
-		// compare, and they name what they stand for.
+		// A record in a host's own format: only the references in the body can
+		// be compared.
 		return m.Body, nil
 	}
 	return said, nil

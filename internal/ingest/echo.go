@@ -11,17 +11,16 @@ import (
 // ContextTag opens the blocks that lcm puts into an agent's context.
 const ContextTag = "<lcm-context"
 
-// echo flags what lcm itself said: a message that holds nothing but results
-// of its own tools, or a block of context that it injected. A message that
-// only calls them is flagged too: the newest match of a search would otherwise
-// be the search.
+// echo flags lcm's own output: a message of nothing but results of its tools, or
+// a context block that it injected. It also flags a message that only calls the
+// tools: otherwise the newest match of a search would be the search.
 func echo(m llms.Message) store.Flag {
 	if len(m.Parts) == 0 {
 		return 0
 	}
 	for _, p := range m.Parts {
 		ours := p.Kind == llms.PartText && strings.HasPrefix(strings.TrimSpace(p.Text), ContextTag) ||
-			p.Kind == llms.PartOther && bytes.Contains(p.Extra, []byte(ContextTag)) || // a host's note of what its hook said
+			p.Kind == llms.PartOther && bytes.Contains(p.Extra, []byte(ContextTag)) || // a host's record of its hook's output
 			p.Result != nil && IsOwnTool(p.Result.Name) || p.Call != nil && IsOwnTool(p.Call.Name)
 		if !ours {
 			return 0
@@ -30,14 +29,14 @@ func echo(m llms.Message) store.Flag {
 	return store.FlagEcho
 }
 
-// IsOwnTool reports whether a tool is one of lcm's, under its own name or the
-// one that a host gives to tools of an MCP server.
+// IsOwnTool reports whether a tool is lcm's, under its own name or the name that
+// a host gives to tools of an MCP server.
 func IsOwnTool(name string) bool {
 	if i := strings.LastIndex(name, "__"); i >= 0 {
 		name = name[i+2:]
 	}
 	if rest, ok := strings.CutPrefix(name, "lcm_lcm_"); ok {
-		name = "lcm_" + rest // opencode puts the server's name and one underscore before it
+		name = "lcm_" + rest // opencode prefixes the server's name and one underscore
 	}
 	switch name {
 	case "lcm_grep", "lcm_describe", "lcm_expand", "lcm_expand_query":

@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// oversize reports whether anything of a message must leave the conversation:
+// oversize reports whether content of a message must leave the conversation:
 // text above the threshold, or inline bytes of an image or file.
 func (in *Ingester) oversize(m llms.Message) bool {
 	return slices.ContainsFunc(m.Parts, in.oversizePart)
@@ -32,8 +32,8 @@ func (in *Ingester) oversizePart(p llms.Part) bool {
 	return in.oversizeText(p.Text)
 }
 
-// oversizeText counts only texts that could be too large: a token is never
-// less than a byte.
+// oversizeText counts only texts that could be too large: a token has at least
+// one byte.
 func (in *Ingester) oversizeText(s string) bool {
 	return len(s) > in.threshold && in.counter.Count(s) > in.threshold
 }
@@ -47,9 +47,9 @@ type externalised struct {
 	ids      []store.PayloadID
 }
 
-// externalise moves the oversize content of a message into payloads, and cuts
-// the same content out of its record, so that it is stored once. A record that
-// must stay whole has content that payloads do not.
+// externalise moves the oversize content of a message into payloads, and cuts it
+// out of the record, so that it is stored once. A whole record is not cut,
+// because it holds secrets that the payloads do not.
 func (in *Ingester) externalise(m llms.Message, format llms.Format, record []byte, whole bool) externalised {
 	x := &extraction{Ingester: in, known: map[[sha256.Size]byte]store.PayloadID{}}
 	body := m
@@ -107,16 +107,15 @@ func (x *extraction) parts(parts []llms.Part, tool string) []llms.Part {
 	return out
 }
 
-// arguments replaces the long strings inside a call's arguments with
-// references, so that the call stays readable: which file was written stays,
-// what was written into it goes.
+// arguments replaces long strings in a call's arguments with references, so that
+// the call stays readable: the name of a written file stays, its content goes.
 func (x *extraction) arguments(args, tool string) string {
 	template, cuts := llms.Carve([]byte(args), max(x.threshold/2, 1024))
 	if len(cuts) == 0 {
-		// Not JSON, or large for its number of small values: all of it goes.
+		// Not JSON, or many small values: replace all of it.
 		ref := x.put([]byte(args), tool, "application/json")
 		whole, err := json.Marshal(map[string]string{"lcm": refLine(ref)})
-		if err != nil { // cannot be: it is one string
+		if err != nil { // impossible: it is one string
 			return args
 		}
 		return string(whole)
@@ -126,7 +125,7 @@ func (x *extraction) arguments(args, tool string) string {
 		cuts[i] = llms.Cut{At: cuts[i].At, Content: []byte(refLine(ref))}
 	}
 	joined, err := llms.Join(template, cuts, nil)
-	if err != nil { // cannot be: the cuts are Carve's own
+	if err != nil { // impossible: the cuts are Carve's own
 		return args
 	}
 	return string(joined)
@@ -155,13 +154,13 @@ func (x *extraction) put(data []byte, name, mime string) *llms.Ref {
 	return &llms.Ref{ID: string(id), Name: name, MIME: report.MIME, Bytes: int64(len(data)), Tokens: tokens, Note: report.Summary}
 }
 
-// refLine is what a reader sees in place of the content.
+// refLine is the text shown in place of the content.
 func refLine(ref *llms.Ref) string {
 	return llms.Message{Parts: []llms.Part{{Kind: llms.PartText, Ref: ref}}}.Render()
 }
 
-// carve cuts every string out of the record that is a payload already, and
-// every other one that is large enough to be worth compressing.
+// carve cuts strings out of the record that are payloads already, and others
+// that are large enough to be worth compressing.
 func (x *extraction) carve(record []byte) ([]byte, []store.Cut) {
 	template, cuts := llms.Carve(record, min(x.smallest, x.threshold))
 	var out []byte
@@ -180,7 +179,7 @@ func (x *extraction) carve(record []byte) ([]byte, []store.Cut) {
 			continue
 		}
 		whole, err := llms.Join(segment, []llms.Cut{{At: len(segment), Style: cut.Style, Content: cut.Content}}, nil)
-		if err != nil { // cannot be: the cut is Carve's own
+		if err != nil { // impossible: the cut is Carve's own
 			return record, nil
 		}
 		out = append(out, whole...)
@@ -188,8 +187,8 @@ func (x *extraction) carve(record []byte) ([]byte, []store.Cut) {
 	return append(out, template[at:]...), kept
 }
 
-// rename follows a payload to the id that the store gave it, where other
-// content had the expected one: 16 digits of a hash can be made to collide.
+// rename changes the id of a payload to the one that the store gave it because
+// other content had the expected one: 16 digits of a hash can be made to collide.
 func (p *prepared) rename(from, to store.PayloadID) {
 	for i := range p.row.Cuts {
 		if p.row.Cuts[i].Payload == from {

@@ -7,12 +7,12 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// identity hashes what a message says, without what hosts change between two
-// sendings of it: ids, times, cache marks, metadata.
+// identity hashes the content of a message, without ids, times, cache marks and
+// metadata, which hosts change when they send it again.
 func identity(m llms.Message) [sha256.Size]byte {
 	plain := llms.Message{Role: m.Role, Parts: stripped(m.Parts)}
 	b, err := llms.Encode(llms.FormatLCM, plain)
-	if err != nil { // cannot be: only metadata can fail, and there is none
+	if err != nil { // impossible: only metadata can fail, and there is none
 		return sha256.Sum256([]byte(m.Render()))
 	}
 	return sha256.Sum256(b)
@@ -35,8 +35,7 @@ func stripped(parts []llms.Part) []llms.Part {
 }
 
 // recordSum hashes the record of a message, which tells an unchanged message
-// from one that was edited in place. A message that has no record is found
-// out when it is prepared.
+// from an edited one. A message without a record fails later in prepare.
 func recordSum(m llms.Message) [sha256.Size]byte {
 	if m.Raw.Bytes != nil {
 		return sha256.Sum256(m.Raw.Bytes)
@@ -48,16 +47,16 @@ func recordSum(m llms.Message) [sha256.Size]byte {
 	return sha256.Sum256(record)
 }
 
-// secondID is the id of a message whose own id is there with another record:
-// an edit in place, or ids that are not unique. The hash of its record makes
-// it as stable as the first, all of the hash, because eight digits of one can
-// be made to collide and the message would be taken for stored.
+// secondID is the id of a message whose own id is taken by another record: it
+// was edited in place, or ids are not unique. It contains the whole hash of the
+// record, because a short one can be made to collide, and the message would be
+// taken as stored.
 func secondID(native string, record [sha256.Size]byte) string {
 	return native + "~" + hex.EncodeToString(record[:])
 }
 
-// distinct leaves out the messages that repeat an earlier one of the same
-// history, id and record: they are one message that was sent twice.
+// distinct drops messages that repeat the id and record of an earlier one in the
+// same history.
 func distinct(history []Input) []Input {
 	type key struct {
 		id  string
@@ -65,7 +64,7 @@ func distinct(history []Input) []Input {
 	}
 	first := map[string]int{}
 	seen := map[key]bool{}
-	var out []Input // nil while nothing is left out
+	var out []Input // nil until a message is dropped
 	for i, m := range history {
 		keep := true
 		if m.ID != "" {

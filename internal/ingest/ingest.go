@@ -1,23 +1,23 @@
-// Package ingest turns messages into rows: it settles what each message is
-// (identity), what of it is too large for a conversation (payloads) and what
-// it costs (tokens), and stores it.
+// Package ingest stores messages: it decides whether a message is new
+// (identity), which content is too large for the conversation (payloads) and
+// how many tokens it costs.
 //
-// Ingest is idempotent. A message that carries the caller's own id is stored
-// once per conversation however often it is given. A history without ids is
-// matched against what is stored by its longest run of equal messages; see
-// [Ingester.Sync]. Where two messages may or may not be the same, both are
-// kept and the second is flagged: nothing is dropped to be tidy. That holds
-// when several processes send the same history at once, and in a fork, which
-// knows what it inherited.
+// Ingest is idempotent. A message with the caller's own id is stored once per
+// conversation, however often it is given. A history without ids is matched
+// with the stored messages by its longest run of equal messages; see
+// [Ingester.Sync]. If two messages may or may not be the same, both are stored
+// and the second is flagged: ingest never drops a message to avoid a duplicate.
+// This also holds when several processes send the same history at once, and in
+// a fork, which knows the messages that it inherited.
 //
-// The original record is hashed before anything else happens to it, and can
-// be had back byte for byte whatever was moved out of it. The one exception is
-// what a user wants kept out ([Privacy]): sessions that are ignored fail with
-// [ErrIgnored], private blocks are removed before anything is hashed, and so
-// are secrets if that was asked for.
+// Ingest hashes the original record first, and the record can be read back byte
+// for byte even if content was moved out of it. The exception is content that
+// the user excludes ([Privacy]): ignored sessions fail with [ErrIgnored], and
+// private blocks, and secrets if the user wants that, are removed before
+// anything is hashed.
 //
-// Messages are prepared before the transaction begins and written in one, so
-// that a batch costs one sync of the disk and other writers wait little.
+// Messages are prepared before the transaction and written in one, so that a
+// batch costs one sync of the disk and other writers wait little.
 package ingest
 
 import (
@@ -34,7 +34,7 @@ import (
 // conversation.
 const DefaultThreshold = 25_000
 
-// Store is what ingest needs of a store.
+// Store is the part of a store that ingest needs.
 type Store interface {
 	store.Reader
 	Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error
@@ -72,19 +72,18 @@ func New(s Store, counter llms.Counter, threshold int, options ...Option) (*Inge
 	return in, nil
 }
 
-// minThreshold keeps a reference from being larger than what it stands for.
+// minThreshold ensures that a reference is smaller than the content it replaces.
 const minThreshold = 500
 
-// Input is a message with what only its source knows about it.
+// Input is a message with the flags that its source gives it.
 type Input struct {
 	llms.Message
 	Flags store.Flag
-	// said is the message with the secrets that are not shown of it; nil where
-	// nothing was masked.
+	// said is the message with its secrets; nil if nothing was masked.
 	said *llms.Message
 }
 
-// identity is that of what was said, whether it is shown or not.
+// identity is that of the message with its secrets, masked or not.
 func (m Input) identity() hash {
 	if m.said != nil {
 		return identity(*m.said)
@@ -92,17 +91,17 @@ func (m Input) identity() hash {
 	return identity(m.Message)
 }
 
-// Stored says what became of appended messages.
+// Stored is the result of Append.
 type Stored struct {
 	Messages []store.Appended
-	// Conversation is the conversation with the messages in it.
+	// Conversation includes the new messages.
 	Conversation store.Conversation
 }
 
-// Append stores messages at the end of a conversation, in one transaction. A
-// message whose id is there already with the same record is not stored again;
-// one whose id is there with another record is stored as well, flagged as a
-// possible duplicate. What a fork inherited is there.
+// Append stores messages at the end of a conversation, in one transaction. It
+// skips a message whose id and record are already stored, or inherited by a
+// fork. A message whose id is stored with another record is stored too, and
+// flagged as a possible duplicate.
 func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...Input) (Stored, error) {
 	ms, err := in.clean(ms)
 	if err != nil {
@@ -130,8 +129,8 @@ func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...I
 		if !errors.Is(err, errFork) {
 			return done, err
 		}
-		// Nothing can be read in a transaction. What was inherited does not
-		// change any more, so that it can be read before the next.
+		// A transaction cannot read. Inherited messages never change, so they can
+		// be read before the next one.
 		if inherited, err = in.inherited(ctx, done.Conversation, ms); err != nil {
 			return Stored{}, err
 		}
@@ -139,7 +138,7 @@ func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...I
 	}
 }
 
-// errFork says that what a fork inherited must be looked up first.
+// errFork says that the inherited messages must be read first.
 var errFork = errors.New("the conversation is a fork")
 
 // writeNew stores the prepared messages that were not inherited.
@@ -173,7 +172,7 @@ func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appen
 	done := make([]store.Appended, len(ready))
 	for i := range ready {
 		p := &ready[i]
-		// What was erased is refused before anything of it is written: what a
+		// Refuse an erased message before anything is written: content that a
 		// transaction writes and removes again stays in free space of the file.
 		gone, err := w.Forgotten(ctx, p.print)
 		if err != nil {
@@ -201,8 +200,8 @@ func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appen
 	return done, nil
 }
 
-// put stores one message. If its id is there with another record it is given
-// the next id, until one is free or has the very record.
+// put stores one message. If its id is taken by another record, put tries the
+// next id until one is free or has the same record.
 func put(ctx context.Context, w store.Writer, row store.NewMessage) (store.Appended, error) {
 	for {
 		done, err := w.Append(ctx, row)

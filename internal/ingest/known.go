@@ -8,18 +8,18 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// scope is a part of the record that a conversation can name messages of: its
-// own, and those of the ones it was forked from, up to the fork.
-type scope struct {
+// origin is a conversation whose messages a conversation can name: itself, and
+// those that it was forked from, up to the fork.
+type origin struct {
 	conv store.ConversationID
-	upTo int64 // the last Seq of it
+	upTo int64 // the last Seq that belongs to it
 }
 
-// scopes lists where the native ids of a conversation are looked for.
-func (in *Ingester) scopes(ctx context.Context, c store.Conversation) ([]scope, error) {
-	all := []scope{{c.ID, math.MaxInt64}}
+// origins lists the conversations in which native ids are looked up.
+func (in *Ingester) origins(ctx context.Context, c store.Conversation) ([]origin, error) {
+	all := []origin{{c.ID, math.MaxInt64}}
 	seen := map[store.ConversationID]bool{c.ID: true}
-	var forks []store.Message // where the forks on the way left their origins
+	var forks []store.Message // the messages at which the conversations were forked
 	for c.ForkedFrom != 0 && !seen[c.ForkedFrom] {
 		at, err := collect(in.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{c.ForkedAt}, Erased: true}))
 		if err != nil {
@@ -30,8 +30,8 @@ func (in *Ingester) scopes(ctx context.Context, c store.Conversation) ([]scope, 
 			return nil, err
 		}
 		seen[c.ID] = true
-		// A fork at a message that its origin had inherited itself shares
-		// nothing of what was said in the origin.
+		// A fork at a message that its origin had itself inherited shares no
+		// message of the origin.
 		upTo := int64(math.MaxInt64)
 		for _, m := range forks {
 			if m.Conversation == c.ID {
@@ -39,24 +39,24 @@ func (in *Ingester) scopes(ctx context.Context, c store.Conversation) ([]scope, 
 			}
 		}
 		if upTo < math.MaxInt64 {
-			all = append(all, scope{c.ID, upTo})
+			all = append(all, origin{c.ID, upTo})
 		}
 	}
 	return all, nil
 }
 
-// natives finds messages by native id. A fork may have given an id again that
-// it also inherited.
-func (in *Ingester) natives(ctx context.Context, where []scope, ids []string) (map[string][]stored, error) {
+// natives finds messages by native id. A fork may use an id again that it also
+// inherited.
+func (in *Ingester) natives(ctx context.Context, from []origin, ids []string) (map[string][]stored, error) {
 	found := make(map[string][]stored, len(ids))
-	for _, s := range where {
-		for at := 0; at < len(ids); at += batch {
-			q := store.MessageQuery{Conversation: s.conv, Natives: ids[at:min(at+batch, len(ids))]}
+	for _, o := range from {
+		for part := range slices.Chunk(ids, batch) {
+			q := store.MessageQuery{Conversation: o.conv, Natives: part}
 			for m, err := range in.store.Messages(ctx, q) {
 				if err != nil {
 					return nil, err
 				}
-				if m.Seq <= s.upTo {
+				if m.Seq <= o.upTo {
 					found[m.Native] = append(found[m.Native], storedOf(m))
 				}
 			}
@@ -65,10 +65,10 @@ func (in *Ingester) natives(ctx context.Context, where []scope, ids []string) (m
 	return found, nil
 }
 
-// byID finds the messages of a history that are stored, id and record, and
-// sets them in known. An id that is there with another record is looked for
-// under the next id that it would have been given.
-func (in *Ingester) byID(ctx context.Context, where []scope, history []Input, known []*stored) error {
+// byID finds the messages of a history that are stored with the same id and
+// record, and sets them in known. If an id has another record, byID looks for
+// the next id that put would have chosen.
+func (in *Ingester) byID(ctx context.Context, from []origin, history []Input, known []*stored) error {
 	type open struct {
 		at int
 		id string
@@ -84,7 +84,7 @@ func (in *Ingester) byID(ctx context.Context, where []scope, history []Input, kn
 		for i, o := range left {
 			ids[i] = o.id
 		}
-		found, err := in.natives(ctx, where, ids)
+		found, err := in.natives(ctx, from, ids)
 		if err != nil {
 			return err
 		}
@@ -107,14 +107,14 @@ func (in *Ingester) byID(ctx context.Context, where []scope, history []Input, kn
 	return nil
 }
 
-// inherited finds which of the messages a fork shows already as its origin's.
+// inherited finds the messages that a fork shows as its origin's.
 func (in *Ingester) inherited(ctx context.Context, c store.Conversation, ms []Input) ([]*stored, error) {
-	where, err := in.scopes(ctx, c)
+	from, err := in.origins(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	known := make([]*stored, len(ms))
-	if err := in.byID(ctx, where[1:], ms, known); err != nil {
+	if err := in.byID(ctx, from[1:], ms, known); err != nil {
 		return nil, err
 	}
 	b, err := in.branch(ctx, c.ID)

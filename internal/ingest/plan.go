@@ -10,31 +10,30 @@ import (
 )
 
 // compareAll is the length up to which a history is compared message by
-// message. Hashing is cheap; a message that is taken for stored and is not is
+// message. Hashing is cheap, and a message that is wrongly taken as stored is
 // lost.
 var compareAll = 4096
 
-// A longer history may be taken as known where it lies one to one over the
-// active branch: as many messages, and these at either end the same.
+// A longer history counts as known if it matches the active branch: as many
+// messages, and the same ones at both ends.
 const (
 	oldest = 8
 	window = 64
 )
 
-// trust says what a plan may rely on. A plan whose assumption fails in the
-// transaction is made again without it.
+// trust says which assumptions a plan may make. If one fails in the
+// transaction, Sync plans again without it.
 type trust struct {
-	full      bool // rely on nothing: compare everything
-	branches  bool // a kept branch may be guessed from what it says
-	inherited bool // inherited messages that the view does not reach can be gone back to
+	full      bool // no assumption: compare everything
+	branches  bool // a kept branch may be guessed from its content
+	inherited bool // inherited messages outside the view can be rewound to
 }
 
-// plan says for each message of a history whether it is stored, and what is
-// to be done about the others.
+// plan says which messages of a history are stored, and where the others go.
 type plan struct {
 	conv    store.Conversation // as it was read
 	branch  *branch
-	where   []scope
+	origins []origin
 	history []Input
 	hashes  []hash
 	from    int       // the messages before this one are known
@@ -46,8 +45,7 @@ type plan struct {
 
 func (p *plan) has(i int) bool { return i < p.from || p.known[i] != nil }
 
-// last returns the last message of the history that is known and has a place
-// in views, or -1.
+// last returns the index of the last known message that is not hidden, or -1.
 func (p *plan) last() int {
 	for i := len(p.history) - 1; i >= p.from; i-- {
 		if p.known[i] != nil && !p.known[i].hidden {
@@ -64,14 +62,14 @@ func (p *plan) first() int {
 	return slices.IndexFunc(p.known, func(s *stored) bool { return s != nil && !s.hidden })
 }
 
-// plan compares a history with what is stored.
+// plan compares a history with the stored messages.
 func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history []Input, t trust) (*plan, error) {
 	p := &plan{conv: conv, history: history, known: make([]*stored, len(history)), loose: map[int]string{}, doubt: map[int]bool{}}
 	var err error
 	if p.branch, err = in.branch(ctx, conv.ID); err != nil {
 		return nil, err
 	}
-	if p.where, err = in.scopes(ctx, conv); err != nil {
+	if p.origins, err = in.origins(ctx, conv); err != nil {
 		return nil, err
 	}
 	if !t.full && len(history) > compareAll {
@@ -79,7 +77,7 @@ func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history [
 			return nil, err
 		}
 	}
-	if err := in.byID(ctx, p.where, history[p.from:], p.known[p.from:]); err != nil {
+	if err := in.byID(ctx, p.origins, history[p.from:], p.known[p.from:]); err != nil {
 		return nil, err
 	}
 	if disproved, err := p.disproved(ctx); err != nil || disproved {
@@ -105,8 +103,8 @@ func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history [
 	return p, err
 }
 
-// overlaid returns how many messages of a long history lie one to one over
-// the active branch, or 0 if they do not.
+// overlaid returns how many messages of a long history match the active branch
+// one to one, or 0 if they do not.
 func (in *Ingester) overlaid(ctx context.Context, b *branch, history []Input) (int, error) {
 	n, err := b.count(ctx)
 	if err != nil || n < window || n > len(history) {
@@ -135,8 +133,8 @@ func (in *Ingester) overlaid(ctx context.Context, b *branch, history []Input) (i
 	return n, nil
 }
 
-// disproved reports whether a message that follows those taken as known is on
-// the active branch: then that does not lie one to one beneath them.
+// disproved reports whether a message after those that overlaid took as known is
+// on the active branch: then the match was wrong.
 func (p *plan) disproved(ctx context.Context) (bool, error) {
 	if p.last() < p.from || p.from == 0 {
 		return false, nil
@@ -150,7 +148,7 @@ func (p *plan) disproved(ctx context.Context) (bool, error) {
 }
 
 // is reports whether a stored message is the given one: by id and record, or
-// where there is no id by what it says.
+// without an id by its content.
 func (s stored) is(m Input) bool {
 	if m.ID == "" {
 		return s.hash == m.identity()
@@ -159,8 +157,8 @@ func (s stored) is(m Input) bool {
 	return s.record == sum && (s.native == m.ID || s.native == secondID(m.ID, sum))
 }
 
-// forgetUnreached takes inherited messages that are not on the active branch
-// as unknown: the origin may have left them before the fork.
+// forgetUnreached treats inherited messages outside the active branch as
+// unknown: the origin may have rewound past them before the fork.
 func (p *plan) forgetUnreached(ctx context.Context) error {
 	active, err := p.branch.all(ctx)
 	if err != nil {
@@ -175,8 +173,8 @@ func (p *plan) forgetUnreached(ctx context.Context) error {
 	return nil
 }
 
-// byContent aligns the messages that have no id with the messages of the
-// active branch that no id of the history names.
+// byContent aligns the messages without an id with the messages of the active
+// branch that no id of the history names.
 func (in *Ingester) byContent(ctx context.Context, p *plan) error {
 	at, certain := p.nameless()
 	if len(at) == 0 {
@@ -214,8 +212,8 @@ func (in *Ingester) byContent(ctx context.Context, p *plan) error {
 	return in.assign(ctx, p, at, all, main)
 }
 
-// nameless lists the messages without an id. Those from certain on follow a
-// message with a new id: few of them are no proof that they are stored.
+// nameless lists the messages without an id. Those from index certain on follow
+// a message with a new id: a short match does not prove that they are stored.
 func (p *plan) nameless() (at []int, certain int) {
 	end := len(p.history)
 	for i := len(p.history) - 1; i >= 0 && (p.history[i].ID == "" || p.known[i] == nil); i-- {
@@ -259,8 +257,8 @@ func (p *plan) unnamed(active []store.MessageID) []store.MessageID {
 	return ids
 }
 
-// assign enters an alignment of the messages at the given places, and looks
-// up those before its end among what is kept outside the view.
+// assign applies an alignment to the messages at the given indexes, and looks up
+// the unmatched ones before its end among those kept outside the view.
 func (in *Ingester) assign(ctx context.Context, p *plan, at []int, all []stored, a alignment) error {
 	for i, n := range a.of {
 		if n >= 0 {
@@ -283,7 +281,7 @@ func (in *Ingester) assign(ctx context.Context, p *plan, at []int, all []stored,
 		p.loose[n] = fmt.Sprintf("lcm-sync:%s:%d", hex.EncodeToString(h[:12]), count[h])
 		ids = append(ids, p.loose[n])
 	}
-	found, err := in.natives(ctx, p.where, ids)
+	found, err := in.natives(ctx, p.origins, ids)
 	if err != nil {
 		return err
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// prepared is a message ready to be written: its row and the payloads that
-// must be there before it.
+// prepared is a message ready to be written: its row, and the payloads that must
+// be written first.
 type prepared struct {
 	row      store.NewMessage
 	payloads []store.NewPayload
 	print    store.Fingerprint
 }
 
-// alone is how many messages one core prepares faster than several.
+// alone is how many messages one core prepares faster than several do.
 const alone = 64
 
-// prepareAll does what needs no transaction, on all cores where there is much
-// of it: the one writer of a database should not wait for hashes and counts.
+// prepareAll does the work that needs no transaction, on all cores if there is
+// much of it: the only writer of a database should not wait for hashes and counts.
 func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, error) {
 	ready := make([]prepared, len(ms))
 	cores := max(1, min(runtime.GOMAXPROCS(0), len(ms)/alone))
@@ -36,7 +36,7 @@ func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, err
 	}
 	errs[0] = in.prepareRange(ctx, ms, ready, 0, min(size, len(ms)))
 	wg.Wait()
-	for _, err := range errs { // the first message that failed is the one to name
+	for _, err := range errs { // the first failed message comes first
 		if err != nil {
 			return nil, err
 		}
@@ -56,8 +56,7 @@ func (in *Ingester) prepareRange(ctx context.Context, ms []Input, ready []prepar
 	return nil
 }
 
-// prepare hashes the record of a message and decides what of it leaves the
-// conversation.
+// prepare hashes the record of a message and moves large content into payloads.
 func (in *Ingester) prepare(m Input) (prepared, error) {
 	if err := m.Validate(); err != nil {
 		return prepared{}, err
@@ -89,9 +88,9 @@ func (in *Ingester) prepare(m Input) (prepared, error) {
 	return p, nil
 }
 
-// recordOf returns the record of a message: the one it arrived as, or for a
-// message made in Go the plainest that holds it. derivable says whether the
-// message can be read back from the record alone.
+// recordOf returns the record of a message: the bytes it arrived as or, for a
+// message made in Go, its shortest encoding. derivable says whether the message
+// can be decoded from the record alone.
 func recordOf(m llms.Message) (f llms.Format, record []byte, derivable bool, err error) {
 	m.ID, m.Time = "", time.Time{}
 	if m.Raw.Bytes != nil {
@@ -104,7 +103,7 @@ func recordOf(m llms.Message) (f llms.Format, record []byte, derivable bool, err
 	}
 	record, err = llms.Encode(llms.FormatLCM, m)
 	if err != nil {
-		return "", nil, false, fmt.Errorf("the message cannot be written down: %w", err)
+		return "", nil, false, fmt.Errorf("the message cannot be encoded: %w", err)
 	}
 	return llms.FormatLCM, record, true, nil
 }

@@ -14,26 +14,24 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// ErrIgnored says that the user's settings exclude a session: nothing of it
-// is stored, by whatever way it comes in.
+// ErrIgnored says that the user's settings exclude a session from the record.
 var ErrIgnored = errors.New("the session is never stored")
 
-// Privacy is what a user wants kept out of the record. The zero value keeps
-// out private blocks only.
+// Privacy says what a user keeps out of the record. The zero value keeps out
+// only private blocks.
 type Privacy struct {
 	// IgnoreSessions are patterns of session keys, and IgnoreProjects of
-	// project directories or git origins, that are never stored. A * stands
-	// for any characters, slashes included.
+	// project directories or git origins, that are never stored. A * matches
+	// any characters, slashes included.
 	IgnoreSessions []string
 	IgnoreProjects []string
-	// Redact says what becomes of secrets; empty is [redact.Off].
+	// Redact says how secrets are treated; empty is [redact.Off].
 	Redact redact.Mode
 }
 
-// Ignored returns an error that wraps [ErrIgnored], and says which pattern it
-// was, if a session is never to be stored. [Ingester.Append] and
-// [Ingester.Sync] ask it before they write; a caller may ask before it makes a
-// conversation.
+// Ignored returns an error that wraps [ErrIgnored] and names the pattern if a
+// session must not be stored. [Ingester.Append] and [Ingester.Sync] check it
+// before they write; a caller may check it before it makes a conversation.
 func (p Privacy) Ignored(key string, in store.Project) error {
 	for _, pattern := range p.IgnoreSessions {
 		if matches(pattern, key) {
@@ -41,23 +39,23 @@ func (p Privacy) Ignored(key string, in store.Project) error {
 		}
 	}
 	for _, pattern := range p.IgnoreProjects {
-		for _, place := range []string{in.Root, in.Origin} {
-			if place != "" && inside(pattern, place) {
-				return fmt.Errorf("%w: its project %s matches %q of ignore_project_patterns", ErrIgnored, place, pattern)
+		for _, name := range []string{in.Root, in.Origin} {
+			if name != "" && inside(pattern, name) {
+				return fmt.Errorf("%w: its project %s matches %q of ignore_project_patterns", ErrIgnored, name, pattern)
 			}
 		}
 	}
 	return nil
 }
 
-// inside reports whether a place is one that a pattern names, or lies in one.
-func inside(pattern, place string) bool {
-	place = filepath.ToSlash(place)
+// inside reports whether a pattern matches a directory or one above it.
+func inside(pattern, dir string) bool {
+	dir = filepath.ToSlash(dir)
 	pattern = strings.TrimSuffix(filepath.ToSlash(pattern), "/")
-	return pattern != "" && (matches(pattern, place) || matches(pattern+"/*", place))
+	return pattern != "" && (matches(pattern, dir) || matches(pattern+"/*", dir))
 }
 
-// matches reports whether a text matches a pattern in which * stands for any
+// matches reports whether a text matches a pattern in which * matches any
 // characters, slashes included.
 func matches(pattern, text string) bool {
 	pieces := strings.Split(pattern, "*")
@@ -79,14 +77,14 @@ func matches(pattern, text string) bool {
 	return true
 }
 
-// Option says more about an Ingester than [New] must know.
+// Option configures an Ingester.
 type Option func(*Ingester)
 
-// WithPrivacy keeps out of the record what p says.
+// WithPrivacy sets what the user keeps out of the record.
 func WithPrivacy(p Privacy) Option { return func(in *Ingester) { in.privacy = p } }
 
-// Forgotten says which messages were erased from the session with this key on
-// the user's order, and would not be stored again; nil says that none were.
+// Forgotten says for each message whether the user erased it from the session
+// with this key, so that it would not be stored again; nil means none.
 func (in *Ingester) Forgotten(ctx context.Context, key string, ms []Input) ([]bool, error) {
 	ms, err := in.clean(ms)
 	if err != nil {
@@ -105,7 +103,7 @@ func (in *Ingester) forgotten(ctx context.Context, key string, ms []Input) ([]bo
 	})
 }
 
-// fingerprint is what a message is known by.
+// fingerprint returns the hashes by which an erased message is recognised.
 func fingerprint(m llms.Message) store.Fingerprint {
 	return store.Fingerprint{Native: m.ID, Said: m.Time, SHA256: recordSum(m), Content: func() (sum [sha256.Size]byte, long bool) {
 		format, record, _, err := recordOf(m)
@@ -116,7 +114,7 @@ func fingerprint(m llms.Message) store.Fingerprint {
 	}}
 }
 
-// remembered leaves out what was erased.
+// remembered drops erased messages.
 func (in *Ingester) remembered(ctx context.Context, key string, history []Input) ([]Input, error) {
 	gone, err := in.forgotten(ctx, key, history)
 	if err != nil || !slices.Contains(gone, true) {

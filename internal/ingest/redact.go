@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Title returns the title of a session without what is to be kept out.
+// Title returns the title of a session without private blocks and secrets.
 func (p Privacy) Title(title string) string {
 	out, _ := redact.Redactor{Secrets: p.hides()}.Text([]byte(title))
 	if out == nil {
@@ -20,14 +20,13 @@ func (p Privacy) Title(title string) string {
 	return string(out)
 }
 
-// hides reports whether secrets are kept out of what is shown.
+// hides reports whether secrets are masked or removed.
 func (p Privacy) hides() bool { return p.Redact == redact.Search || p.Redact == redact.All }
 
-// clean takes out of messages what is to be kept out of the record. It comes
-// before everything else, so that the same message is known again by what is
-// stored of it.
+// clean removes private blocks and secrets from messages. It runs first, so that
+// identities are those of the stored form.
 func (in *Ingester) clean(ms []Input) ([]Input, error) {
-	var out []Input // nil while nothing has changed
+	var out []Input // nil until a message changes
 	for i, m := range ms {
 		cleaned, changed, err := in.cleanOne(m)
 		if err != nil {
@@ -59,8 +58,8 @@ func (in *Ingester) cleanOne(m Input) (Input, bool, error) {
 	}
 	hider := redact.Redactor{Secrets: true, KeepPrivate: true}
 	if m.Raw.Bytes != nil {
-		// What is shown comes from the record: where that has no secrets,
-		// neither has what is shown.
+		// The body comes from the record: if the record has no secrets, the
+		// body has none.
 		if found, _ := hider.Text(m.Raw.Bytes); found == nil {
 			return m, changed, nil
 		}
@@ -72,7 +71,7 @@ func (in *Ingester) cleanOne(m Input) (Input, bool, error) {
 	}
 	whole := m.Message
 	if m.Raw.Bytes == nil {
-		// The record is what was said, not what is shown of it.
+		// The record keeps the message with its secrets.
 		format, record, _, err := recordOf(m.Message)
 		if err != nil {
 			return m, false, err
@@ -83,8 +82,8 @@ func (in *Ingester) cleanOne(m Input) (Input, bool, error) {
 	return m, true, nil
 }
 
-// Masked returns how a stored message is masked, if its record has secrets that
-// it shows. It is for messages that were stored before secrets were masked.
+// Masked returns the mask of a stored message whose body shows secrets. It is for
+// messages that were stored before masking was switched on.
 func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, error) {
 	if m.Flags&(store.FlagMasked|store.FlagErased) != 0 || sha256.Sum256(record) != m.SHA256 {
 		return store.Mask{}, false, nil
@@ -93,7 +92,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 	if hasRef(said.Parts) {
 		whole, err := llms.Decode(m.Format, m.Body.Role, record)
 		if err != nil {
-			return store.Mask{}, false, nil // what is shown of it is all there is
+			return store.Mask{}, false, nil // only the body can be masked
 		}
 		said.Parts = whole.Parts
 	}
@@ -111,7 +110,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 	return store.Mask{ID: m.ID, Row: p.row, Payloads: p.payloads}, true, nil
 }
 
-// remove takes what r finds out of a message and out of its record.
+// remove removes the findings of r from a message and from its record.
 func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 	raw := m.Raw.Bytes
 	said, joined := withoutJoined(m)
@@ -128,10 +127,10 @@ func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 	switch {
 	case m.Raw.Bytes == nil:
 	case joined != nil && !holds(m, raw, joined):
-		// The record spells it in a way that cannot be edited in place: the
-		// message as it is now becomes the record.
+		// The record cannot be edited in place: the message as it is now becomes
+		// the record.
 		if raw, err = llms.Encode(llms.FormatLCM, llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta}); err != nil {
-			return m, false, fmt.Errorf("the message cannot be written down: %w", err)
+			return m, false, fmt.Errorf("the message cannot be encoded: %w", err)
 		}
 		out.Raw = llms.Raw{Format: llms.FormatLCM, Bytes: raw}
 	case !bytes.Equal(raw, m.Raw.Bytes):
@@ -140,8 +139,8 @@ func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 	return out, changed || joined != nil, nil
 }
 
-// holds reports whether a record that was edited is still what it was, but for
-// the private blocks.
+// holds reports whether an edited record still decodes to the same message, apart
+// from the private blocks.
 func holds(was llms.Message, raw []byte, joined map[string][]byte) bool {
 	if raw == nil {
 		return false
@@ -162,9 +161,9 @@ func holds(was llms.Message, raw []byte, joined map[string][]byte) bool {
 		slices.EqualFunc(now.Parts, before.Parts, func(a, b llms.Part) bool { return a.Kind == b.Kind })
 }
 
-// withoutJoined removes the private blocks that reach over several parts of a
-// message. It returns the texts that it replaced with what they are now, nil if
-// there is no such block.
+// withoutJoined removes private blocks that span several parts of a message. It
+// returns the old texts with their replacements, or nil if there is no such
+// block.
 func withoutJoined(m llms.Message) (llms.Message, map[string][]byte) {
 	changes := map[string][]byte{}
 	m.Parts = joinedParts(m.Parts, changes)
@@ -174,8 +173,8 @@ func withoutJoined(m llms.Message) (llms.Message, map[string][]byte) {
 	return m, changes
 }
 
-// joinedParts is withoutJoined for one list of parts. Texts and files of a list
-// are read one after the other; calls and results are not part of that.
+// joinedParts is withoutJoined for one list of parts. It joins texts and files;
+// calls and results are not part of the joined text.
 func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
 	out := slices.Clone(parts)
 	var texts [][]byte
@@ -213,7 +212,7 @@ func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
 	return out
 }
 
-// rewrite replaces what r finds in what is shown of a message.
+// rewrite replaces the findings of r in the parts and metadata of a message.
 func rewrite(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 	e := partsEditor{Redactor: r}
 	out := m
@@ -221,12 +220,12 @@ func rewrite(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 	if len(m.Meta) > 0 {
 		encoded, err := llms.Encode(llms.FormatLCM, llms.Message{Role: m.Role, Meta: m.Meta})
 		if err != nil {
-			return m, false, fmt.Errorf("the message cannot be written down: %w", err)
+			return m, false, fmt.Errorf("the message cannot be encoded: %w", err)
 		}
 		if changed, _ := r.Text(encoded); changed != nil {
 			meta, err := llms.Decode(llms.FormatLCM, m.Role, changed)
 			if err != nil {
-				return m, false, fmt.Errorf("the message without what is to be kept out: %w", err)
+				return m, false, fmt.Errorf("the redacted message cannot be decoded: %w", err)
 			}
 			out.Meta, e.changed = meta.Meta, true
 		}

@@ -8,48 +8,46 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Synced says what Sync did.
+// Synced is the result of Sync.
 type Synced struct {
-	Stored   []store.Appended // what was new, in order
-	Existing int              // how many messages were there already, or had been erased
-	// Rewound is set if the history leaves the stored one at an earlier
-	// message, or goes back to a branch that was left: what came after that
-	// message is kept as a branch.
+	Stored   []store.Appended // the new messages, in order
+	Existing int              // how many messages were stored already, or erased
+	// Rewound is set if the history leaves the stored one at an earlier message,
+	// or returns to a branch that was left. The messages after that one are kept
+	// as a branch.
 	Rewound *store.Branch
-	// Conversation is the conversation with the new messages in it; it is
-	// zero if nothing changed.
+	// Conversation includes the new messages; it is zero if nothing changed.
 	Conversation store.Conversation
-	// Loose counts the new messages that are stored outside the view: those
-	// that the history has before the part that matches (a host's own summary
-	// of older messages, a changed system prompt, an older part that comes
-	// later), and, without ids, those that were changed in the middle of it.
+	// Loose counts the new messages stored outside the view: those before the
+	// matching part of the history (a host's own summary, a changed system
+	// prompt, older messages that arrive late) and, without ids, those edited in
+	// its middle.
 	Loose int
-	// Late counts the new messages with ids that belong before one that is
-	// stored already. What was stored keeps its order: they are outside the
-	// view if nothing of the history was stored before them, else at its end.
+	// Late counts the new messages with ids that belong before a stored one.
+	// Stored messages keep their order: late ones go outside the view if no
+	// message of the history was stored before them, else to its end.
 	Late int
 }
 
-// Sync stores what is new of a whole history, as hosts send it every turn.
-// With ids, new is what has an unknown id, or a known one with another record.
-// Without, the history is aligned with the end of what is stored:
+// Sync stores the new messages of a whole history, as hosts send it every turn.
+// A message with an id is new if the id is unknown, or known with another
+// record. Messages without ids are aligned with the end of the stored ones:
 //
-//   - it continues the stored messages, all of them or the newest: what
-//     follows the match is new;
-//   - it shares a beginning and then differs: the conversation is rewound to
-//     the last shared message, and the rest is new, unless it is on a branch
-//     that was left before, which then becomes the active one again;
+//   - the history continues the stored messages, all of them or the newest: the
+//     messages after the match are new;
+//   - it shares a beginning and then differs: the conversation is rewound to the
+//     last shared message and the rest is new, unless it is on a branch that was
+//     left before, which becomes active again;
 //   - it shares nothing: all of it is new.
 //
-// A history of up to 4,096 messages is compared message by message. A longer
-// one is taken as known as far as it lies one to one over the active branch:
-// as many messages, the first 8 and the last 64 of them the same. Set full to
-// compare everything there as well, where an old message may have been edited
-// in place or may have given its place to another.
+// A history of up to 4,096 messages is compared message by message. A longer one
+// counts as known as far as it matches the active branch: as many messages, and
+// the same first 8 and last 64. Set full to compare everything, if an old message
+// may have been edited in place or replaced.
 //
-// Processes may sync one conversation at the same time. What another one
-// stored between the comparison and the transaction is compared anew;
-// [store.ErrStale] is returned if that happens again and again.
+// Several processes may sync one conversation. If another process stores
+// something between the comparison and the transaction, Sync compares again; it
+// returns [store.ErrStale] after many attempts.
 func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, history []Input, full bool) (Synced, error) {
 	history, err := in.clean(history)
 	if err != nil {
@@ -78,12 +76,12 @@ func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, history [
 	}
 }
 
-// attempts is how often a history is compared anew because others wrote to
-// the conversation meanwhile. Each time one of them got on.
+// attempts is how often a history is compared again because other processes
+// wrote to the conversation. Each time one of them made progress.
 const attempts = 32
 
-// sync compares a history with the conversation as it stands, and stores what
-// is new if it still stands so.
+// sync compares a history with the conversation, and stores the new messages if
+// the conversation has not changed since.
 func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history []Input, t trust) (Synced, error) {
 	conv, err := in.store.Conversation(ctx, id)
 	if err != nil {
@@ -145,8 +143,8 @@ func moved(was, is store.Conversation) bool {
 	return was.Head != is.Head || was.ViewItems != is.ViewItems || was.ViewTokens != is.ViewTokens
 }
 
-// sort parts the new messages of a history into those that are kept outside
-// the view and those that are added to it.
+// sort separates the new messages into those kept outside the view and those
+// added to it.
 func (p *plan) sort() (outside, fresh []Input, done Synced) {
 	first, last := p.first(), p.last()
 	for i, m := range p.history {
@@ -180,12 +178,12 @@ func (p *plan) sort() (outside, fresh []Input, done Synced) {
 	return outside, fresh, done
 }
 
-// back returns the message that the view must go back to, or on to on another
-// branch, before the new ones are added; 0 if it need not. A history that is
-// just shorter than what is stored changes nothing.
+// back returns the message to rewind to before the new messages are added, which
+// may be on another branch; 0 if there is none. A history that is only shorter
+// than the stored one changes nothing.
 func (p *plan) back(ctx context.Context) (store.MessageID, error) {
 	last := p.last()
-	if last < p.from { // nothing is known, or all that is stored
+	if last < p.from { // no message is known, or the whole branch is
 		return 0, nil
 	}
 	leaf := p.known[last].id
@@ -202,7 +200,7 @@ func (p *plan) back(ctx context.Context) (store.MessageID, error) {
 			named[s.id] = true
 		}
 	}
-	left := false // the branch goes on with what the history does not have
+	left := false // the branch has a message after leaf that the history lacks
 	for i := len(active) - 1; i >= 0; i-- {
 		if active[i] == leaf {
 			if left && last < len(p.history)-1 {

@@ -10,24 +10,31 @@ import (
 	"github.com/lossless-context/lcm/internal/recall"
 )
 
-// refusal is an error in the words of the tool that refused.
+// refusal is an error in the words of the tool.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// grep answers lcm_grep: as many matches as fit, and a cursor behind them.
-func (c *call) grep(ctx context.Context) (answer, error) {
-	var r recall.GrepRequest
-	if err := c.read(&r); err != nil {
-		return answer{}, err
+// begin decodes the arguments of a call into a request, brings the caller's
+// transcript up to date, and resolves the scope w, which is part of the request.
+func (c *call) begin(ctx context.Context, request any, w *recall.Where) (from Caller, notes []string, err error) {
+	if err := c.read(request); err != nil {
+		return from, nil, err
 	}
 	c.report("catching up on the transcript")
-	at := c.place(ctx, c.session, c.meta)
-	w, notes, err := c.where(ctx, at, r.Where)
+	from = c.Server.caller(ctx, c.session, c.meta)
+	*w, notes, err = c.where(ctx, from, *w)
+	return from, notes, err
+}
+
+// grep answers lcm_grep with as many matches as fit, and a cursor for the rest.
+func (c *call) grep(ctx context.Context) (answer, error) {
+	var r recall.GrepRequest
+	_, notes, err := c.begin(ctx, &r, &r.Where)
 	if err != nil {
 		return answer{}, err
 	}
-	r.Where, r.OrWords, r.Compact, r.Snippet = w, true, true, snippetRunes
+	r.OrWords, r.Compact, r.Snippet = true, true, snippetRunes
 	if r.Context == 0 {
 		r.Fill = min(fillTokens, c.config.MaxTokens/2)
 	}
@@ -53,7 +60,7 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		case r.Context > 0 || r.Fill > 0:
 			r.Context, r.Fill = 0, 0
 			notes = append(notes, "the messages around the match are too long for one answer: lcm_describe shows them one by one")
-		default: // a single match that does not fit says where to find it
+		default: // a single match that does not fit: the note says where to read it
 			for i := range found.Matches {
 				m := &found.Matches[i]
 				m.Snippet, m.MatchRanges, m.Truncated = "", [][2]int{}, true
@@ -64,19 +71,19 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 	}
 }
 
-// snippetRunes is how many characters of a match are shown: enough that most
+// snippetRunes is how many characters of a match are shown: with so many, most
 // matches need no second call.
 const snippetRunes = 360
 
-// fillTokens is how large a page becomes by the messages around its matches: an
-// answer often stands beside the words of its question.
+// fillTokens is the size to which messages around the matches fill a page: an
+// answer often stands next to the words of its question.
 const fillTokens = 2000
 
-// matchTokens is less than a match costs.
+// matchTokens is a lower bound of the cost of a match.
 const matchTokens = 60
 
-// fitting estimates how many of the matches fit one answer, at least one: what
-// they cost apart is about what they cost together.
+// fitting estimates how many matches fit one answer, at least one, from the sum
+// of their costs.
 func (c *call) fitting(a recall.GrepAnswer) int {
 	left := c.config.MaxTokens
 	all := a.Matches
@@ -91,22 +98,16 @@ func (c *call) fitting(a recall.GrepAnswer) int {
 	return len(all)
 }
 
-// describe answers lcm_describe: one page of content that fits.
+// describe answers lcm_describe with one page of content that fits.
 func (c *call) describe(ctx context.Context) (answer, error) {
 	var r recall.DescribeRequest
-	if err := c.read(&r); err != nil {
-		return answer{}, err
-	}
-	c.report("catching up on the transcript")
-	at := c.place(ctx, c.session, c.meta)
-	w, notes, err := c.where(ctx, at, r.Where)
+	_, notes, err := c.begin(ctx, &r, &r.Where)
 	if err != nil {
 		return answer{}, err
 	}
-	r.Where = w
 	c.report("reading")
 	r.MaxTokens = min(r.MaxTokens, c.config.MaxTokens*3/4)
-	r.Limit = min(50, max(1, c.config.MaxTokens/300)) // of the manifest, whose entries cost a hundred tokens
+	r.Limit = min(50, max(1, c.config.MaxTokens/300)) // of the manifest: an entry costs about a hundred tokens
 	for {
 		a, err := c.recall.Describe(ctx, r)
 		if err != nil {
@@ -120,28 +121,23 @@ func (c *call) describe(ctx context.Context) (answer, error) {
 		if c.fits(a.Text(), a) || r.MaxTokens == 1 && r.Limit == 1 {
 			return answer{text: a.Text(), value: a}, nil
 		}
-		// What is escaped in JSON costs more there.
+		// JSON escapes make the structured content longer than the text.
 		r.MaxTokens, r.Limit = max(1, r.MaxTokens*2/3), max(1, r.Limit*2/3)
 	}
 }
 
-// expandQuery answers lcm_expand_query. The answer is made once, since a model
-// may be paid for it, and is cut to what fits.
+// expandQuery answers lcm_expand_query. It asks once, since a model may be paid
+// for it, and cuts the answer to the size that fits.
 func (c *call) expandQuery(ctx context.Context) (answer, error) {
 	var r delegation.Request
-	if err := c.read(&r); err != nil {
+	from, notes, err := c.begin(ctx, &r, &r.Where)
+	if err != nil {
 		return answer{}, err
 	}
 	if r.Query == "" && len(r.SummaryIDs) == 0 {
 		r.Query = r.Prompt
 	}
-	c.report("catching up on the transcript")
-	at := c.place(ctx, c.session, c.meta)
-	w, notes, err := c.where(ctx, at, r.Where)
-	if err != nil {
-		return answer{}, err
-	}
-	r.Where, r.Caller, r.Agent = w, c.caller, at.Host
+	r.Caller, r.Agent = c.client, from.Host
 	if most := max(delegation.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
 		r.MaxTokens = most
 		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
@@ -153,7 +149,7 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		r.MaxTokens = max(r.MaxTokens, delegation.MinMaxTokens)
 	}
 	c.report("reading the record")
-	a, err := c.ask.Ask(ctx, r)
+	a, err := c.config.Engine.Ask(ctx, r)
 	if err != nil {
 		return answer{}, c.said(err)
 	}
@@ -165,8 +161,8 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 	return answer{text: askText(a), value: newAskResult(a)}, nil
 }
 
-// said adds to an error where the tool's guide is. What ended with the call is
-// no mistake of the caller's.
+// said adds the way to the tool's guide to an error, unless the call was
+// cancelled.
 func (c *call) said(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

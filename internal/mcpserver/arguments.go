@@ -9,13 +9,12 @@ import (
 	"github.com/lossless-context/lcm/core"
 )
 
-// The arguments of the tools over MCP have the names and meanings of the root
-// package's. Two defaults differ, because a host's model asks about the project
-// and pays for each result: the scope is the project, so that allConversations
-// has no default, and ten results are returned.
+// The tools take the same arguments over MCP as in the root package. Two defaults
+// differ, because a host's model asks about its project and pays for each result:
+// without allConversations the scope is the project, and a page has ten results.
 //
-// Each tool has two lists: the first stands in the schema that every request
-// of a host carries; expand tells about the rest, and all are taken.
+// Each tool has two structs: the schema that every request of a host carries
+// lists the first; the second adds the arguments that only expand explains.
 
 type grepListed struct {
 	Pattern          string `json:"pattern" description:"Words, or a regex (RE2)"`
@@ -68,14 +67,14 @@ type expandQueryArgs struct {
 }
 
 // parameters are the arguments of one tool: all that it takes, and the schema
-// that hosts are shown.
+// that is listed.
 type parameters struct {
 	all    *core.Schema
 	listed json.RawMessage
 }
 
-// argumentsOf returns the arguments of a tool. Those of a tool that is not
-// named here are its own.
+// argumentsOf returns the arguments of a tool. A tool without structs here has
+// those of its own schema.
 func argumentsOf(t core.Tool) (parameters, error) {
 	var p parameters
 	var err error
@@ -102,6 +101,6 @@ func parametersOf[Listed, All any]() (parameters, error) {
 		return parameters{}, err
 	}
 	all, err := core.SchemaFor[All]()
-	// Whoever checks arguments before sending them must let the others pass.
+	// A client that validates arguments must let the unlisted ones pass.
 	return parameters{all, bytes.Replace(listed.JSON(), []byte(`,"additionalProperties":false`), nil, 1)}, err
 }

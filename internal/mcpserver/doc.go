@@ -1,40 +1,37 @@
-// Package mcpserver gives an agent in any host that speaks the Model Context
-// Protocol the way back into its record: the tools lcm_grep, lcm_describe,
-// lcm_expand_query and expand, and everything stored as resources
-// (lcm://summary/…, lcm://message/…, lcm://file/…).
+// Package mcpserver serves lcm's record over the Model Context Protocol: the
+// tools lcm_grep, lcm_describe, lcm_expand_query and expand, and every stored
+// summary, message and file as a resource (lcm://summary/…, lcm://message/…,
+// lcm://file/…).
 //
-// A [Server] is made of an engine and a [Feed]; it is served over a pair of
-// pipes ([Server.ServeStdio]) or over HTTP ([Server.ServeHTTP]).
+// [New] makes a [Server] from an engine and a [Feed]. [Server.ServeStdio] serves
+// one client over a pair of pipes, [Server.ServeHTTP] serves many over HTTP.
 //
-// # What it promises
+// # Guarantees
 //
-// The names, parameters, texts and errors of the tools are those of the root
-// package's tools: an agent that has learnt one has learnt the other. Two
-// defaults differ, the scope (the project) and the number of results (ten). A call
-// never returns more than a host takes: text and structured content each stay
-// within [Config.MaxTokens], the rest follows by cursor, and whatever is left
-// out is said in the notes with the way to it. Tools are listed in one order,
-// with one line each; expand tells the rest.
+// The tools have the names, parameters, texts and errors of the root package's
+// tools. Two defaults differ: the scope is the project, and a page has ten
+// results. The text and the structured content of an answer each stay within
+// [Config.MaxTokens]; a cursor leads to the rest, and a note names everything
+// that was left out. The tools are always listed in the same order, with one
+// line each; expand explains the rest.
 //
-// It works alone, without hooks. After the handshake it catches up on all
-// transcripts in the background, under a lease in the store so that several
-// servers do not repeat the work; before each answer it catches up on the
-// transcript that the call comes from, for a bounded time, so that what was
-// said in this very turn is found.
+// The server needs no hooks. After the handshake it reads all transcripts in
+// the background, under a lease in the store, so that several servers do not
+// repeat the work. Before each answer it reads the caller's transcript, for a
+// bounded time, so that messages of the current turn are found.
 //
 // # The current conversation
 //
-// The tools look in the whole project by default; the current conversation is
-// ranked first where it is as good, and its newest prompt is not found. It is
-// the session that the host names: Codex sends it with each call, Claude Code sends the id of the tool
-// call, which is looked up in the newest messages, and gives the session in
-// the environment. Else it is the newest conversation of the project that the
-// server was started in, or that the client's roots name. Where two are being
-// written at the same time, both are taken for it.
+// The tools search the whole project by default. The current conversation ranks
+// first among equals, and its newest prompt is left out. The host names it:
+// Codex sends the session with each call; Claude Code sends the id of the tool
+// call, which the server finds in the newest messages, and puts the session
+// into the environment. Otherwise it is the newest conversation of the project
+// that the server was started in, or that the client's roots name. If two were
+// written to in the last minutes, both count as current.
 //
-// # What is left to others
+// # Other packages
 //
-// Package recall searches and package delegation answers; hosts' transcripts
-// are read by whatever implements Feed. [ProjectOnly] narrows the store itself,
-// so that nothing above it can leave a project.
+// Package recall searches and package delegation answers. The Feed reads the
+// transcripts. [ProjectOnly] restricts the store itself to one project.
 package mcpserver

@@ -11,8 +11,8 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/mcpserver"
-	"github.com/lossless-context/lcm/store/sqlite"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // A program that embeds the engine can serve its record as `lcm mcp` does.

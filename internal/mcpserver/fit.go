@@ -10,12 +10,11 @@ import (
 	"github.com/lossless-context/lcm/internal/recall"
 )
 
-// fits reports whether an answer is within the bound, in both of its forms:
-// some hosts show the model the text and others the structured content.
+// fits reports whether both forms of an answer are within the bound: some hosts
+// show the model the text, others the structured content.
 func (s *Server) fits(text string, value any) bool { return s.cost(text, value) <= s.config.MaxTokens }
 
-// cost is what the longer form of an answer costs. What cannot be written does
-// not fit.
+// cost counts the tokens of the longer form of an answer.
 func (s *Server) cost(text string, value any) int {
 	raw, err := compact(value)
 	if err != nil {
@@ -54,8 +53,8 @@ func shortenLists(a *recall.DescribeAnswer) {
 	}
 }
 
-// trim cuts an answer of lcm_expand_query to what fits: quotes first, then
-// what is told about citations, then the answer's end.
+// trim cuts an answer of lcm_expand_query to the size that fits: first the
+// quotes, then the citations, then the end of the answer.
 func (s *Server) trim(a *delegation.Answer) {
 	if s.fits(askText(*a), newAskResult(*a)) {
 		return
@@ -97,7 +96,7 @@ func (s *Server) trim(a *delegation.Answer) {
 	a.Answer = strings.ToValidUTF8(whole[:low], "")
 }
 
-// askText is an answer of lcm_expand_query as people and models read it.
+// askText renders an answer of lcm_expand_query as text.
 func askText(a delegation.Answer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", a.Answer)

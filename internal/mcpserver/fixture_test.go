@@ -327,12 +327,12 @@ func user(format string, a ...any) llms.Message { return llms.User(fmt.Sprintf(f
 
 // feed is a [mcpserver.Feed] that a test tells what to do.
 type feed struct {
-	current func(context.Context, mcpserver.Place) error
+	current func(context.Context, mcpserver.Caller) error
 	all     func(context.Context) error
-	places  atomic.Pointer[mcpserver.Place] // the last one
+	places  atomic.Pointer[mcpserver.Caller] // the last one
 }
 
-func (f *feed) Current(ctx context.Context, at mcpserver.Place) error {
+func (f *feed) Current(ctx context.Context, at mcpserver.Caller) error {
 	f.places.Store(&at)
 	if f.current == nil {
 		return nil

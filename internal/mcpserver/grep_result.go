@@ -7,11 +7,10 @@ import (
 	"github.com/lossless-context/lcm/internal/recall"
 )
 
-// grepResult is an answer of lcm_grep as structured content: what matched, and
-// where to go from it.
+// grepResult is an answer of lcm_grep as structured content.
 type grepResult struct {
 	Matches []grepMatch `json:"matches"`
-	// Found counts the matches and says where they were looked for.
+	// Found counts the matches and names the scope.
 	Found      string   `json:"found"`
 	Total      int      `json:"total"`
 	Sessions   []string `json:"sessions,omitempty"` // of the matches
@@ -21,14 +20,14 @@ type grepResult struct {
 
 type grepMatch struct {
 	ID      string `json:"id"`
-	Who     string `json:"who"`  // the role, or that it is a summary or a file
+	Who     string `json:"who"`  // the role, "summary" or "file"
 	When    string `json:"when"` // UTC
 	Session int64  `json:"session"`
-	// Snippet is the text around the match, which stands between « and ».
+	// Snippet is the text around the match, which is between « and ».
 	Snippet string `json:"snippet"`
-	// Beside are messages next to it.
+	// Beside holds the messages before and after the match.
 	Beside    []string `json:"beside,omitempty"`
-	CoveredBy string   `json:"coveredBy,omitempty"` // the summary of what is around it
+	CoveredBy string   `json:"coveredBy,omitempty"` // the summary that covers the match
 	FileIDs   []string `json:"fileIds,omitempty"`
 }
 

@@ -17,26 +17,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Path is where the protocol is spoken over HTTP.
+// Path is the path of the endpoint.
 const Path = "/mcp"
 
-// minToken is the least length of a token that cannot be guessed.
+// minToken is the least length of a token.
 const minToken = 16
 
-// HTTPOptions say who may speak to a server over HTTP.
+// HTTPOptions say who may use a server over HTTP.
 type HTTPOptions struct {
-	// Token must be sent with every request as a bearer token. Without one
-	// nobody is served: every user of a machine can reach its loopback interface.
+	// Token must be sent with every request as a bearer token. It is required:
+	// every user of a machine can reach its loopback interface.
 	Token string
 	// Origins are the web origins, like https://app.example, whose pages may
-	// send requests. A request without an Origin does not come from a page.
+	// send requests. A request without an Origin header is not from a page.
 	Origins []string
 	// BodyTimeout is how long a client may take to send a request (30 s).
 	BodyTimeout time.Duration
 }
 
-// CheckAddress returns the address to listen on: a port alone is one of the
-// loopback interface. It refuses to listen without a token.
+// CheckAddress returns the address to listen on. A port alone is on the loopback
+// interface. It fails if the token is too short.
 func (o HTTPOptions) CheckAddress(addr string) (string, error) {
 	if !strings.Contains(addr, ":") {
 		addr = ":" + addr
@@ -80,8 +80,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 	return err
 }
 
-// stopHTTP ends calls and sessions, and then the server: within two seconds,
-// whatever clients do.
+// stopHTTP ends calls and sessions and then the server, within two seconds.
 func (s *Server) stopHTTP(ctx context.Context, server *http.Server) {
 	s.end()
 	for _, session := range slices.Collect(s.mcp.Sessions()) {
@@ -94,27 +93,26 @@ func (s *Server) stopHTTP(ctx context.Context, server *http.Server) {
 	}
 }
 
-// Handler returns what serves HTTP requests: who may not ask is told so before
-// anything is read.
+// Handler serves HTTP requests. It checks origin and token before it reads a
+// body.
 func (s *Server) Handler(o HTTPOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(Path, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
 		Logger:              s.config.Log,
-		MaxRequestBodyBytes: maxLine, // as much as by pipe
+		MaxRequestBodyBytes: maxLine, // as over pipes
 		SessionTimeout:      30 * time.Minute,
 		// A client whose connection breaks gets the rest of its answer when it
-		// comes back.
+		// reconnects.
 		EventStore: mcp.NewMemoryEventStore(nil),
-		// Who may ask is checked below, for every address.
+		// guard checks every request.
 		DisableLocalhostProtection: true,
 	}))
 	bodies := &bodyReader{timeout: cmp.Or(o.BodyTimeout, bodyTimeout)}
 	return o.guard(bodies.wrap(mux))
 }
 
-// guard refuses requests that come from web pages of other origins, or without
-// the token. A page that reaches the server by a name that was made to point
-// here (DNS rebinding) does not have it.
+// guard refuses requests from web pages of other origins, and requests without
+// the token. A page that reaches the server through DNS rebinding lacks the token.
 func (o HTTPOptions) guard(next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(o.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// Bounds of what clients send over HTTP. A hundred clients that each sent eight
-// megabytes slowly took close to a gigabyte of memory.
+// Bounds of request bodies. A hundred clients that each sent eight megabytes
+// slowly took close to a gigabyte of memory.
 const (
-	// freeBody is how much of every body is read without asking: ordinary calls
-	// are answered also while others have used up the rest.
+	// freeBody is how much of every body is read in any case, so that ordinary
+	// calls are answered while others use up maxBodies.
 	freeBody = 64 << 10
-	// maxBodies is how much of all bodies together, beyond that, is held.
+	// maxBodies bounds the bytes beyond freeBody of all bodies together.
 	maxBodies = 2 * maxLine
 	// bodyTimeout is how long a client may take to send a body.
 	bodyTimeout = 30 * time.Second
 )
 
-// bodyReader reads the bodies of requests before they are handled: whole, in
-// time, and no more of them at once than the memory is to hold.
+// bodyReader reads the whole body of a request before it is handled, within a
+// time, and bounds the memory of all bodies together.
 type bodyReader struct {
 	timeout time.Duration
 	held    atomic.Int64 // bytes beyond freeBody, of all requests
@@ -59,7 +59,7 @@ var (
 	errBodiesTooLarge = errors.New("all bodies together are too large")
 )
 
-// read reads a body. release gives back what was held for it.
+// read reads a body. release returns the memory that is reserved for it.
 func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (content []byte, release func(), err error) {
 	reserved := int64(0)
 	release = func() { b.held.Add(-reserved) }

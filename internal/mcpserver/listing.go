@@ -11,12 +11,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// maxListed bounds how many resources are listed: those a reader may want to
-// begin with.
+// maxListed bounds how many resources are listed.
 const maxListed = 50
 
 // listing lists the summaries in the view of the current conversation, newest
-// first. Everything else is reached from them, or found.
+// first. They lead to everything else.
 func (s *Server) listing(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
@@ -32,14 +31,14 @@ func (s *Server) listing(next mcp.MethodHandler) mcp.MethodHandler {
 		if r.Params != nil {
 			meta = r.Params.Meta
 		}
-		list.Resources, err = s.summaries(ctx, s.place(ctx, r.Session, meta))
+		list.Resources, err = s.summaries(ctx, s.caller(ctx, r.Session, meta))
 		return list, err
 	}
 }
 
-func (s *Server) summaries(ctx context.Context, at Place) ([]*mcp.Resource, error) {
+func (s *Server) summaries(ctx context.Context, from Caller) ([]*mcp.Resource, error) {
 	listed := []*mcp.Resource{}
-	w, _, err := s.here(ctx, at)
+	w, _, err := s.current(ctx, from)
 	if err != nil || w.Current == 0 {
 		return listed, err
 	}
@@ -67,8 +66,8 @@ func (s *Server) summaries(ctx context.Context, at Place) ([]*mcp.Resource, erro
 	return listed, nil
 }
 
-// resource tells what a summary is about without its text, which is untrusted
-// and read on demand.
+// resource describes a summary without its text, which is untrusted and read on
+// demand.
 func resource(sum store.Summary) *mcp.Resource {
 	span := sum.Earliest.UTC().Format(time.DateTime) + " to " + sum.Latest.UTC().Format(time.DateTime)
 	return &mcp.Resource{

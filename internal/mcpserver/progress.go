@@ -9,10 +9,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// progress reports how far a call is while it runs, to a client that asked for
-// it: what is being done and for how many seconds. Hosts that hear of a call
-// do not give it up. Done ends the reports and waits for the last one, so that
-// none follows the answer.
+// progress reports every [Config.Tick] what a call is doing and for how many
+// seconds, to a client that asked for it: hosts do not abort a call that reports.
+// done stops the reports and waits for the last one, so that none follows the
+// answer.
 func (s *Server) progress(ctx context.Context, req *mcp.CallToolRequest) (report func(what string), done func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil || req.Session == nil {
@@ -35,7 +35,7 @@ func (s *Server) progress(ctx context.Context, req *mcp.CallToolRequest) (report
 			mu.Lock()
 			what := doing
 			mu.Unlock()
-			// A client that has gone away is noticed elsewhere.
+			// A read or write fails later if the client has gone.
 			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 				ProgressToken: token, Progress: float64(n), Message: fmt.Sprintf("%s for %d s", what, int(time.Since(began).Seconds())),
 			})

@@ -22,8 +22,8 @@ var kinds = []struct{ kind, prefix, title, description, mime string }{
 	{"summary", "sum_", "Summary", "The text of a summary, by its id (sum_…)", "text/markdown"},
 }
 
-// addResources offers everything stored by its id. What is too long for one
-// reading goes on under an address of its own.
+// addResources offers everything stored by its id. Long content continues at a
+// URI of its own.
 func (s *Server) addResources() {
 	for _, k := range kinds {
 		s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
@@ -42,8 +42,8 @@ func (s *Server) readResource(ctx context.Context, uri, kind, prefix, mime strin
 	}
 	r := recall.DescribeRequest{
 		ID: id, Where: recall.Where{AllConversations: true}, Cursor: cursor, Limit: 1,
-		// A text of so many tokens, or so many bytes where there is no text:
-		// in base64 a byte costs about half a token.
+		// MaxTokens bounds text, MaxBytes other content: in base64 a byte costs
+		// about half a token.
 		MaxTokens: s.config.MaxTokens * 3 / 4, MaxBytes: s.config.MaxTokens * charsPerToken,
 	}
 	a, err := s.recall.Describe(ctx, r)
@@ -63,8 +63,8 @@ func (s *Server) readResource(ctx context.Context, uri, kind, prefix, mime strin
 	return contents(a, uri, kind, mime), nil
 }
 
-// contents are what a reader gets: the content, byte for byte, and where there
-// is more a second part that says so.
+// contents returns the content byte for byte and, if there is more, a second
+// part with the URI of the next page.
 func contents(a recall.DescribeAnswer, uri, kind, mime string) *mcp.ReadResourceResult {
 	c := &mcp.ResourceContents{URI: uri, MIMEType: mime}
 	if utf8.ValidString(a.Content) {
@@ -78,7 +78,7 @@ func contents(a recall.DescribeAnswer, uri, kind, mime string) *mcp.ReadResource
 		result.Contents = slices.Insert(result.Contents, 0, &mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: store.DamageNotice})
 	}
 	end := a.Offset + int64(len(a.Content))
-	// What lies beneath a summary is not part of its text.
+	// The sources of a summary are not part of its text.
 	if a.NextCursor == "" || a.SummaryDetail != nil && end >= a.ByteSize {
 		return result
 	}
@@ -93,7 +93,7 @@ func contents(a recall.DescribeAnswer, uri, kind, mime string) *mcp.ReadResource
 	return result
 }
 
-// resourceID reads the address of a resource. The id may leave its prefix out.
+// resourceID parses the URI of a resource. The id may lack its prefix.
 func resourceID(uri, kind, prefix string) (id, cursor string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "lcm" || u.Host != kind {

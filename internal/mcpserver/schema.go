@@ -10,8 +10,8 @@ func grepSchema() (*jsonschema.Schema, error) { return schemaOf[grepResult]() }
 
 func askSchema() (*jsonschema.Schema, error) { return schemaOf[askResult]() }
 
-// describeSchema is that of an answer about a summary, a file or a message:
-// only what all three have is required.
+// describeSchema is the schema of an answer about a summary, a file or a
+// message. It requires only the fields that all three have.
 func describeSchema() (*jsonschema.Schema, error) {
 	s, err := schemaOf[recall.DescribeAnswer]()
 	if err != nil {
@@ -23,9 +23,9 @@ func describeSchema() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// schemaOf derives the schema of a type. Clients that validate against it must
-// not stumble over a field that a later version adds, and those that map it to
-// a simpler dialect not over types that may also be null: no answer has one.
+// schemaOf derives the schema of a type. It allows additional properties, so that
+// a later version may add a field. It drops null from types, because some clients
+// map schemas to a dialect without it, and no answer has a null.
 func schemaOf[T any]() (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {

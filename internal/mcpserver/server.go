@@ -13,7 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -22,12 +21,12 @@ import (
 //go:embed instructions.md
 var instructions string
 
-// Instructions returns what the server tells a client about itself. Claude
+// Instructions returns the text by which the server introduces itself. Claude
 // Code cuts it off at 2 KB, and may show nothing else of the server until the
 // model looks for tools.
 func Instructions() string { return strings.TrimSpace(instructions) }
 
-// instructions are what this server says: one that keeps to a project says so.
+// instructions adds a sentence where the server is restricted to one project.
 func (c *Config) instructions() string {
 	if c.ProjectOnly {
 		return Instructions() + "\n\nThis server answers from one project only: allConversations means all conversations of that project."
@@ -41,18 +40,18 @@ const (
 	MinMaxTokens     = 1_000
 )
 
-// Config is what a Server is made of. Only Engine is required.
+// Config configures a Server. Only Engine is required.
 type Config struct {
-	// Engine holds the record that is searched.
+	// Engine holds the record.
 	Engine *lcm.Engine
-	// Feed keeps the record up to date; without one it is searched as it is.
+	// Feed brings the record up to date; it may be nil.
 	Feed Feed
-	// Dir is the directory that the server was started in, and Getenv reads
-	// its environment: where the host says what it is working on.
+	// Dir is the directory that the server was started in, and Getenv reads its
+	// environment. Both tell the project and the session.
 	Dir    string
 	Getenv func(string) string
-	// ProjectOnly says that the engine's store was narrowed by the function
-	// of that name; answers say so.
+	// ProjectOnly says that [ProjectOnly] restricts the engine's store; the
+	// instructions say so.
 	ProjectOnly bool
 	// MaxTokens bounds the text and the structured content of one answer
 	// (6,000).
@@ -104,7 +103,6 @@ type Server struct {
 	mcp      *mcp.Server
 	store    store.Store
 	recall   *recall.Service
-	ask      *delegation.Delegation
 	lifetime context.Context // ends with Close
 	end      context.CancelFunc
 	started  sync.Once
@@ -121,16 +119,13 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if s.recall, err = c.Engine.Recall(); err != nil {
 		return nil, err
 	}
-	if s.ask, err = c.Engine.Delegation(); err != nil {
-		return nil, err
-	}
 	s.lifetime, s.end = context.WithCancel(ctx)
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "lcm", Title: "Lossless context memory", Version: c.Version}, &mcp.ServerOptions{
 		Instructions: c.instructions(),
 		Logger:       c.Log,
-		// What is stored is nobody else's: no proxy may keep it.
+		// The record is private: no proxy may cache it.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
-		// Tools and templates never change, so that no client need listen.
+		// Tools and templates never change, so no client need subscribe.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
 	s.mcp.AddReceivingMiddleware(s.afterHandshake, s.listing, s.textForHosts)
@@ -142,15 +137,14 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// Close ends what the server does in the background and waits for it.
+// Close stops the background work and waits for it.
 func (s *Server) Close() {
 	s.end()
 	s.running.Wait()
 }
 
-// afterHandshake starts the work in the background with the first request
-// that is not part of a handshake: a host that only looks what the server is
-// like should not pay for it.
+// afterHandshake starts the background work with the first request that is not
+// part of a handshake: a host that only probes the server should not pay for it.
 func (s *Server) afterHandshake(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {

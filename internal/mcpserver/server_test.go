@@ -237,7 +237,7 @@ func (s slow) reply(llms.Request) llmtest.Reply {
 
 func TestALongCallReportsProgress(t *testing.T) {
 	model := newSlow()
-	r := newRecord(t, lcm.WithExpansionModel(llmtest.NewEngine(model.reply)))
+	r := newRecord(t, lcm.WithExpansionModel(llmtest.New(model.reply)))
 	r.say("claude:s1", r.dir, time.Minute, user("We deploy with make ship."), user("How was that?"))
 	config := r.config()
 	config.Tick = time.Millisecond
@@ -264,7 +264,7 @@ func TestACallCanBeCancelled(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan struct{})
 	r := newRecord(t)
 	config := r.config()
-	config.Feed = &feed{current: func(ctx context.Context, _ mcpserver.Place) error {
+	config.Feed = &feed{current: func(ctx context.Context, _ mcpserver.Caller) error {
 		close(began)
 		<-ctx.Done()
 		close(ended)
@@ -338,7 +338,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 func TestTheEndDoesNotWaitForLongCalls(t *testing.T) {
 	model := newSlow()
 	defer close(model.answer)
-	r := newRecord(t, lcm.WithExpansionModel(llmtest.NewEngine(model.reply)))
+	r := newRecord(t, lcm.WithExpansionModel(llmtest.New(model.reply)))
 	r.say("claude:s1", r.dir, time.Minute, user("We deploy with make ship."), user("How was that?"))
 	s := r.serve(r.config())
 	in, feedIn := io.Pipe()

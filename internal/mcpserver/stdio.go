@@ -15,15 +15,15 @@ import (
 // maxLine bounds one message of a client: no call is anywhere near as long.
 const maxLine = 16 << 20
 
-// grace is how long calls that are under way may take when the client closes
-// its end, so that whoever pipes a few requests in gets the answers.
+// grace is how long running calls may take after the client has closed its end,
+// so that a script that pipes a few requests in gets its answers.
 const grace = 1500 * time.Millisecond
 
-// ServeStdio serves one client over a pair of pipes until it closes its end,
-// or ctx ends; with that the server ends as well. Nothing but the protocol is
-// written to out. It returns within two seconds of either.
+// ServeStdio serves one client over a pair of pipes until the client closes its
+// end or ctx ends, and then ends the server. It writes only protocol messages to
+// out, and returns within two seconds of either end.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	defer s.end() // calls that are under way end with it
+	defer s.end() // ends running calls
 	session, err := s.mcp.Connect(ctx, &pipes{in: in, out: out, end: s.end, log: s.config.Log}, nil)
 	if err != nil {
 		return err
@@ -40,13 +40,13 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	select {
 	case <-ended:
 	case <-time.After(grace / 3):
-		// A read from a pipe that nobody closes cannot be interrupted; the
-		// process is about to end.
+		// A read from a pipe that nobody closes cannot be interrupted, and the
+		// process is about to exit.
 	}
 	return nil
 }
 
-// gone leaves out the errors of a client that has gone away.
+// gone drops errors that only say that the client has gone.
 func gone(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil
@@ -54,26 +54,26 @@ func gone(err error) error {
 	return err
 }
 
-// pipes is a transport that waits for the answers to what was asked before it
-// tells that there will be no more questions: the SDK would drop them.
+// pipes is a transport that waits for pending answers before it reports the end
+// of the input: the SDK would drop them.
 type pipes struct {
 	in  io.Reader
 	out io.Writer
-	end context.CancelFunc // of calls that take too long then
+	end context.CancelFunc // cancels calls that are still running then
 	log *slog.Logger
 }
 
 // Connect implements [mcp.Transport].
 func (p *pipes) Connect(ctx context.Context) (mcp.Connection, error) {
 	out := &writer{out: p.out}
-	under, err := (&mcp.IOTransport{Reader: newSieve(p.in, out, p.log), Writer: out, MaxLineLength: maxLine + 1}).Connect(ctx)
+	under, err := (&mcp.IOTransport{Reader: newLineFilter(p.in, out, p.log), Writer: out, MaxLineLength: maxLine + 1}).Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &pending{Connection: under, end: p.end, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
 }
 
-// pending is a connection that knows which requests have no answer yet.
+// pending is a connection that tracks the requests without an answer.
 type pending struct {
 	mcp.Connection
 	end    context.CancelFunc
@@ -82,7 +82,7 @@ type pending struct {
 
 	mu   sync.Mutex
 	open map[jsonrpc.ID]bool
-	idle chan struct{} // closed when there are none, once somebody waits
+	idle chan struct{} // closed when open becomes empty; nil until drain waits
 }
 
 // Read implements [mcp.Connection].
@@ -121,7 +121,7 @@ func (p *pending) Close() error {
 	return p.Connection.Close()
 }
 
-// drain waits until every request has its answer, but not for long.
+// drain waits up to grace until every request has its answer.
 func (p *pending) drain(ctx context.Context) {
 	p.mu.Lock()
 	if len(p.open) == 0 {

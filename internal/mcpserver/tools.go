@@ -26,46 +26,46 @@ type call struct {
 	args    map[string]any // as they were sent
 	// currentOnly is an explicit allConversations: false.
 	currentOnly bool
-	// caller tells clients apart: the questions of one take turns.
-	caller string
+	// client identifies the session: delegation serialises its questions.
+	client string
 	// report tells the caller how far the call is.
 	report func(what string)
 }
 
-// answer is what a call came to: a text for readers and, of the recall tools,
-// the same as a value.
+// answer is the result of a call: a text and, for the recall tools, the same as
+// a value.
 type answer struct {
 	text  string
 	value any
 }
 
-// face is how a tool is offered to MCP clients.
-type face struct {
+// toolSpec says how a tool is offered to MCP clients.
+type toolSpec struct {
 	title  string
 	schema func() (*jsonschema.Schema, error) // of the structured content
 	run    func(*call, context.Context) (answer, error)
 	world  bool // the call may leave the machine
 }
 
-// faces are the tools that are offered. lcm_expand is not one of them: it
-// belongs to the sub-agent that answers lcm_expand_query.
-func (s *Server) faces() map[string]face {
-	return map[string]face{
+// specs lists the tools that are offered. lcm_expand is not: it belongs to the
+// sub-agent that answers lcm_expand_query.
+func (s *Server) specs() map[string]toolSpec {
+	return map[string]toolSpec{
 		lcm.GrepName:        {title: "Search memory", schema: grepSchema, run: (*call).grep},
 		lcm.DescribeName:    {title: "Show one thing from memory", schema: describeSchema, run: (*call).describe},
 		lcm.ExpandQueryName: {title: "Ask memory", schema: askSchema, run: (*call).expandQuery, world: s.config.Model},
-		// What expand says is text in a form of its own: as structured content
-		// hosts would show it to the model in JSON.
+		// expand has no structured content: hosts would show its text to the
+		// model as JSON.
 		tools.ExpandName: {title: "Explain a tool", run: (*call).expand},
 	}
 }
 
-// addTools offers the tools of a session. Names, parameters and texts are
-// theirs; the SDK lists them by name, so that the order is always the same.
+// addTools offers the tools of a session under their own names, parameters and
+// texts. The SDK lists them by name, so that the order is fixed.
 func (s *Server) addTools() error {
-	faces := s.faces()
+	specs := s.specs()
 	for _, t := range s.tools() {
-		f, ok := faces[t.GetName()]
+		f, ok := specs[t.GetName()]
 		if !ok {
 			continue
 		}
@@ -89,21 +89,21 @@ func (s *Server) addTools() error {
 	return nil
 }
 
-// tools are those of a session. The session itself is never opened: which
-// conversation is current is decided anew for each call.
+// tools returns the tools of a session. The session itself is never opened: each
+// call decides anew which conversation is current.
 func (s *Server) tools() []core.Tool { return s.config.Engine.Session("mcp").Tools() }
 
-func annotations(f face) *mcp.ToolAnnotations {
+func annotations(f toolSpec) *mcp.ToolAnnotations {
 	never := false
 	return &mcp.ToolAnnotations{Title: f.title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &never, OpenWorldHint: &f.world}
 }
 
-// charsPerToken is more than any answer has, so that a bound in characters
-// never cuts what the bound in tokens let through.
+// charsPerToken is more than any text has, so that a bound in characters never
+// cuts a text that is within the bound in tokens.
 const charsPerToken = 8
 
-// toolMeta holds hints for Claude Code: show the tools without a search for
-// them, and take answers as long as the settings allow.
+// toolMeta holds hints for Claude Code: list the tools without a search, and
+// accept answers as long as the settings allow.
 func (s *Server) toolMeta() mcp.Meta {
 	return mcp.Meta{
 		"anthropic/alwaysLoad":         true,
@@ -111,9 +111,9 @@ func (s *Server) toolMeta() mcp.Meta {
 	}
 }
 
-// handler runs a tool for a client. Whatever the model can mend is a result
-// with isError; a protocol error would not reach it.
-func (s *Server) handler(t core.Tool, schema *core.Schema, f face) mcp.ToolHandler {
+// handler runs a tool for a client. An error that the model can correct is a
+// result with isError: a protocol error would not reach the model.
+func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -128,7 +128,7 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f face) mcp.ToolHandl
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(s.lifetime, stop)()
-		c := &call{Server: s, tool: t, schema: schema, args: args, session: req.Session, meta: req.Params.Meta, caller: fmt.Sprintf("mcp %p", req.Session)}
+		c := &call{Server: s, tool: t, schema: schema, args: args, session: req.Session, meta: req.Params.Meta, client: fmt.Sprintf("mcp %p", req.Session)}
 		var done func()
 		c.report, done = s.progress(ctx, req)
 		a, err := f.run(c, ctx)
@@ -146,10 +146,10 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f face) mcp.ToolHandl
 	}
 }
 
-// textForHosts lists the tools of a host without the schemas of structured
-// content, and its answers carry none. Claude Code and Codex would show their
-// model that in place of the text, as JSON: longer, and code full of escapes.
-// Programs get both.
+// textForHosts lists tools for hosts without output schemas, and their answers
+// have no structured content. Claude Code and Codex would show it to their model
+// in place of the text, as JSON: longer, and code full of escapes. Other clients
+// get both.
 func (s *Server) textForHosts(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
@@ -171,7 +171,7 @@ func (s *Server) textForHosts(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// arguments reads the arguments of a call as an object.
+// arguments decodes the arguments of a call as an object.
 func arguments(t core.Tool, raw json.RawMessage) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, nil
@@ -185,8 +185,8 @@ func arguments(t core.Tool, raw json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
-// read reads the arguments of a call with good will and checks them, and puts
-// them into a request, whose fields have the names of the arguments.
+// read coerces and checks the arguments of a call, and decodes them into a
+// request, whose fields have the names of the arguments.
 func (c *call) read(request any) error {
 	applied, problems := c.schema.Apply(c.schema.Coerce(c.args))
 	if len(problems) > 0 {
@@ -204,13 +204,12 @@ func (c *call) read(request any) error {
 	return nil
 }
 
-// learnMore says where a tool's troubleshooting guide is, as its own errors
-// do.
+// learnMore adds the call that shows the tool's troubleshooting guide.
 func learnMore(t core.Tool, err error) error {
 	return fmt.Errorf("%w\nTo learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", err, t.GetName())
 }
 
-// failure shows an error to the model. A refusal is in its tool's own words.
+// failure returns an error to the model. A refusal keeps the tool's own words.
 func failure(err error) *mcp.CallToolResult {
 	text := core.ErrorResult(err).Text
 	if r := refusal(""); errors.As(err, &r) {
@@ -231,7 +230,7 @@ func (a answer) result() (*mcp.CallToolResult, error) {
 	return r, nil
 }
 
-// compact writes a value as JSON that costs no more than it must.
+// compact encodes a value as JSON without escaping HTML.
 func compact(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -242,8 +241,8 @@ func compact(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// expand explains the tools. It reads its arguments itself, and its errors are
-// answers in its own words.
+// expand explains the tools. It parses its own arguments and words its own
+// errors.
 func (c *call) expand(ctx context.Context) (answer, error) {
 	ac := core.AgentContext{core.KeyTools: c.tools()}
 	r, err := c.tool.Run(core.WithAgentContext(ctx, ac), c.args)

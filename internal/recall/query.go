@@ -7,9 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -25,7 +24,7 @@ type query struct {
 	fill    int
 	runes   int            // of a snippet
 	re      *regexp.Regexp // of a pattern
-	words   *index.Query   // of a question
+	words   *search.Query  // of a question
 	current []store.ConversationID
 	digest  string // binds cursors to the question
 	notes   []string
@@ -45,7 +44,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 		}
 	}
 	var err error
-	if q.search.Since, q.search.Before, err = span(r.Since, r.Before, time.Now()); err != nil {
+	if q.search.Since, q.search.Before, err = Span(r.Since, r.Before, s.clock()); err != nil {
 		return nil, err
 	}
 	if q.scope, err = s.scope(ctx, r.Where); err != nil {
@@ -57,7 +56,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 		}
 	}
 	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
-	q.scope.Narrow(&q.search)
+	Narrow(&q.search, q.scope)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
 	current := q.current
 	if q.scope.Kind != ScopeCurrent {
@@ -130,14 +129,14 @@ func (q *query) pattern(r GrepRequest) error {
 	}
 	switch q.search.Mode {
 	case store.Regex:
-		p, err := index.ParsePattern(r.Pattern)
+		p, err := search.ParsePattern(r.Pattern)
 		if err != nil {
 			return refuse(`the syntax is RE2; escape what is meant literally (\( \. \[), or use mode "full_text"`, "%w", err)
 		}
 		q.re = p.Regexp()
 	case store.FullText:
-		words, err := index.ParseQuery(r.Pattern)
-		if errors.Is(err, index.ErrNoWords) {
+		words, err := search.ParseQuery(r.Pattern)
+		if errors.Is(err, search.ErrNoWords) {
 			return refuse(`ask for a word that must occur, or use mode "regex" for punctuation`, "the pattern %q has no words to look for", brief(r.Pattern, 60))
 		}
 		if err != nil {

@@ -99,12 +99,12 @@ func (s Scope) String() string {
 	return noun + " " + strings.Join(ids, ", ")
 }
 
-// Narrow bounds a search to the scope. A search of everything also finds the
+// Narrow bounds a search to a scope. A search of everything also finds the
 // prompt that asks.
-func (s Scope) Narrow(q *store.Search) {
-	q.Conversations = s.ConversationIDs
+func Narrow(q *store.Search, to Scope) {
+	q.Conversations = to.ConversationIDs
 	if !q.Everything {
-		q.Except = s.Except
+		q.Except = to.Except
 	}
 }
 

@@ -47,8 +47,10 @@ func when(param, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, refuse("write it like 2026-02-19T00:00:00Z, 2026-02-19T08:30:00+01:00 or 2026-02-19, or say how long ago it is: 12h, 7d, 2w, today, yesterday", "%s is not a time: %q", param, brief(text, 60))
 }
 
-// span reads both bounds.
-func span(since, before string, now time.Time) (from, to time.Time, err error) {
+// Span parses two bounds of a time as people and models write them: since is
+// inclusive, before exclusive, and an empty text is no bound. "7d" counts back
+// from now.
+func Span(since, before string, now time.Time) (from, to time.Time, err error) {
 	if from, err = when("since", since, now); err != nil {
 		return from, to, err
 	}
@@ -90,10 +92,4 @@ func brief(s string, n int) string {
 		return string(r[:n]) + "…"
 	}
 	return s
-}
-
-// Span reads the bounds of a time as people and models write them: since is
-// inclusive, before exclusive, and an empty one is no bound.
-func Span(since, before string) (from, to time.Time, err error) {
-	return span(since, before, time.Now())
 }

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// nameKind is a kind of names that secrets are assigned to. A name and a value
-// say nothing yet, as code and manuals show: accepts looks at the value.
+// nameKind is a group of names that secrets are assigned to. Code and manuals
+// also assign harmless values to them, so accepts checks the value.
 type nameKind struct {
 	kind string
-	// names end the names that are meant, in lower case. A short one must
-	// begin a word of the name: bypass is not a pass.
+	// names are endings of the names, in lower case. A short one must begin a
+	// word of the name: bypass does not end in "pass".
 	names   []string
 	short   bool
 	accepts func(v assignment) bool
 }
 
-// assignment is a value with how it was written.
+// assignment is an assigned value and how it was written.
 type assignment struct {
 	value  []byte
 	quoted bool
-	tight  bool // there is a sign of assignment and no space before the value, as in a shell
+	tight  bool // "=" directly before the value, as in a shell
 	comma  bool // the sign is a comma, as in define('NAME', 'value')
-	joined bool // the name says whose: X-Server-Token, _authToken
+	joined bool // the name has a qualifier: X-Server-Token, _authToken
 }
 
 var kinds = []*nameKind{
@@ -77,8 +77,8 @@ var (
 	afterValue = classOf("\"'`,;)}]<\\|")
 )
 
-// assigned finds the value that is assigned to the name that ends, or nearly
-// ends, with text[start:end].
+// assigned finds the value assigned to the name that ends with text[start:end],
+// or shortly after it.
 func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	if k.short && start > 0 && alnum[text[start-1]] && !(kindOf(text[start]) == isUpper && kindOf(text[start-1]) != isUpper) {
 		return Finding{}, false
@@ -102,8 +102,8 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	return Finding{from, to, k.kind}, k.accepts(v)
 }
 
-// valueAfter returns the value that is assigned to the name that ends at i: what
-// is between quotes, else up to a space or the end of a list.
+// valueAfter returns the value assigned to the name that ends at i: between
+// quotes, else up to a space or the end of a list.
 func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	limit := min(len(text), i+longestValue+64)
 	quotedName := false
@@ -116,7 +116,7 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	}
 	switch text[i] {
 	case ':':
-		if i++; i < limit && text[i] == ':' { // a scope of C++ or Rust
+		if i++; i < limit && text[i] == ':' { // the :: of C++ or Rust
 			return v, 0, 0
 		}
 	case '=':
@@ -151,22 +151,21 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	}
 	for to = i; to < limit && text[to] > ' ' && !afterValue[text[to]] && !(text[to] == '&' && isParameter(text[to+1:])); to++ {
 	}
-	for to > i && (text[to-1] == '.' || text[to-1] == ':') { // of the sentence
+	for to > i && (text[to-1] == '.' || text[to-1] == ':') { // it ends the sentence
 		to--
 	}
 	v.value = text[i:to]
 	return v, i, to
 }
 
-// isParameter reports whether a text begins with a name and a value, as it
-// does after the & of an address.
+// isParameter reports whether a text begins with name=, as after the & of a URL.
 func isParameter(text []byte) bool {
 	n := run(text[:min(len(text), 40)], 0, urlsafe)
 	return n == 0 || n < len(text) && text[n] == '='
 }
 
-// isPassword reports whether a value can be a password: neither a word nor
-// code, and mixed enough for how it was written.
+// isPassword reports whether a value can be a password: not a word, not code, and
+// mixed enough for how it was written.
 func (v assignment) isPassword() bool {
 	n, mix := len(v.value), classes(v.value)
 	switch {
@@ -180,8 +179,8 @@ func (v assignment) isPassword() bool {
 	return (v.quoted || v.tight) && mix >= 2 && has(v.value, isDigit) && has(v.value, isLower, isUpper) && !isIdentifier(v.value)
 }
 
-// isIdentifier reports whether a value is a name as programs have them: words
-// of letters, with a number at the end perhaps.
+// isIdentifier reports whether a value is a name in a program: words of letters,
+// perhaps with a number at the end.
 func isIdentifier(value []byte) bool {
 	words := bytes.TrimRight(value, digits)
 	for _, c := range words {
@@ -193,15 +192,14 @@ func isIdentifier(value []byte) bool {
 	return len(value)-len(words) <= 1 && len(words) >= 3 && turns(words)*4 <= len(words)
 }
 
-// examples occur in values that are not meant: where one does, the value is
-// an example whatever else it says.
+// examples are strings that mark a value as an example.
 var examples = []string{
 	"example", "placeholder", "changeme", "change-me", "change_me", "xxxx", "****", "....", "redacted", "dummy", "your-", "your_", "yourpass",
 	"insert", "undefined", "foobar", "1234567890", "abcdefgh", "<your", "todo", "n/a",
 }
 
-// fillers are words of which examples are made: a value that has little else
-// is one.
+// fillers are words that examples consist of: a value with little else is an
+// example.
 var fillers = []string{
 	"password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "sample", "test", "your", "my", "some", "123456789", "12345", "1234", "123",
 	"abc", "value", "here", "none", "null", "true", "false", "string", "key",
@@ -223,13 +221,13 @@ func isPlaceholder(value []byte) bool {
 	return len(strings.Trim(left, "-_.!@#$")) < 4 && len(left) < len(low)
 }
 
-// isMark reports whether a value is what stands in the place of a secret.
+// isMark reports whether a value is the mark of a redacted secret.
 func isMark(value []byte) bool {
 	return bytes.Contains(value, []byte("[redacted")) || bytes.HasPrefix(value, []byte(PrivateMark))
 }
 
-// isReference reports whether a value says where the secret is kept: a
-// variable, a template, a path.
+// isReference reports whether a value refers to a secret elsewhere: a variable, a
+// template, a path.
 func isReference(value []byte) bool {
 	if len(value) == 0 {
 		return true
@@ -247,28 +245,27 @@ func isReference(value []byte) bool {
 	return bytes.Contains(value, []byte("{{")) || bytes.Contains(value, []byte("${")) || bytes.Contains(value, []byte("://"))
 }
 
-// isCode reports whether a value is rather an expression, a path or a
-// reference to where the secret is kept.
+// isCode reports whether a value is an expression, a path or a reference.
 func isCode(value []byte) bool {
 	return isReference(value) || bytes.ContainsAny(value, "(){}[]<>|;,\"'`") || bytes.Contains(value, []byte("::")) ||
 		bytes.IndexByte([]byte("@#&*"), value[0]) >= 0
 }
 
-// random reports whether a value looks drawn at random: letters and digits
-// that take turns often, and few characters more than once.
+// random reports whether a value looks random: letters and digits alternate
+// often, and few characters repeat.
 func random(value []byte) bool {
 	if isCode(value) || isUUID(value) || isIdentifier(value) {
 		return false
 	}
 	n := min(len(value), 100)
-	if !has(value, isDigit) { // letters alone must take turns all the more
+	if !has(value, isDigit) { // letters alone must alternate more often
 		return n >= 20 && turns(value)*4 >= n && entropy(value) >= 3.5
 	}
 	return has(value, isLower, isUpper) && turns(value)*6 >= n && entropy(value) >= 3
 }
 
-// turns counts how often letters and digits, or lower and upper case, take
-// turns. The capital that begins a word does not count twice.
+// turns counts how often letters and digits, or lower and upper case, alternate.
+// The capital that begins a word does not count twice.
 func turns(value []byte) int {
 	n, last := 0, 0
 	for _, c := range value {
@@ -284,7 +281,7 @@ func turns(value []byte) int {
 	return n
 }
 
-// What characters are; 0 is anything else.
+// The kinds of characters; 0 is any other.
 const (
 	isLower = 1
 	isUpper = 2
@@ -342,7 +339,7 @@ func isUUID(value []byte) bool {
 	return true
 }
 
-// checks are what a rule may ask of a secret beyond its entropy.
+// checks are the conditions that a rule may name besides entropy.
 var checks = map[string]func([]byte) bool{
 	"password": func(value []byte) bool {
 		return !isPlaceholder(value) && assignment{value: value, quoted: true}.isPassword()

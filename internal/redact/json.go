@@ -10,21 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting is how many layers of JSON inside strings of JSON are looked
-// into. Tool arguments are one; a transcript in a transcript is two.
+// maxNesting is how many levels of JSON inside strings of JSON are decoded. Tool
+// arguments are one; a transcript in a transcript is two.
 const maxNesting = 4
 
-// editor walks through a text and whatever is in it: the strings of JSON, and
-// the texts that are there as base64.
+// editor edits a text and the texts nested in it: strings of JSON, and base64.
 type editor struct {
 	Redactor
-	with   func(text []byte, binary bool) []byte // stands for the redactor, where it is set
+	with   func(text []byte, binary bool) []byte // replaces the redactor, if set
 	counts Counts
 }
 
-// Strings calls yield with what every string of a JSON text says, names of
-// fields included, and with the text itself if it is not JSON. A string that
-// holds JSON or base64 of a text is followed by what is in there.
+// Strings calls yield with every decoded string of a JSON text, field names
+// included, or with the text itself if it is not JSON. The texts nested in a
+// string, as JSON or base64, come before it.
 func Strings(raw []byte, yield func(text []byte)) {
 	if !json.Valid(raw) {
 		yield(raw)
@@ -39,15 +38,15 @@ func Strings(raw []byte, yield func(text []byte)) {
 	e.json(raw, 0)
 }
 
-// Rewrite calls edit with what the strings of a JSON text say, or with the text
-// itself if it is not JSON, and puts what edit returns in their place; nil
-// leaves one as it is. It returns nil if nothing was replaced.
+// Rewrite calls edit with the decoded strings of a JSON text, or with the text
+// itself if it is not JSON, and replaces them with the results; nil keeps one.
+// It returns nil if nothing changed.
 func Rewrite(raw []byte, edit func(text []byte) []byte) []byte {
 	return (&editor{with: func(text []byte, _ bool) []byte { return edit(text) }}).text(raw, 0)
 }
 
-// json edits the strings of a JSON text and returns the text with those that
-// were replaced written anew, or nil if there were none.
+// json edits the strings of a JSON text. It rewrites only the changed literals,
+// and returns nil if there are none.
 func (e *editor) json(raw []byte, depth int) []byte {
 	var out []byte
 	kept := 0
@@ -59,7 +58,7 @@ func (e *editor) json(raw []byte, depth int) []byte {
 		i += n
 		end := literalEnd(raw, i)
 		if end < 0 {
-			break // not JSON after all
+			break // not JSON
 		}
 		if changed := e.literal(raw[i:end], depth); changed != nil {
 			out = append(append(out, raw[kept:i]...), changed...)
@@ -91,7 +90,7 @@ func (e *editor) literal(lit []byte, depth int) []byte {
 	if at := bytes.IndexByte(text, '\\'); at >= 0 {
 		var ok bool
 		if text, ok = unescape(text, at); !ok {
-			return nil // not JSON after all
+			return nil // not JSON
 		}
 	}
 	changed := e.text(text, depth)
@@ -107,16 +106,14 @@ func (e *editor) literal(lit []byte, depth int) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// text edits a text: what is in it where it is JSON or base64 of a text, then
-// the text as a whole. JSON stays JSON: its own strings are edited, and the
-// whole only where that leaves it JSON.
+// text edits the texts nested in a text (JSON or base64), then the text itself.
+// An edit of the whole counts only if JSON stays JSON.
 func (e *editor) text(text []byte, depth int) []byte {
 	var changed []byte
 	nested := depth < maxNesting && looksJSON(text)
 	switch {
 	case nested:
-		// Most texts have nothing to replace: whether this one is JSON
-		// matters only where something was found.
+		// Most texts have no finding, so validity is checked only after one.
 		counts := e.counts
 		if changed = e.json(text, depth+1); changed != nil && !json.Valid(text) {
 			changed, nested, e.counts = nil, false, counts
@@ -134,8 +131,7 @@ func (e *editor) text(text []byte, depth int) []byte {
 	return changed
 }
 
-// unescape returns what the inside of a JSON string says, whose first escape is
-// at the given place.
+// unescape decodes the inside of a JSON string whose first escape is at at.
 func unescape(text []byte, at int) ([]byte, bool) {
 	out := append(make([]byte, 0, len(text)), text[:at]...)
 	for i := at; i < len(text); {
@@ -187,7 +183,7 @@ func unescape(text []byte, at int) ([]byte, bool) {
 	return out, true
 }
 
-// unit reads the \uXXXX that a text begins with.
+// unit decodes the \uXXXX at the beginning of a text.
 func unit(text []byte) (r rune, n int) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, 0
@@ -208,13 +204,13 @@ func looksJSON(text []byte) bool {
 	return first == '{' && last == '}' || first == '[' && last == ']' || first == '"' && last == '"'
 }
 
-// minBase64 is how long base64 must be to be looked into: as long as that of
-// the shortest private block.
+// minBase64 is the least length of base64 that is decoded: that of the shortest
+// private block.
 const minBase64 = 12
 
-// base64 edits the content that a string, or the data of a data: address, is
-// the base64 of. It reads what the shapes of package llms read: either
-// alphabet, padded or not, with line breaks.
+// base64 edits content that is encoded in base64, as a string or as a data: URL.
+// It accepts the same forms as package llms: either alphabet, padded or not, with
+// line breaks.
 func (e *editor) base64(text []byte, depth int) []byte {
 	prefix := 0
 	if len(text) > 5 && bytes.EqualFold(text[:5], []byte("data:")) {
@@ -223,7 +219,7 @@ func (e *editor) base64(text []byte, depth int) []byte {
 			return nil
 		}
 		if !bytes.HasSuffix(bytes.ToLower(text[:n]), []byte(";base64")) {
-			return nil // the text itself, whose tags are found as they are spelled
+			return nil // a plain text: edit finds its tags
 		}
 		prefix = n + 1
 	}
@@ -247,8 +243,8 @@ func (e *editor) base64(text []byte, depth int) []byte {
 	return encoding.AppendEncode(bytes.Clone(text[:prefix]), changed)
 }
 
-// base64Of returns the encoding of a text that is base64, and the text without
-// blanks and padding; nil if it is none.
+// base64Of returns the encoding of a base64 text, and the text without blanks and
+// padding; nil if it is not base64.
 func base64Of(text []byte) (*base64.Encoding, []byte) {
 	if len(text) < minBase64 {
 		return nil, nil
@@ -285,7 +281,7 @@ func (e *editor) data(data []byte, depth int) []byte {
 	return e.text(data, depth)
 }
 
-// fromUTF16 returns a text of UTF-16 that begins with its mark in UTF-8.
+// fromUTF16 converts UTF-16 with a byte order mark to UTF-8.
 func fromUTF16(data []byte) (binary.ByteOrder, []byte) {
 	var order binary.ByteOrder
 	switch {

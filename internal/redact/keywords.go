@@ -1,16 +1,16 @@
 package redact
 
-// matcher finds many keywords in one pass over a text (Aho and Corasick). It
-// takes upper and lower case as the same.
+// matcher finds many keywords in one pass over a text, ignoring case, with the
+// algorithm of Aho and Corasick.
 type matcher struct {
-	class [256]uint8 // of a byte; 0 is in no keyword
+	class [256]uint8 // of a byte; 0 means that no keyword has it
 	width int        // how many classes there are
-	next  []uint16   // the state after a state and a class
+	next  []uint16   // the next state, by state and class
 	found [][]uint16 // which keywords end in a state, longest first
 	size  []int      // of each keyword
 }
 
-// newMatcher makes a matcher of keywords in lower case.
+// newMatcher makes a matcher; the keywords are in lower case.
 func newMatcher(words []string) *matcher {
 	m := &matcher{width: 1, size: make([]int, len(words))}
 	for i, word := range words {
@@ -48,8 +48,8 @@ func (m *matcher) grow() int {
 	return len(m.found) - 1
 }
 
-// link fills in where a state goes on with a byte that none of its keywords
-// has: to the state of the longest end of what was read that begins a keyword.
+// link sets the failure transitions: a byte that continues no keyword leads to
+// the state of the longest suffix that begins one.
 func (m *matcher) link() {
 	fall := make([]uint16, len(m.found))
 	queue := make([]uint16, 0, len(m.found))

@@ -2,17 +2,17 @@ package redact
 
 import "bytes"
 
-// PrivateMark stands where a private block stood.
+// PrivateMark replaces a private block.
 const PrivateMark = "[private]"
 
-// Finding is a part of a text that should not be remembered.
+// Finding is a part of a text to be replaced.
 type Finding struct {
 	Start, End int
-	Kind       string // "private", or what kind of secret it is
+	Kind       string // "private", or the kind of secret
 }
 
-// Private finds the blocks of a text that are marked as private, tags
-// included. Blocks that nest are one.
+// Private finds the private blocks of a text, tags included. Nested blocks are
+// one finding.
 func Private(text []byte) []Finding {
 	var found []Finding
 	depth, start := 0, 0
@@ -43,9 +43,9 @@ func Private(text []byte) []Finding {
 	return found
 }
 
-// PrivateTexts finds the private blocks of texts that are read one after the
-// other, as the parts of a message are: a block may begin in one and end in
-// another, and so may its tag. It returns the findings of each text.
+// PrivateTexts finds the private blocks of texts that follow each other, as the
+// parts of a message do: a block, and even its tag, may begin in one text and
+// end in another. It returns the findings of each text.
 func PrivateTexts(texts [][]byte) [][]Finding {
 	out := make([][]Finding, len(texts))
 	at := 0
@@ -62,9 +62,6 @@ func PrivateTexts(texts [][]byte) [][]Finding {
 	return out
 }
 
-// Replace puts a mark in the place of each finding.
-func Replace(text []byte, found []Finding) []byte { return replace(text, found) }
-
 const tagName = "private"
 
 // tag is an opening or closing tag of a private block.
@@ -73,8 +70,8 @@ type tag struct {
 	closes     bool
 }
 
-// How the signs of a tag may be spelled: as they are, as HTML, as an escape of
-// JSON or a programming language, and as in an address.
+// The spellings of the signs of a tag: plain, in HTML, as an escape of JSON or a
+// programming language, and in a URL.
 var (
 	lessThan    = []string{"<", "&lt;", "&#60;", "&#x3c;", `\u003c`, `\x3c`, "%3c"}
 	greaterThan = []string{">", "&gt;", "&#62;", "&#x3e;", `\u003e`, `\x3e`, "%3e"}
@@ -85,8 +82,8 @@ var (
 const longestTag = 512
 
 // tagAround returns the tag whose name has its v at i. A tag between backticks
-// is none: it is how one writes about it. Neither is one that closes itself,
-// since there is nothing in it.
+// does not count, because texts about the tag are written so, and neither does
+// an empty one that closes itself.
 func tagAround(text []byte, i int) (tag, bool) {
 	from, to := i-3, i-3+len(tagName)
 	if from < 0 || to >= len(text) || !bytes.EqualFold(text[from:to], []byte(tagName)) {
@@ -111,9 +108,8 @@ func tagAround(text []byte, i int) (tag, bool) {
 	return t, true
 }
 
-// tagEnd returns the end of the tag whose name ends at i, or 0 if there is
-// none. bare says that the tag may have no attributes: "a < private && b > c"
-// is a comparison.
+// tagEnd returns the end of the tag whose name ends at i, or 0. A bare tag may
+// have no attributes: "a < private && b > c" is a comparison.
 func tagEnd(text []byte, i int, bare bool) int {
 	limit := min(len(text), i+longestTag)
 	for at := i; at < limit; {
@@ -146,7 +142,7 @@ func tagEnd(text []byte, i int, bare bool) int {
 
 func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
-// skipBack moves back over a few blanks.
+// skipBack moves back over up to 16 blanks.
 func skipBack(text []byte, i int) int {
 	for n := 0; i > 0 && n < 16 && isBlank(text[i-1]); n++ {
 		i--

@@ -11,25 +11,25 @@ import (
 	"sync"
 )
 
-// The rules are data: rules/gitleaks.toml is the rule file of gitleaks as it
-// was published (MIT, see rules/LICENSE), rules/lcm.toml adds the shapes that
-// it lacks, in the same format.
+// The rules are data: rules/gitleaks.toml is the unchanged rule file of gitleaks
+// (MIT, see rules/LICENSE), rules/lcm.toml adds shapes that it lacks, in the same
+// format.
 //
 //go:embed rules/gitleaks.toml rules/lcm.toml
 var ruleFiles embed.FS
 
-// replaced are the rules of gitleaks whose work [detectors] does. They need
-// more than an expression: the generic rule and the one for YAML would hit
-// much that is no secret, the others must see a whole block or token, and the
-// keyword of Vault's, "s.", ends every other sentence.
+// replaced are the gitleaks rules that [detectors] replace. They need more than an
+// expression: the generic rule and the one for YAML have many false positives,
+// others must see a whole block or token, and the keyword of Vault's, "s.", ends
+// every other sentence.
 var replaced = map[string]bool{"generic-api-key": true, "kubernetes-secret-yaml": true, "private-key": true, "jwt": true, "vault-service-token": true}
 
 // rule is the shape of one kind of secret.
 type rule struct {
 	id       string
 	expr     string
-	group    int     // the group that is the secret; 0: the first one that matched
-	entropy  float64 // the secret must have more bits for each character
+	group    int     // the group of the secret; 0: the first one that matched
+	entropy  float64 // the least bits per character of the secret, exclusive
 	keywords []string
 	prefixes []string // of tokens; a rule has these or an expression
 	check    string   // a name in [checks], "" for none
@@ -37,37 +37,37 @@ type rule struct {
 
 	compile sync.Once
 	re      *regexp.Regexp
-	reach   int // how many bytes before and after a keyword a match may have
+	reach   int // the most bytes that a match has before and after a keyword
 }
 
-// allowList says which matches are no secrets.
+// allowList says which matches are not secrets.
 type allowList struct {
 	target    string // "match" or "line"; empty is the secret
 	regexes   []string
 	stopwords []string
-	paths     bool // it also asks for a path, which a text does not have
+	paths     bool // it also needs a path, which a text does not have
 	and       bool
 
 	compile sync.Once
 	re      []*regexp.Regexp
 }
 
-// ruleSet is all rules, and the keywords that say when to try one.
+// ruleSet holds all rules, and the keywords at which to try them.
 type ruleSet struct {
 	rules    []*rule
-	allow    []*allowList // for all of them
+	allow    []*allowList // for all rules
 	keywords *matcher
 	uses     [][]use // of each keyword
 }
 
-// use is one reason to look for a keyword: a rule, or a detector.
+// use is what a keyword triggers: a rule or a detector.
 type use struct {
 	rule   int
 	detect detector
 }
 
-// loadRules reads the rules at their first use. A program that redacts nothing
-// does not pay for them.
+// loadRules parses the rules at their first use, so that a program that redacts
+// nothing does not pay for them.
 var loadRules = sync.OnceValue(func() *ruleSet {
 	set := &ruleSet{}
 	byWord := map[string]int{}
@@ -112,22 +112,21 @@ var loadRules = sync.OnceValue(func() *ruleSet {
 	return set
 })
 
-// gitleaksEnd is how gitleaks says that a secret ends: at a quote, a space or a
-// semicolon. In a conversation one also ends at a comma, a full stop or a
-// bracket.
+// gitleaksEnd is the end of a secret in gitleaks' expressions: a quote, a space or
+// a semicolon. In a conversation it may also be a comma, a full stop or a bracket.
 const (
 	gitleaksEnd = `(?:[\x60'"\s;]|\\[nr]|$)`
 	anyEnd      = `(?:[^\w/+=-]|$)`
 )
 
-// unbounded is how far from its keyword a match of an expression without
-// bounds is looked for, and longestMatch how long what follows may be.
+// unbounded is how far from its keyword a match of an unbounded expression may
+// reach, and longestMatch how long a window may grow.
 const (
 	unbounded    = 512
 	longestMatch = 8192
 )
 
-// kind is what the mark in the place of a secret says.
+// kind is the name in the mark that replaces a secret.
 func (r *rule) kind() string { return strings.ReplaceAll(r.id, "-", " ") }
 
 func (r *rule) prepare() {
@@ -142,7 +141,7 @@ func (r *rule) prepare() {
 	})
 }
 
-// longestOf returns how many characters an expression matches at most.
+// longestOf returns the most characters that an expression matches.
 func longestOf(re *syntax.Regexp) int {
 	sum := 0
 	switch re.Op {
@@ -193,7 +192,7 @@ func (r *rule) find(set *ruleSet, text []byte, from, to int, found []Finding) []
 		if r.accepts(set, text, secret, match) {
 			found = append(found, secret)
 		}
-		// A match that is no secret is passed over whole: to look again from
+		// Skip the whole match even if it is not a secret: searching again from
 		// its next character would make time quadratic.
 		at += max(m[1], m[0]+1)
 	}
@@ -219,7 +218,7 @@ func (r *rule) accepts(set *ruleSet, text []byte, secret, match Finding) bool {
 	return true
 }
 
-// allows reports whether the list says that a match is no secret.
+// allows reports whether the list says that a match is not a secret.
 func (a *allowList) allows(text []byte, secret, match Finding) bool {
 	if a.paths && a.and {
 		return false

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// ruleFile is a file of rules as it was read.
+// ruleFile is a parsed file of rules.
 type ruleFile struct {
 	rules []*rule
 	allow []*allowList // for all rules
 }
 
-// parseRules reads the part of TOML that rule files are written in: tables,
-// and keys whose values are strings, numbers and lists of strings. A whole
-// TOML reader takes 20 ms for gitleaks' file, which every hook would pay; a
-// test compares this one with it.
+// parseRules parses the part of TOML that rule files use: tables, and keys with
+// strings, numbers and lists of strings. A full TOML parser takes 20 ms for
+// gitleaks' file, which every hook would pay; a test compares the two.
 func parseRules(text string) (ruleFile, error) {
 	var file ruleFile
 	var list *allowList
@@ -89,7 +88,7 @@ func (r *rule) set(key string, values []string) (err error) {
 	return err
 }
 
-// ruleParser reads a rule file.
+// ruleParser parses a rule file.
 type ruleParser struct {
 	text string
 	at   int

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// detector looks for a secret that a keyword at text[start:end] gives away.
+// detector looks for a secret at a keyword, which is text[start:end].
 type detector func(text []byte, start, end int) (Finding, bool)
 
 // detectors returns the detectors by their keywords.
@@ -29,7 +29,7 @@ func Secrets(text []byte) []Finding {
 	set := loadRules()
 	var windows []window
 	var found []Finding
-	until := 0 // detectors have found something up to here
+	until := 0 // the end of the last finding of a detector
 	words, state := set.keywords, 0
 	for i, c := range text {
 		if state = words.step(state, c); len(words.found[state]) == 0 {
@@ -57,8 +57,8 @@ func Secrets(text []byte) []Finding {
 	return disjoint(append(inWindows(set, text, windows), found...))
 }
 
-// inWindows tries the rules in their windows. Windows of a rule that overlap
-// are one, so that time stays linear.
+// inWindows tries the rules in their windows. It merges overlapping windows of a
+// rule, so that time stays linear.
 func inWindows(set *ruleSet, text []byte, windows []window) []Finding {
 	var found []Finding
 	slices.SortStableFunc(windows, func(a, b window) int {
@@ -80,15 +80,15 @@ func inWindows(set *ruleSet, text []byte, windows []window) []Finding {
 			to++
 		}
 		if to < len(text) {
-			to++ // an expression may want to see what ends a secret
+			to++ // an expression may need the character after a secret
 		}
 		found = set.rules[w.rule].find(set, text, from, to, found)
 	}
 	return found
 }
 
-// disjoint sorts findings and joins those that overlap, under the name of the
-// one that comes first in the list.
+// disjoint sorts findings and merges overlapping ones under the kind of the
+// first.
 func disjoint(found []Finding) []Finding {
 	slices.SortStableFunc(found, func(a, b Finding) int { return a.Start - b.Start })
 	out := found[:0]
@@ -132,8 +132,8 @@ var (
 	keyLines = classOf(lower, upper, digits, "_-.~+/= \t\r\n\\:,()")
 )
 
-// inWord reports whether the character at i goes on with a word or a key. It
-// also keeps time linear: what a key is looked for in is not looked at again.
+// inWord reports whether the character at i continues a word or a key. Skipping
+// those also keeps time linear.
 func inWord(text []byte, i int) bool { return i > 0 && urlsafe[text[i-1]] }
 
 // run returns the end of the characters of a class from i on.
@@ -144,8 +144,7 @@ func run(text []byte, i int, c *class) int {
 	return i
 }
 
-// longest is how long a token may be: what goes on is no token but a text
-// without spaces.
+// longest is how long a token may be; longer runs are texts without spaces.
 const longest = 4096
 
 // prefixed returns a detector of tokens that begin with a prefix.
@@ -155,12 +154,12 @@ func prefixed(kind, prefix string) detector {
 			return Finding{}, false
 		}
 		end := run(text[:min(len(text), from+longest)], from, token)
-		for end > from && (text[end-1] == '.' || text[end-1] == '/') { // of the sentence, or the address
+		for end > from && (text[end-1] == '.' || text[end-1] == '/') { // it ends the sentence or the URL
 			end--
 		}
 		body := text[from:end]
 		if at := bytes.IndexByte(body, '/'); at >= 16 && prefix != "ABSK" && !bytes.ContainsAny(body, "+=") {
-			body, end = body[:at], from+at // a path goes on behind it
+			body, end = body[:at], from+at // a path follows
 		}
 		ok := len(body) >= 16 && has(body, isDigit) && has(body, isLower, isUpper) && entropy(body) >= 2.8 &&
 			!isPlaceholder(body) && !isIdentifier(body) && turns(body)*8 >= min(len(body), 64)
@@ -168,8 +167,8 @@ func prefixed(kind, prefix string) detector {
 	}
 }
 
-// webToken finds a JSON web token: parts of base64, of which the first two
-// are JSON, or the five parts of an encrypted one.
+// webToken finds a JSON web token: parts in base64, of which the first two are
+// JSON, or the five parts of an encrypted one.
 func webToken(text []byte, i, _ int) (Finding, bool) {
 	if inWord(text, i) || !bytes.HasPrefix(text[i:], []byte("eyJ")) {
 		return Finding{}, false
@@ -189,8 +188,8 @@ func webToken(text []byte, i, _ int) (Finding, bool) {
 	return Finding{i, end, "web token"}, parts >= 3 && end-head > 22
 }
 
-// privateKey finds a block of a private key, to its end or, where that was cut
-// off, as far as it goes on.
+// privateKey finds the block of a private key, to its end or, if that is cut off,
+// as far as it continues.
 func privateKey(text []byte, i, _ int) (Finding, bool) {
 	const begin, mark = "-----BEGIN ", "PRIVATE KEY"
 	if !bytes.HasPrefix(text[i:], []byte(begin)) {
@@ -234,8 +233,8 @@ func bearer(text []byte, i, from int) (Finding, bool) {
 	return Finding{from, end, "bearer token"}, len(token) >= 16 && random(token)
 }
 
-// basic finds the name and password of an authorization header, which are in
-// base64 with a colon between them.
+// basic finds the credentials of an authorization header: base64 of a name, a
+// colon and a password.
 func basic(text []byte, i, from int) (Finding, bool) {
 	if inWord(text, i) {
 		return Finding{}, false
@@ -256,7 +255,7 @@ func isLogin(value []byte) bool {
 	return colon >= 0 && colon < len(data)-1 && !bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' })
 }
 
-// connection finds the password in an address: scheme://name:password@host.
+// connection finds the password in a URL: scheme://name:password@host.
 func connection(text []byte, i, from int) (Finding, bool) {
 	if i < 2 || !alnum[text[i-1]] || !alnum[text[i-2]] {
 		return Finding{}, false
@@ -268,7 +267,7 @@ func connection(text []byte, i, from int) (Finding, bool) {
 			break
 		}
 		if c == '@' {
-			at = j // a password may have one too
+			at = j // the last one counts: a password may contain one
 		}
 		if c == ':' && colon < 0 {
 			colon = j

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
@@ -27,7 +27,7 @@ func TestOneProcessIndexes(t *testing.T) {
 	if _, err := db.Put(ctx, "lease", "index/1", []byte("1"), 0, now.Add(10*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if err := fill(ctx, db, many.ID, 2*index.SealDocs); err != nil {
+	if err := fill(ctx, db, many.ID, 2*segment.SealDocs); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

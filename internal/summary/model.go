@@ -15,11 +15,10 @@ import (
 // replies; whether a reply is good enough, and what happens where it is not,
 // is package compact's to decide.
 type Model struct {
-	engine  llms.Engine
-	model   string
-	custom  string
-	nonce   func() string
-	prompts *prompts
+	engine llms.Model
+	model  string
+	custom string
+	nonce  func() string
 }
 
 // ModelOption sets something of a Model.
@@ -36,15 +35,11 @@ func WithInstructions(text string) ModelOption { return func(m *Model) { m.custo
 func WithNonce(nonce func() string) ModelOption { return func(m *Model) { m.nonce = nonce } }
 
 // NewModel returns a summariser that asks engine.
-func NewModel(engine llms.Engine, options ...ModelOption) (*Model, error) {
+func NewModel(engine llms.Model, options ...ModelOption) (*Model, error) {
 	if engine == nil {
 		return nil, errors.New("summary: no model was given")
 	}
-	p, err := loadPrompts()
-	if err != nil {
-		return nil, err
-	}
-	m := &Model{engine: engine, nonce: rand.Text, prompts: p}
+	m := &Model{engine: engine, nonce: rand.Text}
 	for _, o := range options {
 		o(m)
 	}
@@ -67,7 +62,7 @@ func (m *Model) Summarise(ctx context.Context, r Request) (Result, error) {
 		return Result{}, errors.New("summary: there is nothing to summarise")
 	}
 	nonce := m.nonce()
-	system, user, err := m.prompts.render(r, nonce, m.custom)
+	system, user, err := render(r, nonce, m.custom)
 	if err != nil {
 		return Result{}, err
 	}

@@ -2,72 +2,49 @@ package summary
 
 import (
 	"embed"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
-	"text/template"
 	"time"
 )
 
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// prompts are the texts that a model is sent, by depth.
-type prompts struct {
-	system, user *template.Template
-	tasks        []string // leaf, d1, d2, d3 and deeper
-	aggressive   string
-}
+// taskFiles name the instructions by depth; the last is for depth 3 and deeper.
+var taskFiles = []string{"leaf", "d1", "d2", "d3"}
 
-func loadPrompts() (*prompts, error) {
-	read := func(name string) (string, error) {
-		b, err := promptFiles.ReadFile("prompts/" + name + ".md")
-		return strings.TrimSpace(string(b)), err
+// render returns the prompts of one request.
+func render(r Request, nonce, custom string) (system, user string, err error) {
+	set := map[string]string{
+		"Nonce": nonce, "Target": strconv.Itoa(r.Target), "Material": transcript(r.Sources, nonce),
+		"Custom": custom, "Previous": unmarked(strings.TrimSpace(r.Previous), nonce),
 	}
-	p := &prompts{}
-	for name, to := range map[string]**template.Template{"system": &p.system, "user": &p.user} {
-		text, err := read(name)
-		if err != nil {
-			return nil, err
+	fill := func(name string) string {
+		text, readErr := promptFiles.ReadFile("prompts/" + name + ".md")
+		err = errors.Join(err, readErr)
+		pairs := make([]string, 0, 2*len(set))
+		for key, value := range set {
+			pairs = append(pairs, "{{."+key+"}}", value)
 		}
-		if *to, err = template.New(name).Parse(text); err != nil {
-			return nil, fmt.Errorf("prompt %s: %w", name, err)
-		}
+		// A Replacer does not read its own output: a source that spells a
+		// placeholder stays as it is.
+		return strings.NewReplacer(pairs...).Replace(strings.TrimSpace(string(text)))
 	}
-	for _, name := range []string{"leaf", "d1", "d2", "d3"} {
-		text, err := read(name)
-		if err != nil {
-			return nil, err
-		}
-		p.tasks = append(p.tasks, text)
-	}
-	var err error
-	p.aggressive, err = read("aggressive")
-	return p, err
-}
-
-// fields are what the templates can use.
-type fields struct {
-	Nonce, Task, Aggressive, Custom, Previous, Material string
-	Target                                              int
-}
-
-// render writes the prompts of one request.
-func (p *prompts) render(r Request, nonce, custom string) (system, user string, err error) {
-	f := fields{
-		Nonce: nonce, Task: p.tasks[min(max(r.Depth, 0), len(p.tasks)-1)], Custom: custom, Target: r.Target,
-		Previous: unmarked(strings.TrimSpace(r.Previous), nonce), Material: transcript(r.Sources, nonce),
-	}
+	parts := []string{fill(taskFiles[min(max(r.Depth, 0), len(taskFiles)-1)])}
 	if r.Level == Aggressive {
-		f.Aggressive = p.aggressive
+		parts = append(parts, fill("aggressive"))
 	}
-	var s, u strings.Builder
-	if err := p.system.Execute(&s, f); err != nil {
-		return "", "", err
+	if custom != "" {
+		parts = append(parts, fill("custom"))
 	}
-	if err := p.user.Execute(&u, f); err != nil {
-		return "", "", err
+	parts = append(parts, fill("target"))
+	if set["Previous"] != "" {
+		parts = append(parts, fill("previous"))
 	}
-	return s.String(), u.String(), nil
+	parts = append(parts, fill("material"))
+	return fill("system"), strings.Join(parts, "\n\n"), err
 }
 
 // transcript writes the sources down, each with who said it and when: without

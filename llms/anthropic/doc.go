@@ -1,5 +1,5 @@
 // Package anthropic runs Claude models on the official SDK, behind
-// [llms.Engine].
+// [llms.Model].
 //
 // Any server that speaks the Messages API will do: Config.BaseURL says where
 // it is. Rate limits and server errors before the first word are retried with

@@ -19,12 +19,12 @@ func ExampleNew() {
 	defer server.Close()
 	client, closeIdle := llmtest.Client()
 	defer closeIdle()
-	engine, err := anthropic.New(anthropic.Config{Model: "claude-sonnet-4-5", BaseURL: server.URL, HTTPClient: client})
+	model, err := anthropic.New(anthropic.Config{Model: "claude-sonnet-4-5", BaseURL: server.URL, HTTPClient: client})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	answer, err := llms.Complete(context.Background(), engine, llms.Request{
+	answer, err := llms.Complete(context.Background(), model, llms.Request{
 		System:   "Greet people by name.",
 		Messages: []llms.Message{llms.User("I am Ann.")},
 	})

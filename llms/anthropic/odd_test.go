@@ -15,8 +15,8 @@ import (
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
 
-// serve opens an engine on a server that answers everything with one body.
-func serve(t *testing.T, status int, contentType, body string) *anthropic.Engine {
+// serve opens a model on a server that answers everything with one body.
+func serve(t *testing.T, status int, contentType, body string) *anthropic.Model {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -25,11 +25,11 @@ func serve(t *testing.T, status int, contentType, body string) *anthropic.Engine
 	}))
 	client, closeIdle := llmtest.Client()
 	t.Cleanup(func() { closeIdle(); server.Close() })
-	engine, err := anthropic.New(anthropic.Config{Model: "m", BaseURL: server.URL, MaxRetries: -1, HTTPClient: client})
+	model, err := anthropic.New(anthropic.Config{Model: "m", BaseURL: server.URL, MaxRetries: -1, HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine
+	return model
 }
 
 // events writes server-sent events from their data.
@@ -82,8 +82,8 @@ func TestOddStreams(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			engine := serve(t, http.StatusOK, "text/event-stream", events(test.data...))
-			got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+			model := serve(t, http.StatusOK, "text/event-stream", events(test.data...))
+			got, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
@@ -106,8 +106,8 @@ func TestOddFailures(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			engine := serve(t, test.status, test.contentType, test.body)
-			_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+			model := serve(t, test.status, test.contentType, test.body)
+			_, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 			if llms.ClassOf(err) != test.class || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 800 {
 				t.Errorf("class %q, error %v", llms.ClassOf(err), err)
 			}
@@ -143,11 +143,11 @@ func TestTheProvidersOwnServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.Transport = home{to, client.Transport}
-	engine, err := anthropic.New(anthropic.Config{Model: "m", APIKey: "k", HTTPClient: client})
+	model, err := anthropic.New(anthropic.Config{Model: "m", APIKey: "k", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := llms.Complete(t.Context(), engine, llms.Request{MaxTokens: 9, Messages: []llms.Message{llms.User("go")}}); err != nil {
+	if _, err := llms.Complete(t.Context(), model, llms.Request{MaxTokens: 9, Messages: []llms.Message{llms.User("go")}}); err != nil {
 		t.Fatal(err)
 	}
 	if body := string(server.Exchanges()[0].Body); !strings.Contains(body, `"cache_control":{"type":"ephemeral"}`) {

@@ -7,9 +7,49 @@ import (
 	"net/http"
 
 	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
+
+// streamEvent is one event of a streamed message.
+type streamEvent struct {
+	Type    string `json:"type"`
+	Message struct {
+		ID    string `json:"id"`
+		Model string `json:"model"`
+		Usage usage  `json:"usage"`
+	} `json:"message"`
+	ContentBlock contentBlock `json:"content_block"`
+	Delta        delta        `json:"delta"`
+	Usage        usage        `json:"usage"`
+}
+
+type usage struct {
+	InputTokens              int `json:"input_tokens"`
+	OutputTokens             int `json:"output_tokens"`
+	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
+}
+
+type contentBlock struct {
+	Type  string          `json:"type"`
+	Text  string          `json:"text"`
+	Data  string          `json:"data"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type delta struct {
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	Thinking    string `json:"thinking"`
+	Signature   string `json:"signature"`
+	PartialJSON string `json:"partial_json"`
+	StopReason  string `json:"stop_reason"`
+}
 
 // answer is what has been gathered of a streamed message.
 type answer struct {
@@ -22,12 +62,14 @@ type answer struct {
 }
 
 // run makes the call and yields its events.
-func (e *Engine) run(ctx context.Context, params anthropic.MessageNewParams, yield func(llms.Event, error) bool) {
-	stream := e.client.Messages.NewStreaming(ctx, params)
+func (m *Model) run(ctx context.Context, body []byte, yield func(llms.Event, error) bool) {
+	var response *http.Response
+	err := m.client.Post(ctx, "v1/messages", body, &response)
+	stream := ssestream.NewStream[wire.Lenient[streamEvent]](ssestream.NewDecoder(response), err)
 	defer stream.Close()
 	var a answer
 	for stream.Next() {
-		for _, event := range a.read(stream.Current()) {
+		for _, event := range a.read(stream.Current().Value) {
 			if !yield(event, nil) {
 				return
 			}
@@ -37,19 +79,19 @@ func (e *Engine) run(ctx context.Context, params anthropic.MessageNewParams, yie
 	case ctx.Err() != nil && !a.ended:
 		yield(llms.Event{}, llms.Canceled(ctx, provider).Costing(a.usage))
 	case err != nil && !a.ended:
-		yield(llms.Event{}, e.failure(err).Costing(a.usage))
+		yield(llms.Event{}, m.failure(err).Costing(a.usage))
 	case !a.ended:
 		yield(llms.Event{}, llms.Truncated(ctx, provider).Costing(a.usage))
 	}
 }
 
 // read takes the next event of the stream and returns what it means.
-func (a *answer) read(e anthropic.MessageStreamEventUnion) []llms.Event {
+func (a *answer) read(e streamEvent) []llms.Event {
 	switch e.Type {
 	case "message_start":
-		a.id, a.model = e.Message.ID, string(e.Message.Model)
-		a.count(e.Message.Usage.InputTokens, e.Message.Usage.CacheReadInputTokens, e.Message.Usage.CacheCreationInputTokens)
-		a.usage.OutputTokens = int(e.Message.Usage.OutputTokens)
+		a.id, a.model = e.Message.ID, e.Message.Model
+		a.count(e.Message.Usage)
+		a.usage.OutputTokens = e.Message.Usage.OutputTokens
 		if a.usage != (llms.Usage{}) {
 			return []llms.Event{{Kind: llms.EventUsage, Usage: a.usage}}
 		}
@@ -60,10 +102,10 @@ func (a *answer) read(e anthropic.MessageStreamEventUnion) []llms.Event {
 	case "content_block_stop":
 		return a.close()
 	case "message_delta":
-		a.stop = stopReason(string(e.Delta.StopReason))
-		a.usage.OutputTokens = int(e.Usage.OutputTokens)
+		a.stop = stopReason(e.Delta.StopReason)
+		a.usage.OutputTokens = e.Usage.OutputTokens
 		if e.Usage.InputTokens > 0 { // some servers know the input only now
-			a.count(e.Usage.InputTokens, e.Usage.CacheReadInputTokens, e.Usage.CacheCreationInputTokens)
+			a.count(e.Usage)
 		}
 	case "message_stop":
 		a.ended = true
@@ -73,12 +115,12 @@ func (a *answer) read(e anthropic.MessageStreamEventUnion) []llms.Event {
 }
 
 // count sets the input. The API counts cached tokens apart from the others.
-func (a *answer) count(input, cacheRead, cacheWrite int64) {
-	a.usage.InputTokens = int(input + cacheRead + cacheWrite)
-	a.usage.CacheReadTokens, a.usage.CacheWriteTokens = int(cacheRead), int(cacheWrite)
+func (a *answer) count(u usage) {
+	a.usage.InputTokens = u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
+	a.usage.CacheReadTokens, a.usage.CacheWriteTokens = u.CacheReadInputTokens, u.CacheCreationInputTokens
 }
 
-func (a *answer) open(b anthropic.ContentBlockStartEventContentBlockUnion) []llms.Event {
+func (a *answer) open(b contentBlock) []llms.Event {
 	switch b.Type {
 	case "text":
 		if b.Text != "" {
@@ -88,12 +130,12 @@ func (a *answer) open(b anthropic.ContentBlockStartEventContentBlockUnion) []llm
 		return []llms.Event{{Kind: llms.EventReasoning, Signature: b.Data, Extra: json.RawMessage(`{"type":"redacted_thinking"}`)}}
 	case "tool_use":
 		a.call = &llms.ToolCall{ID: b.ID, Name: b.Name}
-		a.input = json.RawMessage(b.JSON.Input.Raw())
+		a.input = b.Input
 	}
 	return nil
 }
 
-func (a *answer) delta(d anthropic.MessageStreamEventUnionDelta) []llms.Event {
+func (a *answer) delta(d delta) []llms.Event {
 	switch d.Type {
 	case "text_delta":
 		return []llms.Event{{Kind: llms.EventText, Text: d.Text}}
@@ -140,8 +182,8 @@ func stopReason(s string) llms.StopReason {
 
 // failure translates an error of the SDK. Nothing of it is kept but words:
 // it holds the request, and with it the key.
-func (e *Engine) failure(err error) *llms.Error {
-	f := llms.Failure{Provider: provider, Message: err.Error(), Secrets: []string{e.config.APIKey}}
+func (m *Model) failure(err error) *llms.Error {
+	f := llms.Failure{Provider: provider, Message: err.Error(), Secrets: []string{m.config.APIKey}}
 	if answered, ok := errors.AsType[*anthropic.Error](err); ok {
 		f.Status, f.Code, f.Message = answered.StatusCode, string(answered.Type()), errorMessage(answered.RawJSON())
 		if answered.Response != nil {

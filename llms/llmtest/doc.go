@@ -1,11 +1,11 @@
 // Package llmtest is a language model that says what a test tells it to.
 //
-// A [Model] is a function from a request to a [Reply]. [Script] gives replies
+// A [Responder] is a function from a request to a [Reply]. [Script] gives replies
 // in the order of the calls, [ByTurn] by how far the conversation has come,
 // which also works when a host makes side requests, retries, or runs many
 // conversations at once.
 //
-// The same model can be used in two ways. [NewEngine] is an [llms.Engine] in
+// The same model can be used in two ways. [New] is an [llms.Model] in
 // process. [Serve] is an HTTP server on loopback that speaks the Anthropic
 // Messages API, OpenAI's Chat Completions and OpenAI's Responses, streamed or
 // not, well enough for the official SDKs and for coding agents; [NewHandler]

@@ -227,15 +227,15 @@ func TestWholeFaultsOfTheConnection(t *testing.T) {
 }
 
 func TestEngineInProcess(t *testing.T) {
-	engine := llmtest.NewEngine(llmtest.Script(
+	model := llmtest.New(llmtest.Script(
 		llmtest.Reply{Reasoning: "a b", Text: "c d"}.And("foo", map[string]any{"n": 1}).And("foo", "{broken"),
 		llmtest.Status(401, "bad key"),
 		llmtest.Say("a b c").Broken(llmtest.FaultCut, 1),
 		llmtest.Say("a b c").Broken(llmtest.FaultError, 1),
 	))
 	request := llms.Request{Messages: []llms.Message{llms.User("go")}}
-	got, err := llms.Complete(t.Context(), engine, request)
-	if err != nil || got.Stop != llms.StopToolCalls || got.Usage.Total() == 0 || got.Usage != engine.Usage() {
+	got, err := llms.Complete(t.Context(), model, request)
+	if err != nil || got.Stop != llms.StopToolCalls || got.Usage.Total() == 0 || got.Usage != model.Usage() {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	want := []llms.ToolCall{{ID: "call_1_1", Name: "foo", Arguments: `{"n":1}`}, {ID: "call_1_2", Name: "foo", Arguments: "{broken"}}
@@ -243,16 +243,16 @@ func TestEngineInProcess(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, class := range []llms.Class{llms.ClassAuth, llms.ClassTransient, llms.ClassTransient, llms.ClassInvalid} {
-		if _, err := llms.Complete(t.Context(), engine, request); llms.ClassOf(err) != class {
+		if _, err := llms.Complete(t.Context(), model, request); llms.ClassOf(err) != class {
 			t.Errorf("%v is not %s", err, class)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := llms.Complete(ctx, engine, request); !errors.Is(err, context.Canceled) {
+	if _, err := llms.Complete(ctx, model, request); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	if got := len(engine.Requests()); got != 6 {
+	if got := len(model.Requests()); got != 6 {
 		t.Errorf("%d requests are kept", got)
 	}
 }

@@ -1,163 +1,122 @@
 package llmtest
 
 import (
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"strings"
+	"context"
+	"iter"
+	"slices"
 	"sync"
 
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Model answers requests. It must be safe for concurrent use.
-type Model func(r llms.Request) Reply
+// Model is a scripted model in process. It implements [llms.Model].
+type Model struct {
+	model Responder
 
-// Reply is what the model says to one request.
-type Reply struct {
-	Reasoning string
-	Text      string
-	// Calls are the tools it calls. A call without an id is given one.
-	Calls []llms.ToolCall
-	// Stop is derived from the rest when empty.
-	Stop llms.StopReason
-	// Usage is estimated from the texts when zero.
-	Usage llms.Usage
-	// Fault makes the reply fail; nil is a good one.
-	Fault *Fault
+	mu       sync.Mutex
+	requests []llms.Request
+	usage    llms.Usage
 }
 
-// Say returns a reply of just text.
-func Say(text string) Reply { return Reply{Text: text} }
+// New returns a model that answers with m.
+func New(m Responder) *Model { return &Model{model: m} }
 
-// Call returns a reply that calls one tool. args is marshalled; a string is
-// taken as the JSON text itself, valid or not.
-func Call(tool string, args any) Reply { return Reply{}.And(tool, args) }
+// Name implements [llms.Model].
+func (e *Model) Name() string { return "llmtest/scripted" }
 
-// And returns the reply with one more tool call.
-func (r Reply) And(tool string, args any) Reply {
-	text, ok := args.(string)
-	if !ok {
-		raw, err := json.Marshal(args)
-		if err != nil {
-			raw = []byte(fmt.Sprintf("%q", err)) // shows up in the test that wrote it
-		}
-		text = string(raw)
-	}
-	r.Calls = append(r.Calls[:len(r.Calls):len(r.Calls)], llms.ToolCall{Name: tool, Arguments: text})
-	return r
+// Requests returns what was asked so far, in the order of the calls. A message
+// slice that the caller goes on appending to is safe: it was copied.
+func (e *Model) Requests() []llms.Request {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.requests)
 }
 
-// Script returns a model that gives the replies one after the other. A request
-// beyond the last is refused.
-func Script(replies ...Reply) Model {
-	var mu sync.Mutex
-	next := 0
-	return func(llms.Request) Reply {
-		mu.Lock()
-		defer mu.Unlock()
-		if next >= len(replies) {
-			return scriptEnd(next)
-		}
-		next++
-		return replies[next-1]
-	}
+// Usage returns what the answers have cost: the input from the first event on,
+// the output when an answer has come to its end.
+func (e *Model) Usage() llms.Usage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.usage
 }
 
-// ByTurn returns a model that gives the reply whose index is the number of
-// times the model has already spoken in the conversation it is sent.
-func ByTurn(replies ...Reply) Model {
-	return func(r llms.Request) Reply {
-		turn := Turn(r)
-		if turn >= len(replies) {
-			return scriptEnd(turn)
+// Stream implements [llms.Model].
+func (e *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+	return func(yield func(llms.Event, error) bool) {
+		r.Messages = slices.Clone(r.Messages)
+		e.mu.Lock()
+		e.requests = append(e.requests, r)
+		e.mu.Unlock()
+		if ctx.Err() != nil {
+			yield(llms.Event{}, llms.Canceled(ctx, e.Name()))
+			return
 		}
-		return replies[turn]
+		reply := e.model(r).finished(r)
+		if f := reply.Fault; f != nil && f.Kind == FaultStatus {
+			yield(llms.Event{}, e.fail(ctx, f))
+			return
+		}
+		input := inputOf(reply.Usage)
+		e.spend(input)
+		if !yield(llms.Event{Kind: llms.EventUsage, Usage: input}, nil) {
+			return
+		}
+		e.play(ctx, reply, yield)
 	}
 }
 
-// Turn counts how often the model has spoken in a conversation. Messages in a
-// row count once: some shapes write one turn as several.
-func Turn(r llms.Request) int {
-	turns, spoke := 0, false
-	for _, m := range r.Messages {
-		if m.Role == llms.RoleAssistant && !spoke {
-			turns++
+// play yields the events of a reply as far as its fault lets it.
+func (e *Model) play(ctx context.Context, reply Reply, yield func(llms.Event, error) bool) {
+	input := inputOf(reply.Usage)
+	events := reply.events()
+	for i, event := range events {
+		if f := reply.Fault; f != nil && (i >= f.After || i == len(events)-1) {
+			yield(llms.Event{}, e.fail(ctx, f).Costing(input))
+			return
 		}
-		spoke = m.Role == llms.RoleAssistant
-	}
-	return turns
-}
-
-func scriptEnd(n int) Reply {
-	return Status(http.StatusBadRequest, fmt.Sprintf("the script has no reply number %d", n+1))
-}
-
-// finished returns the reply with everything derived filled in.
-func (r Reply) finished(request llms.Request) Reply {
-	calls := make([]llms.ToolCall, len(r.Calls))
-	for i, call := range r.Calls {
-		if call.ID == "" {
-			call.ID = fmt.Sprintf("call_%d_%d", len(request.Messages), i+1)
+		if ctx.Err() != nil {
+			yield(llms.Event{}, llms.Canceled(ctx, e.Name()).Costing(input))
+			return
 		}
-		calls[i] = call
-	}
-	r.Calls = calls
-	if r.Stop == "" {
-		r.Stop = llms.StopEnd
-		if len(calls) > 0 {
-			r.Stop = llms.StopToolCalls
+		if event.Kind == llms.EventEnd {
+			e.spend(llms.Usage{OutputTokens: reply.Usage.OutputTokens})
+		}
+		if !yield(event, nil) {
+			return
 		}
 	}
-	if r.Usage == (llms.Usage{}) {
-		r.Usage = llms.Usage{InputTokens: inputTokens(request), OutputTokens: r.outputTokens()}
-	}
-	return r
 }
 
-// inputTokens estimates the size of a request, so that a ledger has something
-// to add up.
-func inputTokens(r llms.Request) int {
-	var counter llms.Estimator
-	n := counter.Count(r.System)
-	for _, m := range r.Messages {
-		n += llms.CountMessage(counter, m)
-	}
-	for _, t := range r.Tools {
-		n += counter.Count(t.Name) + counter.Count(t.Description) + counter.Count(string(t.Parameters))
-	}
-	return max(n, 1)
+func (e *Model) spend(u llms.Usage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.usage = e.usage.Add(u)
 }
 
-// inputOf is the part of a usage that is known before the first word.
-func inputOf(u llms.Usage) llms.Usage {
-	u.OutputTokens = 0
-	return u
+func (e *Model) fail(ctx context.Context, f *Fault) *llms.Error {
+	switch f.Kind {
+	case FaultHang:
+		<-ctx.Done()
+		return llms.Canceled(ctx, e.Name())
+	case FaultStatus, FaultError:
+		failed := llms.Classify(llms.Failure{Provider: e.Name(), Status: f.Status, Code: f.Code, Message: f.Message})
+		failed.RetryAfter = f.RetryAfter
+		return failed
+	}
+	return llms.Truncated(ctx, e.Name())
 }
 
-func (r Reply) outputTokens() int {
-	var counter llms.Estimator
-	n := counter.Count(r.Reasoning) + counter.Count(r.Text)
+// events returns the reply as a model streams it.
+func (r Reply) events() []llms.Event {
+	var events []llms.Event
+	for _, piece := range pieces(r.Reasoning) {
+		events = append(events, llms.Event{Kind: llms.EventReasoning, Text: piece})
+	}
+	for _, piece := range pieces(r.Text) {
+		events = append(events, llms.Event{Kind: llms.EventText, Text: piece})
+	}
 	for _, call := range r.Calls {
-		n += counter.Count(call.Name) + counter.Count(call.Arguments)
+		events = append(events, llms.Event{Kind: llms.EventToolCall, Call: &call})
 	}
-	return max(n, 1)
-}
-
-// pieces cuts a text the way models stream it.
-func pieces(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.SplitAfter(text, " ")
-}
-
-// LastUserText returns what the user said last, for models that decide by it.
-func LastUserText(r llms.Request) string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role == llms.RoleUser {
-			return r.Messages[i].PlainText()
-		}
-	}
-	return ""
+	return append(events, llms.Event{Kind: llms.EventEnd, Stop: r.Stop, Usage: r.Usage, Model: "scripted"})
 }

@@ -35,7 +35,7 @@ type Exchange struct {
 //
 // The paths also work without /v1.
 type Handler struct {
-	model  Model
+	model  Responder
 	mux    *http.ServeMux
 	closed chan struct{}
 	once   sync.Once
@@ -46,7 +46,7 @@ type Handler struct {
 }
 
 // NewHandler returns a handler that answers with m.
-func NewHandler(m Model) *Handler {
+func NewHandler(m Responder) *Handler {
 	h := &Handler{model: m, mux: http.NewServeMux(), closed: make(chan struct{})}
 	for _, prefix := range []string{"/v1", ""} {
 		h.mux.HandleFunc("POST "+prefix+"/messages", h.face(anthropicFace))
@@ -285,7 +285,7 @@ type Server struct {
 }
 
 // Serve starts a server on a free port of the loopback interface.
-func Serve(m Model) (*Server, error) {
+func Serve(m Responder) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("llmtest: %w", err)

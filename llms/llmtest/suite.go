@@ -13,8 +13,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// EngineOptions is what the suite asks of a provider's constructor.
-type EngineOptions struct {
+// ModelOptions is what the suite asks of a provider's constructor.
+type ModelOptions struct {
 	BaseURL     string // of a Server, without /v1
 	Key         string
 	MaxRetries  int // negative for none
@@ -22,18 +22,18 @@ type EngineOptions struct {
 	HTTPClient  *http.Client
 }
 
-// retries is how often an engine under test tries again before the first word
+// retries is how often a model under test tries again before the first word
 // of an answer, unless it is told not to.
 const retries = 2
 
 // SuiteKey is a key that must not appear anywhere but in a request's header.
-// It does not look like a key, so that only an engine that hides its own key
+// It does not look like a key, so that only a model that hides its own key
 // can hide it.
 const SuiteKey = "opensesame0123456789"
 
-// EngineSuite checks that a provider keeps the promises of [llms.Engine]. It
+// ModelSuite checks that a provider keeps the promises of [llms.Model]. It
 // runs the provider, with its real SDK, against a scripted server.
-func EngineSuite(t *testing.T, open func(EngineOptions) (llms.Engine, error)) {
+func ModelSuite(t *testing.T, open func(ModelOptions) (llms.Model, error)) {
 	s := &suite{open: open}
 	t.Run("conversation with parallel tool calls", s.conversation)
 	t.Run("request", s.request)
@@ -55,11 +55,11 @@ func EngineSuite(t *testing.T, open func(EngineOptions) (llms.Engine, error)) {
 }
 
 type suite struct {
-	open func(EngineOptions) (llms.Engine, error)
+	open func(ModelOptions) (llms.Model, error)
 }
 
-// start serves a model and opens an engine on it.
-func (s *suite) start(t *testing.T, m Model, change ...func(*EngineOptions)) (llms.Engine, *Server) {
+// start serves a model and opens a model on it.
+func (s *suite) start(t *testing.T, m Responder, change ...func(*ModelOptions)) (llms.Model, *Server) {
 	t.Helper()
 	server, err := Serve(m)
 	if err != nil {
@@ -72,28 +72,28 @@ func (s *suite) start(t *testing.T, m Model, change ...func(*EngineOptions)) (ll
 			t.Error(err)
 		}
 	})
-	options := EngineOptions{BaseURL: server.URL, Key: SuiteKey, MaxRetries: retries, HTTPClient: client}
+	options := ModelOptions{BaseURL: server.URL, Key: SuiteKey, MaxRetries: retries, HTTPClient: client}
 	for _, f := range change {
 		f(&options)
 	}
-	engine, err := s.open(options)
+	model, err := s.open(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine, server
+	return model, server
 }
 
 var suiteTool = llms.ToolSpec{Name: "add", Description: "Adds numbers.",
 	Parameters: json.RawMessage(`{"type":"object","properties":{"b":{"type":"integer"},"a":{"type":"integer"}},"required":["b","a"]}`)}
 
 func (s *suite) conversation(t *testing.T) {
-	engine, server := s.start(t, ByTurn(
+	model, server := s.start(t, ByTurn(
 		Reply{Reasoning: "two sums at once", Text: "Let me add ümläuts.", Usage: llms.Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 60},
 			Calls: []llms.ToolCall{{ID: "call_a", Name: "add", Arguments: `{"a":1,"b":2,"note":"größer als zwölf Zeichen"}`}, {ID: "call_b", Name: "add", Arguments: `{"a":3,"b":4}`}}},
 		Reply{Text: "3 and 7.", Usage: llms.Usage{InputTokens: 150, OutputTokens: 5}}))
 	request := llms.Request{System: "You add.", Tools: []llms.ToolSpec{suiteTool}, Messages: []llms.Message{llms.User("1+2 and 3+4?")}}
 
-	first, err := llms.Complete(t.Context(), engine, request)
+	first, err := llms.Complete(t.Context(), model, request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func (s *suite) conversation(t *testing.T) {
 	}
 
 	request.Messages = append(request.Messages, first.Message, llms.Result("call_a", "add", "3", false), llms.Result("call_b", "add", "Error: 7?", true))
-	second, err := llms.Complete(t.Context(), engine, request)
+	second, err := llms.Complete(t.Context(), model, request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,9 +143,9 @@ func checkSecondRequest(t *testing.T, r llms.Request) {
 }
 
 func (s *suite) request(t *testing.T) {
-	engine, server := s.start(t, Script(Say("ok")))
+	model, server := s.start(t, Script(Say("ok")))
 	half := 0.5
-	_, err := llms.Complete(t.Context(), engine, llms.Request{
+	_, err := llms.Complete(t.Context(), model, llms.Request{
 		Model: "other-model", System: "Be brief.", MaxTokens: 77, Temperature: &half, Tools: []llms.ToolSpec{suiteTool},
 		Messages: []llms.Message{llms.User("hi"), llms.Assistant("yes?"), llms.System("It is late."), llms.User("bye")},
 	})
@@ -173,12 +173,12 @@ func (s *suite) request(t *testing.T) {
 }
 
 func (s *suite) image(t *testing.T) {
-	engine, server := s.start(t, Script(Say("a dot")))
+	model, server := s.start(t, Script(Say("a dot")))
 	picture := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{
 		{Kind: llms.PartText, Text: "what is this?"},
 		{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Data: []byte("\x89PNG dot")}},
 	}}
-	if _, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{picture}}); err != nil {
+	if _, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{picture}}); err != nil {
 		t.Fatal(err)
 	}
 	body := string(server.Exchanges()[0].Body)
@@ -192,16 +192,16 @@ func (s *suite) image(t *testing.T) {
 }
 
 func (s *suite) brokenArguments(t *testing.T) {
-	engine, _ := s.start(t, Script(Call("add", `{"a": 1,`)))
-	answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	model, _ := s.start(t, Script(Call("add", `{"a": 1,`)))
+	answer, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 	if calls := answer.Message.ToolCalls(); err != nil || len(calls) != 1 || calls[0].Arguments != `{"a": 1,` {
 		t.Errorf("calls %+v, %v", calls, err)
 	}
 }
 
 func (s *suite) noArguments(t *testing.T) {
-	engine, _ := s.start(t, Script(Call("now", "")))
-	answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	model, _ := s.start(t, Script(Call("now", "")))
+	answer, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 	if calls := answer.Message.ToolCalls(); err != nil || len(calls) != 1 || calls[0].Arguments != "{}" {
 		t.Errorf("calls %+v, %v", calls, err)
 	}
@@ -209,8 +209,8 @@ func (s *suite) noArguments(t *testing.T) {
 
 func (s *suite) stopReasons(t *testing.T) {
 	for _, stop := range []llms.StopReason{llms.StopEnd, llms.StopLength, llms.StopRefusal} {
-		engine, _ := s.start(t, Script(Reply{Text: "so", Stop: stop}))
-		answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		model, _ := s.start(t, Script(Reply{Text: "so", Stop: stop}))
+		answer, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if err != nil || answer.Stop != stop {
 			t.Errorf("stop %q instead of %q, %v", answer.Stop, stop, err)
 		}
@@ -218,12 +218,12 @@ func (s *suite) stopReasons(t *testing.T) {
 }
 
 func (s *suite) manyAtOnce(t *testing.T) {
-	engine, server := s.start(t, func(r llms.Request) Reply { return Say("you said " + LastUserText(r)) })
+	model, server := s.start(t, func(r llms.Request) Reply { return Say("you said " + LastUserText(r)) })
 	var calls sync.WaitGroup
 	for i := range 40 {
 		calls.Go(func() {
 			text := fmt.Sprintf("number %d", i)
-			answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User(text)}})
+			answer, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User(text)}})
 			if err != nil || answer.Message.PlainText() != "you said "+text {
 				t.Errorf("call %d: %q, %v", i, answer.Message.PlainText(), err)
 			}

@@ -42,8 +42,8 @@ func (s *suite) faults(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			engine, server := s.start(t, func(llms.Request) Reply { return test.reply })
-			_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+			model, server := s.start(t, func(llms.Request) Reply { return test.reply })
+			_, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 			var failed *llms.Error
 			if !errors.As(err, &failed) || failed.Class != test.class || failed.Provider == "" || failed.Message == "" {
 				t.Fatalf("error %#v, want class %s", err, test.class)
@@ -63,8 +63,8 @@ func (s *suite) faults(t *testing.T) {
 
 func (s *suite) partialAnswer(t *testing.T) {
 	for _, kind := range []FaultKind{FaultCut, FaultBadJSON, FaultError} {
-		engine, _ := s.start(t, Script(Say("one two three four").Broken(kind, 2)))
-		answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		model, _ := s.start(t, Script(Say("one two three four").Broken(kind, 2)))
+		answer, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if err == nil || answer.Message.PlainText() != "one two " {
 			t.Errorf("%s: kept %q, %v", kind, answer.Message.PlainText(), err)
 		}
@@ -80,12 +80,12 @@ func (s *suite) costs(t *testing.T) {
 				continue
 			}
 			t.Run(string(kind)+", the reader "+reader, func(t *testing.T) {
-				engine, server := s.start(t, Script(Say("one two three").Broken(kind, 2)), func(o *EngineOptions) {
+				model, server := s.start(t, Script(Say("one two three").Broken(kind, 2)), func(o *ModelOptions) {
 					if reader == "reads on" {
 						o.IdleTimeout = 50 * time.Millisecond
 					}
 				})
-				said, failed := readUntil(t, engine, reader)
+				said, failed := readUntil(t, model, reader)
 				want := server.Usage()
 				if want.InputTokens == 0 {
 					t.Fatal("the server has counted nothing")
@@ -102,12 +102,12 @@ func (s *suite) costs(t *testing.T) {
 }
 
 // readUntil returns the cost that the events and the error of a call tell of.
-func readUntil(t *testing.T, engine llms.Engine, reader string) (said, failed llms.Usage) {
+func readUntil(t *testing.T, model llms.Model, reader string) (said, failed llms.Usage) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var collected llms.Collector
-	for event, err := range engine.Stream(ctx, llms.Request{Messages: []llms.Message{llms.User("a question of some length")}}) {
+	for event, err := range model.Stream(ctx, llms.Request{Messages: []llms.Message{llms.User("a question of some length")}}) {
 		var e *llms.Error
 		if errors.As(err, &e) {
 			failed = e.Usage
@@ -128,25 +128,25 @@ func readUntil(t *testing.T, engine llms.Engine, reader string) (said, failed ll
 func (e Exchange) tellsEarly() bool { return e.Face == anthropicFace.name }
 
 func (s *suite) retries(t *testing.T) {
-	engine, server := s.start(t, Script(
+	model, server := s.start(t, Script(
 		Status(http.StatusTooManyRequests, "slow down"), Status(http.StatusInternalServerError, "oops"), Say("at last")))
-	answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	answer, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 	if err != nil || answer.Message.PlainText() != "at last" || len(server.Exchanges()) != 3 {
 		t.Errorf("got %q after %d tries, %v", answer.Message.PlainText(), len(server.Exchanges()), err)
 	}
 	waiting := Status(http.StatusTooManyRequests, "slow down")
 	waiting.Fault.RetryAfter = 3 * time.Millisecond
-	engine, _ = s.start(t, func(llms.Request) Reply { return waiting })
-	_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	model, _ = s.start(t, func(llms.Request) Reply { return waiting })
+	_, err = llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 	var failed *llms.Error
 	if !errors.As(err, &failed) || failed.RetryAfter != 3*time.Millisecond {
 		t.Errorf("the wait that the provider asks for is lost: %v", err)
 	}
 	waiting.Fault.RetryAfter = time.Hour
-	engine, server = s.start(t, func(llms.Request) Reply { return waiting })
+	model, server = s.start(t, func(llms.Request) Reply { return waiting })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // an SDK would sleep the hour
 	defer cancel()
-	_, err = llms.Complete(ctx, engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	_, err = llms.Complete(ctx, model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 	if !errors.As(err, &failed) || failed.Class != llms.ClassQuota || failed.RetryAfter != time.Hour || len(server.Exchanges()) != 1 {
 		t.Errorf("an hour's wait: %v after %d tries", err, len(server.Exchanges()))
 	}
@@ -154,9 +154,9 @@ func (s *suite) retries(t *testing.T) {
 
 func (s *suite) hang(t *testing.T) {
 	for _, after := range []int{0, 2} {
-		engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, after)),
-			func(o *EngineOptions) { o.IdleTimeout = 50 * time.Millisecond })
-		_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		model, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, after)),
+			func(o *ModelOptions) { o.IdleTimeout = 50 * time.Millisecond })
+		_, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if llms.ClassOf(err) != llms.ClassTransient || !errors.Is(err, llms.ErrIdle) {
 			t.Errorf("after %d pieces: %v", after, err)
 		}
@@ -208,12 +208,12 @@ func (s *suite) lively(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the pauses take no time
 		const idle = time.Minute
 		began := time.Now()
-		engine, err := s.open(EngineOptions{BaseURL: "http://slow.invalid", Key: SuiteKey, IdleTimeout: idle,
+		model, err := s.open(ModelOptions{BaseURL: "http://slow.invalid", Key: SuiteKey, IdleTimeout: idle,
 			HTTPClient: &http.Client{Transport: slow{NewHandler(Script(Call("write", long))), idle / 2}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		answer, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if calls := answer.Message.ToolCalls(); err != nil || len(calls) != 1 || calls[0].Arguments != long {
 			t.Errorf("calls %+v, %v", calls, err)
 		}
@@ -224,11 +224,11 @@ func (s *suite) lively(t *testing.T) {
 }
 
 func (s *suite) cancellation(t *testing.T) {
-	engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, 2)))
+	model, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, 2)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var last error
-	for event, err := range engine.Stream(ctx, llms.Request{Messages: []llms.Message{llms.User("go")}}) {
+	for event, err := range model.Stream(ctx, llms.Request{Messages: []llms.Message{llms.User("go")}}) {
 		last = err
 		if event.Text == "two " {
 			cancel()
@@ -240,8 +240,8 @@ func (s *suite) cancellation(t *testing.T) {
 }
 
 func (s *suite) leavingEarly(t *testing.T) {
-	engine, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, 2)))
-	for range engine.Stream(t.Context(), llms.Request{Messages: []llms.Message{llms.User("go")}}) {
+	model, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, 2)))
+	for range model.Stream(t.Context(), llms.Request{Messages: []llms.Message{llms.User("go")}}) {
 		break
 	}
 }
@@ -253,8 +253,8 @@ func (s *suite) hiddenKey(t *testing.T) {
 		Status(http.StatusBadRequest, echo),
 		{Text: "one two", Fault: &Fault{Kind: FaultError, After: 1, Status: 500, Message: echo}},
 	} {
-		engine, server := s.start(t, Script(reply))
-		_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		model, server := s.start(t, Script(reply))
+		_, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if err == nil {
 			t.Fatal("no error")
 		}
@@ -267,17 +267,17 @@ func (s *suite) hiddenKey(t *testing.T) {
 			t.Error("the key is in the body, or not in the header")
 		}
 	}
-	if engine, _ := s.start(t, Script()); strings.Contains(engine.Name(), SuiteKey) {
+	if model, _ := s.start(t, Script()); strings.Contains(model.Name(), SuiteKey) {
 		t.Error("the key is in the name")
 	}
 }
 
 func (s *suite) noServer(t *testing.T) {
-	engine, server := s.start(t, Script(Say("never")), func(o *EngineOptions) { o.MaxRetries = -1 })
+	model, server := s.start(t, Script(Say("never")), func(o *ModelOptions) { o.MaxRetries = -1 })
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+	_, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 	if llms.ClassOf(err) != llms.ClassTransient {
 		t.Errorf("got %v", err)
 	}

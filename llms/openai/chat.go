@@ -1,29 +1,30 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/option"
 
 	"github.com/lossless-context/lcm/llms"
 )
 
 // chat makes a call of Chat Completions and yields its events.
-func (e *Engine) chat(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
-	params, err := e.chatParams(r)
+func (m *Model) chat(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
+	body, err := m.chatBody(r)
 	if err != nil {
 		yield(llms.Event{}, invalid(err))
 		return
 	}
-	stream := e.completions.NewStreaming(ctx, params)
+	stream := stream[chatChunk](ctx, m, body, option.WithMiddleware(toChatCompletions))
 	defer stream.Close()
-	a := chatAnswer{newID: e.config.NewID}
+	a := chatAnswer{newID: m.config.NewID}
 	for stream.Next() {
-		for _, event := range a.read(stream.Current()) {
+		for _, event := range a.read(stream.Current().Value) {
 			if !yield(event, nil) {
 				return
 			}
@@ -37,48 +38,54 @@ func (e *Engine) chat(ctx context.Context, r llms.Request, yield func(llms.Event
 		}
 		return
 	}
-	e.finish(ctx, stream.Err(), false, a.usage, yield)
+	m.finish(ctx, stream.Err(), false, a.usage, yield)
 }
 
-func (e *Engine) chatParams(r llms.Request) (openai.ChatCompletionNewParams, error) {
+// toChatCompletions sends a request for the path of the Responses API to that of
+// Chat Completions.
+func toChatCompletions(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	r.URL = r.URL.JoinPath("../chat/completions")
+	return next(r)
+}
+
+type chatRequest struct {
+	Model               string            `json:"model"`
+	Messages            []json.RawMessage `json:"messages"`
+	Tools               []chatTool        `json:"tools,omitempty"`
+	Temperature         *float64          `json:"temperature,omitempty"`
+	Stop                []string          `json:"stop,omitempty"`
+	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
+	MaxTokens           int               `json:"max_tokens,omitempty"` // for servers that do not know the other
+	Stream              bool              `json:"stream"`
+	StreamOptions       streamOptions     `json:"stream_options"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+func (m *Model) chatBody(r llms.Request) ([]byte, error) {
 	messages := llms.WithoutRecords(r.Messages)
 	if strings.TrimSpace(r.System) != "" {
 		messages = append([]llms.Message{llms.System(r.System)}, messages...)
 	}
 	records, err := llms.EncodeAll(llms.FormatOpenAI, messages)
 	if err != nil {
-		return openai.ChatCompletionNewParams{}, fmt.Errorf("the conversation cannot be written for Chat Completions: %w", err)
+		return nil, fmt.Errorf("the conversation cannot be written for Chat Completions: %w", err)
 	}
-	p := openai.ChatCompletionNewParams{
-		Model:         r.Model,
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
-	}
-	for _, record := range records {
-		p.Messages = append(p.Messages, param.Override[openai.ChatCompletionMessageParamUnion](record))
-	}
+	body := chatRequest{Model: r.Model, Messages: records, Temperature: r.Temperature, Stop: r.Stop,
+		Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
 	for _, t := range r.Tools {
-		raw, err := json.Marshal(chatTool{"function", function{t.Name, t.Description, t.Parameters}})
-		if err != nil {
-			return openai.ChatCompletionNewParams{}, fmt.Errorf("tool %q: %w", t.Name, err)
-		}
-		p.Tools = append(p.Tools, param.Override[openai.ChatCompletionToolUnionParam](json.RawMessage(raw)))
+		body.Tools = append(body.Tools, chatTool{"function", function{t.Name, t.Description, t.Parameters}})
 	}
-	if r.Temperature != nil {
-		p.Temperature = param.NewOpt(*r.Temperature)
+	if m.config.home() {
+		body.MaxCompletionTokens = max(r.MaxTokens, 0)
+	} else {
+		body.MaxTokens = max(r.MaxTokens, 0)
 	}
-	if len(r.Stop) > 0 {
-		p.Stop = openai.ChatCompletionNewParamsStopUnion{OfStringArray: r.Stop}
-	}
-	if r.MaxTokens > 0 && e.config.home() {
-		p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
-	} else if r.MaxTokens > 0 {
-		p.MaxTokens = param.NewOpt(int64(r.MaxTokens)) // what other servers know
-	}
-	return p, nil
+	return json.Marshal(body)
 }
 
-// chatTool and function keep the schema as it was written: the SDK's own type
-// would sort its properties.
 type chatTool struct {
 	Type     string   `json:"type"`
 	Function function `json:"function"`
@@ -90,26 +97,63 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// chatAnswer is what has been gathered of a streamed completion.
+// chatChunk is one event of a streamed completion.
+type chatChunk struct {
+	ID      string `json:"id"`
+	Model   string `json:"model"`
+	Choices []struct {
+		Index        int       `json:"index"`
+		Delta        chatDelta `json:"delta"`
+		FinishReason string    `json:"finish_reason"`
+	} `json:"choices"`
+	Usage struct {
+		PromptTokens        int `json:"prompt_tokens"`
+		CompletionTokens    int `json:"completion_tokens"`
+		TotalTokens         int `json:"total_tokens"`
+		PromptTokensDetails struct {
+			CachedTokens int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
+}
+
+type chatDelta struct {
+	Content   string         `json:"content"`
+	Refusal   string         `json:"refusal"`
+	ToolCalls []toolCallPart `json:"tool_calls"`
+	// Compatible servers stream reasoning under one of these names.
+	ReasoningContent string `json:"reasoning_content"`
+	Reasoning        string `json:"reasoning"`
+}
+
+type toolCallPart struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// chatAnswer collects a streamed completion.
 type chatAnswer struct {
 	newID     func() string
 	id, model string
 	calls     []llms.ToolCall
-	indices   []int64 // of the calls, as the server numbers them
-	refused   bool    // the model said so in the field for it
+	indices   []int // of the calls, as the server numbers them
+	refused   bool  // the model said so in the field for it
 	stop      llms.StopReason
 	usage     llms.Usage
 }
 
 // read takes the next chunk and returns what it means.
-func (a *chatAnswer) read(chunk openai.ChatCompletionChunk) []llms.Event {
+func (a *chatAnswer) read(chunk chatChunk) []llms.Event {
 	a.id, a.model = chunk.ID, chunk.Model
 	counted := chunk.Usage.TotalTokens > 0
 	if counted {
 		a.usage = llms.Usage{
-			InputTokens:     int(chunk.Usage.PromptTokens),
-			OutputTokens:    int(chunk.Usage.CompletionTokens),
-			CacheReadTokens: int(chunk.Usage.PromptTokensDetails.CachedTokens),
+			InputTokens:     chunk.Usage.PromptTokens,
+			OutputTokens:    chunk.Usage.CompletionTokens,
+			CacheReadTokens: chunk.Usage.PromptTokensDetails.CachedTokens,
 		}
 	}
 	var events []llms.Event
@@ -117,7 +161,7 @@ func (a *chatAnswer) read(chunk openai.ChatCompletionChunk) []llms.Event {
 		if choice.Index != 0 {
 			continue
 		}
-		if text := reasoning(choice.Delta); text != "" {
+		if text := cmp.Or(choice.Delta.ReasoningContent, choice.Delta.Reasoning); text != "" {
 			events = append(events, llms.Event{Kind: llms.EventReasoning, Text: text})
 		}
 		if text := choice.Delta.Content + choice.Delta.Refusal; text != "" {
@@ -137,20 +181,9 @@ func (a *chatAnswer) read(chunk openai.ChatCompletionChunk) []llms.Event {
 	return events
 }
 
-// reasoning reads the fields in which compatible servers stream reasoning.
-func reasoning(d openai.ChatCompletionChunkChoiceDelta) string {
-	for _, name := range []string{"reasoning_content", "reasoning"} {
-		var text string
-		if field, ok := d.JSON.ExtraFields[name]; ok && json.Unmarshal([]byte(field.Raw()), &text) == nil && text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 // grow adds a piece of a call to the one it belongs to: the last one of its
 // index, unless it begins another.
-func (a *chatAnswer) grow(d openai.ChatCompletionChunkChoiceDeltaToolCall) {
+func (a *chatAnswer) grow(d toolCallPart) {
 	i := len(a.indices) - 1
 	for i >= 0 && a.indices[i] != d.Index {
 		i--
@@ -172,7 +205,7 @@ func (a *chatAnswer) grow(d openai.ChatCompletionChunkChoiceDeltaToolCall) {
 
 // begins reports whether d is the first piece of another call than the one
 // before it of the same index: some servers number all parallel calls 0.
-func begins(call llms.ToolCall, d openai.ChatCompletionChunkChoiceDeltaToolCall) bool {
+func begins(call llms.ToolCall, d toolCallPart) bool {
 	if call.ID != "" && d.ID != "" {
 		return call.ID != d.ID
 	}

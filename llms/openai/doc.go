@@ -1,7 +1,7 @@
-// Package openai runs models on OpenAI's official SDK, behind [llms.Engine].
+// Package openai runs models on OpenAI's official SDK, behind [llms.Model].
 //
 // It speaks two of OpenAI's APIs. Chat Completions is the default, because
-// nearly every other server speaks it too: with Config.BaseURL the same engine
+// nearly every other server speaks it too: with Config.BaseURL the same model
 // runs models of Ollama, vLLM, llama.cpp and the many hosted ones. Responses
 // is for OpenAI's own reasoning models, whose reasoning it can carry from call
 // to call.

@@ -19,12 +19,12 @@ func ExampleNew() {
 	defer server.Close()
 	client, closeIdle := llmtest.Client()
 	defer closeIdle()
-	engine, err := openai.New(openai.Config{Model: "llama3.2", BaseURL: server.URL + "/v1", HTTPClient: client})
+	model, err := openai.New(openai.Config{Model: "llama3.2", BaseURL: server.URL + "/v1", HTTPClient: client})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for event, err := range engine.Stream(context.Background(), llms.Request{Messages: []llms.Message{llms.User("I am Ann.")}}) {
+	for event, err := range model.Stream(context.Background(), llms.Request{Messages: []llms.Message{llms.User("I am Ann.")}}) {
 		if err != nil {
 			fmt.Println(llms.ClassOf(err), err)
 			return

@@ -16,8 +16,8 @@ import (
 	"github.com/lossless-context/lcm/llms/openai"
 )
 
-// serve opens an engine on a server that answers everything with one body.
-func serve(t *testing.T, api openai.API, status int, contentType, body string) *openai.Engine {
+// serve opens a model on a server that answers everything with one body.
+func serve(t *testing.T, api openai.API, status int, contentType, body string) *openai.Model {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -27,12 +27,12 @@ func serve(t *testing.T, api openai.API, status int, contentType, body string) *
 	client, closeIdle := llmtest.Client()
 	t.Cleanup(func() { closeIdle(); server.Close() })
 	made := 0
-	engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL, MaxRetries: -1, HTTPClient: client,
+	model, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL, MaxRetries: -1, HTTPClient: client,
 		NewID: func() string { made++; return fmt.Sprintf("made_%d", made) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine
+	return model
 }
 
 func chunks(data ...string) string {
@@ -60,17 +60,17 @@ func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(string(a)))}, nil
 }
 
-// Ids that the engine makes up name one call only, in any turn.
+// Ids that the model makes up name one call only, in any turn.
 func TestMadeUpIdsAreUnique(t *testing.T) {
 	body := chunks(`{"id":"1","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"now"}}]},"finish_reason":"tool_calls"}]}`)
 	client := &http.Client{Transport: answers(body)}
-	engine, err := openai.New(openai.Config{Model: "m", BaseURL: "http://server.invalid", HTTPClient: client})
+	model, err := openai.New(openai.Config{Model: "m", BaseURL: "http://server.invalid", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	for range 3 {
-		got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		got, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if err != nil || len(got.Message.ToolCalls()) != 1 {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -123,8 +123,8 @@ func TestOddCompletions(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			engine := serve(t, openai.Chat, http.StatusOK, "text/event-stream", chunks(test.data...))
-			got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+			model := serve(t, openai.Chat, http.StatusOK, "text/event-stream", chunks(test.data...))
+			got, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
@@ -149,8 +149,8 @@ func TestRefusalsAreNoAnswers(t *testing.T) {
 			`{"type":"response.completed","response":{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"I will not."}]}]}}`),
 	}
 	for api, body := range tests {
-		engine := serve(t, api, http.StatusOK, "text/event-stream", body)
-		got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		model := serve(t, api, http.StatusOK, "text/event-stream", body)
+		got, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if err != nil || got.Stop != llms.StopRefusal || got.Message.PlainText() != "I will not." {
 			t.Errorf("%s: stop %q, text %q, %v", api, got.Stop, got.Message.PlainText(), err)
 		}
@@ -165,8 +165,8 @@ func TestTheCostOfABrokenAnswer(t *testing.T) {
 		openai.Responses: chunks(`{"type":"response.failed","response":{"error":{"code":"server_error","message":"oops"},"usage":{"input_tokens":70,"output_tokens":2,"total_tokens":72}}}`),
 	}
 	for api, body := range tests {
-		engine := serve(t, api, http.StatusOK, "text/event-stream", body)
-		got, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+		model := serve(t, api, http.StatusOK, "text/event-stream", body)
+		got, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if err == nil || got.Usage != (llms.Usage{InputTokens: 70, OutputTokens: 2}) {
 			t.Errorf("%s: %+v, %v", api, got.Usage, err)
 		}
@@ -192,8 +192,8 @@ func TestOddFailures(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			engine := serve(t, test.api, test.status, test.contentType, test.body)
-			_, err := llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{llms.User("go")}})
+			model := serve(t, test.api, test.status, test.contentType, test.body)
+			_, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 			if llms.ClassOf(err) != test.class || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 800 {
 				t.Errorf("class %q, error %v", llms.ClassOf(err), err)
 			}
@@ -209,14 +209,14 @@ func TestResponsesInput(t *testing.T) {
 	}
 	client, closeIdle := llmtest.Client()
 	t.Cleanup(func() { closeIdle(); server.Close() })
-	engine, err := openai.New(openai.Config{Model: "m", API: openai.Responses, BaseURL: server.URL + "/v1", HTTPClient: client})
+	model, err := openai.New(openai.Config{Model: "m", API: openai.Responses, BaseURL: server.URL + "/v1", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
 	blob := func(mime, url string, data []byte) llms.Part {
 		return llms.Part{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: mime, Name: "n", URL: url, Data: data}}
 	}
-	_, err = llms.Complete(t.Context(), engine, llms.Request{Messages: []llms.Message{
+	_, err = llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{
 		{Role: llms.RoleUser, Parts: []llms.Part{blob("image/png", "http://x/y.png", nil), blob("application/pdf", "", []byte("pdf")), blob("application/pdf", "http://x/z.pdf", nil),
 			{Kind: llms.PartBlob, Ref: &llms.Ref{ID: "file_0123456789abcdef", Name: "big.log"}}}},
 		{Role: llms.RoleAssistant, Parts: []llms.Part{blob("image/png", "", []byte("png")), {Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "c", Name: "look", Arguments: "{}"}}}},
@@ -260,12 +260,12 @@ func TestFailedResultsSaySo(t *testing.T) {
 		}
 		client, closeIdle := llmtest.Client()
 		t.Cleanup(func() { closeIdle(); server.Close() })
-		engine, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL + "/v1", HTTPClient: client})
+		model, err := openai.New(openai.Config{Model: "m", API: api, BaseURL: server.URL + "/v1", HTTPClient: client})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := fmt.Sprintf("%+v", results[0].Parts[0].Result)
-		if _, err := llms.Complete(t.Context(), engine, llms.Request{Messages: append([]llms.Message{llms.User("go")}, results...)}); err != nil {
+		if _, err := llms.Complete(t.Context(), model, llms.Request{Messages: append([]llms.Message{llms.User("go")}, results...)}); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -311,11 +311,11 @@ func TestTheProvidersOwnServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.Transport = home{to, client.Transport}
-	engine, err := openai.New(openai.Config{Model: "m", APIKey: "k", HTTPClient: client})
+	model, err := openai.New(openai.Config{Model: "m", APIKey: "k", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := llms.Complete(t.Context(), engine, llms.Request{MaxTokens: 9, Messages: []llms.Message{llms.User("go")}}); err != nil {
+	if _, err := llms.Complete(t.Context(), model, llms.Request{MaxTokens: 9, Messages: []llms.Message{llms.User("go")}}); err != nil {
 		t.Fatal(err)
 	}
 	if body := string(server.Exchanges()[0].Body); !strings.Contains(body, `"max_completion_tokens":9`) {

@@ -7,25 +7,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
-
 	"github.com/lossless-context/lcm/llms"
 )
 
-// respond makes a call of the Responses API and yields its events. Nothing
-// is stored at the provider: every call carries the whole conversation.
-func (e *Engine) respond(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
-	params, err := responsesParams(r)
+// respond makes a call of the Responses API and yields its events. The provider
+// stores nothing: every call carries the whole conversation.
+func (m *Model) respond(ctx context.Context, r llms.Request, yield func(llms.Event, error) bool) {
+	body, err := responsesBody(r)
 	if err != nil {
 		yield(llms.Event{}, invalid(err))
 		return
 	}
-	stream := e.answers.NewStreaming(ctx, params)
+	stream := stream[responseEvent](ctx, m, body)
 	defer stream.Close()
 	var a responsesAnswer
 	for stream.Next() {
-		event, err := e.readResponse(stream.Current(), &a)
+		event, err := m.readResponse(stream.Current().Value, &a)
 		if err != nil {
 			yield(llms.Event{}, err)
 			return
@@ -34,52 +31,45 @@ func (e *Engine) respond(ctx context.Context, r llms.Request, yield func(llms.Ev
 			return
 		}
 	}
-	e.finish(ctx, stream.Err(), a.ended, llms.Usage{}, yield)
+	m.finish(ctx, stream.Err(), a.ended, llms.Usage{}, yield)
 }
 
-// responsesAnswer is what has been seen of a streamed response.
+// responsesAnswer is the state of a streamed response.
 type responsesAnswer struct {
 	called, refused, ended bool
 }
 
-func responsesParams(r llms.Request) (responses.ResponseNewParams, error) {
+type responsesRequest struct {
+	Model           string         `json:"model"`
+	Instructions    string         `json:"instructions,omitempty"`
+	Input           []any          `json:"input"`
+	Tools           []responseTool `json:"tools,omitempty"`
+	MaxOutputTokens int            `json:"max_output_tokens,omitempty"`
+	Temperature     *float64       `json:"temperature,omitempty"`
+	Include         []string       `json:"include"`
+	Store           bool           `json:"store"`
+	Stream          bool           `json:"stream"`
+}
+
+func responsesBody(r llms.Request) ([]byte, error) {
 	if len(r.Stop) > 0 {
-		return responses.ResponseNewParams{}, errors.New("the Responses API has no stop texts: use Chat Completions")
+		return nil, errors.New("the Responses API has no stop texts: use Chat Completions")
 	}
 	more, messages := llms.SplitSystem(r.Messages)
-	p := responses.ResponseNewParams{
-		Model:   r.Model,
-		Store:   param.NewOpt(false),
-		Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
-	}
-	if system := strings.TrimSpace(r.System + "\n\n" + more); system != "" {
-		p.Instructions = param.NewOpt(system)
-	}
-	if r.MaxTokens > 0 {
-		p.MaxOutputTokens = param.NewOpt(int64(r.MaxTokens))
-	}
-	if r.Temperature != nil {
-		p.Temperature = param.NewOpt(*r.Temperature)
-	}
 	items, err := inputItems(messages)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	for _, it := range items {
-		raw, err := json.Marshal(it)
-		if err != nil {
-			return p, fmt.Errorf("the conversation cannot be written for the Responses API: %w", err)
-		}
-		p.Input.OfInputItemList = append(p.Input.OfInputItemList, param.Override[responses.ResponseInputItemUnionParam](json.RawMessage(raw)))
-	}
+	body := responsesRequest{Model: r.Model, Instructions: strings.TrimSpace(r.System + "\n\n" + more), Input: items,
+		MaxOutputTokens: max(r.MaxTokens, 0), Temperature: r.Temperature, Include: []string{"reasoning.encrypted_content"}, Stream: true}
 	for _, t := range r.Tools {
-		raw, err := json.Marshal(responseTool{"function", function{t.Name, t.Description, t.Parameters}, false})
-		if err != nil {
-			return p, fmt.Errorf("tool %q: %w", t.Name, err)
-		}
-		p.Tools = append(p.Tools, param.Override[responses.ToolUnionParam](json.RawMessage(raw)))
+		body.Tools = append(body.Tools, responseTool{"function", function{t.Name, t.Description, t.Parameters}, false})
 	}
-	return p, nil
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("the conversation cannot be written for the Responses API: %w", err)
+	}
+	return raw, nil
 }
 
 // responseTool is a tool as the Responses API wants it: flat, and explicitly
@@ -90,8 +80,46 @@ type responseTool struct {
 	Strict bool `json:"strict"`
 }
 
+// responseEvent is one event of a streamed response.
+type responseEvent struct {
+	Type     string       `json:"type"`
+	Delta    string       `json:"delta"`
+	Code     string       `json:"code"`
+	Message  string       `json:"message"`
+	Item     responseItem `json:"item"`
+	Response response     `json:"response"`
+}
+
+type responseItem struct {
+	Type             string `json:"type"`
+	ID               string `json:"id"`
+	CallID           string `json:"call_id"`
+	Name             string `json:"name"`
+	Arguments        string `json:"arguments"`
+	EncryptedContent string `json:"encrypted_content"`
+}
+
+type response struct {
+	ID    string `json:"id"`
+	Model string `json:"model"`
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+	IncompleteDetails struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Usage struct {
+		InputTokens        int `json:"input_tokens"`
+		OutputTokens       int `json:"output_tokens"`
+		InputTokensDetails struct {
+			CachedTokens int `json:"cached_tokens"`
+		} `json:"input_tokens_details"`
+	} `json:"usage"`
+}
+
 // readResponse returns what the next event means; most mean nothing here.
-func (e *Engine) readResponse(event responses.ResponseStreamEventUnion, a *responsesAnswer) (llms.Event, error) {
+func (m *Model) readResponse(event responseEvent, a *responsesAnswer) (llms.Event, error) {
 	switch event.Type {
 	case "response.output_text.delta":
 		return llms.Event{Kind: llms.EventText, Text: event.Delta}, nil
@@ -107,19 +135,19 @@ func (e *Engine) readResponse(event responses.ResponseStreamEventUnion, a *respo
 		a.ended = true
 		return a.end(event.Response), nil
 	case "response.failed":
-		return llms.Event{}, llms.Classify(llms.Failure{Provider: provider, Code: string(event.Response.Error.Code),
-			Message: event.Response.Error.Message, Secrets: []string{e.config.APIKey}}).Costing(responseUsage(event.Response))
+		return llms.Event{}, llms.Classify(llms.Failure{Provider: provider, Code: event.Response.Error.Code,
+			Message: event.Response.Error.Message, Secrets: []string{m.config.APIKey}}).Costing(responseUsage(event.Response))
 	case "error":
 		return llms.Event{}, llms.Classify(llms.Failure{Provider: provider, Code: event.Code,
-			Message: event.Message, Secrets: []string{e.config.APIKey}})
+			Message: event.Message, Secrets: []string{m.config.APIKey}})
 	}
 	return llms.Event{}, nil
 }
 
-func doneItem(it responses.ResponseOutputItemUnion) (llms.Event, error) {
+func doneItem(it responseItem) (llms.Event, error) {
 	switch it.Type {
 	case "function_call":
-		call := llms.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.Arguments.OfString}
+		call := llms.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.Arguments}
 		if call.Arguments == "" {
 			call.Arguments = "{}"
 		}
@@ -134,15 +162,15 @@ func doneItem(it responses.ResponseOutputItemUnion) (llms.Event, error) {
 	return llms.Event{}, nil
 }
 
-func responseUsage(r responses.Response) llms.Usage {
+func responseUsage(r response) llms.Usage {
 	return llms.Usage{
-		InputTokens:     int(r.Usage.InputTokens),
-		OutputTokens:    int(r.Usage.OutputTokens),
-		CacheReadTokens: int(r.Usage.InputTokensDetails.CachedTokens),
+		InputTokens:     r.Usage.InputTokens,
+		OutputTokens:    r.Usage.OutputTokens,
+		CacheReadTokens: r.Usage.InputTokensDetails.CachedTokens,
 	}
 }
 
-func (a *responsesAnswer) end(r responses.Response) llms.Event {
+func (a *responsesAnswer) end(r response) llms.Event {
 	end := llms.Event{Kind: llms.EventEnd, Stop: llms.StopEnd, ID: r.ID, Model: r.Model, Usage: responseUsage(r)}
 	switch {
 	case r.IncompleteDetails.Reason == "max_output_tokens":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/llms"
@@ -55,12 +56,12 @@ type IdentifierFigure struct {
 // Identifiers asks for identifiers of the bundled session, each with every one
 // of Prompts, under each of the bounds.
 func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierReport, err error) {
-	b, err := newBench(ctx, o)
+	b, err := newRecord(ctx, o)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, b.close(ctx)) }()
-	session, err := b.sample(ctx)
+	defer func() { err = errors.Join(err, b.Close(ctx)) }()
+	session, err := sampleSession(ctx, b)
 	if err != nil {
 		return r, err
 	}
@@ -164,9 +165,9 @@ func (r IdentifierReport) Text() string {
 	return b.String()
 }
 
-// sample returns a session that holds the bundled one, compacted.
-func (b *bench) sample(ctx context.Context) (*lcm.Session, error) {
-	session := b.engine.Session("bench/sample")
+// sampleSession stores the bundled session and compacts it.
+func sampleSession(ctx context.Context, b *harness.Record) (*lcm.Session, error) {
+	session := b.Engine.Session("bench/sample")
 	if err := session.Append(ctx, sample.Messages()...); err != nil {
 		return nil, err
 	}

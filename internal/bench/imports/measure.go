@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/ingest"
@@ -120,9 +121,9 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	}
 	debug.FreeOSMemory()
 	path := filepath.Join(dir, "lcm.db")
-	watch, busy := watchMemory(), cpuTime().Seconds()
+	watch, busy := harness.WatchRSS(), harness.CPUTime().Seconds()
 	r.Seconds, err = importAll(ctx, home, path, &r, o.Progress)
-	r.Peak, r.CPU = watch(), cpuTime().Seconds()-busy
+	r.Peak, r.CPU = watch(), harness.CPUTime().Seconds()-busy
 	if err != nil {
 		return r, err
 	}
@@ -154,19 +155,15 @@ func machine(home string) hosts.Machine { return hosts.Machine{Home: home} }
 func importAll(ctx context.Context, home, path string, r *Report, told func(string)) (seconds float64, err error) {
 	begun := time.Now()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(112 << 20)) // as `lcm import` does
-	db, err := sqlite.Open(ctx, path, sqlite.Options{})
+	record, err := harness.Open(ctx, path, sqlite.Options{}, lcm.WithoutBackground())
 	if err != nil {
 		return 0, err
 	}
 	defer func() {
-		err = errors.Join(err, db.Close())
+		err = errors.Join(err, record.Close(ctx))
 		seconds = time.Since(begun).Seconds()
 	}()
-	engine, err := lcm.New(db, lcm.WithoutBackground())
-	if err != nil {
-		return 0, err
-	}
-	feed, err := hosts.New(engine, all.Hosts(), machine(home), hosts.Options{Log: slog.New(slog.DiscardHandler)})
+	feed, err := hosts.New(record.Engine, all.Hosts(), machine(home), hosts.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return 0, err
 	}
@@ -193,21 +190,17 @@ const batchBytes = 32 << 20
 func batch(ctx context.Context, home, path string) (rate, cpu float64, err error) {
 	var clock, busy, bytes float64
 	timed := func(fn func() error) error {
-		begun, before := time.Now(), cpuTime()
+		begun, before := time.Now(), harness.CPUTime()
 		err := fn()
 		clock += time.Since(begun).Seconds()
-		busy += (cpuTime() - before).Seconds()
+		busy += (harness.CPUTime() - before).Seconds()
 		return err
 	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{})
+	record, err := harness.Open(ctx, path, sqlite.Options{}, lcm.WithoutBackground())
 	if err != nil {
 		return 0, 0, err
 	}
-	engine, err := lcm.New(db, lcm.WithoutBackground())
-	if err != nil {
-		return 0, 0, errors.Join(err, db.Close())
-	}
-	session := engine.Session("batch")
+	session := record.Engine.Session("batch")
 	err = load(ctx, home, func(inputs []ingest.Input, size int64) error {
 		bytes += float64(size)
 		return timed(func() error {
@@ -219,7 +212,7 @@ func batch(ctx context.Context, home, path string) (rate, cpu float64, err error
 			return nil
 		})
 	})
-	err = errors.Join(err, timed(db.Close))
+	err = errors.Join(err, timed(func() error { return record.Close(ctx) }))
 	return bytes / clock, bytes / busy, err
 }
 

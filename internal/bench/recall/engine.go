@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
 // searcher answers a question with message numbers, best first.
@@ -36,8 +37,8 @@ func (s contender) search(ctx context.Context, q Question, conversation int64) (
 
 // corpus is the dataset with numbers in place of names.
 type corpus struct {
-	docs          []index.Doc // in order of ids, which begin at one
-	session       []int       // by document
+	docs          []segment.Doc // in order of ids, which begin at one
+	session       []int         // by document
 	conversations map[string]int64
 	ids           []map[string]int64 // by conversation number - 1: message id → document id
 }
@@ -62,7 +63,7 @@ func newCorpus(d Dataset) *corpus {
 				}
 				id := int64(len(c.docs) + 1)
 				ids[m.ID] = id
-				c.docs = append(c.docs, index.Doc{
+				c.docs = append(c.docs, segment.Doc{
 					ID: id, Conversation: int64(n + 1), Time: m.Time.UnixMilli(), Role: role, Text: []byte(m.Text),
 				})
 				c.session = append(c.session, session)
@@ -77,12 +78,12 @@ func newCorpus(d Dataset) *corpus {
 // engine searches with the index package.
 type engine struct {
 	corpus  *corpus
-	index   index.Index
-	weights index.Weights
+	index   search.Index
+	weights search.Weights
 }
 
-func newEngine(ctx context.Context, c *corpus, weights index.Weights) (*engine, error) {
-	b := index.NewBuilder(index.Options{})
+func newEngine(ctx context.Context, c *corpus, weights search.Weights) (*engine, error) {
+	b := segment.NewBuilder(segment.Options{})
 	for _, d := range c.docs {
 		if err := b.Add(d); err != nil {
 			return nil, err
@@ -96,16 +97,16 @@ func newEngine(ctx context.Context, c *corpus, weights index.Weights) (*engine, 
 	if err != nil {
 		return nil, err
 	}
-	return &engine{c, index.Index{Segments: []*index.Segment{seg}}, weights}, nil
+	return &engine{c, search.Index{Segments: []*segment.Segment{seg}}, weights}, nil
 }
 
 func (e *engine) search(ctx context.Context, q Question, conversation int64) ([]int64, error) {
-	query, err := index.ParseQuery(q.Text)
+	query, err := search.ParseQuery(q.Text)
 	if err != nil {
 		return nil, fmt.Errorf("question %q: %w", q.Text, err)
 	}
-	res, err := e.index.Search(ctx, index.Request{
-		Query: query, Filter: index.Filter{Conversations: []int64{conversation}}, Weights: &e.weights,
+	res, err := e.index.Search(ctx, search.Request{
+		Query: query, Filter: search.Filter{Conversations: []int64{conversation}}, Weights: &e.weights,
 	}, e.fetch)
 	if err != nil {
 		return nil, err

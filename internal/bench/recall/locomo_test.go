@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 )
 
 // data is a dataset to measure, such as LoCoMo's JSON:
@@ -46,19 +46,19 @@ func TestAblation(t *testing.T) {
 	for i, conv := range d.Conversations {
 		half[conv.ID] = i % 2
 	}
-	full := index.DefaultWeights()
+	full := search.DefaultWeights()
 	full.UserRole = roleUser
 	for _, a := range []struct {
 		name   string
-		remove func(*index.Weights)
+		remove func(*search.Weights)
 	}{
-		{"all terms", func(*index.Weights) {}},
-		{"no pairs", func(w *index.Weights) { w.Pair = 0 }},
-		{"no neighbours", func(w *index.Weights) { w.Neighbour = 0 }},
-		{"no session prior", func(w *index.Weights) { w.Session = 0 }},
-		{"no session coverage", func(w *index.Weights) { w.Coverage = 0 }},
-		{"no first person", func(w *index.Weights) { w.FirstPerson = 1 }},
-		{"no when", func(w *index.Weights) { w.When = 0 }},
+		{"all terms", func(*search.Weights) {}},
+		{"no pairs", func(w *search.Weights) { w.Pair = 0 }},
+		{"no neighbours", func(w *search.Weights) { w.Neighbour = 0 }},
+		{"no session prior", func(w *search.Weights) { w.Session = 0 }},
+		{"no session coverage", func(w *search.Weights) { w.Coverage = 0 }},
+		{"no first person", func(w *search.Weights) { w.FirstPerson = 1 }},
+		{"no when", func(w *search.Weights) { w.When = 0 }},
 	} {
 		weights := full
 		a.remove(&weights)

@@ -2,17 +2,87 @@ package recall
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/internal/search"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s changed (run with -update to accept): %s", path, diff)
+	}
+}
+
+// The embedded dataset is the files of evidence/.
+func TestBundledArchive(t *testing.T) {
+	files, err := filepath.Glob("evidence/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, b...)
+	}
+	if *update {
+		var b bytes.Buffer
+		z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := z.Write(want); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("evidence.jsonl.gz", b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		bundled = b.Bytes()
+	}
+	z, err := gzip.NewReader(bytes.NewReader(bundled))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Error("evidence.jsonl.gz differs from the files of evidence/: run with -update")
+	}
+}
 
 // The figures of the bundled dataset change only when the ranking does.
 func TestBundledFigures(t *testing.T) {
@@ -28,18 +98,9 @@ func TestBundledFigures(t *testing.T) {
 	if err := rep.WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/bundled.golden"
-	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("figures changed (run with -update to accept): %s", diff)
+	golden(t, "bundled.golden", got.String())
+	if rep.LeftOut > 0 {
+		t.Errorf("%d bundled questions name no message of their conversation", rep.LeftOut)
 	}
 	lcm, and, or := rep.Systems[0].All, rep.Systems[1].All, rep.Systems[2].All
 	if lcm.R10.Mean <= or.R10.Mean || or.R10.Mean <= and.R10.Mean {
@@ -50,11 +111,57 @@ func TestBundledFigures(t *testing.T) {
 	}
 }
 
-func TestReportJSON(t *testing.T) {
+// The rank of each evidence message is a line of its own. A small change of a
+// weight that moves no mean by a thousandth still moves some of them.
+func TestBundledRanks(t *testing.T) {
 	d, err := Bundled()
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := newCorpus(d)
+	weights := search.DefaultWeights()
+	weights.UserRole = roleUser
+	e, err := newEngine(t.Context(), c, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, q := range d.Questions {
+		n := c.conversations[q.Conversation]
+		hits, err := e.search(t.Context(), q, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ranks []string
+		for _, id := range q.Evidence {
+			rank := "-"
+			if i := slices.Index(hits, c.ids[n-1][id]); i >= 0 {
+				rank = strconv.Itoa(i + 1)
+			}
+			ranks = append(ranks, rank)
+		}
+		fmt.Fprintf(&got, "%-12s %-10s %-8s %s\n", q.Conversation, q.Category, strings.Join(ranks, " "), q.Text)
+	}
+	golden(t, "ranks.golden", got.String())
+}
+
+// small is two short conversations of the bundled dataset.
+func small(t *testing.T) Dataset {
+	t.Helper()
+	var d Dataset
+	for _, name := range []string{"garden", "harbor"} {
+		one, err := Load("evidence/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Conversations = append(d.Conversations, one.Conversations...)
+		d.Questions = append(d.Questions, one.Questions...)
+	}
+	return d
+}
+
+func TestReportJSON(t *testing.T) {
+	d := small(t)
 	rep, err := Run(t.Context(), d, Options{Resamples: 50, Keep: func(c string) bool { return c == "garden" }})
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +184,7 @@ func TestReportJSON(t *testing.T) {
 
 // A caller's own search is measured like the others.
 func TestContender(t *testing.T) {
-	d, err := Bundled()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := small(t)
 	oracle := Contender{"oracle", func(_ context.Context, _, question string) ([]string, error) {
 		for _, q := range d.Questions {
 			if q.Text == question {

@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 )
 
 // Options adjust a run. The zero value measures with the engine's defaults.
 type Options struct {
-	Weights   *index.Weights // of the ranking; nil: index.DefaultWeights
-	Resamples int            // of the bootstrap; zero: 2,000
-	Seed      uint64         // of the bootstrap
+	Weights   *search.Weights // of the ranking; nil: search.DefaultWeights
+	Resamples int             // of the bootstrap; zero: 2,000
+	Seed      uint64          // of the bootstrap
 	// Keep, when set, chooses the conversations whose questions are asked; all
 	// conversations are indexed in any case.
 	Keep func(conversation string) bool
@@ -63,15 +63,15 @@ type CategoryFigures struct {
 
 // Report is the outcome of a run with all that is needed to repeat it.
 type Report struct {
-	Dataset       string        `json:"dataset"`
-	Conversations int           `json:"conversations"`
-	Messages      int           `json:"messages"`
-	Questions     int           `json:"questions"`
-	LeftOut       int           `json:"leftOut"` // questions without evidence in their conversation
-	Weights       index.Weights `json:"weights"`
-	Resamples     int           `json:"resamples"`
-	Seed          uint64        `json:"seed"`
-	Systems       []System      `json:"systems"` // the engine first
+	Dataset       string         `json:"dataset"`
+	Conversations int            `json:"conversations"`
+	Messages      int            `json:"messages"`
+	Questions     int            `json:"questions"`
+	LeftOut       int            `json:"leftOut"` // questions without evidence in their conversation
+	Weights       search.Weights `json:"weights"`
+	Resamples     int            `json:"resamples"`
+	Seed          uint64         `json:"seed"`
+	Systems       []System       `json:"systems"` // the engine first
 }
 
 // outcome is what one question reached, in the order of Figures.
@@ -83,7 +83,7 @@ type outcome struct {
 
 // Run measures the engine and the baselines on a dataset.
 func Run(ctx context.Context, d Dataset, opts Options) (rep Report, err error) {
-	weights := index.DefaultWeights()
+	weights := search.DefaultWeights()
 	weights.UserRole = roleUser
 	if opts.Weights != nil {
 		weights = *opts.Weights

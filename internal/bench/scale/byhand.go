@@ -79,7 +79,7 @@ func connect(path string) (*sqlite3.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, pragma := range []string{"journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cache_size=-16384", "temp_store=MEMORY", "journal_size_limit=67108864"} {
+	for _, pragma := range []string{"journal_mode=WAL", "synchronous=FULL", "foreign_keys=OFF", "cache_size=-16384", "temp_store=MEMORY", "journal_size_limit=67108864"} {
 		if err := c.Exec("PRAGMA " + pragma); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}

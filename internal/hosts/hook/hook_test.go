@@ -153,11 +153,8 @@ func TestIngest(t *testing.T) {
 		t.Errorf("%v %+v", w.feed.caught, a.Rest)
 	}
 	w.feed.report = hosts.Report{New: 150}
-	if a := w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t/s.jsonl"}); len(a.Rest.Transcripts) != 1 || a.Rest.Index {
+	if a := w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t/s.jsonl"}); len(a.Rest.Transcripts) != 1 {
 		t.Errorf("cut off: %+v", a.Rest)
-	}
-	if a := w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t/s.jsonl"}); !a.Rest.Index {
-		t.Errorf("300 messages later: %+v", a.Rest)
 	}
 	if a := w.handle(t, hook.Event{Name: hook.Stop}); !a.Rest.Empty() {
 		t.Errorf("an event that names no session: %+v", a.Rest)
@@ -266,28 +263,6 @@ func TestPrompt(t *testing.T) {
 	w.SilentPrompts = true
 	if a := w.handle(t, hook.Event{Name: hook.UserPromptSubmit, Session: "third", Prompt: "what port did we give the staging proxy?"}); a.Context != "" {
 		t.Errorf("switched off, it is told: %s", a.Context)
-	}
-}
-
-// TestIndexDue: the index is brought up to date after many messages, or after
-// few long ones.
-func TestIndexDue(t *testing.T) {
-	for name, test := range map[string]struct {
-		report hosts.Report
-		want   int // turns until it is due
-	}{
-		"short": {hosts.Report{Complete: true, New: 25, Bytes: 25_000}, 10},
-		"long":  {hosts.Report{Complete: true, New: 2, Bytes: 512 << 10}, 2},
-	} {
-		w := newWorld(t)
-		w.feed.report = test.report
-		turns := 1
-		for !w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t"}).Rest.Index {
-			turns++
-		}
-		if turns != test.want {
-			t.Errorf("%s: due after %d turns, want %d", name, turns, test.want)
-		}
 	}
 }
 

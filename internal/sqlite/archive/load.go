@@ -121,7 +121,7 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 	}
 	defer release()
 	if backup.Exists(to) {
-		empty, err := hollow(ctx, to)
+		empty, err := isEmptyFile(ctx, to)
 		if err != nil {
 			return err
 		}
@@ -135,24 +135,24 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 	return dbfile.Explain(to, os.Rename(s.path, to))
 }
 
-// hollows counts what is in a database that one in its place would be missed
+// contentsCount counts what is in a database that one in its place would be missed
 // in. State is not: where transcripts were read to, or when hooks fired, means
 // nothing without conversations.
-const hollows = `SELECT (SELECT count(*) FROM conversations) + (SELECT count(*) FROM erasures)`
+const contentsCount = `SELECT (SELECT count(*) FROM conversations) + (SELECT count(*) FROM erasures)`
 
 // Hollow reports whether there is nothing in the database yet: neither
 // conversations nor a trace of one that was erased.
 func IsEmpty(ctx context.Context, f *dbfile.File) (bool, error) {
 	n := 0
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		_, err := c.One(hollows, dbfile.IntColumn(&n))
+		_, err := c.One(contentsCount, dbfile.IntColumn(&n))
 		return err
 	})
 	return n == 0, err
 }
 
-// hollow is Hollow for a database that this process keeps others out of.
-func hollow(ctx context.Context, path string) (bool, error) {
+// isEmptyFile is IsEmpty for a database that this process keeps others out of.
+func isEmptyFile(ctx context.Context, path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() == 0 {
 		return true, err
@@ -162,7 +162,7 @@ func hollow(ctx context.Context, path string) (bool, error) {
 		return false, dbfile.Explain(path, err)
 	}
 	n := 0
-	_, err = c.One(hollows, dbfile.IntColumn(&n))
+	_, err = c.One(contentsCount, dbfile.IntColumn(&n))
 	return n == 0, errors.Join(dbfile.Explain(path, err), c.Close())
 }
 

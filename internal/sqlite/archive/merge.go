@@ -246,7 +246,7 @@ func (m *merging) copy() error {
 	// The longer names come first: $C is also how $CHOSEN begins.
 	fill := strings.NewReplacer("$CHOSEN", "(SELECT id FROM temp.merging)",
 		"$SUMS", "(SELECT num FROM other.summaries WHERE conversation IN (SELECT id FROM temp.merging))",
-		"$KEYS", unburied, "$E", fmt.Sprint(offsets.e), "$C", fmt.Sprint(offsets.c), "$M", fmt.Sprint(offsets.m), "$S", fmt.Sprint(offsets.s), "$B", fmt.Sprint(offsets.b), "$P", fmt.Sprint(offsets.p))
+		"$KEYS", newTombstoneKeys, "$E", fmt.Sprint(offsets.e), "$C", fmt.Sprint(offsets.c), "$M", fmt.Sprint(offsets.m), "$S", fmt.Sprint(offsets.s), "$B", fmt.Sprint(offsets.b), "$P", fmt.Sprint(offsets.p))
 	for _, sql := range mergeSQL {
 		if err := m.Script(fill.Replace(sql)); err != nil {
 			return fmt.Errorf("merge: %w", err)
@@ -256,8 +256,8 @@ func (m *merging) copy() error {
 	return err
 }
 
-// unburied are the sessions whose tombstones are taken over.
-const unburied = `(SELECT f.key FROM other.forgotten f WHERE f.key NOT IN (SELECT key FROM main.forgotten) AND (
+// newTombstoneKeys are the sessions whose tombstones are taken over.
+const newTombstoneKeys = `(SELECT f.key FROM other.forgotten f WHERE f.key NOT IN (SELECT key FROM main.forgotten) AND (
 	f.key IN (SELECT key FROM other.conversations WHERE id IN (SELECT id FROM temp.merging)) OR f.key NOT IN (SELECT key FROM main.conversations)))`
 
 // mergeSQL copies the tables of a conversation, one after the other.

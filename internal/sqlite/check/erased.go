@@ -6,11 +6,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// husk proves that nothing is left of a message that was erased. Its link is
+// erasedMessage proves that nothing is left of a message that was erased. Its link is
 // taken as it is, because what it was made from is gone; the link after it is
 // made from it, so that an erasure cannot be moved, added or taken back
 // without breaking the chain.
-func (v *verifier) husk(s *sqlite3.Stmt, id store.MessageID, flags store.Flag) error {
+func (v *verifier) erasedMessage(s *sqlite3.Stmt, id store.MessageID, flags store.Flag) error {
 	copy(v.head[:], s.ColumnRawBlob(10))
 	if flags&store.FlagErased == 0 {
 		v.fault("erased-mark", v.conversationName(), "it is marked as erased, but its messages are there")

@@ -106,14 +106,14 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 		v.hidden[id] = true
 	}
 	if !v.ErasedAt.IsZero() {
-		return v.husk(s, id, flags)
+		return v.erasedMessage(s, id, flags)
 	}
 	if seq := s.ColumnInt64(1); seq != v.Verification.Messages {
 		v.fault("sequence", id, "it has place %d where %d was due: a message is missing or doubled", seq, v.Verification.Messages)
 		v.Verification.Messages = seq
 	}
 	if flags&store.FlagErased != 0 {
-		return v.husk(s, id, flags)
+		return v.erasedMessage(s, id, flags)
 	}
 	n := store.NewMessage{
 		Role: store.RoleOf(s.ColumnInt(2)), Flags: store.Flag(s.ColumnInt64(3)), Native: s.ColumnText(6),

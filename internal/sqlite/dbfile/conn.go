@@ -166,10 +166,10 @@ func (c *Conn) Stmt(sql string) (*sqlite3.Stmt, error) {
 	return s, nil
 }
 
-// breath is how many rows are read before others may run. A search reads
+// yieldRows is how many rows are read before others may run. A search reads
 // thousands on every core: measured at six searches a second, an append's p99
 // was 3.0 to 4.0 ms without this and 2.1 to 2.2 ms with it.
-const breath = 32
+const yieldRows = 32
 
 // Query binds args, calls row for each row, and resets the statement.
 func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (err error) {
@@ -190,7 +190,7 @@ func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 		if err := row(s); err != nil {
 			return err
 		}
-		if n%breath == 0 {
+		if n%yieldRows == 0 {
 			runtime.Gosched()
 		}
 	}

@@ -75,7 +75,7 @@ type erasing struct {
 // from the messages while they are still there.
 func (e *erasing) run() error {
 	for _, step := range []func() error{
-		e.collect, e.findAffected, e.findSummaries, e.bury, e.dropTraces, e.moveBranches,
+		e.collect, e.findAffected, e.findSummaries, e.writeTombstones, e.dropTraces, e.moveBranches,
 		e.detach, e.dropPayloads, e.wipe, e.recount, e.endWhole, e.unindexed, e.account,
 	} {
 		if err := step(); err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// bury writes the tombstones: for every message under the key of its session
+// writeTombstones writes the tombstones: for every message under the key of its session
 // and under those of the forks that had inherited it. Of a conversation that
 // goes whole, the time until which it was said also refuses messages that have
 // not arrived yet.
-func (e *erasing) bury() error {
+func (e *erasing) writeTombstones() error {
 	if err := e.Exec(`INSERT INTO erasures (cause, created_at, messages, bytes) VALUES (?, ?, 0, 0)`, e.order.Cause, e.now); err != nil {
 		return err
 	}
@@ -32,10 +32,10 @@ func (e *erasing) bury() error {
 	if err != nil {
 		return err
 	}
-	const bury = `INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1`
+	const insert = `INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1`
 	for _, n := range all {
 		for _, sum := range u.GlobalHashes(u.Salts[0], n) {
-			if err := e.Exec(bury, sum, e.out.Tombstone); err != nil {
+			if err := e.Exec(insert, sum, e.out.Tombstone); err != nil {
 				return err
 			}
 		}
@@ -46,7 +46,7 @@ func (e *erasing) bury() error {
 		JOIN lineage l ON l.origin = m.conversation JOIN conversations c ON c.id = l.id`, func(s *sqlite3.Stmt) error {
 		n, key := all[s.ColumnInt64(0)], s.ColumnText(1)
 		counts[key]++
-		return e.Exec(bury, u.SessionHash(u.Salts[0], key, n), e.out.Tombstone)
+		return e.Exec(insert, u.SessionHash(u.Salts[0], key, n), e.out.Tombstone)
 	})
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (e *erasing) closeForks() error {
 	for _, key := range keys {
 		r, err := tombstone.Read(e.Conn, key, e.now)
 		if err == nil && !r.Until.IsZero() {
-			err = e.refuseThrough(key, r.Until)
+			err = e.refuseUntil(key, r.Until)
 		}
 		if err != nil {
 			return err
@@ -114,9 +114,9 @@ func (e *erasing) closeForks() error {
 	return nil
 }
 
-// refuseThrough notes that nothing of a session is taken that was said until
+// refuseUntil notes that nothing of a session is taken that was said until
 // then.
-func (e *erasing) refuseThrough(key string, through time.Time) error {
+func (e *erasing) refuseUntil(key string, through time.Time) error {
 	return e.Exec(`
 		INSERT INTO forgotten (key, erasure, messages, through) VALUES (?1, ?2, 0, ?3)
 		ON CONFLICT DO UPDATE SET through = max(ifnull(through, ?3), ?3)`, key, e.out.Tombstone, through)
@@ -143,5 +143,5 @@ func (e *erasing) closeSession(id int64) error {
 	if !goesOn || through.After(e.now) {
 		through = e.now
 	}
-	return e.refuseThrough(r.Key, through)
+	return e.refuseUntil(r.Key, through)
 }

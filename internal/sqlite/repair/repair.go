@@ -46,7 +46,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 	var errs []error
 	for _, step := range steps {
 		if err := f.Transact(ctx, step.mend); err != nil {
-			errs = append(errs, fmt.Errorf("mend %s: %w", step.name, err))
+			errs = append(errs, fmt.Errorf("repair %s: %w", step.name, err))
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -61,7 +61,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("mend conversation %d: %w", id, err))
+			errs = append(errs, fmt.Errorf("repair conversation %d: %w", id, err))
 		}
 	}
 	return errors.Join(append(errs, ix.Repair(ctx), ix.Reindex(ctx))...)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 )
@@ -41,7 +41,7 @@ func (l *lane) unsound(ctx context.Context, c *dbfile.Conn) (at int64, why strin
 		if docs != infos[i].Docs {
 			return from + 1, fmt.Sprintf("between %d and %d there are %d documents, %d are indexed", from+1, infos[i].LastID, docs, infos[i].Docs), nil
 		}
-		seg, err := index.Open(ctx, uncached{c}, id)
+		seg, err := segment.Open(ctx, uncached{c}, id)
 		if err == nil && seg.Info() != infos[i] {
 			err = fmt.Errorf("segment %d: %w", id, errSegmentRow)
 		}
@@ -64,7 +64,7 @@ var errSegmentRow = errors.New("its row does not say what it holds")
 // uncached reads the sections of segments as they are in the file.
 type uncached struct{ *dbfile.Conn }
 
-// Get implements [index.Blobs].
+// Get implements [segment.Blobs].
 func (u uncached) Get(_ context.Context, segment, n int64) ([]byte, error) {
 	var data []byte
 	found, err := u.One(`SELECT data FROM sections WHERE segment = ? AND n = ?`, func(s *sqlite3.Stmt) error {

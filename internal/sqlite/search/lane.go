@@ -8,7 +8,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
@@ -25,8 +26,8 @@ type lane struct {
 	sql  laneSQL
 
 	mu       sync.Mutex
-	segments map[int64]*index.Segment
-	tail     *index.Tail
+	segments map[int64]*segment.Segment
+	tail     *segment.Tail
 	from     int64 // the tail holds documents after this one
 	epoch    int64 // of the documents in the tail
 
@@ -38,13 +39,13 @@ type laneSQL struct {
 	last string // the highest id
 	docs string // documents after an id: id, conversation, time, role, flags and what scan needs
 	byID string // the same for one id
-	scan func(c *dbfile.Conn, s *sqlite3.Stmt) (index.Doc, error)
+	scan func(c *dbfile.Conn, s *sqlite3.Stmt) (segment.Doc, error)
 	// text is what scan gives as the text, valid until the next row.
 	text func(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error)
 }
 
 func newLane(ix *Index, kind int) *lane {
-	l := &lane{ix: ix, kind: kind, segments: map[int64]*index.Segment{}, tail: index.NewTail(index.Options{})}
+	l := &lane{ix: ix, kind: kind, segments: map[int64]*segment.Segment{}, tail: segment.NewTail(segment.Options{})}
 	if kind == record.LaneSummaries {
 		l.sql = laneSQL{
 			last: `SELECT ifnull(max(num), 0) FROM summaries`,
@@ -66,17 +67,17 @@ func newLane(ix *Index, kind int) *lane {
 	return l
 }
 
-func scanHead(s *sqlite3.Stmt) index.Doc {
-	return index.Doc{ID: s.ColumnInt64(0), Conversation: s.ColumnInt64(1), Time: s.ColumnInt64(2), Role: uint8(s.ColumnInt(3))}
+func scanHead(s *sqlite3.Stmt) segment.Doc {
+	return segment.Doc{ID: s.ColumnInt64(0), Conversation: s.ColumnInt64(1), Time: s.ColumnInt64(2), Role: uint8(s.ColumnInt(3))}
 }
 
-func scanSummaryDoc(_ *dbfile.Conn, s *sqlite3.Stmt) (index.Doc, error) {
+func scanSummaryDoc(_ *dbfile.Conn, s *sqlite3.Stmt) (segment.Doc, error) {
 	d := scanHead(s)
 	d.Text = s.ColumnBlob(5, nil)
 	return d, nil
 }
 
-func scanMessageDoc(c *dbfile.Conn, s *sqlite3.Stmt) (index.Doc, error) {
+func scanMessageDoc(c *dbfile.Conn, s *sqlite3.Stmt) (segment.Doc, error) {
 	d := scanHead(s)
 	if store.Flag(s.ColumnInt64(4))&store.FlagEcho != 0 {
 		d.Flags = flagEcho
@@ -102,16 +103,16 @@ func (l *lane) lastID(c *dbfile.Conn) (id int64, err error) {
 func (l *lane) closeSegments() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.segments = map[int64]*index.Segment{}
+	l.segments = map[int64]*segment.Segment{}
 }
 
 // infos lists the stored segments in order of ids.
-func (l *lane) infos(c *dbfile.Conn) (ids []int64, infos []index.Info, err error) {
+func (l *lane) infos(c *dbfile.Conn) (ids []int64, infos []segment.Info, err error) {
 	err = c.Query(`
 		SELECT id, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes FROM segments WHERE lane = ? ORDER BY last_id`,
 		func(s *sqlite3.Stmt) error {
 			ids = append(ids, s.ColumnInt64(0))
-			infos = append(infos, index.Info{
+			infos = append(infos, segment.Info{
 				Docs: s.ColumnInt(1), FirstID: s.ColumnInt64(2), LastID: s.ColumnInt64(3), TextBytes: s.ColumnInt64(4),
 				WordBytes: s.ColumnInt64(5), GramBytes: s.ColumnInt64(6), DocBytes: s.ColumnInt64(7),
 			})
@@ -122,10 +123,10 @@ func (l *lane) infos(c *dbfile.Conn) (ids []int64, infos []index.Info, err error
 
 // open returns the lane as one index that covers every document there is: the
 // stored segments and, brought up to date, the tail.
-func (l *lane) open(ctx context.Context) (index.Index, error) {
+func (l *lane) open(ctx context.Context) (search.Index, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var ix index.Index
+	var ix search.Index
 	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		return c.Read(func() error {
 			ids, infos, err := l.infos(c)
@@ -156,7 +157,7 @@ func (l *lane) open(ctx context.Context) (index.Index, error) {
 func (l *lane) checkEpoch(c *dbfile.Conn) error {
 	now, err := l.epochOf(c)
 	if err == nil && now != l.epoch {
-		l.epoch, l.tail, l.from = now, index.NewTail(index.Options{}), 0
+		l.epoch, l.tail, l.from = now, segment.NewTail(segment.Options{}), 0
 	}
 	return err
 }
@@ -168,11 +169,11 @@ func (l *lane) epochOf(c *dbfile.Conn) (epoch int64, err error) {
 }
 
 // segment opens a stored segment, or returns it opened already.
-func (l *lane) segment(ctx context.Context, id int64) (*index.Segment, error) {
+func (l *lane) segment(ctx context.Context, id int64) (*segment.Segment, error) {
 	if seg, ok := l.segments[id]; ok {
 		return seg, nil
 	}
-	seg, err := index.Open(ctx, sections{l.ix}, id)
+	seg, err := segment.Open(ctx, sections{l.ix}, id)
 	if err != nil {
 		return nil, err
 	}
@@ -200,13 +201,13 @@ func (l *lane) forget(live []int64) {
 func (l *lane) catchUp(ctx context.Context, c *dbfile.Conn, end int64) error {
 	switch {
 	case end < l.from: // segments were dropped, to be built anew
-		l.tail, l.from = index.NewTail(index.Options{}), end
+		l.tail, l.from = segment.NewTail(segment.Options{}), end
 	case end > l.from:
 		l.tail.Forget(end)
 		l.from = end
 	}
 	for {
-		docs, more, err := l.read(c, max(l.from, l.tail.LastID()), index.SealDocs)
+		docs, more, err := l.read(c, max(l.from, l.tail.LastID()), segment.SealDocs)
 		if err != nil {
 			return err
 		}
@@ -221,7 +222,7 @@ const batchBytes = 16 << 20
 
 // read loads up to limit documents after an id. more says that there are
 // others.
-func (l *lane) read(c *dbfile.Conn, after int64, limit int) (docs []index.Doc, more bool, err error) {
+func (l *lane) read(c *dbfile.Conn, after int64, limit int) (docs []segment.Doc, more bool, err error) {
 	size := 0
 	err = c.Query(l.sql.docs, func(s *sqlite3.Stmt) error {
 		if len(docs) == limit || size > batchBytes {
@@ -246,7 +247,7 @@ type sections struct{ ix *Index }
 // one since the search began.
 var errMerged = errors.New("the segment was merged away")
 
-// Get implements [index.Blobs].
+// Get implements [segment.Blobs].
 func (b sections) Get(ctx context.Context, segment, n int64) ([]byte, error) {
 	key := sectionKey{segment, n}
 	if data, ok := b.ix.sections.get(key); ok {

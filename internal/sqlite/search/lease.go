@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
@@ -162,7 +162,7 @@ func (l *lane) catchUpAlone(ctx context.Context, t *turn, end, least int64) erro
 		if err != nil {
 			return err
 		}
-		if err := l.merge(ctx, t); errors.Is(err, index.ErrCorrupt) {
+		if err := l.merge(ctx, t); errors.Is(err, segment.ErrCorrupt) {
 			return nil // the next search notices, and has the index built anew
 		} else if err != nil {
 			return err

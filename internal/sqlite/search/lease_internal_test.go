@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
@@ -92,14 +92,14 @@ func TestTurnIsRenewed(t *testing.T) {
 func TestIndexingRenewsItsTurn(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), dbfile.Options{DeferIndex: true, Clock: func() time.Time { return now }})
-	say(t, ix, 3*index.SealDocs, 10)
+	say(t, ix, 3*segment.SealDocs, 10)
 	mine, err := ix.messages.takeTurn(t.Context())
 	if err != nil || mine == nil {
 		t.Fatal(err)
 	}
 	first := mine.version
 	now = now.Add(sealLease * 2 / 3)
-	if err := ix.messages.catchUpAlone(t.Context(), mine, 2*index.SealDocs, 1); err != nil {
+	if err := ix.messages.catchUpAlone(t.Context(), mine, 2*segment.SealDocs, 1); err != nil {
 		t.Fatal(err)
 	}
 	if mine.version == first {
@@ -117,7 +117,7 @@ func TestMergeYields(t *testing.T) {
 	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), dbfile.Options{DeferIndex: true})
 	l := ix.messages
 	for range 12 {
-		say(t, ix, index.SealDocs, 10)
+		say(t, ix, segment.SealDocs, 10)
 		if _, err := l.seal(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -137,6 +137,23 @@ func TestMergeYields(t *testing.T) {
 	}
 	if err := l.merge(t.Context(), mine); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestIndexDue: indexing is due after many short messages, or a few long ones.
+func TestIndexDue(t *testing.T) {
+	for name, test := range map[string]struct{ before, size int }{"short": {249, 10}, "long": {1, 300 << 10}} {
+		t.Run(name, func(t *testing.T) {
+			ix := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), dbfile.Options{DeferIndex: true})
+			say(t, ix, test.before, test.size)
+			if due, err := ix.Due(t.Context()); err != nil || due {
+				t.Errorf("due after %d messages: %v", test.before, err)
+			}
+			say(t, ix, 1, test.size)
+			if due, err := ix.Due(t.Context()); err != nil || !due {
+				t.Errorf("not due after %d messages: %v", test.before+1, err)
+			}
+		})
 	}
 }
 
@@ -168,7 +185,7 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 // The search used to wait for ever for the connection that Close had taken.
 func TestCloseDuringASearchThatIndexes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.ix")
-	say(t, openStore(t, path, dbfile.Options{DeferIndex: true}), 2*index.SealDocs, heavy/index.SealDocs)
+	say(t, openStore(t, path, dbfile.Options{DeferIndex: true}), 2*segment.SealDocs, heavy/segment.SealDocs)
 	var ix *Index
 	var once sync.Once
 	closed := make(chan error, 1)

@@ -10,7 +10,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
@@ -35,7 +36,7 @@ func (ix *Index) Search(ctx context.Context, q store.Search) (store.Found, error
 		if errors.Is(err, errMerged) && try < maxRetries {
 			continue
 		}
-		if errors.Is(err, index.ErrCorrupt) && !rebuilt {
+		if errors.Is(err, segment.ErrCorrupt) && !rebuilt {
 			if err := l.rebuild(ctx, err); err != nil {
 				return store.Found{}, err
 			}
@@ -91,7 +92,7 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 // page is what was found, by document number.
 type page struct {
 	store.Found
-	hits []index.Hit
+	hits []search.Hit
 	// ranked is where a ranking was entered; nil says that the page goes by
 	// number.
 	ranked *store.Cursor
@@ -118,8 +119,8 @@ func (p *page) cutTo(limit int) {
 
 // filter turns what a search says about its documents into what the index
 // understands.
-func (l *lane) filter(ctx context.Context, q store.Search) (index.Filter, error) {
-	var f index.Filter
+func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error) {
+	var f search.Filter
 	for _, id := range q.Conversations {
 		f.Conversations = append(f.Conversations, int64(id))
 	}
@@ -187,8 +188,8 @@ func (l *lane) withPayloads(ctx context.Context, ids []store.PayloadID) (map[int
 
 // grep finds by pattern, newest first, counting on past the page up to
 // CountTo matches.
-func (l *lane) grep(ctx context.Context, ix index.Index, q store.Search, f index.Filter) (page, error) {
-	pattern, err := index.ParsePattern(q.Pattern)
+func (l *lane) grep(ctx context.Context, ix search.Index, q store.Search, f search.Filter) (page, error) {
+	pattern, err := search.ParsePattern(q.Pattern)
 	if err != nil {
 		return page{}, err
 	}
@@ -196,11 +197,11 @@ func (l *lane) grep(ctx context.Context, ix index.Index, q store.Search, f index
 	if !pattern.Indexed() {
 		p.Tier = "scan"
 	}
-	req := index.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below, Readers: runtime.GOMAXPROCS(0)}
+	req := search.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below, Readers: runtime.GOMAXPROCS(0)}
 	res, err := ix.Grep(ctx, req, l.texts(q), func(id int64) bool {
 		p.Matched++
 		if len(p.hits) < q.Limit {
-			p.hits = append(p.hits, index.Hit{ID: id, Matched: true})
+			p.hits = append(p.hits, search.Hit{ID: id, Matched: true})
 		} else if p.Next == nil {
 			p.Next = &store.Cursor{Below: p.hits[q.Limit-1].ID}
 		}
@@ -216,19 +217,19 @@ func (l *lane) grep(ctx context.Context, ix index.Index, q store.Search, f index
 }
 
 // rank finds by words.
-func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index.Filter) (page, error) {
-	query, err := index.ParseQuery(q.Pattern)
+func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f search.Filter) (page, error) {
+	query, err := search.ParseQuery(q.Pattern)
 	if err != nil {
 		return page{}, err
 	}
-	req := index.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: index.ByRecency, Readers: runtime.GOMAXPROCS(0)}
+	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0)}
 	var ranked *store.Cursor
 	if q.Sort != store.ByRecency {
 		ranked = l.ranking(ix, q.After)
-		req.Sort, req.Below = index.ByRelevance, 0
+		req.Sort, req.Below = search.ByRelevance, 0
 		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, ranked.Now
 		if q.Sort == store.ByHybrid {
-			req.Sort = index.ByHybrid
+			req.Sort = search.ByHybrid
 		}
 	}
 	res, err := ix.Search(ctx, req, l.texts(q))
@@ -251,7 +252,7 @@ func (l *lane) rank(ctx context.Context, ix index.Index, q store.Search, f index
 
 // ranking is where a ranking is entered. The first page settles what is in it:
 // what is said while somebody turns the pages would shift them.
-func (l *lane) ranking(ix index.Index, after store.Cursor) *store.Cursor {
+func (l *lane) ranking(ix search.Index, after store.Cursor) *store.Cursor {
 	if after.Now == 0 {
 		after.Now = l.ix.file.Now().UnixMilli()
 	}
@@ -262,7 +263,7 @@ func (l *lane) ranking(ix index.Index, after store.Cursor) *store.Cursor {
 }
 
 // unranked says that a ranking ended before the matches did.
-func unranked(res index.Result) string {
+func unranked(res search.Result) string {
 	of := fmt.Sprintf("%d of %d matches were", res.Ranked, res.Matched)
 	if res.AtLeast {
 		of = fmt.Sprintf("%d matches were", res.Ranked)
@@ -271,7 +272,7 @@ func unranked(res index.Result) string {
 }
 
 // notes says what a ranked search left out.
-func notes(query *index.Query, res index.Result) []string {
+func notes(query *search.Query, res search.Result) []string {
 	var all []string
 	if query.Ignored > 0 {
 		all = append(all, fmt.Sprintf("%d words beyond the limit were ignored", query.Ignored))
@@ -286,7 +287,7 @@ func notes(query *index.Query, res index.Result) []string {
 }
 
 // resolve turns the document numbers of a page into what callers know.
-func (l *lane) resolve(ctx context.Context, hits []index.Hit) ([]store.Hit, error) {
+func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, error) {
 	out := make([]store.Hit, len(hits))
 	sql := `SELECT '', conversation, ifnull(said, stored), role FROM messages WHERE id = ?`
 	if l.kind == record.LaneSummaries {

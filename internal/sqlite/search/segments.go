@@ -8,7 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 )
@@ -20,8 +20,8 @@ import (
 // about 70 µs a document: beside an import that was allowed to be 16 × SealDocs
 // ahead a search took up to ten times its usual time.
 const (
-	due   = index.SealDocs
-	late  = 3 * index.SealDocs
+	due   = segment.SealDocs
+	late  = 3 * segment.SealDocs
 	heavy = 4 << 20
 )
 
@@ -76,8 +76,8 @@ func (l *lane) settle(ctx context.Context) error {
 // large segments, on all cores, and bulk how many of them such a segment holds
 // at most: as many as a first merge would bring together.
 const (
-	backlogged = 4 * index.SealDocs
-	bulk       = 12 * index.SealDocs
+	backlogged = 4 * segment.SealDocs
+	bulk       = 12 * segment.SealDocs
 )
 
 // backlogBytes ends what is held of a backlog at a time, however many cores
@@ -92,11 +92,11 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 	if err != nil || len(runs) == 0 {
 		return 0, err
 	}
-	sealed := make([]index.Sealed, len(runs))
+	sealed := make([]segment.Sealed, len(runs))
 	errs := make([]error, len(runs))
 	var wg sync.WaitGroup
 	for i, docs := range runs {
-		wg.Go(func() { sealed[i], errs[i] = index.Build(ctx, docs, index.Options{}) })
+		wg.Go(func() { sealed[i], errs[i] = segment.Build(ctx, docs, segment.Options{}) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -126,7 +126,7 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 
 // backlog reads the documents that are due, in runs of a segment each, the
 // watermark they lie past and the lane's epoch.
-func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, runs [][]index.Doc, err error) {
+func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, runs [][]segment.Doc, err error) {
 	err = l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		return c.Read(func() (err error) {
 			if after, err = l.watermark(c); err != nil {
@@ -139,7 +139,7 @@ func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, ru
 			if err != nil {
 				return err
 			}
-			size, most := index.SealDocs, 1
+			size, most := segment.SealDocs, 1
 			if last-after >= backlogged {
 				most = runtime.GOMAXPROCS(0)
 				size = int(min(bulk, max(backlogged, (last-after+int64(most)-1)/int64(most))))
@@ -172,7 +172,7 @@ func (l *lane) noteSealed(id int64) {
 	l.ix.sealed = max(l.ix.sealed, id)
 }
 
-func putSegment(c *dbfile.Conn, kind int, s index.Sealed) error {
+func putSegment(c *dbfile.Conn, kind int, s segment.Sealed) error {
 	i := s.Info
 	err := c.Exec(`
 		INSERT INTO segments (lane, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -203,19 +203,19 @@ func (l *lane) merge(ctx context.Context, t *turn) error {
 func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 	for {
 		var ids []int64
-		var parts []*index.Segment
+		var parts []*segment.Segment
 		err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 			all, infos, err := l.infos(c)
 			if err != nil {
 				return err
 			}
-			from, to, ok := index.PlanMerge(infos)
+			from, to, ok := segment.PlanMerge(infos)
 			if !ok {
 				return nil
 			}
 			ids = all[from:to]
 			for _, id := range ids {
-				seg, err := index.Open(ctx, sections{l.ix}, id)
+				seg, err := segment.Open(ctx, sections{l.ix}, id)
 				if err != nil {
 					return err
 				}
@@ -226,7 +226,7 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 		if err != nil || parts == nil {
 			return err
 		}
-		merged, err := index.Merge(ctx, parts)
+		merged, err := segment.Merge(ctx, parts)
 		if err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 
 // replace puts a merged segment in the place of its parts, unless another
 // process was faster.
-func (l *lane) replace(ctx context.Context, ids []int64, merged index.Sealed) error {
+func (l *lane) replace(ctx context.Context, ids []int64, merged segment.Sealed) error {
 	return l.ix.file.Transact(ctx, func(c *dbfile.Conn) error {
 		for _, id := range ids {
 			if err := c.Exec(`DELETE FROM segments WHERE id = ?`, id); err != nil {

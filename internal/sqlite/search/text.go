@@ -7,7 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/index"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
@@ -15,7 +15,7 @@ import (
 
 // texts gives the index what a search looks at: the whole text of a document,
 // or only its payloads.
-func (l *lane) texts(q store.Search) index.Fetch {
+func (l *lane) texts(q store.Search) search.Fetch {
 	if !q.Files && len(q.Payloads) == 0 {
 		return l.fetch
 	}

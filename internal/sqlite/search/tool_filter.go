@@ -27,7 +27,7 @@ type toolFilter struct {
 	err error // what went wrong: the search must not pass for complete
 }
 
-// accept implements [index.Filter.Accept].
+// accept implements [search.Filter.Accept].
 func (f *toolFilter) accept(id int64) bool {
 	if f.also != nil && !f.also(id) {
 		return false

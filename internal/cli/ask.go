@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/recall"
+)
+
+type askCommand struct {
+	*program
+	where
+	delegation.Request
+	evidence bool
+}
+
+func newAsk(p *program) *cobra.Command {
+	cmd := &askCommand{program: p}
+	c := &cobra.Command{
+		Use:   "ask QUESTION",
+		Short: "Answer a question from the exact messages",
+		Long: `Answer a question about a conversation. A sub-agent reads the messages beneath the
+summaries that the question is about, word for word, and answers in a few
+sentences with the ids it rests on; every id is checked against what it read.
+
+Without a model (recall.expansion_model), or with --evidence, the answer is the
+best passages themselves. The same question is the tool lcm_expand_query.`,
+		Example: `lcm ask "What was the root cause of the OAuth failure?"
+lcm ask "Which commits fixed it?" --query "OAuth authentication fix"
+lcm ask "What were the exact file changes?" --summary sum_0123456789abcdef
+lcm ask "How do we deploy?" --all --json`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd.Prompt = args[0]
+			if cmd.Query == "" && len(cmd.SummaryIDs) == 0 {
+				cmd.Query = cmd.Prompt
+			}
+			if cmd.evidence {
+				cmd.Output = delegation.OutputEvidence
+			}
+			if c.Flags().Changed("max-tokens") && cmd.MaxTokens == 0 {
+				return wrongUsage(c, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", delegation.MinMaxTokens, delegation.MaxMaxTokens))
+			}
+			return cmd.where.ask(c.Context(), cmd.program, func(ar *archive, _ *recall.Service, at recall.Where) error {
+				cmd.Request.Where = at
+				return cmd.ask(c.Context(), ar, cmd.Request)
+			})
+		},
+	}
+	cmd.where.flags(c)
+	fl := c.Flags()
+	fl.StringVarP(&cmd.Query, "query", "q", "", "words to find what to expand (default: the question)")
+	fl.StringSliceVarP(&cmd.SummaryIDs, "summary", "s", nil, "summaries to expand, sum_…")
+	fl.IntVar(&cmd.MaxTokens, "max-tokens", delegation.DefaultMaxTokens, "length of the answer")
+	fl.BoolVar(&cmd.evidence, "evidence", false, "print verbatim passages, without a model")
+	cmd.jsonFlag(c)
+	return c
+}
+
+// askWords puts what delegation says in the words of the command line.
+var askWords = strings.NewReplacer(
+	"neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with", "neither --summary nor --query is given",
+	"summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty", "lcm_expand_query", "`lcm ask`",
+	"lcm_grep", "`lcm grep`", "allConversations: true", "--all", "Try other words for the query", "Try other words with --query",
+)
+
+func (cmd *askCommand) ask(ctx context.Context, ar *archive, r delegation.Request) error {
+	bar := cmd.newBar("reading")
+	bar.set(0, 0, "")
+	answer, err := ar.engine.Ask(ctx, r)
+	bar.clear()
+	if err != nil {
+		if errors.Is(err, recall.ErrRefused) || ctx.Err() != nil {
+			return err
+		}
+		return failed(exitUsage, "`lcm ask --help` shows how it is used", "%s", askWords.Replace(err.Error()))
+	}
+	if cmd.json {
+		return cmd.printJSON(answer)
+	}
+	if answer.Method == delegation.MethodNone { // its words are ours, not the record's
+		answer.Answer = askWords.Replace(answer.Answer)
+	}
+	cmd.printf("%s\n", cmd.shown(answer.Answer))
+	cmd.printCitations(answer)
+	switch {
+	case strings.HasPrefix(answer.Reason, delegation.NoModel):
+		cmd.note("answered without a model; set LCM_EXPANSION_MODEL for a written answer")
+	case answer.Reason != "" && answer.Method != delegation.MethodNone: // whose answer says it
+		cmd.note("%s", neutralLine(answer.Reason))
+	}
+	for i, n := range answer.Notes {
+		answer.Notes[i] = askWords.Replace(n)
+	}
+	printNotes(cmd.program, answer.Notes)
+	return nil
+}
+
+// printCitations prints what a sub-agent's answer rests on. Evidence carries
+// its ids itself.
+func (cmd *askCommand) printCitations(answer delegation.Answer) {
+	if answer.Method != delegation.MethodDelegated {
+		return
+	}
+	cmd.printf("\n")
+	for _, c := range answer.Citations {
+		line := c.ID
+		if c.MessageID != "" && c.MessageID != c.ID {
+			line += " · " + c.MessageID
+		}
+		if !c.CreatedAt.IsZero() {
+			line += " · " + stamp(c.CreatedAt)
+		}
+		cmd.printf("%s\n", cmd.paint(cyan, line))
+		if c.Quote != "" {
+			cmd.printf("  %s\n", cmd.paint(dim, neutralLine(c.Quote)))
+		}
+	}
+	cmd.note("%s from %s tokens of the record, by %s", counted(answer.ExpandedSummaryCount, "expanded summary", "expanded summaries"),
+		number(answer.TotalSourceTokens), answer.Model)
+}

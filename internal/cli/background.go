@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// The sessions of hosts are folded by a process that `lcm hook`, `lcm mcp` or
+// `lcm import` starts and does not wait for: `lcm hook HOST --continue`.
+
+// backgroundTime is how long such a process folds. What is left then is folded
+// after the next turn.
+const backgroundTime = 10 * time.Minute
+
+// manyFolded summaries are worth bringing the search index up to date for.
+const manyFolded = 64
+
+// startRest starts a process that outlives this one, to do what args say.
+// name is what it calls itself where it notes what went wrong.
+func startRest(start func(*exec.Cmd) error, name, database string, args ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	c := exec.Command(self, append([]string{"hook", name, "--continue", "--db", database}, args...)...)
+	c.Env = append(os.Environ(), childGuard+"=1")
+	if err := start(c); err != nil {
+		return fmt.Errorf("go on in the background: %w", err)
+	}
+	return nil
+}
+
+// startAndReap starts a command, and sees to it that it does not stay among the
+// processes after it has ended, should this one live longer.
+func startAndReap(c *exec.Cmd) error {
+	if err := c.Start(); err != nil {
+		return err
+	}
+	go func() { _ = c.Wait() }()
+	return nil
+}
+
+// foldAbove is the size of a view, in tokens, from which on it is folded in the
+// background; 0 is never.
+func foldAbove(cfg *config.Config) int {
+	if cfg.Compaction.Background == config.BackgroundOff {
+		return 0
+	}
+	return int(cfg.Context.SoftThreshold * float64(cfg.Context.TokenBudget))
+}
+
+// folder returns the engine that folds without being asked to. It has no model
+// unless the settings allow one for that: nothing is spent by default.
+func (ar *archive) folder() (*lcm.Engine, error) {
+	cfg := *ar.cfg
+	if cfg.Compaction.Background != config.BackgroundModel {
+		cfg.Summary.Model = ""
+	}
+	return newEngine(&cfg, ar.db, ar.counter, ar.log)
+}
+
+// foldInBackground folds the conversations with the given numbers, nil for all,
+// that are large enough, unless the settings forbid it. From then on the process
+// has a low priority and takes two processors at most. With one, a fold that is
+// being written would wait for the next one to be made, and writers of other
+// processes for both: appends took twice as long.
+func (ar *archive) foldInBackground(ctx context.Context, of []store.ConversationID) error {
+	if foldAbove(ar.cfg) == 0 {
+		return nil
+	}
+	lowerPriority()
+	runtime.GOMAXPROCS(2)
+	engine, err := ar.folder()
+	if err != nil {
+		return err
+	}
+	f, err := engine.FoldDue(ctx, lcm.FoldOptions{Conversations: of, Time: backgroundTime})
+	if f.Folds >= manyFolded {
+		err = errors.Join(err, ar.db.Reindex(ctx))
+	}
+	return err
+}

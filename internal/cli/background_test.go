@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/imports"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/sqlite"
+)
+
+// writeLong writes a transcript of Claude Code: long FILE SESSION RECORDS.
+func writeLong() {
+	f, err := os.Create(os.Args[1])
+	check(err)
+	_, err = imports.WriteLong(f, os.Args[2], argument(3), 1)
+	check(err)
+	check(f.Close())
+}
+
+// patience is how long a script waits for a process in the background.
+const patience = time.Minute
+
+// until runs a command again and again until it prints what is waited for.
+func until(pattern string, command ...string) error {
+	wanted := regexp.MustCompile(pattern)
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+		if err == nil && wanted.Match(out) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%q does not print %s: %v\n%s", command, pattern, err, out)
+		}
+	}
+}
+
+// await waits until a command prints something: await PATTERN COMMAND ARGUMENT….
+func await() { check(until(os.Args[1], os.Args[2:]...)) }
+
+// killed starts a command and kills it, as kill -9 does, once another prints
+// something: killed PATTERN LOOK COMMAND ARGUMENT…, where LOOK is one of lcm's
+// commands. It fails if the command ends before that.
+func killed() {
+	c := exec.Command(os.Args[3], os.Args[4:]...)
+	check(c.Start())
+	check(until(os.Args[1], "lcm", os.Args[2], "--json"))
+	check(c.Process.Kill())
+	if err := c.Wait(); err == nil {
+		check(fmt.Errorf("%q ended before it was killed", os.Args[3:]))
+	}
+}
+
+// TestBackgroundSpendsNothingUnlessAllowed: a model that is configured for
+// summaries is not asked in the background unless compaction.background says
+// so.
+func TestBackgroundSpendsNothingUnlessAllowed(t *testing.T) {
+	for how, wanted := range map[string]bool{config.BackgroundExtractive: false, config.BackgroundModel: true} {
+		t.Run(how, func(t *testing.T) {
+			var asked atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				http.Error(w, "no", http.StatusBadRequest)
+			}))
+			defer server.Close()
+			ar := testArchive(t, map[string]string{
+				"compaction.background": how, "summary.model": "scripted", "summary.provider": "openai",
+				"models.openai_base_url": server.URL, "models.openai_api_key": "k", "context.token_budget": "4000",
+			})
+			if err := ar.engine.Session("s").Append(t.Context(), sample.Messages()[:120]...); err != nil {
+				t.Fatal(err)
+			}
+			engine, err := ar.folder()
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := engine.FoldDue(t.Context(), lcm.FoldOptions{})
+			if err != nil || f.Folds == 0 {
+				t.Fatalf("%+v, %v", f, err)
+			}
+			if got := asked.Load() > 0; got != wanted {
+				t.Errorf("the model was asked %d times", asked.Load())
+			}
+		})
+	}
+}
+
+func TestTimeLeft(t *testing.T) {
+	for _, tt := range []struct {
+		done, total int64
+		taken       time.Duration
+		want        string
+	}{
+		{0, 100, time.Minute, ""},
+		{50, 100, time.Second, ""}, // too early to tell
+		{101, 100, time.Minute, ""},
+		{50, 100, 10 * time.Second, "11 s"},
+		{1, 10, 20 * time.Second, "4 min"},
+		{1, 1000, 20 * time.Second, "5.5 h"},
+		{100, 100, time.Minute, "1 s"},
+	} {
+		if got := timeLeft(tt.done, tt.total, tt.taken); got != tt.want {
+			t.Errorf("%d of %d in %s: %q, want %q", tt.done, tt.total, tt.taken, got, tt.want)
+		}
+	}
+}
+
+// TestFoldBar: `lcm compact` shows the share, the rate and how long is left.
+func TestFoldBar(t *testing.T) {
+	var out bytes.Buffer
+	a := &program{err: &out, progress: true}
+	ar := testArchive(t, map[string]string{"context.token_budget": "16000"})
+	session := ar.engine.Session("s")
+	if err := session.Append(t.Context(), sample.Messages()...); err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.Conversation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := compactCommand{}
+	bar := newFoldBar(a, "folding", int64(c.ViewTokens-f.goal(ar.cfg)))
+	bar.begun = time.Now().Add(-time.Minute)
+	bar.start(c)
+	r, err := ar.engine.Compact(t.Context(), c.ID, lcm.CompactOptions{OnFold: bar.folded})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bar.folds != r.Folds() || bar.now != int64(r.TokensBefore-r.TokensAfter) || bar.now < bar.total {
+		t.Errorf("%d folds of %d, %d tokens of %d", bar.folds, r.Folds(), bar.now, bar.total)
+	}
+	if line := regexp.MustCompile(`folding  [█░]{24} +\d+%  \d+ summar(y|ies), [\d,]+ tokens a second, [\d.]+ (s|min|h) left`); !line.Match(out.Bytes()) {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// TestMCPFolds: a server that has read long transcripts starts the process that
+// folds them, not again within a minute, and never where that is turned off.
+func TestMCPFolds(t *testing.T) {
+	for how, wanted := range map[string]int{config.BackgroundExtractive: 1, config.BackgroundOff: 0} {
+		t.Run(how, func(t *testing.T) {
+			home := t.TempDir()
+			t.Setenv("HOME", home)
+			t.Setenv("CLAUDE_CONFIG_DIR", "")
+			dir := filepath.Join(home, ".claude", "projects", "-work")
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			const session = "aaaaaaaa-0000-4000-8000-000000000001"
+			file, err := os.Create(filepath.Join(dir, session+".jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := imports.WriteLong(file, session, 100, 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := file.Close(); err != nil {
+				t.Fatal(err)
+			}
+			ar := testArchive(t, map[string]string{"compaction.background": how, "context.token_budget": "8000"})
+			feed, err := newTranscripts(ar, ar.log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var started []string
+			feed.fold.start = func(c *exec.Cmd) error { started = append(started, strings.Join(c.Args[1:], " ")); return nil }
+			for range 2 {
+				if err := feed.All(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := feed.fold.one(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			if len(started) != wanted || wanted == 1 && started[0] != "hook mcp --continue --db "+ar.cfg.Storage.DatabasePath+" --fold-all" {
+				t.Errorf("%q", started)
+			}
+		})
+	}
+}
+
+// testArchive opens an empty database with the given settings.
+func testArchive(t *testing.T, values map[string]string) *archive {
+	t.Helper()
+	values["storage.database_path"] = filepath.Join(t.TempDir(), "lcm.db")
+	cfg, err := config.Load(config.Options{Flags: values, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), cfg.Storage.DatabasePath, sqlite.Options{Relaxed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ar, err := assembleArchive(cfg, db, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ar.close(context.WithoutCancel(t.Context())) })
+	return ar
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+)
+
+type backupReport struct {
+	File          string   `json:"file"`
+	Bytes         int64    `json:"bytes"`
+	Conversations int      `json:"conversations"`
+	Messages      int64    `json:"messages"`
+	Digest        string   `json:"digest"`
+	Faults        int      `json:"faults"`
+	Removed       []string `json:"removed"` // older backups
+	Seconds       float64  `json:"seconds"`
+}
+
+type backupCommand struct {
+	*program
+	keep int
+}
+
+func newBackup(p *program) *cobra.Command {
+	cmd := &backupCommand{program: p}
+	c := &cobra.Command{
+		Use:   "backup [FILE]",
+		Short: "Write a proved copy of the database while it is in use",
+		Long: `Write a copy of the database as it stands at one moment, while agents go on
+writing. The copy is proved before it gets its name: its digest is the one that
+the database had at that moment. It is readable by its owner only, and a file
+that exists is never overwritten.
+
+Without FILE it goes to the directory "backups" beside the database, named by
+the time. --keep N removes older ones of those afterwards, all but the newest N.`,
+		Example: "lcm backup\nlcm backup --keep 7\nlcm backup /mnt/usb/lcm.db --json",
+		Args:    usage(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case cmd.keep < 0:
+				return wrongUsage(c, errors.New("--keep takes a number of at least 1"))
+			case cmd.keep > 0 && len(args) > 0:
+				return wrongUsage(c, errors.New("--keep is about the backups beside the database: leave FILE out"))
+			}
+			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.backup(c.Context(), ar, args) })
+		},
+	}
+	c.Flags().IntVar(&cmd.keep, "keep", 0, "keep this many backups beside the database, and remove older ones")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string) error {
+	begun := time.Now()
+	path := doctor.BackupPath(ar.db.Path(), begun, "")
+	if len(args) > 0 {
+		path = args[0]
+	}
+	bar := cmd.newBar("copying")
+	proof, err := ar.db.Backup(ctx, path, func(done, total int) {
+		bar.set(int64(done), int64(total), "")
+	})
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	r := backupReport{
+		File: path, Conversations: proof.Conversations, Messages: proof.Messages, Digest: hex.EncodeToString(proof.Digest[:]),
+		Faults: len(proof.Faults), Removed: []string{},
+	}
+	if info, err := os.Stat(path); err == nil {
+		r.Bytes = info.Size()
+	}
+	if cmd.keep > 0 {
+		if r.Removed, err = rotate(filepath.Dir(path), cmd.keep); err != nil {
+			return err
+		}
+	}
+	r.Seconds = time.Since(begun).Seconds()
+	if r.Faults == 0 { // what is missing in the database may be in one of them
+		removeLeftovers(cmd.program, filepath.Dir(path), begun)
+	}
+	if r.Faults > 0 {
+		cmd.warn("the database has %s, and so has the backup: see `lcm doctor`", counted(r.Faults, "fault", "faults"))
+	}
+	if cmd.json {
+		return cmd.printJSON(r)
+	}
+	cmd.printf("%s\n", neutralLine(r.File))
+	cmd.printf("%s, %s in %s, %s\ndigest %s\n", size(r.Bytes), counted(r.Messages, "message", "messages"),
+		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	return nil
+}
+
+// deserted is the age from which an unfinished file counts as left over.
+const deserted = 24 * time.Hour
+
+// removeLeftovers removes the unfinished files of killed backups and exports
+// from a directory: they may hold messages that were erased since.
+func removeLeftovers(p *program, dir string, now time.Time) {
+	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
+	for _, path := range removed {
+		p.note("removed %s, which a command that was cut off more than a day ago had left", neutralLine(path))
+	}
+	if err != nil {
+		p.warn("unfinished copies of commands that were cut off could not be removed: %v", err)
+	}
+}
+
+func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }
+
+// backupName is how backups beside a database are called. Those that a
+// treatment made are left alone.
+var backupName = regexp.MustCompile(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
+
+// rotate removes all but the newest backups of a directory.
+func rotate(dir string, keep int) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && backupName.MatchString(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(b, a) })
+	removed := []string{}
+	for i, name := range names {
+		if i < keep {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			return removed, err
+		}
+		removed = append(removed, filepath.Join(dir, name))
+	}
+	return removed, nil
+}

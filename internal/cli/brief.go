@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/hosts/brief"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+type briefCommand struct {
+	*program
+	choice
+	block bool
+	limit int
+}
+
+// briefReport is the brief in JSON.
+type briefReport struct {
+	Conversation store.ConversationID `json:"conversation"`
+	Text         string               `json:"text"`
+}
+
+func newBrief(p *program) *cobra.Command {
+	cmd := &briefCommand{program: p}
+	c := &cobra.Command{
+		Use:   "brief",
+		Short: "Print where the work stands",
+		Long: `Print what an agent needs to go on: what the last sessions of the project came
+to, what was decided, what is open, files changed and not seen committed, what
+still fails, the last commands and how they ended, and ids to read the rest in
+full. The newest session in which something was done leads; sessions of a
+question and an answer are counted. It is derived from the record without a
+model, and git is not asked.
+
+With --block it is what the hooks give to an agent at the start of a session.`,
+		Example: "lcm brief\nlcm brief --conversation 3\nlcm brief --block --limit 4000",
+		Args:    usage(cobra.NoArgs),
+		RunE:    func(c *cobra.Command, _ []string) error { return cmd.run(c.Context()) },
+	}
+	cmd.choice.flag(c)
+	c.Flags().BoolVar(&cmd.block, "block", false, "the block that an agent is given")
+	c.Flags().IntVar(&cmd.limit, "limit", brief.DefaultLimit, "at most this many characters")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (cmd *briefCommand) run(ctx context.Context) error {
+	if cmd.limit < brief.MinLimit {
+		return failed(exitUsage, "leave --limit out for the most that agents take", "--limit %d is too little to say anything: use at least %d", cmd.limit, brief.MinLimit)
+	}
+	return cmd.use(ctx, toRead, func(ar *archive) error { return cmd.print(ctx, ar) })
+}
+
+func (cmd *briefCommand) print(ctx context.Context, ar *archive) error {
+	here, err := currentProject()
+	if err != nil {
+		return err
+	}
+	b, err := brief.Of(ctx, ar.db, brief.Options{Project: here, Conversation: store.ConversationID(cmd.number)})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return failed(exitNotFound, listHint, "there is no conversation %d", cmd.number)
+	case err != nil:
+		return err
+	case b.Work == nil:
+		return failed(exitNotFound, listHint, "there is nothing to tell of the project %s", projectName(here))
+	}
+	text := b.Text(cmd.limit)
+	if cmd.block {
+		text = b.Block(cmd.limit)
+	}
+	if cmd.json {
+		return cmd.printJSON(briefReport{Conversation: b.Work.Conversation.ID, Text: text})
+	}
+	cmd.printf("%s\n", cmd.shown(text))
+	return nil
+}

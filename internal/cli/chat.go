@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+//go:embed chat.md
+var chatPrompt string
+
+type chatCommand struct {
+	*program
+	model, key, system string
+	budget             int
+}
+
+func newChat(p *program) *cobra.Command {
+	cmd := &chatCommand{program: p}
+	c := &cobra.Command{
+		Use:   "chat",
+		Short: "Talk with a model that forgets nothing",
+		Long: `Talk with a model whose memory is a session in the database. However long the
+conversation gets, what the model is sent stays within --budget, and what it no
+longer sees it recalls with its tools. The session is the project's unless
+--session names another, and goes on where it ended.
+
+What is typed is one message a line. /help lists the commands.`,
+		Example: `lcm chat --model claude-sonnet-4-5
+lcm chat --model gpt-5-mini --budget 32000
+lcm chat --model qwen3:8b --session notes   # with OPENAI_BASE_URL at an Ollama`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return cmd.use(c.Context(), toWrite, func(ar *archive) error { return cmd.chat(c.Context(), ar) })
+		},
+	}
+	fl := c.Flags()
+	fl.StringVarP(&cmd.model, "model", "m", "", "model to talk with (default: chat.model)")
+	fl.IntVarP(&cmd.budget, "budget", "b", 0, "most tokens that the model is sent (default: context.token_budget)")
+	fl.StringVarP(&cmd.key, "session", "s", "", "session key (default: the project's chat)")
+	fl.StringVar(&cmd.system, "system", "", "system prompt")
+	return c
+}
+
+// chat is a conversation in a terminal.
+type chat struct {
+	*chatCommand
+	ar      *archive
+	session *lcm.Session
+	agent   *agents.Agent
+	budget  int // of the messages
+	spent   core.Usage
+}
+
+func (cmd *chatCommand) chat(ctx context.Context, ar *archive) error {
+	c, err := cmd.begin(ctx, ar)
+	if err != nil {
+		return err
+	}
+	cmd.note("%s · session %s · %s tokens · /help lists the commands", c.agent.Name(), neutralLine(c.session.Key()), number(c.budget))
+	lines := bufio.NewReader(cmd.typed(ctx))
+	for {
+		if cmd.terminal {
+			cmd.printf("%s ", cmd.paint(cyan, "›"))
+		}
+		line, err := lines.ReadString('\n')
+		if text := strings.TrimSpace(line); text != "" {
+			if quit := c.take(ctx, text); quit || ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading what was typed: %w", err)
+		}
+	}
+}
+
+func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
+	model, cfg := cmd.model, ar.cfg
+	if model == "" {
+		model = cfg.Agents.ChatModel
+	}
+	if model == "" {
+		return nil, failed(exitConfig, "`lcm chat --model NAME`, or `lcm config set chat.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
+			"there is no model to talk with")
+	}
+	engine, err := fromconfig.Model(cfg, ar.db, model, "chat")
+	if err != nil {
+		return nil, advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
+	}
+	project, err := currentProject()
+	if err != nil {
+		return nil, err
+	}
+	key := cmd.key
+	if key == "" {
+		if key, err = ar.chatKey(ctx, project); err != nil {
+			return nil, err
+		}
+	}
+	c := &chat{chatCommand: cmd, ar: ar, session: ar.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
+	if err := c.session.Ignored(); err != nil {
+		return nil, err
+	}
+	return c, c.start(engine, model)
+}
+
+// chatKey is the key of a project's chat. One that was begun when the root of
+// the file system was part of the name goes on under that.
+func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error) {
+	name := projectName(p)
+	earlier := "chat/" + name
+	found, err := ar.db.Conversations(ctx, store.ConversationQuery{Key: earlier, ActiveOnly: true, Limit: 1})
+	if err != nil || len(found) > 0 {
+		return earlier, err
+	}
+	return "chat/" + strings.TrimLeft(name, "/"), nil
+}
+
+// conversation is what was said so far. Looking at it makes none: an empty one
+// would be the project's newest.
+func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
+	found, err := c.ar.db.Conversations(ctx, store.ConversationQuery{Key: c.session.Key(), ActiveOnly: true, Limit: 1})
+	if err == nil && len(found) == 0 {
+		return store.Conversation{}, failed(exitNotFound, "type a message first", "nothing was said in this session yet")
+	}
+	if err != nil {
+		return store.Conversation{}, err
+	}
+	return found[0], nil
+}
+
+// start makes the agent. Its system prompt and its tools count towards the
+// budget, so that the messages get what they leave.
+func (c *chat) start(engine llms.Model, model string) error {
+	c.budget = c.chatCommand.budget
+	if c.budget == 0 {
+		c.budget = c.ar.cfg.Context.TokenBudget
+	}
+	config := agents.AgentConfig{LLMEngine: engine, AgentName: model, SystemPrompt: c.system}
+	if config.SystemPrompt == "" {
+		config.SystemPrompt = chatPrompt
+	}
+	config.Memory = c.session.Memory(0, lcm.CallerModel(engine))
+	probe, err := agents.New(config)
+	if err != nil {
+		return err
+	}
+	left := c.budget - c.overhead(probe)
+	if left < lcm.MinBudget {
+		return failed(exitUsage, "use a larger --budget", "a budget of %d tokens is too small: the prompt and the tools take %d of it", c.budget, c.budget-left)
+	}
+	c.budget = left
+	config.Memory = c.session.Memory(left, lcm.CallerModel(engine))
+	c.agent, err = agents.New(config)
+	return err
+}
+
+// overhead is what every request carries beside the messages.
+func (c *chat) overhead(a *agents.Agent) int {
+	n := c.ar.counter.Count(a.SystemPrompt())
+	for _, t := range a.Tools() {
+		s := llms.Spec(t)
+		n += c.ar.counter.Count(s.Name) + c.ar.counter.Count(s.Description) + c.ar.counter.Count(string(s.Parameters))
+	}
+	return n
+}
+
+// take answers one line and reports whether it was the last.
+func (c *chat) take(ctx context.Context, text string) (quit bool) {
+	var err error
+	switch command, _, _ := strings.Cut(text, " "); command {
+	case "/quit", "/exit":
+		return true
+	case "/help":
+		c.printf("%s", chatHelp)
+	case "/tree":
+		err = c.tree(ctx)
+	case "/context":
+		err = c.showContext(ctx)
+	case "/status":
+		err = c.status(ctx)
+	default:
+		if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
+			c.warn("%s is not a command; /help lists them", neutralLine(command))
+			return false
+		}
+		err = c.say(ctx, text)
+	}
+	if err != nil && ctx.Err() == nil {
+		c.report(err) // one failed turn does not end the conversation
+	}
+	return false
+}
+
+const chatHelp = `/tree     draw the summaries and what lies beneath them
+/context  list what the model sees now
+/status   count what is kept, and what this conversation has cost
+/quit     leave; the conversation stays
+`
+
+// say has the agent answer, and shows what happens as it happens.
+func (c *chat) say(ctx context.Context, text string) error {
+	stream := c.agent.ChatStream(text).StartContext(ctx)
+	defer stream.Stop()
+	inText := false
+	for e := range stream.EventsContext(ctx) {
+		if e.Kind != core.EventText && inText {
+			c.printf("\n")
+			inText = false
+		}
+		switch e.Kind {
+		case core.EventText:
+			c.printf("%s", c.shown(e.Text))
+			inText = true
+		case core.EventToolCall:
+			c.doing("→ %s%s(%s)", strings.Repeat("  ", len(e.From)), e.Call.Name, clip(neutralLine(e.Call.Arguments), 100))
+		case core.EventToolResult:
+			c.doing("← %s: %s", e.Call.Name, clip(neutralLine(e.Result.Text), 100))
+		case core.EventUsage:
+			c.spent = c.spent.Add(*e.Usage)
+		case core.EventDone:
+			if e.Stop == core.StopLength {
+				c.warn("the model ran into the limit of its answer, which ends in the middle: ask it to go on")
+			}
+		case core.EventError:
+			return e.Err
+		}
+	}
+	return ctx.Err()
+}
+
+// doing shows what the model does on the way to its answer.
+func (c *chat) doing(format string, args ...any) {
+	fmt.Fprintln(c.err, c.paint(dim, fmt.Sprintf(format, args...)))
+}
+
+func (c *chat) tree(ctx context.Context) error {
+	conversation, err := c.conversation(ctx)
+	if err != nil {
+		return err
+	}
+	return (&treeDrawing{program: c.program, reader: c.ar.db}).print(ctx, conversation)
+}
+
+func (c *chat) showContext(ctx context.Context) error {
+	conversation, err := c.conversation(ctx)
+	if err != nil {
+		return err
+	}
+	view, err := c.session.Context(ctx, c.budget)
+	if err != nil {
+		return explainBudget(err)
+	}
+	printContext(c.program, conversation, view, c.ar.counter, true)
+	return nil
+}
+
+func (c *chat) status(ctx context.Context) error {
+	v, err := c.conversation(ctx)
+	if err != nil {
+		return err
+	}
+	c.printf("conversation %d: %s of %s tokens kept, %s\n", v.ID, counted(v.Messages, "message", "messages"), number(v.Tokens),
+		counted(v.Summaries, "summary", "summaries"))
+	c.printf("view: %s, %s of %s tokens\n", counted(v.ViewItems, "item", "items"), number(v.ViewTokens), number(c.budget))
+	c.printf("since the start: %s tokens in, %s out\n", number(c.spent.InputTokens), number(c.spent.OutputTokens))
+	return nil
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// completer completes arguments and values of flags in a shell.
+type completer struct{ *program }
+
+// maxCompletions is how many numbers or ids a shell is offered, newest first.
+const maxCompletions = 50
+
+// flagValues are the values of flags that take one of a few.
+var flagValues = map[string][]string{
+	"mode":       {string(store.Regex), string(store.FullText)},
+	"scope":      {recall.InMessages, recall.InSummaries, recall.InBoth, recall.InFiles},
+	"sort":       {string(store.ByRecency), string(store.ByRelevance), string(store.ByHybrid)},
+	"role":       {string(llms.RoleUser), string(llms.RoleAssistant), string(llms.RoleSystem), string(llms.RoleTool)},
+	"by":         {"project", "host", "month"},
+	"guidance":   {"skill", "file", "none"},
+	"since":      {"1h", "today", "yesterday", "7d", "4w"},
+	"before":     {"1h", "today", "yesterday", "7d", "4w"},
+	"older-than": {"90d", "26w", "1y"},
+	"log-level":  {"debug", "info", "warn", "error"},
+	"log-format": {"text", "json"},
+}
+
+// register teaches the shell what the commands take: hosts, numbers of
+// conversations, ids and the values of flags.
+func (p completer) register(c *cobra.Command) {
+	flags := map[string]cobra.CompletionFunc{"conversation": p.completeNumbers, "summary": p.completeIDs("sum_"), "file-ids": p.completeIDs("file_")}
+	if c.Name() == "show" {
+		flags["id"] = p.completeIDs("sum_", "msg_", "file_")
+	}
+	for name, values := range flagValues {
+		flags[name] = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
+	}
+	for name, complete := range flags {
+		if c.Flags().Lookup(name) != nil || c.PersistentFlags().Lookup(name) != nil {
+			_ = c.RegisterFlagCompletionFunc(name, complete) // it fails for flags that are not there
+		}
+	}
+	switch c.CommandPath() {
+	case "lcm import":
+		c.ValidArgsFunction = hostsAnd(hostNames(), cobra.ShellCompDirectiveDefault) // or a path
+	case "lcm setup", "lcm remove", "lcm hook":
+		c.ValidArgsFunction = hostsAnd(setup.Names(), cobra.ShellCompDirectiveNoFileComp)
+	case "lcm show", "lcm tree", "lcm compact", "lcm context", "lcm verify":
+		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return p.completeNumbers(c, args, begun)
+		}
+	case "lcm describe":
+		c.ValidArgsFunction = p.completeIDs("sum_", "msg_", "file_")
+	case "lcm expand":
+		c.ValidArgsFunction = p.completeIDs("sum_")
+	case "lcm forget":
+		ids := p.completeIDs("msg_")
+		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if strings.HasPrefix(begun, "m") {
+				return ids(c, args, begun)
+			}
+			return p.completeNumbers(c, args, begun)
+		}
+	}
+	for _, sub := range c.Commands() {
+		p.register(sub)
+	}
+}
+
+// hostsAnd offers the hosts that were not named yet.
+func hostsAnd(names []string, directive cobra.ShellCompDirective) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var left []cobra.Completion
+		for _, name := range names {
+			if strings.HasPrefix(name, begun) && !slices.Contains(args, name) {
+				left = append(left, name)
+			}
+		}
+		return left, directive
+	}
+}
+
+// looking opens the database for a completion. Whatever goes wrong, the shell is
+// offered nothing.
+func (p completer) looking(ctx context.Context, fn func(*archive) error) {
+	p.program.err = io.Discard
+	ar, err := p.open(ctx, toRead)
+	if err != nil {
+		return
+	}
+	_ = fn(ar)
+	_ = ar.close(ctx)
+}
+
+// completeNumbers offers the numbers of conversations with their titles, those
+// of the current project first.
+func (p completer) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
+	p.looking(c.Context(), func(ar *archive) error {
+		var queries []store.ConversationQuery
+		if here, err := currentProject(); err == nil {
+			queries = append(queries, store.ConversationQuery{Project: &here, Limit: maxCompletions})
+		}
+		queries = append(queries, store.ConversationQuery{Limit: maxCompletions})
+		seen := map[store.ConversationID]bool{}
+		for _, q := range queries {
+			all, err := ar.db.Conversations(c.Context(), q)
+			if err != nil {
+				return err
+			}
+			for _, conv := range all {
+				number := fmt.Sprint(conv.ID)
+				if seen[conv.ID] || !strings.HasPrefix(number, begun) {
+					continue
+				}
+				seen[conv.ID] = true
+				title, err := titleOf(c.Context(), ar.db, conv)
+				if err != nil {
+					return err
+				}
+				found = append(found, cobra.CompletionWithDesc(number, title))
+			}
+		}
+		return nil
+	})
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeIDs offers ids of the kinds with these prefixes: those of the
+// conversation that --conversation names, else of the current one.
+func (p completer) completeIDs(prefixes ...string) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
+		var ch choice
+		if n, err := c.Flags().GetInt64("conversation"); err == nil {
+			ch.number = n
+		}
+		p.looking(c.Context(), func(ar *archive) error {
+			conv, err := ar.pick(c.Context(), ch)
+			if err != nil {
+				return err
+			}
+			for _, prefix := range prefixes {
+				if !strings.HasPrefix(begun, prefix) && !strings.HasPrefix(prefix, begun) {
+					continue
+				}
+				all, err := idsOf(c.Context(), ar.db, conv.ID, prefix)
+				if err != nil {
+					return err
+				}
+				for _, id := range all {
+					if strings.HasPrefix(id, begun) {
+						found = append(found, id)
+					}
+				}
+			}
+			return nil
+		})
+		return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// idsOf lists ids of one kind in a conversation with what they stand for,
+// newest first.
+func idsOf(ctx context.Context, r store.Reader, conv store.ConversationID, prefix string) (ids []cobra.Completion, err error) {
+	const width = 60
+	if prefix == "sum_" {
+		for s, err := range r.Summaries(ctx, store.SummaryQuery{Conversation: conv}) {
+			if err != nil {
+				return nil, err
+			}
+			if !s.Retired {
+				ids = append(ids, cobra.CompletionWithDesc(string(s.ID), fmt.Sprintf("depth %d, %s", s.Depth, counted(s.Messages, "message", "messages"))))
+			}
+		}
+		slices.Reverse(ids)
+		return ids[:min(len(ids), maxCompletions)], nil
+	}
+	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: conv, Newest: true, NoRaw: true}) {
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(ids) >= maxCompletions:
+			return ids, nil
+		case prefix == "msg_" && m.Flags&store.FlagHidden == 0:
+			ids = append(ids, cobra.CompletionWithDesc(m.ID.String(), string(m.Body.Role)+": "+excerpt(m.Body, width)))
+		case prefix == "file_":
+			for _, p := range m.Body.Parts {
+				if p.Ref != nil {
+					ids = append(ids, cobra.CompletionWithDesc(p.Ref.ID, "of "+m.ID.String()))
+				}
+			}
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/config"
+)
+
+func newConfig(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config",
+		Short: "Show or change settings",
+		Long: `Print every setting with its value and where that comes from: a flag, the
+environment, the configuration file or the default. The output is itself a
+valid configuration file; secrets that are set are comments in it.`,
+		Example: `lcm config
+lcm config get context.token_budget
+lcm config set context.token_budget 200000
+lcm config path`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := p.settings()
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.printJSON(map[string]any{"file": cfg.File, "settings": cfg.Values()})
+			}
+			p.printf("%s", withoutSecrets(cfg.Render()))
+			return nil
+		},
+	}
+	p.jsonFlag(c)
+	c.AddCommand(newConfigGet(p), newConfigSet(p), newConfigPath(p))
+	return c
+}
+
+// withoutSecrets makes comments of the settings whose value is not shown: read
+// back as a file, they would overwrite the secret with what stands for it.
+func withoutSecrets(rendered string) string {
+	var b strings.Builder
+	section := ""
+	for line := range strings.Lines(rendered) {
+		if strings.HasPrefix(line, "[") {
+			section = strings.Trim(line, "[]\n")
+		}
+		name, value, _ := strings.Cut(line, " = ")
+		if isSecret(section+"."+name) && strings.HasPrefix(value, strconv.Quote(config.Redacted)) {
+			b.WriteString("# ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func isSecret(key string) bool {
+	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Key == key && s.Secret })
+}
+
+func newConfigGet(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:               "get KEY",
+		Short:             "Print the value of one setting",
+		Example:           "lcm config get compaction.leaf_chunk_tokens",
+		Args:              usage(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeKeys,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cfg, err := p.settings()
+			if err != nil {
+				return err
+			}
+			value, err := cfg.Get(args[0])
+			if err != nil {
+				return err
+			}
+			if p.json {
+				for _, v := range cfg.Values() {
+					if v.Key == args[0] {
+						return p.printJSON(v)
+					}
+				}
+			}
+			p.printf("%s\n", value)
+			return nil
+		},
+	}
+	p.jsonFlag(c)
+	return c
+}
+
+func newConfigSet(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "set KEY VALUE",
+		Short: "Change one setting in the configuration file",
+		Long: `Change one setting in the configuration file, which is made if need be. Comments
+and the order of the file stay as they are.`,
+		Example:           "lcm config set context.token_budget 200000\nlcm config set storage.database_path ~/notes/lcm.db",
+		Args:              usage(cobra.ExactArgs(2)),
+		ValidArgsFunction: completeKeys,
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := config.SetFile(config.Options{}, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			shown := args[1]
+			if isSecret(args[0]) {
+				shown = config.Redacted
+			}
+			fmt.Fprintf(p.err, "%s: %s is now %s\n", path, args[0], shown)
+			return nil
+		},
+	}
+}
+
+func newConfigPath(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "path",
+		Short:   "Print where the configuration file is",
+		Example: "$EDITOR \"$(lcm config path)\"",
+		Args:    usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			path, err := config.Options{}.Path()
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.printJSON(map[string]string{"path": path})
+			}
+			p.printf("%s\n", path)
+			return nil
+		},
+	}
+	p.jsonFlag(c)
+	return c
+}
+
+func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var keys []string
+	for _, s := range config.Table() {
+		keys = append(keys, s.Key)
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+type contextReport struct {
+	Conversation  store.ConversationID `json:"conversation"`
+	Budget        int                  `json:"budget"`
+	Tokens        int                  `json:"tokens"`
+	HistoryTokens int64                `json:"historyTokens"`
+	Items         []contextItem        `json:"items"`
+	Dropped       []string             `json:"dropped,omitempty"`
+	Skipped       int                  `json:"skipped,omitempty"`
+	Repairs       []string             `json:"repairs,omitempty"`
+	Damaged       []string             `json:"damaged,omitempty"` // messages that are not what arrived
+	Messages      []json.RawMessage    `json:"messages"`          // in lcm's own shape
+}
+
+type contextItem struct {
+	ID     string `json:"id"`
+	Tokens int    `json:"tokens"`
+}
+
+type contextCommand struct {
+	*program
+	choice
+	budget            int
+	openai, anthropic bool
+	items, fold       bool
+}
+
+func newContext(p *program) *cobra.Command {
+	cmd := &contextCommand{program: p}
+	c := &cobra.Command{
+		Use:   "context [N]",
+		Short: "Print what a model would see, with its size",
+		Long: `Print what a model would be sent within a budget of tokens: summaries, then the
+newest messages. This only looks: what does not fit is left out and named.
+
+For an agent, a view above the hard threshold of the budget is folded into
+summaries first. --fold does the same, and keeps the summaries; no message is
+lost by that.
+
+--openai and --anthropic print the messages as those APIs take them.`,
+		Example: `lcm context
+lcm context 3 --budget 32000 --items
+lcm context --budget 32000 --fold
+lcm context --openai | jq '.[-1]'`,
+		Args: optionalNumber,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.argument(c, args); err != nil {
+				return err
+			}
+			if err := cmd.check(c); err != nil {
+				return err
+			}
+			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.context(c.Context(), ar) })
+		},
+	}
+	cmd.flag(c)
+	c.Flags().IntVarP(&cmd.budget, "budget", "b", 0, "size of the context window in tokens (default: context.token_budget)")
+	c.Flags().BoolVar(&cmd.openai, "openai", false, "print the messages for OpenAI's API")
+	c.Flags().BoolVar(&cmd.anthropic, "anthropic", false, "print the system prompt and the messages for Anthropic's API")
+	c.Flags().BoolVar(&cmd.fold, "fold", false, "fold the view first where an agent's would be, and keep the summaries")
+	c.Flags().BoolVar(&cmd.items, "items", false, "only list the items and their sizes")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (cmd *contextCommand) check(c *cobra.Command) error {
+	chosen := 0
+	for _, on := range []bool{cmd.json, cmd.openai, cmd.anthropic, cmd.items} {
+		if on {
+			chosen++
+		}
+	}
+	switch {
+	case chosen > 1:
+		return wrongUsage(c, errors.New("--json, --openai, --anthropic and --items exclude each other"))
+	case cmd.budget != 0 && cmd.budget < lcm.MinBudget:
+		return failed(exitUsage, fmt.Sprintf("use at least %d", lcm.MinBudget), "a budget of %d tokens is too small", cmd.budget)
+	}
+	return nil
+}
+
+func (cmd *contextCommand) context(ctx context.Context, ar *archive) error {
+	c, err := ar.pick(ctx, cmd.choice)
+	if err != nil {
+		return err
+	}
+	session, err := ar.engine.Resume(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	look := session.Preview
+	if cmd.fold {
+		look = session.Context
+	}
+	view, err := look(ctx, cmd.budget)
+	if err != nil {
+		return explainBudget(err)
+	}
+	switch {
+	case view.Compaction != nil && view.Compaction.Folds() > 0:
+		cmd.note("folded first, to fit: %s", view.Compaction)
+	case !cmd.fold:
+		cmd.noteFolding(c, view, ar.cfg.Context.HardThreshold)
+	}
+	return errors.Join(cmd.writeContext(ar, c, view), damageShown(len(view.Damaged)))
+}
+
+func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view lcm.Context) error {
+	switch {
+	case cmd.openai:
+		records, err := llms.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
+		if err != nil {
+			return err
+		}
+		return cmd.printJSON(records)
+	case cmd.anthropic:
+		return cmd.printAnthropic(view.Messages)
+	case cmd.json:
+		return cmd.printContextJSON(c, view)
+	}
+	printContext(cmd.program, c, view, ar.counter, cmd.items)
+	return nil
+}
+
+// explainBudget gives the one budget that no folding can meet its hint.
+func explainBudget(err error) error {
+	var small *assemble.BudgetError
+	if errors.As(err, &small) {
+		return failed(exitFailure, fmt.Sprintf("use a budget of at least %d", small.Need),
+			"the newest user message and the newest round need %s tokens, the budget is %s", number(small.Need), number(small.Budget))
+	}
+	return err
+}
+
+// noteFolding says what an agent's context would have done first.
+func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
+	limit := int(hard * float64(view.Budget))
+	if c.ViewTokens < limit && len(view.Dropped) == 0 && view.Skipped == 0 {
+		return
+	}
+	cmd.note("the view has %s tokens; an agent's would be folded below %s first, so that summaries stand for what does not fit: add --fold",
+		number(c.ViewTokens), number(limit))
+}
+
+// request is what Anthropic's API takes of a context. A system prompt must not
+// be there where there is none.
+type request struct {
+	System   string            `json:"system,omitempty"`
+	Messages []json.RawMessage `json:"messages"`
+}
+
+func (cmd *contextCommand) printAnthropic(ms []llms.Message) error {
+	system, rest := llms.SplitSystem(llms.WithoutRecords(ms))
+	records, err := llms.EncodeAll(llms.FormatAnthropic, rest)
+	if err != nil {
+		return err
+	}
+	return cmd.printJSON(request{System: system, Messages: records})
+}
+
+func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Context) error {
+	r := contextReport{
+		Conversation: c.ID, Budget: view.Budget, Tokens: view.Tokens, HistoryTokens: c.Tokens,
+		Items: []contextItem{}, Skipped: view.Skipped, Repairs: view.Repairs, Messages: []json.RawMessage{},
+	}
+	for _, it := range view.Items {
+		r.Items = append(r.Items, contextItem{it.Node.String(), it.Tokens})
+	}
+	for _, id := range view.Damaged {
+		r.Damaged = append(r.Damaged, id.String())
+	}
+	for _, n := range view.Dropped {
+		r.Dropped = append(r.Dropped, n.String())
+	}
+	for _, m := range llms.WithoutRecords(view.Messages) {
+		record, err := llms.Encode(llms.FormatLCM, m)
+		if err != nil {
+			return err
+		}
+		r.Messages = append(r.Messages, record)
+	}
+	return cmd.printJSON(r)
+}
+
+func printContext(p *program, c store.Conversation, view lcm.Context, counter llms.Counter, listOnly bool) {
+	if listOnly {
+		t := newTable("ITEM", ">TOKENS")
+		for _, it := range view.Items {
+			t.add(it.Node.String(), number(it.Tokens))
+		}
+		p.printTable(t)
+	} else {
+		for i, m := range view.Messages {
+			head := string(m.Role) + " · " + counted(llms.CountMessage(counter, m), "token", "tokens")
+			if len(view.Messages) == len(view.Items) { // nothing was inserted or merged to repair it
+				head = view.Items[i].Node.String() + " · " + head
+			}
+			p.printf("%s\n%s\n\n", p.paint(roleStyle(m.Role), "── "+head), p.shown(m.Render()))
+		}
+	}
+	p.printf("%s tokens of %s, in %s (the history: %s tokens, in %s)\n", number(view.Tokens), number(view.Budget),
+		counted(len(view.Items), "item", "items"), number(c.Tokens), held(c.Messages, c.Erased))
+	noteLeftOut(p, view)
+}
+
+// noteLeftOut names what the budget has no room for, in as many words as it
+// takes to find it.
+func noteLeftOut(p *program, view lcm.Context) {
+	switch n := len(view.Dropped); {
+	case n == 1:
+		p.note("%s is in the view but does not fit", view.Dropped[0])
+	case n > 1:
+		p.note("%s of the view do not fit: %s … %s", counted(n, "item", "items"), view.Dropped[0], view.Dropped[n-1])
+	}
+	switch {
+	case view.Skipped == 1:
+		p.note("1 older item of the view was not looked at: it cannot fit")
+	case view.Skipped > 1:
+		p.note("%s older items of the view were not looked at: they cannot fit", number(view.Skipped))
+	}
+}

@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+type conversationReport struct {
+	Number       store.ConversationID `json:"conversation"`
+	Key          string               `json:"key"`
+	Segment      int                  `json:"segment"`
+	Agent        string               `json:"agent,omitempty"`
+	Title        string               `json:"title,omitempty"`
+	Origin       string               `json:"origin,omitempty"`
+	Root         string               `json:"root,omitempty"`
+	Parent       store.ConversationID `json:"parent,omitempty"`
+	ForkedFrom   store.ConversationID `json:"forkedFrom,omitempty"`
+	Messages     int64                `json:"messages"`
+	Erased       int64                `json:"erased,omitempty"`
+	Tokens       int64                `json:"tokens"`
+	Bytes        int64                `json:"bytes"`
+	Summaries    int64                `json:"summaries"`
+	ViewItems    int                  `json:"viewItems"`
+	ViewTokens   int                  `json:"viewTokens"`
+	CreatedAt    time.Time            `json:"createdAt"`
+	UpdatedAt    time.Time            `json:"updatedAt"`
+	ArchivedAt   time.Time            `json:"archivedAt,omitzero"`
+	ArchiveCause string               `json:"archiveCause,omitempty"`
+}
+
+func describeConversation(c store.Conversation) conversationReport {
+	return conversationReport{
+		Number: c.ID, Key: c.Key, Segment: c.Segment, Agent: c.Agent, Title: c.Title, Origin: c.Project.Origin, Root: c.Project.Root,
+		Parent: c.Parent, ForkedFrom: c.ForkedFrom, Messages: c.Messages - c.Erased, Erased: c.Erased, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries,
+		ViewItems: c.ViewItems, ViewTokens: c.ViewTokens,
+		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, ArchivedAt: c.ArchivedAt, ArchiveCause: c.ArchiveCause,
+	}
+}
+
+type conversationsCommand struct {
+	*program
+	all   bool
+	limit int
+}
+
+func newConversations(p *program) *cobra.Command {
+	cmd := &conversationsCommand{program: p}
+	c := &cobra.Command{
+		Use:     "conversations",
+		Aliases: []string{"ls"},
+		Short:   "List conversations, newest first",
+		Long: `List the conversations of the project the shell stands in, newest activity
+first. If it has none, all are listed. One without a title shows how its first
+question begins. The list fits the terminal, or $COLUMNS; --json has it all.`,
+		Example: "lcm conversations\nlcm conversations --all --limit 0\nlcm conversations --json | jq '.[].key'",
+		Args:    usage(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if cmd.limit < 0 {
+				return wrongUsage(c, errors.New("--limit cannot be negative"))
+			}
+			return cmd.use(c.Context(), toRead, func(ar *archive) error {
+				found, err := cmd.find(c.Context(), ar)
+				if err != nil {
+					return err
+				}
+				return cmd.print(c.Context(), ar.db, found)
+			})
+		},
+	}
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "those of every project")
+	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many, 0 for no limit")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store.Conversation, error) {
+	q := store.ConversationQuery{}
+	if cmd.limit > 0 {
+		q.Limit = cmd.limit + 1
+	}
+	var here store.Project
+	if !cmd.all {
+		var err error
+		if here, err = currentProject(); err != nil {
+			return nil, err
+		}
+		q.Project = &here
+	}
+	found, err := ar.db.Conversations(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 && !cmd.all {
+		q.Project = nil
+		if found, err = ar.db.Conversations(ctx, q); err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			cmd.note("the project %s has no conversations; these are all", neutralLine(projectName(here)))
+		}
+	}
+	if cmd.limit > 0 && len(found) > cmd.limit {
+		found = found[:cmd.limit]
+		cmd.note("only the newest %s are listed; --limit 0 lists all", number(cmd.limit))
+	}
+	return found, nil
+}
+
+func (cmd *conversationsCommand) print(ctx context.Context, r store.Reader, found []store.Conversation) error {
+	if cmd.json {
+		reports := []conversationReport{}
+		for _, c := range found {
+			reports = append(reports, describeConversation(c))
+		}
+		return cmd.printJSON(reports)
+	}
+	if len(found) == 0 {
+		cmd.note("there are no conversations yet; `lcm import` adds those of your agents")
+		return nil
+	}
+	width, project := cmd.width(), 32
+	if width > 0 && width < 120 {
+		project = 18
+	}
+	columns := []column{
+		{head: ">#", text: func(c store.Conversation) string { return number(int64(c.ID)) }},
+		{head: "TITLE"},
+		{head: "AGENT", text: func(c store.Conversation) string { return orDash(clip(neutralLine(c.Agent), 16)) }, drop: 4},
+		{head: "PROJECT", text: func(c store.Conversation) string { return clipLeft(neutralLine(projectName(c.Project)), project) }, drop: 5},
+		{head: ">MESSAGES", text: func(c store.Conversation) string { return number(c.Messages - c.Erased) }},
+		{head: ">TOKENS", text: func(c store.Conversation) string { return number(c.Tokens) }, drop: 2},
+		{head: ">SUMMARIES", text: func(c store.Conversation) string { return number(c.Summaries) }, drop: 3},
+		{head: ">VIEW", text: func(c store.Conversation) string { return number(c.ViewTokens) }, drop: 1},
+		{head: "LAST ACTIVITY (" + zone(time.Now()) + ")", text: func(c store.Conversation) string { return stamp(c.UpdatedAt) }},
+	}
+	titles := make([]string, len(found))
+	longest := 0
+	for i, c := range found {
+		title, err := titleOf(ctx, r, c)
+		if err != nil {
+			return err
+		}
+		titles[i] = title
+		longest = max(longest, lipgloss.Width(title))
+	}
+	columns, room := fit(columns, found, width, min(longest, leastTitle))
+	head := make([]string, len(columns))
+	for i, col := range columns {
+		head[i] = col.head
+	}
+	t := newTable(head...)
+	for i, c := range found {
+		row := make([]string, len(columns))
+		for j, col := range columns {
+			if row[j] = clip(titles[i], room); col.text != nil {
+				row[j] = col.text(c)
+			}
+		}
+		t.add(row...)
+	}
+	cmd.printTable(t)
+	return nil
+}
+
+// column is a column of the list of conversations. The one without text is the
+// title, which gets the room that the others leave.
+type column struct {
+	head string
+	text func(store.Conversation) string
+	drop int // the order in which columns make way for the title, 0 for never
+}
+
+// The bounds of a title's width.
+const (
+	leastTitle = 24
+	mostTitle  = 72
+)
+
+// fit leaves out columns until a title has room within a width, and says how
+// much it has. A width of 0 is unbounded.
+func fit(columns []column, found []store.Conversation, width, least int) ([]column, int) {
+	for next := 1; ; next++ {
+		used := 0
+		for _, col := range columns {
+			if col.text == nil {
+				continue
+			}
+			w := lipgloss.Width(strings.TrimPrefix(col.head, ">"))
+			for _, c := range found {
+				w = max(w, lipgloss.Width(col.text(c)))
+			}
+			used += w + len(columnGap)
+		}
+		room := min(width-used, mostTitle)
+		if width == 0 {
+			room = mostTitle
+		}
+		at := slices.IndexFunc(columns, func(col column) bool { return col.drop == next })
+		if room >= least || at < 0 {
+			return columns, max(room, len("TITLE"))
+		}
+		columns = slices.Delete(columns, at, at+1)
+	}
+}
+
+// titleOf is how a conversation is called: by its title, else by how the first
+// thing begins that somebody asked in it, else by its key.
+func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
+	title := neutralLine(c.Title)
+	if title == "" {
+		for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: c.ID, Limit: titleLooks, NoRaw: true}) {
+			if err != nil && !errors.Is(err, store.ErrDamaged) {
+				return "", err
+			}
+			if err == nil && m.Body.Role == llms.RoleUser && m.Flags&(store.FlagHidden|store.FlagSynthetic|store.FlagEcho) == 0 {
+				title = excerpt(m.Body, mostTitle)
+				break
+			}
+		}
+	}
+	if title == "" {
+		title = clipLeft(neutralLine(c.Key), mostTitle)
+	}
+	if !c.Active() {
+		title = "(archived) " + title
+	}
+	return title, nil
+}
+
+// titleLooks is how many messages are looked at for the first question: hosts
+// begin a session with a few records of their own.
+const titleLooks = 20
+
+// clipLeft keeps the end of a text, which is what tells paths apart. Like clip
+// it measures as a terminal would.
+func clipLeft(text string, width int) string {
+	if lipgloss.Width(text) <= width {
+		return text
+	}
+	r := []rune(text)
+	used, from := 1, len(r)
+	for from > 0 && used+lipgloss.Width(string(r[from-1])) <= width {
+		from--
+		used += lipgloss.Width(string(r[from]))
+	}
+	return "…" + string(r[from:])
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// held counts messages, and says how many of them were erased: their places
+// stay.
+func held(messages, erased int64) string {
+	text := counted(messages-erased, "message", "messages")
+	if erased > 0 {
+		text += " (" + number(erased) + " erased)"
+	}
+	return text
+}
+
+// upTo counts what is left of a conversation, of which some may be places of
+// messages that were erased.
+func upTo(left, erased int64) string {
+	if erased > 0 {
+		return "up to " + number(left) + " more"
+	}
+	return number(left) + " more"
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+type describeCommand struct {
+	*program
+	where
+	recall.DescribeRequest
+	raw, force bool
+}
+
+func newDescribe(p *program) *cobra.Command {
+	cmd := &describeCommand{program: p}
+	c := &cobra.Command{
+		Use:   "describe ID",
+		Short: "Show a summary, a file or a message whole",
+		Long: `Show everything about one thing: a summary (sum_…) with what it was made from
+and what lies beneath it, a payload (file_…) with its content, or a message
+(msg_…) as it was said with its neighbours and the summaries that cover it. A
+pasted reference will do for the id.
+
+--raw writes bytes and nothing else: a payload's content, a message's record, a
+summary's text. Secrets that only the record was to keep (LCM_REDACT=search) are
+left out of it: lcm show --raw writes them. On a terminal control characters are
+made visible unless --force is given.`,
+		Example: `lcm describe sum_0123456789abcdef
+lcm describe file_0123456789abcdef --start-line 120 --end-line 140
+lcm describe file_0123456789abcdef --raw > screenshot.png
+lcm describe msg_12 --json`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd.ID = args[0]
+			if cmd.raw && cmd.json {
+				return wrongUsage(c, errors.New("--raw and --json exclude each other"))
+			}
+			return cmd.where.ask(c.Context(), cmd.program, func(ar *archive, svc *recall.Service, at recall.Where) error {
+				cmd.Where = at
+				return cmd.describe(c.Context(), ar, svc)
+			})
+		},
+	}
+	cmd.where.flags(c)
+	fl := c.Flags()
+	fl.Int64Var(&cmd.Offset, "offset", 0, "begin at this byte of a file or message")
+	fl.Int64Var(&cmd.Length, "length", 0, "at most this many bytes, 0 for all")
+	fl.IntVar(&cmd.StartLine, "start-line", 0, "begin at this line of a file")
+	fl.IntVar(&cmd.EndLine, "end-line", 0, "end with this line of a file")
+	fl.IntVar(&cmd.MaxTokens, "max-tokens", 0, "show content in pages of this many tokens, 0 for all")
+	fl.IntVar(&cmd.MaxBytes, "max-bytes", 0, "show content in pages of this many bytes, 0 for all")
+	fl.IntVarP(&cmd.Limit, "limit", "n", 50, "list this much of what lies beneath a summary")
+	fl.BoolVar(&cmd.IncludeMessages, "include-messages", false, "list messages beneath a summary as well")
+	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
+	fl.BoolVar(&cmd.raw, "raw", false, "write bytes and nothing else")
+	forceFlag(c, &cmd.force)
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *recall.Service) error {
+	ranged := cmd.Offset != 0 || cmd.Length != 0 || cmd.StartLine != 0 || cmd.EndLine != 0 || cmd.MaxTokens != 0 || cmd.MaxBytes != 0 || cmd.Cursor != ""
+	r := cmd.DescribeRequest
+	if cmd.raw && !ranged {
+		r.MaxBytes = 1 // the content is written below, however large it is
+	}
+	answer, err := svc.Describe(ctx, r)
+	switch {
+	case err != nil:
+		return err
+	case cmd.raw && ranged:
+		err = cmd.writeBytes([]byte(answer.Content), cmd.force)
+	case cmd.raw:
+		err = cmd.writeRaw(ctx, ar, answer, cmd.force)
+	case cmd.json:
+		err = cmd.printJSON(answer)
+	default:
+		cmd.printf("%s", cmd.shown(answer.Text()))
+	}
+	if err == nil && answer.Damaged {
+		err = damageShown(1)
+	}
+	return err
+}
+
+// writeRaw writes what was described, byte for byte but for secrets that only
+// the record was to keep.
+func (cmd *describeCommand) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
+	id, err := store.ParseID(answer.ID)
+	if err != nil {
+		return err
+	}
+	data := []byte(answer.Content)
+	switch {
+	case id.Payload != "":
+		p, err := ar.db.Payload(ctx, id.Payload)
+		if err != nil {
+			return err
+		}
+		if data, err = io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size)); err != nil {
+			return err
+		}
+		data = ar.maskedData(data)
+	case id.Message != 0:
+		record, err := ar.db.Record(ctx, id.Message)
+		if err != nil && record == nil {
+			return err
+		}
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}) {
+			if err != nil {
+				return err
+			}
+			data, _ = ar.masked(m, record)
+		}
+	}
+	return cmd.writeBytes(data, force)
+}

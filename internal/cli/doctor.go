@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+)
+
+type doctorCommand struct {
+	*program
+	fix, vacuum, mask bool
+	salvage           string
+}
+
+type doctorReport struct {
+	Database  string           `json:"database"`
+	Healthy   bool             `json:"healthy"`
+	Findings  []doctor.Finding `json:"findings"`
+	Fixed     []doctor.Finding `json:"fixed"`
+	Failures  []string         `json:"failures,omitempty"`
+	Backup    string           `json:"backup,omitempty"`
+	Reclaimed int64            `json:"reclaimedBytes,omitempty"`
+	Masked    int              `json:"masked,omitempty"`
+	Seconds   float64          `json:"seconds"`
+}
+
+func newDoctor(p *program) *cobra.Command {
+	cmd := &doctorCommand{program: p}
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find what is wrong, and mend what can be mended",
+		Long: `Look at everything: the file and who may read it, the schema, the proof of every
+conversation, summaries and views, payloads, the search index, leases and
+maintenance, the settings, the hosts. Each finding has a code, says what is
+wrong, and what --fix does about it or what you can do.
+
+--fix makes a proved backup first, then derives anew what follows from the
+messages: edges, views, numbers, indexes, texts of summaries that are broken. It
+never changes a message, and what is lost stays named. From beside a sound
+database it removes unfinished copies that a killed process left more than an
+hour ago. --vacuum gives unused space back to the disk. --mask masks the secrets
+of messages that were stored before that was done (LCM_REDACT=search): their
+records stay as they are, summaries of them are written anew.
+
+--salvage reads a damaged file page by page, also one that cannot be opened, and
+makes a new database of everything that can be read. The damaged file is left as
+it is; ` + "`lcm restore --force`" + ` puts the new one in its place.
+
+"healthy" means that there is neither a problem nor a warning; that no agent is
+connected is a warning. The exit code is 6 when a problem is left, else 0: a
+warning does not change it. docs/OPERATIONS.md lists the codes.`,
+		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --salvage new.db\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
+		Args:    usage(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if cmd.salvage != "" {
+				if cmd.fix || cmd.vacuum {
+					return wrongUsage(c, errors.New("--salvage goes with neither --fix nor --vacuum"))
+				}
+				return cmd.makeSalvaged(c.Context(), cmd.salvage)
+			}
+			return cmd.doctor(c.Context())
+		},
+	}
+	c.Flags().BoolVar(&cmd.fix, "fix", false, "mend what can be derived, after a backup")
+	c.Flags().StringVar(&cmd.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
+	c.Flags().BoolVar(&cmd.vacuum, "vacuum", false, "give unused space back to the disk")
+	c.Flags().BoolVar(&cmd.mask, "mask", false, "mask the secrets of older messages; their records stay")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (cmd *doctorCommand) doctor(ctx context.Context) error {
+	begun := time.Now()
+	cfg, cfgErr := cmd.settings()
+	if cfgErr != nil {
+		return cfgErr // what the settings name cannot be told without them
+	}
+	p, err := cmd.patient(cfg)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(p.Path); errors.Is(err, fs.ErrNotExist) && cmd.database != "" {
+		if _, err := os.Stat(p.Path + "-wal"); err != nil {
+			return failed(exitNotFound, "--db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s", p.Path)
+		}
+	}
+	look := doctor.Examine
+	if cmd.fix {
+		look = doctor.Treat
+	}
+	found, err := look(ctx, p)
+	if err != nil {
+		return databaseFailure(err)
+	}
+	r := doctorReport{
+		Database: p.Path, Healthy: !slices.ContainsFunc(found.Findings, serious),
+		Findings: found.Findings, Fixed: found.Fixed, Failures: found.Failures, Backup: found.Backup,
+	}
+	switch {
+	case cmd.vacuum && !found.Healthy():
+		cmd.note("no space was reclaimed: that is only done to a database without problems")
+	case cmd.vacuum && found.Opened:
+		if r.Reclaimed, err = cmd.reclaim(ctx, cfg); err != nil {
+			return err
+		}
+	}
+	switch {
+	case cmd.mask && !found.Healthy():
+		cmd.note("nothing was masked: that is only done to a database without problems")
+	case cmd.mask && found.Opened:
+		if r.Masked, err = cmd.maskOlder(ctx, cfg); err != nil {
+			return err
+		}
+		r.Findings = slices.DeleteFunc(r.Findings, func(x doctor.Finding) bool { return x.Code == "unmasked" })
+	}
+	r.Seconds = time.Since(begun).Seconds()
+	return cmd.printDoctor(r, found)
+}
+
+// patient is the database with what surrounds it.
+func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
+	// Views are held to a budget by the engine's counter, so what is written
+	// anew is counted by it as well.
+	counter, err := fromconfig.Counter(cfg)
+	return doctor.Patient{
+		Path:    dbfile.Resolve(cfg.Storage.DatabasePath),
+		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: cmd.logger(cfg)},
+		Counter: counter,
+		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return cmd.surroundings(ctx, cfg, db) },
+		Waiting: func(ctx context.Context, db *sqlite.DB) (int, error) { return cmd.waiting(ctx, cfg, db) },
+	}, err
+}
+
+func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (int64, error) {
+	ar, err := cmd.openWith(ctx, cfg, toRead)
+	if err != nil {
+		return 0, err
+	}
+	before, err := ar.db.Stats(ctx)
+	if err == nil {
+		err = ar.db.File().Vacuum(ctx)
+	}
+	if err = errors.Join(err, ar.close(ctx)); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(cfg.Storage.DatabasePath)
+	if err != nil {
+		return 0, err
+	}
+	return max(0, before.FileBytes-info.Size()), nil
+}
+
+func (cmd *doctorCommand) printDoctor(r doctorReport, found doctor.Report) error {
+	if r.Findings == nil {
+		r.Findings = []doctor.Finding{}
+	}
+	if r.Fixed == nil {
+		r.Fixed = []doctor.Finding{}
+	}
+	if cmd.json {
+		if err := cmd.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		cmd.printFindingsOf(r)
+	}
+	if found.Healthy() {
+		return nil
+	}
+	problems := 0
+	for _, x := range r.Findings {
+		if x.Severity == doctor.Problem {
+			problems++
+		}
+	}
+	hint := "what cannot be mended is said above; everything else stays readable"
+	if !cmd.fix && found.Fixable() {
+		hint = "`lcm doctor --fix` mends what can be mended, after a backup"
+	}
+	return failed(exitFaults, hint, "%s", counted(problems, "problem", "problems")+" found")
+}
+
+// serious reports whether a finding is more than a note.
+func serious(x doctor.Finding) bool { return x.Severity != doctor.Note }
+
+// maxShown is how many findings of one code are printed in full.
+const maxShown = 5
+
+func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
+	cmd.printf("%s\n", neutralLine(r.Database))
+	if r.Backup != "" {
+		cmd.printf("backup: %s\n", neutralLine(r.Backup))
+	}
+	for _, x := range r.Fixed {
+		cmd.printf("%s  %s  %s: %s\n", cmd.paint(green, "mended "), x.Code, neutralLine(x.Where), neutralLine(x.Message))
+	}
+	shown := map[string]int{}
+	for _, x := range r.Findings {
+		if shown[x.Code]++; shown[x.Code] > maxShown {
+			continue
+		}
+		style := map[doctor.Severity]string{
+			doctor.Problem: cmd.paint(red, "problem"), doctor.Warning: cmd.paint(yellow, "warning"), doctor.Note: cmd.paint(dim, "note   "),
+		}[x.Severity]
+		cmd.printf("%s  %s  %s: %s\n", style, x.Code, neutralLine(x.Where), neutralLine(x.Message))
+		switch {
+		case x.Fix != "" && !cmd.fix:
+			cmd.printf("         --fix: %s\n", neutralLine(x.Fix))
+		case x.Advice != "":
+			cmd.printf("         %s\n", neutralLine(x.Advice))
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(shown)) {
+		if n := shown[code]; n > maxShown {
+			cmd.printf("         and %s of %s; --json lists them all\n", counted(n-maxShown, "more", "more"), code)
+		}
+	}
+	for _, why := range r.Failures {
+		cmd.warn("%s", neutralLine(why))
+	}
+	if r.Masked > 0 {
+		cmd.printf("%s masked; their records are as they were\n", counted(r.Masked, "message", "messages"))
+	}
+	if r.Reclaimed > 0 {
+		cmd.printf("%s reclaimed\n", size(r.Reclaimed))
+	}
+	if r.Healthy {
+		cmd.printf("%s: nothing is wrong\n", cmd.paint(green, "healthy"))
+	}
+}
+
+// surroundings finds what is wrong around the database: the settings, the
+// hosts.
+func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+	found := readOnlyFindings(dbfile.Resolve(cfg.Storage.DatabasePath))
+	if cfg.Log.File != "" {
+		if err := writable(cfg.Log.File); err != nil {
+			found = append(found, doctor.Finding{
+				Code: "log-file", Severity: doctor.Warning, Where: cfg.Log.File, Message: fmt.Sprintf("nothing can be logged there: %v", err),
+				Advice: "set log.file to a file that can be written",
+			})
+		}
+	}
+	found = append(found, cmd.unmasked(ctx, cfg, db)...)
+	return append(found, cmd.hostFindings(ctx, cfg, db)...)
+}
+
+// readOnlyFindings says whether the database can be written: neither its
+// directory, where SQLite keeps its log, nor the file may be read-only.
+func readOnlyFindings(path string) []doctor.Finding {
+	finding := func(where string, err error) []doctor.Finding {
+		return []doctor.Finding{{
+			Code: "read-only", Severity: doctor.Problem, Where: where, Message: fmt.Sprintf("nothing new can be stored there: %v", err),
+			Advice: "give yourself the right to write there, or set storage.database_path (LCM_DATABASE_PATH) to another place",
+		}}
+	}
+	dir := filepath.Dir(path)
+	for ; ; dir = filepath.Dir(dir) { // the first session makes what is missing
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	probe, err := os.CreateTemp(dir, ".lcm-doctor-*")
+	if err != nil {
+		return finding(dir, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return finding(dir, err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return finding(path, err)
+	}
+	_ = file.Close() // nothing was written
+	return nil
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/tools"
+)
+
+type explanation struct {
+	SubjectType string `json:"subjectType"`
+	SubjectName string `json:"subjectName"`
+	Text        string `json:"text"`
+}
+
+// newExplain is the tool expand on the command line.
+func newExplain(p *program) *cobra.Command {
+	troubleshoot := false
+	c := &cobra.Command{
+		Use:   "explain tool|agent NAME",
+		Short: "Print what a tool or sub-agent can do",
+		Long: `Print the full description of a tool or sub-agent, as an agent reads it through
+the tool expand. Names are exact.
+
+Tools: ` + strings.Join(explainable(), ", "),
+		Example: "lcm explain tool expand\nlcm explain tool lcm_grep --troubleshoot",
+		Args:    usage(cobra.ExactArgs(2)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] != tools.SubjectTool && args[0] != tools.SubjectAgent {
+				return failed(exitUsage, "for example `lcm explain tool lcm_grep`", "%q is neither tool nor agent", args[0])
+			}
+			r := tools.Expand(ownTools(), nil, args[0], args[1], troubleshoot)
+			if r.IsError {
+				return failed(exitNotFound, explainHint(args[0]), "%s", strings.TrimPrefix(r.Text, "Error: "))
+			}
+			if p.json {
+				return p.printJSON(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text})
+			}
+			fmt.Fprintln(p.out, strings.TrimRight(r.Text, "\n"))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&troubleshoot, "troubleshoot", false, "include common problems and what to do about them")
+	p.jsonFlag(c)
+	return c
+}
+
+func explainHint(subject string) string {
+	if subject == tools.SubjectAgent {
+		return "lcm brings no sub-agents along; a program's own are explained by its expand tool"
+	}
+	return "tools: " + strings.Join(explainable(), ", ")
+}
+
+// ownTools are the tools that lcm brings along.
+func ownTools() []core.Tool {
+	// The tools describe themselves without a record behind them.
+	return append(new(lcm.Engine).Session("").Tools(), tools.NewDelegateTool(), tools.NewFooTool())
+}
+
+// explainable lists the names of those tools.
+func explainable() []string {
+	var names []string
+	for _, t := range ownTools() {
+		names = append(names, t.GetName())
+	}
+	return names
+}

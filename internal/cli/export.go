@@ -1,0 +1,369 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/portable"
+	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+type exportCommand struct {
+	*program
+	output        string
+	conversations []int64
+	raw, all      bool
+	force         bool
+}
+
+type exportReport struct {
+	File          string  `json:"file"`
+	Bytes         int64   `json:"bytes"`
+	Conversations int     `json:"conversations"`
+	Messages      int64   `json:"messages"`
+	Digest        string  `json:"digest,omitempty"`
+	Seconds       float64 `json:"seconds"`
+	// Damaged is what does not match its hashes; the archive has it, marked.
+	Damaged []faultReport `json:"damaged,omitempty"`
+}
+
+func newExport(p *program) *cobra.Command {
+	cmd := &exportCommand{program: p}
+	c := &cobra.Command{
+		Use:   "export [FILE]",
+		Short: "Write an archive that outlives the database, or the original records",
+		Long: `Write everything, or chosen conversations, as an archive: JSON lines and the
+payloads as files, in a tar file compressed with zstd. It holds messages,
+branches, forks, summaries with their sources, views, flags, times and native
+ids; ` + "`lcm import FILE`" + ` of it into an empty database gives the same digest.
+Conversations that a chosen one was forked from, or is a sub-agent's of, come
+with it.
+
+Every message and payload is proved while it is written. What is damaged is
+named and in the archive all the same, marked as damaged; the exit code is then 6.
+
+--raw writes the original records of a conversation instead, byte for byte, one
+a line in the order of their arrival, also those that are not in the view. With
+--all, FILE is a directory that gets a file for each conversation.`,
+		Example: `lcm export lcm.tar.zst
+lcm export -c 3,7 two.tar.zst
+lcm export --raw -c 3 > session.jsonl
+lcm export --raw --all sessions/`,
+		Args: usage(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.output != "" {
+				return wrongUsage(c, errors.New("the file is named twice: once is enough"))
+			}
+			if len(args) > 0 {
+				cmd.output = args[0]
+			}
+			if cmd.output == "-" {
+				cmd.output = ""
+			}
+			switch {
+			case cmd.all && len(cmd.conversations) > 0:
+				return wrongUsage(c, errors.New("--all and --conversation exclude each other"))
+			case cmd.raw && cmd.all && cmd.output == "":
+				return wrongUsage(c, errors.New("--raw --all writes a file for each conversation: name a directory"))
+			case cmd.raw && !cmd.all && len(cmd.conversations) > 1:
+				return wrongUsage(c, errors.New("--raw writes one conversation, or with --all every one"))
+			case !cmd.raw && cmd.output == "" && cmd.terminal:
+				return wrongUsage(c, errors.New("an archive is not for a terminal: name a file, or pipe it"))
+			}
+			ar, done, err := openToExport(cmd.program, c.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			if cmd.raw {
+				return cmd.exportRaw(c.Context(), ar)
+			}
+			return cmd.exportArchive(c.Context(), ar)
+		},
+	}
+	c.Flags().StringVarP(&cmd.output, "output", "o", "", "the same as FILE (default, or -: standard output)")
+	c.Flags().Int64SliceVarP(&cmd.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
+	c.Flags().BoolVar(&cmd.raw, "raw", false, "the original records instead of an archive")
+	forceFlag(c, &cmd.force)
+	cmd.jsonFlag(c)
+	return c
+}
+
+// exportArchive writes an archive to a file or to standard output.
+func (cmd *exportCommand) exportArchive(ctx context.Context, ar *archive) error {
+	begun := time.Now()
+	r := exportReport{File: cmd.output}
+	write := func(w io.Writer) (err error) {
+		counting := &countingWriter{w: w}
+		err = ar.pack(ctx, cmd.conversations, counting, &r, cmd.newBar("archiving"))
+		r.Bytes = counting.n
+		return err
+	}
+	if cmd.output == "" {
+		err := write(cmd.out)
+		return errors.Join(err, cmd.exportDamage(r))
+	}
+	if err := create(cmd.output, write); err != nil {
+		return err
+	}
+	removeLeftovers(cmd.program, filepath.Dir(cmd.output), begun)
+	r.Seconds = time.Since(begun).Seconds()
+	if cmd.json {
+		return errors.Join(cmd.printJSON(r), cmd.exportDamage(r))
+	}
+	cmd.printf("%s\n%s, %s in %s, %s\ndigest %s\n", neutralLine(r.File), size(r.Bytes), counted(r.Messages, "message", "messages"),
+		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	return cmd.exportDamage(r)
+}
+
+// exportDamage names what an archive has that is damaged.
+func (cmd *exportCommand) exportDamage(r exportReport) error {
+	if len(r.Damaged) == 0 {
+		return nil
+	}
+	warnFaults(cmd.program, r.Damaged)
+	return failed(exitFaults, "everything was written, what is damaged with a mark; `lcm doctor` says what can be done about it",
+		"%s in what was exported", counted(len(r.Damaged), "fault is", "faults are"))
+}
+
+// maxFaults is how many faults are warned of one by one.
+const maxFaults = 20
+
+func warnFaults(p *program, faults []faultReport) {
+	for i, f := range faults {
+		if i == maxFaults {
+			p.warn("and %s", counted(len(faults)-maxFaults, "more fault", "more faults"))
+			return
+		}
+		p.warn("damaged: %s: %s", neutralLine(f.Node), neutralLine(f.Detail))
+	}
+}
+
+// countingWriter counts what is written.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// create writes a private file that appears under its name when it is whole,
+// and never in the place of another.
+func create(path string, write func(io.Writer) error) (err error) {
+	exists := failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
+	if _, err := os.Lstat(path); err == nil {
+		return exists
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), dbfile.PartPattern)
+	if err != nil {
+		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
+	}
+	defer os.Remove(f.Name())
+	err = write(f)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	// A link fails where the name exists, which a rename does not.
+	err = os.Link(f.Name(), path)
+	if errors.Is(err, fs.ErrExist) {
+		return exists
+	}
+	if err != nil { // a file system without links
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
+
+// pack writes the chosen conversations as an archive.
+func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer, r *exportReport, b *bar) error {
+	defer b.clear()
+	var ids []store.ConversationID
+	for _, n := range conversations {
+		ids = append(ids, store.ConversationID(n))
+	}
+	var out *portable.Writer
+	done := int64(0)
+	err := dbarchive.Export(ctx, ar.db.File(), ids, dbarchive.Dump{
+		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
+			m := portable.Manifest{
+				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,
+				Digest: hex.EncodeToString(digest[:]),
+			}
+			for _, c := range list {
+				m.Conversations = append(m.Conversations, portable.Conversation{Key: c.Key, Segment: c.Segment, Title: c.Title, Messages: c.Messages})
+				r.Messages += c.Messages - c.Erased
+			}
+			r.Conversations, r.Digest = len(m.Conversations), m.Digest
+			out, err = portable.NewWriter(w, m)
+			return err
+		},
+		Fault: func(f store.Fault) { r.Damaged = append(r.Damaged, faultReport(f)) },
+		Row: func(table string, columns []string, values []any, damage string) error {
+			if table == "messages" {
+				done++
+				b.set(done, r.Messages, number(done)+" messages")
+			}
+			return out.Row(portable.Row{Table: table, Columns: columns, Values: values, Damaged: damage})
+		},
+		Payload: func(sum [sha256.Size]byte, size int64, content io.Reader, damaged bool) error {
+			return out.Payload(sum, size, content, damaged)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// rawFaults are the places of records that are not in a file as they arrived.
+type rawFaults struct{ unread, changed []int64 }
+
+func (f rawFaults) err(c store.Conversation) error {
+	var what []string
+	if n := len(f.unread); n > 0 {
+		what = append(what, fmt.Sprintf("%s could not be read (the first at %d)", counted(n, "record", "records"), f.unread[0]))
+	}
+	if n := len(f.changed); n > 0 {
+		what = append(what, fmt.Sprintf("%s written that %s not what arrived (the first at %d)", counted(n, "record was", "records were"),
+			map[bool]string{true: "is", false: "are"}[n == 1], f.changed[0]))
+	}
+	if what == nil {
+		return nil
+	}
+	return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database", "of conversation %d %s", c.ID, strings.Join(what, ", and "))
+}
+
+// exportRaw writes original records.
+func (cmd *exportCommand) exportRaw(ctx context.Context, ar *archive) error {
+	if cmd.all {
+		return cmd.exportAllRaw(ctx, ar, cmd.output)
+	}
+	ch := choice{}
+	if len(cmd.conversations) == 1 {
+		ch.number = cmd.conversations[0]
+	}
+	c, err := ar.pick(ctx, ch)
+	if err != nil {
+		return err
+	}
+	var faults rawFaults
+	write := func(w io.Writer) (err error) {
+		_, faults, err = ar.records(ctx, c, w)
+		return err
+	}
+	if cmd.output == "" {
+		err = write(terminalWriter{cmd.program, cmd.force})
+	} else {
+		err = create(cmd.output, write)
+	}
+	if err = errors.Join(err, faults.err(c)); err == nil && cmd.output != "" {
+		removeLeftovers(cmd.program, filepath.Dir(cmd.output), time.Now())
+	}
+	return err
+}
+
+// exportAllRaw writes a file for each conversation, and goes on after one that
+// cannot be read.
+func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
+	}
+	list, err := ar.db.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return err
+	}
+	r := exportReport{File: dir}
+	failures := 0
+	for _, c := range list {
+		// The name has nothing of the session in it: keys can hold slashes.
+		path := filepath.Join(dir, fmt.Sprintf("conversation-%d.jsonl", c.ID))
+		var faults rawFaults
+		err := create(path, func(w io.Writer) (err error) {
+			counting := &countingWriter{w: w}
+			n := int64(0)
+			n, faults, err = ar.records(ctx, c, counting)
+			r.Messages, r.Bytes = r.Messages+n, r.Bytes+counting.n
+			return err
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			r.Conversations++
+		}
+		if err = errors.Join(err, faults.err(c)); err != nil {
+			failures++
+			text, _ := split(err)
+			cmd.warn("conversation %d: %s", c.ID, neutralLine(text))
+		}
+	}
+	if failures > 0 {
+		return failed(exitFailure, "everything else was written", "%s could not be written whole", counted(failures, "conversation", "conversations"))
+	}
+	removeLeftovers(cmd.program, dir, time.Now())
+	if cmd.json {
+		return cmd.printJSON(r)
+	}
+	cmd.printf("%s: %s in %s, %s\n", neutralLine(dir), counted(r.Messages, "record", "records"), counted(r.Conversations, "file", "files"), size(r.Bytes))
+	return nil
+}
+
+// records writes the original records of a conversation, a line each. What
+// cannot be read in a damaged file is stepped over, and its place is returned;
+// so is that of a record that is not the one that arrived.
+func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, faults rawFaults, err error) {
+	w := bufio.NewWriterSize(to, 1<<20)
+	for last := int64(0); last < c.Messages; {
+		broken := false
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last}) {
+			if ctx.Err() != nil {
+				return n, faults, errors.Join(ctx.Err(), w.Flush())
+			}
+			if broken = err != nil; broken && m.ID == 0 {
+				last++
+				faults.unread = append(faults.unread, last)
+				break
+			}
+			last = m.Seq
+			if hosts.IsAside(m.Native) {
+				continue // a file of its own, that the transcript only refers to
+			}
+			record, err := ar.db.Record(ctx, m.ID)
+			if err != nil && record == nil {
+				faults.unread = append(faults.unread, m.Seq)
+				continue
+			}
+			if err != nil {
+				faults.changed = append(faults.changed, m.Seq)
+			}
+			if _, err := w.Write(append(record, '\n')); err != nil {
+				return n, faults, err
+			}
+			n++
+		}
+		if !broken {
+			break
+		}
+	}
+	return n, faults, w.Flush()
+}

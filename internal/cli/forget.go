@@ -1,0 +1,322 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// eraser is the part that the commands that erase share.
+type eraser struct {
+	*program
+	dryRun, yes bool
+	// recheck updates the order after the user has agreed to it.
+	recheck func(context.Context, *store.Erasure) error
+}
+
+func (e *eraser) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&e.dryRun, "dry-run", false, "only say what would go")
+	c.Flags().BoolVarP(&e.yes, "yes", "y", false, "do not ask")
+	e.jsonFlag(c)
+}
+
+type forgetCommand struct {
+	eraser
+	match         string
+	words         bool
+	since, before string
+	conversation  int64
+	list, finish  bool
+	lift          int64
+}
+
+func newForget(p *program) *cobra.Command {
+	cmd := &forgetCommand{eraser: eraser{program: p}}
+	c := &cobra.Command{
+		Use:   "forget [CONVERSATION|MESSAGE]...",
+		Short: "Erase conversations or messages for good",
+		Long: `Erase whole conversations, given by number, single messages, given by id, or
+all messages that match a pattern or were said in a time. They are gone from
+the record, from the search index, from every summary (which is written anew
+without them) and from the free space of the file; verify still holds.
+
+A tombstone without content stays, so that importing the same transcript again
+does not bring them back. --list shows the tombstones, --lift takes one away;
+what it stood for may then be imported again.
+
+What would go is shown first, and nothing is erased without a yes. Backups and
+the agent's own transcripts are not touched.`,
+		Example: `lcm forget 12                                 # a conversation, and those of its sub-agents
+lcm forget msg_411 msg_412
+lcm forget --match 'hunter2' --dry-run
+lcm forget --match 'acme (corp|inc)' --conversation 3
+lcm forget --since 2026-02-18T09:00Z --before 2026-02-18T11:00Z --yes
+lcm forget --list
+lcm forget --lift 2`,
+		Args: usage(cobra.ArbitraryArgs),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.check(c, args); err != nil {
+				return err
+			}
+			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.run(c, ar, args) })
+		},
+	}
+	cmd.flags(c)
+	fl := c.Flags()
+	fl.StringVarP(&cmd.match, "match", "m", "", "messages that match this regular expression, anywhere in their record")
+	fl.BoolVarP(&cmd.words, "full-text", "F", false, "take --match as words, as in grep --full-text")
+	fl.StringVar(&cmd.since, "since", "", "messages said not before this time")
+	fl.StringVar(&cmd.before, "before", "", "messages said before this time")
+	fl.Int64VarP(&cmd.conversation, "conversation", "c", 0, "with --match, --since and --before: only in this one (default: in all)")
+	fl.BoolVar(&cmd.list, "list", false, "list what was forgotten")
+	fl.Int64Var(&cmd.lift, "lift", 0, "take a tombstone away, by its number")
+	fl.BoolVar(&cmd.finish, "finish", false, "complete an erasure that was cut off")
+	return c
+}
+
+// check refuses what cannot be meant.
+func (cmd *forgetCommand) check(c *cobra.Command, args []string) error {
+	narrowed := cmd.match != "" || cmd.since != "" || cmd.before != ""
+	ways := 0
+	for _, used := range []bool{len(args) > 0, narrowed, cmd.list, cmd.finish, c.Flags().Changed("lift")} {
+		if used {
+			ways++
+		}
+	}
+	switch {
+	case ways == 0:
+		return wrongUsage(c, errors.New("say what to forget: a conversation, messages, --match, --since or --before"))
+	case ways > 1:
+		return wrongUsage(c, errors.New("ids, --match or a time, --list, --lift and --finish exclude each other"))
+	case cmd.words && cmd.match == "":
+		return wrongUsage(c, errors.New("--full-text is for --match"))
+	case c.Flags().Changed("conversation") && !narrowed:
+		return wrongUsage(c, errors.New("--conversation narrows --match, --since and --before; give a conversation's number as an argument to forget all of it"))
+	}
+	return nil
+}
+
+func (cmd *forgetCommand) run(c *cobra.Command, ar *archive, args []string) error {
+	ctx := c.Context()
+	switch {
+	case cmd.list:
+		return cmd.listForgotten(ctx, ar)
+	case cmd.finish:
+		return cmd.finishErasing(ctx, ar)
+	case c.Flags().Changed("lift"):
+		if err := ar.db.Lift(ctx, cmd.lift); err != nil {
+			return err
+		}
+		cmd.note("tombstone %d is lifted: what it stood for is stored again when it is imported", cmd.lift)
+		return nil
+	}
+	what, err := cmd.selection(c, ar, args)
+	if err != nil {
+		return err
+	}
+	bar := cmd.newBar("looking")
+	bar.set(0, 0, "for what is to go")
+	order, err := ar.engine.Order(ctx, what)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	return cmd.erase(ctx, ar, order)
+}
+
+// selection returns the selection that the flags and arguments make.
+func (cmd *forgetCommand) selection(c *cobra.Command, ar *archive, args []string) (lcm.Forget, error) {
+	what := lcm.Forget{Pattern: cmd.match, Cause: "forget"}
+	if cmd.words {
+		what.Mode = store.FullText
+	}
+	now := time.Now()
+	since, before, err := timeSpan(cmd.since, cmd.before, now)
+	if err != nil {
+		return what, wrongUsage(c, err)
+	}
+	if what.Since, what.Before, err = recall.Span(since, before, now); err != nil {
+		return what, err
+	}
+	if cmd.conversation != 0 {
+		args = append(args, strconv.FormatInt(cmd.conversation, 10))
+	}
+	for _, arg := range args {
+		if n, err := strconv.ParseInt(arg, 10, 64); err == nil && n > 0 {
+			conv, err := ar.pick(c.Context(), choice{number: n})
+			if err != nil {
+				return what, err
+			}
+			what.Conversations = append(what.Conversations, conv.ID)
+			continue
+		}
+		id, err := store.ParseID(arg)
+		if err != nil || id.Message == 0 {
+			return what, wrongUsage(c, fmt.Errorf("%q is neither the number of a conversation nor the id of a message", arg))
+		}
+		what.Messages = append(what.Messages, id.Message)
+	}
+	if what.Messages != nil && what.Conversations != nil {
+		return what, wrongUsage(c, errors.New("conversations and messages are forgotten one after the other"))
+	}
+	return what, nil
+}
+
+type eraseReport struct {
+	DryRun        bool                   `json:"dryRun"`
+	Tombstone     int64                  `json:"tombstone,omitempty"`
+	Conversations int                    `json:"conversations"`
+	Messages      int64                  `json:"messages"`
+	Bytes         int64                  `json:"bytes"`
+	Remade        int                    `json:"summariesRemade"`
+	Gone          int                    `json:"summariesErased"`
+	Payloads      int                    `json:"payloads"`
+	PayloadBytes  int64                  `json:"payloadBytes"`
+	Titles        int                    `json:"titles"`
+	Values        int                    `json:"values"`
+	Affected      []store.ConversationID `json:"affected"`
+}
+
+func reportErased(e store.Erased, dry bool) eraseReport {
+	return eraseReport{
+		DryRun: dry, Tombstone: e.Tombstone, Conversations: e.Conversations, Messages: e.Messages, Bytes: e.Bytes, Remade: e.Unworded,
+		Gone: e.Summaries, Payloads: e.Payloads, PayloadBytes: e.PayloadBytes, Titles: e.Titles, Values: e.Values, Affected: e.Affected,
+	}
+}
+
+// erase shows what an order would erase, asks, and carries it out.
+func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) error {
+	weighed, err := ar.engine.Weigh(ctx, order)
+	if err != nil {
+		return err
+	}
+	if weighed.Messages == 0 && weighed.Conversations == 0 {
+		if e.json {
+			return e.printJSON(reportErased(weighed, e.dryRun))
+		}
+		e.note("nothing matches: there is nothing to erase")
+		return nil
+	}
+	if !e.json {
+		e.printErased(weighed)
+	}
+	if e.dryRun {
+		if e.json {
+			return e.printJSON(reportErased(weighed, true))
+		}
+		e.note("nothing was erased: this was a dry run")
+		return nil
+	}
+	question := fmt.Sprintf("Erase %s for good? This cannot be undone.", counted(weighed.Messages, "message", "messages"))
+	if err := e.confirm(ctx, e.yes, question, "add --yes to erase it, or --dry-run to only see what would go", "nothing was erased"); err != nil {
+		return err
+	}
+	if e.recheck != nil {
+		if err := e.recheck(ctx, &order); err != nil {
+			return err
+		}
+	}
+	bar := e.newBar("erasing")
+	done, err := ar.engine.Erase(ctx, order, func(doing string) {
+		bar.last = time.Time{} // every stage is shown
+		bar.set(0, 0, doing)
+	})
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if e.json {
+		return e.printJSON(reportErased(done, false))
+	}
+	e.note("erased; tombstone %d keeps it from coming back (`lcm forget --list`). Backups and the agents' own transcripts still have it", done.Tombstone)
+	return nil
+}
+
+func (e *eraser) printErased(got store.Erased) {
+	t := newTable("", ">", "")
+	row := func(what string, n int64, detail string) {
+		if n > 0 {
+			t.add(what, number(n), detail)
+		}
+	}
+	row("conversations", int64(got.Conversations), "whole")
+	row("messages", got.Messages, size(got.Bytes))
+	row("payloads", int64(got.Payloads), size(got.PayloadBytes)+", in no other message")
+	row("summaries", int64(got.Unworded), "written anew without them")
+	row("summaries", int64(got.Summaries), "of nothing else: erased")
+	row("titles", int64(got.Titles), "that quote them: erased")
+	row("notes", int64(got.Values), "that quote them: erased")
+	e.printTable(t)
+}
+
+type tombstoneReport struct {
+	Number   int64                  `json:"tombstone"`
+	Cause    string                 `json:"cause"`
+	Time     time.Time              `json:"time"`
+	Messages int64                  `json:"messages"`
+	Bytes    int64                  `json:"bytes"`
+	Finished bool                   `json:"finished"`
+	Sessions []forgottenSessionJSON `json:"sessions"`
+}
+
+type forgottenSessionJSON struct {
+	Key      string    `json:"key"`
+	Messages int64     `json:"messages"`
+	Through  time.Time `json:"through,omitzero"`
+}
+
+// listForgotten shows the tombstones.
+func (cmd *forgetCommand) listForgotten(ctx context.Context, ar *archive) error {
+	all, err := ar.db.Tombstones(ctx)
+	if err != nil {
+		return err
+	}
+	reports := []tombstoneReport{}
+	t := newTable("number", "when", "by", ">messages", "sessions")
+	unfinished := false
+	for _, ts := range all {
+		r := tombstoneReport{Number: ts.ID, Cause: ts.Cause, Time: ts.Time, Messages: ts.Messages, Bytes: ts.Bytes, Finished: ts.Finished, Sessions: []forgottenSessionJSON{}}
+		var keys []string
+		for _, s := range ts.Sessions {
+			r.Sessions = append(r.Sessions, forgottenSessionJSON(s))
+			keys = append(keys, neutralLine(s.Key))
+		}
+		unfinished = unfinished || !ts.Finished
+		reports = append(reports, r)
+		t.add(strconv.FormatInt(ts.ID, 10), ts.Time.Format("2006-01-02 15:04"), neutralLine(ts.Cause), number(ts.Messages), clip(strings.Join(keys, ", "), 100))
+	}
+	switch {
+	case cmd.json:
+		return cmd.printJSON(reports)
+	case len(all) == 0:
+		cmd.note("nothing was ever forgotten")
+	default:
+		cmd.printTable(t)
+	}
+	if unfinished {
+		cmd.note("an erasure was cut off: `lcm forget --finish` completes it")
+	}
+	return nil
+}
+
+func (cmd *forgetCommand) finishErasing(ctx context.Context, ar *archive) error {
+	bar := cmd.newBar("erasing")
+	err := ar.engine.FinishErasing(ctx, func(doing string) {
+		bar.last = time.Time{}
+		bar.set(0, 0, doing)
+	})
+	bar.clear()
+	if err == nil && !cmd.json {
+		cmd.note("every erasure is complete")
+	}
+	return err
+}

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+)
+
+// hostChange changes the settings of hosts: the part that setup and remove
+// share.
+type hostChange struct {
+	*program
+	all, yes, print bool
+	plan            func(host string) (setup.Plan, error)
+	apply           func(setup.Plan, *setup.Receipts) error
+	done            string // the state of a host afterwards
+}
+
+func (h *hostChange) flags(c *cobra.Command, all string) {
+	fl := c.Flags()
+	fl.BoolVar(&h.all, "all", false, all)
+	fl.BoolVarP(&h.yes, "yes", "y", false, "do not ask")
+	fl.BoolVar(&h.print, "print", false, "show what would change, and change nothing")
+	h.jsonFlag(c)
+}
+
+// setupReport is what became of a host.
+type setupReport struct {
+	Host    string        `json:"host"`
+	Changed bool          `json:"changed"`
+	Files   []changedFile `json:"files"`
+	Notes   []string      `json:"notes,omitempty"`
+	Error   string        `json:"error,omitempty"` // why it was left as it was
+}
+
+type changedFile struct {
+	Path string `json:"path"`
+	What string `json:"what"`
+	Diff string `json:"diff"`
+}
+
+// step is what is done to one host: a plan, or why there is none.
+type step struct {
+	setup.Plan
+	report setupReport
+	err    error
+}
+
+// change shows plans, asks, and carries them out. A host that cannot be changed
+// keeps it from none of the others; the error at the end tells of it.
+func (h *hostChange) change(ctx context.Context, names []string) error {
+	steps := make([]step, len(names))
+	for i, name := range names {
+		p, err := h.plan(name)
+		if err != nil && !slices.Contains(setup.Names(), name) {
+			return setupFailure(err) // a slip of the finger: nothing is done
+		}
+		steps[i] = step{Plan: p, report: setupReport{Host: name, Files: []changedFile{}, Notes: p.Notes}, err: err}
+		for _, ch := range p.Changes {
+			steps[i].report.Files = append(steps[i].report.Files, changedFile{Path: ch.Path, What: ch.What, Diff: ch.Diff()})
+		}
+		if !h.json && err == nil {
+			h.showPlan(p)
+		}
+	}
+	if !h.print {
+		if slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
+			err := h.confirm(ctx, h.yes, "Make these changes?", "add --yes to make these changes, or --print to only see them", "nothing was changed")
+			if err != nil {
+				return err
+			}
+		}
+		kept, err := openReceipts()
+		if err != nil {
+			return setupFailure(err)
+		}
+		for i := range steps {
+			h.carryOut(&steps[i], kept)
+		}
+	}
+	if err := h.printSteps(steps); err != nil {
+		return err
+	}
+	return h.leftOut(steps)
+}
+
+// carryOut changes one host. Also where nothing is to be changed, it removes
+// what a killed run left behind.
+func (h *hostChange) carryOut(s *step, kept *setup.Receipts) {
+	if s.err != nil {
+		return
+	}
+	if s.err = h.apply(s.Plan, kept); s.err != nil || len(s.Changes) == 0 {
+		return
+	}
+	s.report.Changed = true
+	if !h.json {
+		h.printf("%s %s\n", h.paint(green, "✓"), s.Title+" is "+h.done)
+	}
+}
+
+// printSteps prints what became of each host: as JSON, or what is left for the
+// user to do.
+func (h *hostChange) printSteps(steps []step) error {
+	reports := make([]setupReport, len(steps))
+	for i, s := range steps {
+		if s.err != nil {
+			s.report.Error, _ = split(s.err)
+		}
+		reports[i] = s.report
+		for _, n := range s.Notes {
+			if s.report.Changed && !h.json {
+				h.note("%s", n)
+			}
+		}
+	}
+	if h.json {
+		return h.printJSON(reports)
+	}
+	return nil
+}
+
+// leftOut is the error for the hosts that could not be changed.
+func (h *hostChange) leftOut(steps []step) error {
+	var failures []error
+	for _, s := range steps {
+		if s.err != nil {
+			failures = append(failures, setupFailure(s.err))
+		}
+	}
+	switch len(failures) {
+	case 0:
+		return nil
+	case 1:
+		return failures[0]
+	}
+	for _, err := range failures {
+		message, advice := split(err)
+		h.warn("%s", neutralLine(message))
+		if advice != "" {
+			h.note("%s", neutralLine(advice))
+		}
+	}
+	return failed(exitFailure, "see to what is said above and repeat the command; the other hosts are done",
+		"%d of %d hosts were left as they were", len(failures), len(steps))
+}
+
+func (h *hostChange) showPlan(p setup.Plan) {
+	if len(p.Changes) == 0 {
+		h.printf("%s: nothing to change\n", p.Title)
+		return
+	}
+	h.printf("%s\n", h.paint(bold, p.Title))
+	for _, ch := range p.Changes {
+		for _, line := range strings.Split(strings.TrimSuffix(ch.Diff(), "\n"), "\n") {
+			style := dim
+			switch {
+			case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+				style = bold
+			case strings.HasPrefix(line, "+"):
+				style = green
+			case strings.HasPrefix(line, "-"):
+				style = red
+			}
+			h.printf("  %s\n", h.paint(style, neutral(line)))
+		}
+	}
+}
+
+// openReceipts opens what setup remembers. It is kept beside the usual
+// database, wherever this one is: the files that it is about are the user's.
+func openReceipts() (*setup.Receipts, error) {
+	dir := os.Getenv("XDG_DATA_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
+		}
+		dir = filepath.Join(home, ".local", "share")
+	}
+	return setup.OpenReceipts(filepath.Join(dir, "lcm", "setup"))
+}
+
+// setupFailure gives an error of setup its exit code.
+func setupFailure(err error) error {
+	switch {
+	case errors.Is(err, setup.ErrNotInstalled):
+		return &failure{exitNotFound, err}
+	case errors.As(err, new(*hint.Error)):
+		return &failure{exitFailure, err}
+	}
+	return err
+}

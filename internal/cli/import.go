@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/project"
+)
+
+type importCommand struct {
+	*program
+	session, agent, title string
+	since, project        string
+	dryRun                bool
+	archive               archiveFlags
+}
+
+func newImport(p *program) *cobra.Command {
+	cmd := &importCommand{program: p}
+	names := hostNames()
+	c := &cobra.Command{
+		Use:   "import [HOST…|PATH…|-]",
+		Short: "Keep the sessions of the agents on this machine, or of a file",
+		Long: `Keep what agents have written down: every record of a session, word for word.
+Without an argument that is everything found on this machine, else what the
+named agents have (` + strings.Join(names, ", ") + `), or what files and directories
+hold. A path that has an agent's name is written as ./` + names[0] + `.
+Of a directory the agents' transcripts are read, or where there are none its
+files of messages (.json, .jsonl); what was skipped is said.
+An archive of ` + "`lcm export`" + ` is proved before anything is added. What does not
+prove is named, and only its place is kept unless --damaged is given; all the
+rest is added, and the exit code is then 6.
+
+A conversation that is larger than a context window is folded into summaries, as
+far as twenty seconds suffice; the rest goes on in the background. No model is
+asked (see compaction.background in docs/CONFIG.md).
+
+Importing again reads only what has changed, and what is stored already is not
+stored twice. A file that cannot be read stops nothing else. With --json several
+paths print an object each.
+
+A file that no agent wrote may hold a message a line (JSONL), one JSON array of
+messages, or an object with "messages", in the shape of OpenAI's or Anthropic's
+API. A message may have an "id" and a "timestamp"; without ids its place in the
+history tells what is new. The whole of such a file is checked before anything
+is stored; one that was cut off in the middle of a message is stored up to
+there. Its session is named by --session, else by the file's path, and standard
+input by its first four messages.`,
+		Example: `lcm import
+lcm import claude codex --since 30d
+lcm import --project . --dry-run
+lcm import ~/backup/.claude/projects
+lcm import session.jsonl
+lcm import monday.jsonl tuesday.jsonl exports/
+echo '[{"role":"user","content":"Hi"}]' | lcm import - --session notes
+lcm import --session support/42 --agent support-bot messages.json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			err := cmd.importAny(c, args)
+			if cmd.dryRun {
+				return err
+			}
+			return cmd.foldImported(c.Context(), err)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&cmd.since, "since", "", "only sessions written to since this time, like 2026-02-19 or 30d")
+	fl.StringVar(&cmd.project, "project", "", "only sessions of the project of this directory")
+	fl.BoolVar(&cmd.dryRun, "dry-run", false, "say what would be read, and store nothing")
+	fl.StringVar(&cmd.session, "session", "", "session key of a file of messages (default: import: and the file's path)")
+	fl.StringVar(&cmd.agent, "agent", "", "name of the agent that speaks in a file of messages")
+	fl.StringVar(&cmd.title, "title", "", "title of the conversation of a file of messages")
+	fl.BoolVar(&cmd.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
+	fl.BoolVar(&cmd.archive.damaged, "damaged", false, "of an archive, take what does not match its hash as well, marked as damaged")
+	fl.BoolVar(&cmd.archive.large, "large", false, "of an archive, believe that it unpacks to thousands of times its size")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func hostNames() []string {
+	var names []string
+	for _, h := range all.Hosts() {
+		names = append(names, h.Name())
+	}
+	return names
+}
+
+// importAny finds out what is to be imported.
+func (cmd *importCommand) importAny(c *cobra.Command, args []string) error {
+	filter, err := cmd.filter()
+	if err != nil {
+		return wrongUsage(c, err)
+	}
+	known := hostNames()
+	var paths []string
+	for _, arg := range args {
+		if slices.Contains(known, arg) {
+			filter.Hosts = append(filter.Hosts, arg)
+		} else {
+			paths = append(paths, arg)
+		}
+	}
+	forFiles := cmd.session != "" || cmd.agent != "" || cmd.title != ""
+	switch {
+	case len(paths) > 0 && len(filter.Hosts) > 0:
+		return wrongUsage(c, fmt.Errorf("name agents (%s), or paths", strings.Join(known, ", ")))
+	case len(paths) == 0 && forFiles:
+		return wrongUsage(c, errors.New("--session, --agent and --title are for a file of messages"))
+	case len(paths) == 0:
+		return cmd.importHosts(c.Context(), filter)
+	case len(paths) == 1:
+		return cmd.importPath(c, paths[0], filter)
+	case cmd.session != "" || cmd.title != "":
+		return wrongUsage(c, errors.New("--session and --title are for one file of messages"))
+	}
+	return cmd.importEach(c, paths, func(path string) error { return cmd.importPath(c, path, filter) })
+}
+
+// importEach imports several paths. One that fails stops no other.
+func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(path string) error) error {
+	failures := 0
+	for _, path := range paths {
+		err := one(path)
+		switch {
+		case err == nil:
+		case c.Context().Err() != nil || exitCode(err) == exitUsage || exitCode(err) >= exitConfig:
+			return err // it would be the same for every path
+		default:
+			failures++
+			message, hint := split(err)
+			if hint != "" {
+				message += "; " + hint
+			}
+			cmd.warn("%s: %s", neutralLine(path), neutralLine(plain(message)))
+		}
+	}
+	if failures > 0 {
+		return failed(exitFailure, "what is wrong with each is said above", "%d of %s could not be imported",
+			failures, counted(len(paths), "path", "paths"))
+	}
+	return nil
+}
+
+// importPath imports what a file or a directory holds.
+func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts.Filter) error {
+	known := hostNames()
+	if path == "-" {
+		return cmd.importMessages(c, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return missingPath(err, path, known)
+	}
+	switch {
+	case info.IsDir() && (cmd.session != "" || cmd.title != ""):
+		return wrongUsage(c, errors.New("--session and --title are for one file of messages"))
+	case !info.IsDir() && (cmd.session != "" || cmd.agent != "" || cmd.title != ""):
+		return cmd.importMessages(c, path)
+	}
+	if isArchive(path) {
+		return cmd.importArchive(c.Context(), path)
+	}
+	if info.IsDir() { // links below it are not followed, but the one that was named is
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return missingPath(err, path, known)
+		}
+	}
+	filter.Path = path
+	in, err := cmd.lookInto(c.Context(), path)
+	switch {
+	case err != nil:
+		return err
+	case in.transcripts > 0 && cmd.agent != "":
+		return wrongUsage(c, fmt.Errorf("--agent is for files of messages, and %s holds agents' transcripts", path))
+	case in.transcripts > 0:
+		err := cmd.importHosts(c.Context(), filter)
+		if info.IsDir() {
+			cmd.noteSkipped(path, append(in.messages, in.others...))
+		}
+		return err
+	case !info.IsDir():
+		return cmd.importMessages(c, path)
+	case len(in.messages) == 0:
+		return failed(exitNotFound, "transcripts of agents, .json and .jsonl files are read", "%s is a directory without any agent's sessions or files of messages", path)
+	}
+	err = cmd.importEach(c, in.messages, func(file string) error { return cmd.importMessages(c, file) })
+	cmd.noteSkipped(path, in.others)
+	return err
+}
+
+// noteSkipped names files of a directory that were not read.
+func (cmd *importCommand) noteSkipped(dir string, files []string) {
+	const most = 3
+	if len(files) == 0 {
+		return
+	}
+	names := make([]string, 0, most)
+	for _, file := range files[:min(most, len(files))] {
+		if rel, err := filepath.Rel(dir, file); err == nil {
+			file = rel
+		}
+		names = append(names, neutralLine(file))
+	}
+	if len(files) > most {
+		names = append(names, "…")
+	}
+	cmd.note("%s: skipped %s without a transcript: %s", neutralLine(dir), counted(len(files), "file", "files"), strings.Join(names, ", "))
+}
+
+func missingPath(err error, path string, known []string) error {
+	hint := "check the path and that you may read it"
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(path, `/\.`) {
+		hint = "the agents are " + strings.Join(known, ", ") + "; anything else is a path"
+	}
+	return failed(exitFailure, hint, "%w", err)
+}
+
+// filter is what the flags select.
+func (cmd *importCommand) filter() (hosts.Filter, error) {
+	filter := hosts.Filter{DryRun: cmd.dryRun}
+	var err error
+	if filter.Since, err = readTime("since", cmd.since, time.Now()); err != nil || cmd.project == "" {
+		return filter, err
+	}
+	if info, err := os.Stat(cmd.project); err != nil || !info.IsDir() {
+		return filter, fmt.Errorf("--project takes a directory, and %q is none", cmd.project)
+	}
+	in, err := project.Of(cmd.project)
+	filter.Project = &in
+	return filter, err
+}
+
+// contents is what a path holds.
+type contents struct {
+	transcripts int
+	messages    []string // files that may hold messages, by their names
+	others      []string
+}
+
+// lookInto finds out what a path holds.
+func (cmd *importCommand) lookInto(ctx context.Context, path string) (contents, error) {
+	var in contents
+	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil // what cannot be looked at is told by the import
+		}
+		for _, h := range all.Hosts() {
+			if ts, err := h.In(ctx, file); err == nil && len(ts) > 0 {
+				in.transcripts++
+				return ctx.Err()
+			}
+		}
+		switch strings.ToLower(filepath.Ext(file)) {
+		case ".json", ".jsonl":
+			in.messages = append(in.messages, file)
+		default:
+			in.others = append(in.others, file)
+		}
+		return ctx.Err()
+	})
+	return in, err
+}
+
+func (cmd *importCommand) importMessages(c *cobra.Command, path string) error {
+	if cmd.dryRun || cmd.since != "" || cmd.project != "" {
+		return wrongUsage(c, errors.New("--dry-run, --since and --project are for the sessions of agents"))
+	}
+	r, err := cmd.importFile(c.Context(), path)
+	if err != nil {
+		return err
+	}
+	return cmd.printImport(path, r)
+}

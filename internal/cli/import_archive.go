@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/portable"
+	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+type archiveReport struct {
+	Archive       string               `json:"archive"`
+	Conversations int                  `json:"conversations"` // that were added
+	Messages      int64                `json:"messages"`
+	Known         int                  `json:"known"`
+	Tombstones    int                  `json:"tombstones,omitempty"` // that keep out what was forgotten there
+	Conflicts     []dbarchive.Conflict `json:"conflicts"`
+	Damaged       []faultReport        `json:"damaged,omitempty"` // what does not prove
+	Digest        string               `json:"digest"`            // of the archive
+	Seconds       float64              `json:"seconds"`
+}
+
+// archiveFlags say how an archive is imported.
+type archiveFlags struct {
+	skipConflicts bool // leave out what is here and different
+	large         bool // believe any size
+	damaged       bool // take what does not match its hash, too
+}
+
+// maxLost is how many parts of an archive that cannot be read are listed.
+const maxLost = 1000
+
+// isArchive reports whether a path is an archive that `lcm export` wrote.
+func isArchive(path string) bool {
+	// A pipe can be opened and read only once, and not for looking.
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return portable.Peek(f)
+}
+
+// importArchive loads an archive into a database of its own, proves it, and
+// only then puts it in the place of an empty database or merges it with what
+// is there. What does not prove is left out, or taken as it is if that was asked
+// for, and named.
+func (cmd *importCommand) importArchive(ctx context.Context, path string) error {
+	begun := time.Now()
+	cfg, err := cmd.settings()
+	if err != nil {
+		return err
+	}
+	scratch, m, lost, err := cmd.unpack(ctx, path, cfg.Storage.DatabasePath)
+	if err != nil {
+		return err
+	}
+	defer scratch.Remove()
+	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []dbarchive.Conflict{}}
+	for _, fault := range append(lost, scratch.Proof.Faults...) {
+		r.Damaged = append(r.Damaged, faultReport(fault))
+	}
+	if scratch.Proof.Messages == 0 && len(lost) > 0 {
+		return failed(exitFaults, "nothing was imported; export it again, or copy it again from where it came", "%s: %s", path, lost[0].Detail)
+	}
+	ar, err := cmd.openWith(ctx, cfg, toWrite)
+	if err != nil {
+		return err
+	}
+	empty, err := dbarchive.IsEmpty(ctx, ar.db.File())
+	if err == nil && !empty {
+		var merged dbarchive.Merged
+		merged, err = dbarchive.Merge(ctx, ar.db.File(), scratch, cmd.archive.skipConflicts)
+		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
+		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
+	}
+	if err = errors.Join(err, ar.close(ctx)); err != nil {
+		return err
+	}
+	if empty {
+		if err := scratch.Install(ctx, cfg.Storage.DatabasePath); err != nil {
+			return err
+		}
+		r.Conversations, r.Messages = scratch.Proof.Conversations, scratch.Proof.Messages
+	}
+	r.Seconds = time.Since(begun).Seconds()
+	err = cmd.printImported(r)
+	warnFaults(cmd.program, r.Damaged)
+	switch n := len(r.Damaged); {
+	case err != nil || n == 0 || cmd.archive.damaged && len(lost) == 0:
+		return err
+	case cmd.archive.damaged:
+		return failed(exitFaults, "export it again, or copy it again from where it came", "%s: %s not be read", path, counted(len(lost), "part could", "parts could"))
+	default:
+		return failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; `lcm doctor` says what is missing",
+			"what is in %s has %s", path, counted(n, "fault", "faults"))
+	}
+}
+
+// unpack loads an archive beside the database and proves it. lost is what could
+// not be read.
+func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, m, nil, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
+	}
+	defer file.Close()
+	limits := portable.Limits{}
+	if cmd.archive.large {
+		limits.Ratio = 1 << 40
+	}
+	in, err := portable.NewReader(file, limits)
+	if err != nil {
+		return nil, m, nil, unreadable(path, err)
+	}
+	defer in.Close()
+	m = in.Manifest()
+	lose := func(code, node string, err error) {
+		if len(lost) == maxLost {
+			return
+		}
+		text, _ := split(err)
+		lost = append(lost, store.Fault{Code: code, Node: node, Detail: plain(text)})
+	}
+	total := int64(0)
+	for _, c := range m.Conversations {
+		total += c.Messages
+	}
+	bar := cmd.newBar("loading")
+	defer bar.clear()
+	done := int64(0)
+	scratch, err := dbarchive.Build(ctx, database, m.Schema, func(l *dbarchive.Loader) error {
+		l.KeepDamaged = cmd.archive.damaged
+		for {
+			item, err := in.Next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case errors.Is(err, portable.ErrDamaged):
+				lose("archive", path, err)
+				continue
+			case err != nil:
+				return err
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case item.Content != nil:
+				err = l.Payload(item.SHA256, item.Size, item.Content)
+			default:
+				if item.Table == "messages" {
+					done++
+					bar.set(done, total, number(done)+" messages")
+				}
+				err = l.Row(item.Table, item.Columns, item.Values)
+			}
+			switch {
+			case err == nil || item.Damaged != "": // the proof names it
+			case dbfile.Full(err) || ctx.Err() != nil:
+				return err
+			default:
+				lose("row", path, err)
+			}
+		}
+	})
+	if err != nil {
+		return nil, m, nil, unreadable(path, err)
+	}
+	if n := in.Repaired(); n > 0 {
+		cmd.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, counted(n, "part of it was", "parts of it were"))
+	}
+	if got := hex.EncodeToString(scratch.Proof.Digest[:]); got != m.Digest && len(lost)+len(scratch.Proof.Faults) == 0 {
+		lose("digest", path, fmt.Errorf("what is in it has the digest %s, its manifest says %s", got, m.Digest))
+	}
+	return scratch, m, lost, nil
+}
+
+func unreadable(path string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	hint := "nothing was imported; export it again, or copy it again from where it came"
+	if _, own := split(err); own != "" {
+		hint = "nothing was imported; " + own
+	}
+	message, _ := split(err)
+	return failed(exitFailure, hint, "%s: %s", path, message)
+}
+
+func (cmd *importCommand) printImported(r archiveReport) error {
+	if cmd.json {
+		return cmd.printJSON(r)
+	}
+	for _, c := range r.Conflicts {
+		cmd.warn("left out: %s (segment %d): %s", neutralLine(c.Key), c.Segment, c.Why)
+	}
+	if r.Tombstones > 0 {
+		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", counted(r.Tombstones, "tombstone", "tombstones"))
+	}
+	cmd.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", counted(r.Conversations, "conversation", "conversations"),
+		counted(r.Messages, "message", "messages"), counted(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
+	return nil
+}

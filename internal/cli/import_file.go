@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/hosts/jsonl"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// importReport says what became of a file of messages.
+type importReport struct {
+	Conversation store.ConversationID `json:"conversation"`
+	Key          string               `json:"key"`
+	Read         int                  `json:"read"`
+	New          int                  `json:"new"`
+	Known        int                  `json:"known"`
+	Payloads     int64                `json:"payloads"`        // externalised
+	Loose        int                  `json:"loose,omitempty"` // before the part that matches; stored outside the view
+	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored as they arrived
+	Rewound      bool                 `json:"rewound,omitempty"`
+	Torn         *jsonl.Torn          `json:"torn,omitempty"`
+	Untimed      *jsonl.Untimed       `json:"untimed,omitempty"`
+	Seconds      float64              `json:"seconds"`
+
+	current bool // the conversation is the one that commands mean here
+}
+
+func (cmd *importCommand) importFile(ctx context.Context, name string) (importReport, error) {
+	begun := time.Now()
+	src, err := openSource(ctx, cmd.program, name)
+	if err != nil {
+		return importReport{}, err
+	}
+	defer src.close()
+	if err := src.isMessages(); err != nil {
+		return importReport{}, err
+	}
+	bar := cmd.newBar("reading ")
+	plan, err := surveySource(ctx, src, bar)
+	bar.clear()
+	if err != nil {
+		return importReport{}, err
+	}
+	cfg, err := cmd.settings()
+	if err != nil {
+		return importReport{}, err
+	}
+	key := cmd.session
+	if key == "" {
+		key = src.key(plan.begins)
+	}
+	if project, err := currentProject(); err != nil {
+		return importReport{}, err
+	} else if err := fromconfig.Privacy(cfg).Ignored(key, project); err != nil {
+		return importReport{}, ignoredFailure(err)
+	}
+	ar, err := cmd.openWith(ctx, cfg, toWrite)
+	if err != nil {
+		return importReport{}, err
+	}
+	r, err := cmd.store(ctx, ar, src, plan, key)
+	r.Seconds = time.Since(begun).Seconds()
+	return r, errors.Join(err, ar.close(ctx))
+}
+
+// survey is what a first reading of the input says about it.
+type survey struct {
+	messages int
+	ids      bool // every message has one
+	begins   [sha256.Size]byte
+	torn     *jsonl.Torn
+	untimed  *jsonl.Untimed
+}
+
+// opening is how many messages tell one standard input from another: many
+// begin with the same system prompt or the same greeting.
+const opening = 4
+
+// surveySource reads the input once without storing anything, so that a bad
+// line in the middle of it leaves no half of it behind.
+func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
+	s := survey{ids: true}
+	t := jsonl.Reader{Name: src.name, Progress: func(n int64) { b.set(n, src.size, number(s.messages)+" messages") }}
+	begins := sha256.New()
+	err := src.each(&t, func(m llms.Message) error {
+		if s.messages < opening {
+			one := sha256.Sum256(m.Raw.Bytes)
+			begins.Write(one[:])
+		}
+		s.messages++
+		s.ids = s.ids && m.ID != ""
+		return ctx.Err()
+	})
+	s.torn, s.untimed = t.Torn, t.Untimed
+	begins.Sum(s.begins[:0])
+	if errors.As(err, new(*jsonl.BadRecord)) {
+		return s, advise(exitFailure, "nothing was stored; mend or remove that record and repeat the command", err)
+	}
+	if err == nil && s.messages == 0 {
+		return s, failed(exitFailure, "a message looks like {\"role\": \"user\", \"content\": \"…\"}", "%s holds no complete message", src.name)
+	}
+	return s, err
+}
+
+// store writes what is new of the input.
+func (cmd *importCommand) store(ctx context.Context, ar *archive, src *source, plan survey, key string) (importReport, error) {
+	project, err := currentProject()
+	if err != nil {
+		return importReport{}, err
+	}
+	session := ar.engine.Session(key, lcm.InProject(project), lcm.ByAgent(cmd.agent), lcm.Titled(cmd.title))
+	conv, err := session.Conversation(ctx)
+	if err != nil {
+		return importReport{}, err
+	}
+	before, err := ar.db.Stats(ctx)
+	if err != nil {
+		return importReport{}, err
+	}
+	in, err := ar.newImporter(conv, cmd.newBar("importing"),
+		importReport{Conversation: conv.ID, Key: key, Read: plan.messages, Torn: plan.torn, Untimed: plan.untimed})
+	if err != nil {
+		return importReport{}, err
+	}
+	defer in.bar.clear()
+	if err := in.run(ctx, src, plan); err != nil {
+		return in.report, in.explain(err)
+	}
+	after, err := ar.db.Stats(ctx)
+	if err != nil {
+		return in.report, err
+	}
+	in.report.Payloads = after.Payloads - before.Payloads
+	current, err := ar.pick(ctx, choice{})
+	in.report.current = err == nil && current.ID == conv.ID
+	return in.report, nil
+}
+
+func (cmd *importCommand) printImport(name string, r importReport) error {
+	cmd.printFindings(neutralLine(name), r)
+	if cmd.json {
+		return cmd.printJSON(r)
+	}
+	cmd.printf("conversation %d (%s)\n", r.Conversation, neutralLine(r.Key))
+	t := newTable("", ">")
+	t.add("  read", number(r.Read))
+	t.add("  new", number(r.New))
+	t.add("  known", number(r.Known))
+	t.add("  externalised payloads", number(r.Payloads))
+	cmd.printTable(t)
+	if !r.current {
+		cmd.note("it is not the current conversation here: use --conversation %d, as in `lcm show --conversation %d`", r.Conversation, r.Conversation)
+	}
+	return nil
+}
+
+// printFindings says in words what is out of the ordinary in an input.
+func (cmd *importCommand) printFindings(name string, r importReport) {
+	switch t := r.Torn; {
+	case t == nil:
+	case t.Bytes == 0:
+		cmd.warn("%s:%d: the input ends in the middle of a list; what is there of it is stored", name, t.Line)
+	default:
+		cmd.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, counted(t.Bytes, "byte", "bytes"))
+	}
+	if u := r.Untimed; u != nil {
+		more := ""
+		if u.Count > 1 {
+			more = " (and so in " + counted(u.Count-1, "more message", "more messages") + ")"
+		}
+		cmd.warn("%s:%d: the time %s cannot be read%s; the time of storing stands in for it. Write it like \"2026-01-02T03:04:05Z\"",
+			name, u.Line, clip(neutralLine(u.Value), 40), more)
+	}
+	if r.Rewound {
+		cmd.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
+	}
+	if r.Loose > 0 {
+		cmd.note("%s before the part that is known: stored and searchable, but not in the view", newOnes(r.Loose))
+	}
+	if r.Late > 0 {
+		cmd.note("%s before some that were known: stored in the order of their arrival", newOnes(r.Late))
+	}
+}
+
+func newOnes(n int) string {
+	if n == 1 {
+		return "1 new message stands"
+	}
+	return number(n) + " new messages stand"
+}

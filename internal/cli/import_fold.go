@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// importFoldTime is how long an import folds what it brought, so that `lcm tree`
+// has something to show when it is done. The rest goes on in the background.
+const importFoldTime = 20 * time.Second
+
+// foldImported folds the conversations that are large enough after an import
+// that ended with err, and returns that. What was imported is stored by then, so
+// that folding cannot make an import fail.
+func (cmd *importCommand) foldImported(ctx context.Context, err error) error {
+	if ctx.Err() != nil || exitCode(err) > exitFailure {
+		return err
+	}
+	if problem := cmd.foldDue(ctx); problem != nil {
+		if ctx.Err() != nil {
+			return errors.Join(err, problem)
+		}
+		cmd.warn("what was imported is stored, and could not be folded: %v", problem)
+	}
+	return err
+}
+
+func (cmd *importCommand) foldDue(ctx context.Context) (err error) {
+	cfg, err := cmd.settings()
+	if err != nil || foldAbove(cfg) == 0 {
+		return err
+	}
+	if _, err := os.Stat(cfg.Storage.DatabasePath); errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was stored
+	}
+	ar, err := cmd.openWith(ctx, cfg, toWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ar.close(ctx)) }()
+	engine, err := ar.folder()
+	if err != nil {
+		return err
+	}
+	due, err := engine.Due(ctx, nil)
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	total := int64(0)
+	for _, c := range due {
+		total += int64(c.ViewTokens - foldAbove(cfg))
+	}
+	bar := newFoldBar(cmd.program, "folding", total)
+	f, err := engine.FoldDue(ctx, lcm.FoldOptions{Time: importFoldTime, OnFold: bar.folded,
+		OnStart: func(c store.Conversation, _ int) { bar.start(c) }})
+	bar.clear()
+	if f.Folds > 0 {
+		cmd.note("%s folded into %s: `lcm tree` shows them", counted(f.Conversations, "long conversation was", "long conversations were"), counted(f.Folds, "summary", "summaries"))
+	}
+	if err != nil || f.Left == 0 {
+		return err
+	}
+	cmd.note("%s longer than can be folded at once: this goes on in the background, and `lcm compact --all` does it now",
+		counted(f.Left, "conversation is", "conversations are"))
+	return startRest(startDetached, "import", cfg.Storage.DatabasePath, "--fold-all")
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/mcpserver"
+	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// childGuard is set for programs that lcm starts itself: what they start in
+// their turn must not feed on lcm's own work.
+const childGuard = "LCM_CHILD"
+
+type mcpCommand struct {
+	*program
+	http        string
+	token       string
+	origins     []string
+	projectOnly bool
+	dir         string
+}
+
+func newMCP(p *program) *cobra.Command {
+	cmd := &mcpCommand{program: p}
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the record to agents over MCP",
+		Long: `Serve the tools lcm_grep, lcm_describe, lcm_expand_query and expand, and
+everything stored as resources, over the Model Context Protocol. Agents start
+it themselves: ` + "`lcm setup`" + ` tells them how. It speaks on standard input and
+output and ends with its input; --http serves several clients at ` + mcpserver.Path + `.
+
+It needs no hooks: it catches up on the agents' transcripts when it starts, and on
+the current one before each answer. The current conversation is the one that the
+agent names, else the newest of the project it works in. Sessions that are larger
+than a context window are folded by a process of low priority that it starts.
+
+--http takes a port or an address. Only this machine can reach it unless another
+address is named. Clients send a token with every request (Authorization: Bearer
+TOKEN): mcp.token or LCM_MCP_TOKEN, else one that is made and shown the first
+time and kept in the file mcp-token beside the database; --token shows in the
+list of processes. Web pages are refused unless --allow-origin names theirs.`,
+		Example: `lcm mcp
+lcm mcp --project-only
+lcm mcp --http 8765
+LCM_MCP_TOKEN=$(openssl rand -hex 24) lcm mcp --http 0.0.0.0:8765`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if cmd.http == "" && (cmd.token != "" || len(cmd.origins) > 0) {
+				return wrongUsage(c, errors.New("--token and --allow-origin are for --http: over pipes there is only the program that started lcm"))
+			}
+			return cmd.serveMCP(c.Context())
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&cmd.http, "http", "", "serve over HTTP on this port or address")
+	fl.StringVar(&cmd.token, "token", "", "bearer token that clients have to send (default $LCM_MCP_TOKEN, else the file mcp-token beside the database)")
+	fl.StringSliceVar(&cmd.origins, "allow-origin", nil, "web origin whose pages may ask, like https://app.example")
+	fl.BoolVar(&cmd.projectOnly, "project-only", false, "answer from the project of the directory only")
+	fl.StringVar(&cmd.dir, "dir", "", "directory that the agent works in (default: the current one)")
+	return c
+}
+
+// serveMCP opens the record and serves it until the client or the user ends
+// it.
+func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
+	cfg, err := cmd.settings()
+	if err != nil {
+		return err
+	}
+	child := os.Getenv(childGuard) != ""
+	if child {
+		cfg.Recall.ExpansionModel, cfg.Agents.SubAgentModel = "", ""
+	}
+	ar, err := cmd.openWith(ctx, cfg, toWrite)
+	writable := err == nil
+	if errors.Is(err, store.ErrReadOnly) || dbfile.Full(err) {
+		cmd.note("the database cannot be written: what is stored is searched, and nothing is added")
+		ar, err = cmd.openWith(ctx, cfg, toRead)
+	}
+	if err != nil {
+		return err
+	}
+	defer ar.close(ctx)
+	c, err := cmd.mcpConfig(ar)
+	if err != nil {
+		return err
+	}
+	if writable && !child {
+		if c.Feed, err = newTranscripts(ar, cmd.logger(cfg)); err != nil {
+			return err
+		}
+	}
+	s, err := mcpserver.New(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if cmd.http == "" {
+		if isTerminal(cmd.out) {
+			cmd.note("this speaks MCP to agents, which start it themselves: `lcm setup` connects them; Ctrl-D ends it")
+		}
+		return s.ServeStdio(ctx, cmd.in, cmd.out)
+	}
+	return cmd.serveMCPOverHTTP(ctx, s, cfg)
+}
+
+func (cmd *mcpCommand) mcpConfig(ar *archive) (mcpserver.Config, error) {
+	c := mcpserver.Config{
+		Engine: ar.engine, Dir: cmd.dir, Getenv: os.Getenv, ProjectOnly: cmd.projectOnly, MaxTokens: ar.cfg.MCP.MaxResultTokens,
+		Counter: ar.counter, Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
+		Version: version, Log: cmd.logger(ar.cfg),
+	}
+	if cmd.http != "" || cmd.dir != "" {
+		// Clients over HTTP were not started from this environment, and
+		// whoever names a directory means it.
+		c.Getenv = func(string) string { return "" }
+	}
+	if c.Dir == "" {
+		var err error
+		if c.Dir, err = os.Getwd(); err != nil {
+			return c, fmt.Errorf("find the working directory: %w", err)
+		}
+	}
+	if !cmd.projectOnly {
+		return c, nil
+	}
+	here, err := project.Of(cmp.Or(c.Getenv(mcpserver.ProjectDirEnv), c.Dir))
+	if err != nil {
+		return c, err
+	}
+	c.Engine, err = newEngine(ar.cfg, mcpserver.ProjectOnly(ar.db, here), ar.counter, cmd.logger(ar.cfg))
+	return c, err
+}
+
+func (cmd *mcpCommand) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config) error {
+	o := mcpserver.HTTPOptions{Token: cmp.Or(cmd.token, cfg.MCP.Token), Origins: cmd.origins}
+	if o.Token == "" {
+		path := mcpTokenFile(cfg.Storage.DatabasePath)
+		token, made, err := mcpToken(path)
+		var known *failure
+		switch {
+		case errors.As(err, &known):
+			return err
+		case err != nil:
+			return failed(exitFailure, "set LCM_MCP_TOKEN to a long random text, like the output of `openssl rand -hex 24`", "%w", err)
+		}
+		if o.Token = token; made {
+			cmd.note("a token was made for clients, which send it with every request (Authorization: Bearer %s)", token)
+		}
+		cmd.note("the token is in %s", neutralLine(path))
+	}
+	addr, err := o.CheckAddress(cmd.http)
+	if err != nil {
+		return failed(exitUsage, "--http takes a port or an address like 127.0.0.1:8765; a token of your own (LCM_MCP_TOKEN) is a long random text, like the output of `openssl rand -hex 24`", "%w", err)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return failed(exitFailure, "choose another port with --http", "listen on %s: %w", addr, err)
+	}
+	cmd.note("serving MCP at http://%s%s", l.Addr(), mcpserver.Path)
+	return s.ServeHTTP(ctx, l, o)
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/mcpserver"
+	"github.com/lossless-context/lcm/internal/project"
+)
+
+// transcripts feeds the MCP server from the agents' transcripts on this
+// machine.
+type transcripts struct {
+	feed *hosts.Feed
+	log  *slog.Logger
+	fold *foldStarter
+}
+
+var _ mcpserver.Feed = (*transcripts)(nil)
+
+func newTranscripts(ar *archive, log *slog.Logger) (*transcripts, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	feed, err := hosts.New(ar.engine, all.Hosts(), hosts.Machine{Home: home, Getenv: os.Getenv}, hosts.Options{Log: log})
+	return &transcripts{feed: feed, log: log, fold: &foldStarter{archive: ar, start: startDetached}}, err
+}
+
+// The bounds of catching up before an answer. A transcript that nobody has
+// written to for a while is not the one that a call comes from.
+const (
+	recently   = 10 * time.Minute
+	mostRecent = 8
+	mostBytes  = 32 << 20
+)
+
+// Current implements [mcpserver.Feed].
+func (t *transcripts) Current(ctx context.Context, at mcpserver.Caller) error {
+	found, err := t.candidates(ctx, at)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, one := range found {
+		limits := hosts.Limits{Bytes: mostBytes, Wait: true}
+		if end, ok := ctx.Deadline(); ok {
+			// Its own end leaves time to note how far it came.
+			limits.Time = max(time.Millisecond, time.Until(end)*3/4)
+		}
+		r, err := t.feed.CatchUp(ctx, one, limits)
+		if r.New > 0 {
+			err = errors.Join(err, t.fold.one(ctx, r.Conversation))
+		}
+		switch {
+		case err != nil:
+			problems = append(problems, err)
+		case !r.Complete:
+			problems = append(problems, mcpserver.ErrBehind)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// candidates are the transcripts that a call may come from: the one of the
+// session that the host names, and where that may be an old one, or none is
+// named, those of the project that are being written.
+func (t *transcripts) candidates(ctx context.Context, at mcpserver.Caller) ([]hosts.Transcript, error) {
+	var found []hosts.Transcript
+	if at.Key() != "" {
+		one, err := t.feed.Locate(ctx, at.Host, "", at.Session)
+		if err != nil && !errors.Is(err, hosts.ErrNoTranscript) {
+			return nil, err
+		}
+		if err == nil {
+			found = append(found, one)
+			if at.Call == "" {
+				return found, nil
+			}
+		}
+	}
+	filter := hosts.Filter{Since: time.Now().Add(-recently)}
+	if at.Host != "" {
+		filter.Hosts = []string{at.Host}
+	}
+	for _, dir := range at.Dirs {
+		p, err := project.Of(dir)
+		if err != nil {
+			return nil, err
+		}
+		filter.Project = &p
+		recent, err := t.feed.Recent(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range recent[:min(len(recent), mostRecent)] {
+			if !slices.ContainsFunc(found, func(t hosts.Transcript) bool { return t.Key() == one.Key() }) {
+				found = append(found, one)
+			}
+		}
+	}
+	slices.SortStableFunc(found, hosts.ParentsFirst)
+	return found, nil
+}
+
+// All implements [mcpserver.Feed]. A transcript that cannot be read stops
+// nothing else; `lcm import` and the doctor report it to people.
+func (t *transcripts) All(ctx context.Context) error {
+	sums, err := t.feed.All(ctx, hosts.Filter{}, nil)
+	for _, sum := range sums {
+		for _, f := range sum.Failures {
+			t.log.Warn("a transcript could not be read", "host", sum.Host, "path", f.Path, "error", f.Err)
+		}
+	}
+	return errors.Join(err, t.fold.all(ctx))
+}

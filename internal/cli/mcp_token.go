@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/regularfile"
+)
+
+// mcpTokenFile holds the token of `lcm mcp --http` where none was given. It is
+// beside the database: whoever may read that one may ask the server.
+func mcpTokenFile(database string) string { return filepath.Join(filepath.Dir(database), "mcp-token") }
+
+// mcpToken returns the token in a file, and makes it the first time.
+func mcpToken(path string) (token string, made bool, err error) {
+	token, err = readMCPToken(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return token, false, err
+	}
+	random := make([]byte, 24)
+	_, _ = rand.Read(random) // it never fails
+	if err := newMCPToken(path, hex.EncodeToString(random)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", false, fmt.Errorf("make a token for clients: %w", err)
+	} else if err == nil {
+		made = true
+	}
+	token, err = readMCPToken(path) // perhaps that of a process that was faster
+	return token, made, err
+}
+
+// newMCPToken makes the file, whole and readable by its owner only.
+func newMCPToken(path, token string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".lcm-token-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(token + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	err = os.Link(f.Name(), path) // unlike a rename it replaces nothing
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(f.Name(), path) // a file system without links
+	}
+	return err
+}
+
+func readMCPToken(path string) (string, error) {
+	content, info, err := regularfile.Read(path, 4<<10)
+	if err != nil {
+		return "", err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return "", failed(exitFailure, "remove it: a new one is made, and clients need the new token", "others may read the token in %s: its mode is %#o", path, info.Mode().Perm())
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" {
+		return "", failed(exitFailure, "remove it: a new one is made", "there is no token in %s", path)
+	}
+	return token, nil
+}

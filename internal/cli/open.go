@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// settings reads the configuration, with what the command line says on top.
+func (p *program) settings() (*config.Config, error) {
+	o := config.Options{Flags: map[string]string{}}
+	if p.database != "" {
+		o.Flags["storage.database_path"] = p.database
+	}
+	for key, value := range p.logging {
+		if *value != "" {
+			o.Flags[key] = *value
+		}
+	}
+	cfg, err := config.Load(o)
+	if err != nil {
+		return nil, &failure{exitConfig, err}
+	}
+	p.hide = concealer(cfg)
+	return cfg, nil
+}
+
+// archive is an open database with what works on it.
+type archive struct {
+	cfg     *config.Config
+	db      *sqlite.DB
+	engine  *lcm.Engine
+	counter llms.Counter
+	log     *slog.Logger
+}
+
+// need says what a command does with the database.
+type need int
+
+const (
+	toRead  need = iota // must exist; may be read-only
+	toWrite             // is made if it does not exist
+)
+
+// open opens the database that the settings name.
+func (p *program) open(ctx context.Context, n need) (*archive, error) {
+	cfg, err := p.settings()
+	if err != nil {
+		return nil, err
+	}
+	return p.openWith(ctx, cfg, n)
+}
+
+func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
+	path := cfg.Storage.DatabasePath
+	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
+		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
+	}
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
+	db, err := sqlite.Open(ctx, path, o)
+	// A file that cannot be written, is too damaged for that, or is on a full
+	// disk may still be read.
+	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || dbfile.Full(err)) {
+		o.ReadOnly = true
+		db, err = sqlite.Open(ctx, path, o)
+	}
+	if err != nil {
+		return nil, databaseFailure(err)
+	}
+	if n == toWrite {
+		reserveLog(hookLog(path))
+	}
+	ar, err := assembleArchive(cfg, db, p.logger(cfg))
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return ar, nil
+}
+
+// beyondReading is what to do where not even the list of conversations can be
+// read.
+const beyondReading = "the file is damaged: restore a backup, or `lcm doctor --salvage NEW.db` makes a database of all that can be read"
+
+// databaseFailure gives every error of opening the database its exit code.
+func databaseFailure(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	_, hint := split(err)
+	switch {
+	case hint == "":
+		hint = "--db, LCM_DATABASE_PATH and `lcm config` say where the database is"
+	case damaged(err):
+		hint = beyondReading
+	}
+	return advise(exitDatabase, hint, err)
+}
+
+func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more ...lcm.Option) (*archive, error) {
+	counter, err := fromconfig.Counter(cfg)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := newEngine(cfg, db, counter, log, more...)
+	if err != nil {
+		return nil, err
+	}
+	return &archive{cfg: cfg, db: db, engine: engine, counter: counter, log: log}, nil
+}
+
+// newEngine returns an engine on a store, as the settings want it.
+func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *slog.Logger, more ...lcm.Option) (*lcm.Engine, error) {
+	options := append(fromconfig.Options(cfg, db, counter), lcm.WithLogger(log), lcm.WithoutBackground())
+	engine, err := lcm.New(db, append(options, more...)...)
+	if err != nil {
+		return nil, advise(exitConfig, "`lcm config` shows the settings and where they come from", err)
+	}
+	return engine, nil
+}
+
+// close ends the use of a database. Its error matters where something was
+// written.
+func (ar *archive) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return errors.Join(ar.engine.Close(ctx), ar.db.Close())
+}
+
+// use opens the database, calls fn with it and closes it.
+func (p *program) use(ctx context.Context, n need, fn func(*archive) error) error {
+	ar, err := p.open(ctx, n)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(ar), ar.close(ctx))
+}

@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/safetext"
+)
+
+// app is what the commands share: where they read and write, and the flags
+// that more than one of them has.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	terminal bool // out is one
+	progress bool // err is a terminal
+	colour   bool // on out
+	colours  bool // on err
+
+	database string
+	json     bool
+
+	oneMeansNoMatch bool // exit code 1 says that nothing was found, so failures get another
+
+	logging map[string]*string // settings of the log that the command line has
+	log     *slog.Logger
+	hide    func(string) string // takes the secrets of the settings out of a text
+}
+
+func newProgram(in io.Reader, out, err io.Writer) *program {
+	p := &program{in: in, out: &remembering{w: out}, err: err, terminal: isTerminal(out), progress: isTerminal(err)}
+	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
+	p.colour, p.colours = p.terminal && !plain, p.progress && !plain
+	return p
+}
+
+// typed is standard input for as long as a context lasts: a program that is
+// asked to end does not wait for what nobody may ever type.
+func (p *program) typed(ctx context.Context) io.Reader { return lasting{ctx, p.in} }
+
+type lasting struct {
+	ctx context.Context // io.Reader has none
+	r   io.Reader
+}
+
+func (l lasting) Read(p []byte) (int, error) {
+	type read struct {
+		n   int
+		err error
+	}
+	// What is read after the end goes here, and not where nobody expects it.
+	b, done := make([]byte, len(p)), make(chan read, 1)
+	go func() {
+		n, err := l.r.Read(b)
+		done <- read{n, err}
+	}()
+	select {
+	case got := <-done:
+		return copy(p, b[:got.n]), got.err
+	case <-l.ctx.Done():
+		return 0, l.ctx.Err()
+	}
+}
+
+// remembering keeps the first error of a writer, so that the commands need not
+// look at every line they print: a result that did not arrive is a failure.
+type remembering struct {
+	w   io.Writer
+	err error
+}
+
+func (r *remembering) Write(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.w.Write(p)
+	r.err = err
+	return n, err
+}
+
+// delivered reports whether everything that was printed has arrived.
+func (p *program) delivered() error {
+	if r, ok := p.out.(*remembering); ok && r.err != nil {
+		return failed(exitFailure, "see that there is room where the output goes", "print the result: %w", r.err)
+	}
+	return nil
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// width is how many columns a line of the result may have, 0 for any number: it
+// is $COLUMNS where that is set, else the width of the terminal.
+func (p *program) width() int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if r, ok := p.out.(*remembering); ok && p.terminal {
+		if f, ok := r.w.(*os.File); ok {
+			if w, _, err := term.GetSize(f.Fd()); err == nil {
+				return w
+			}
+		}
+	}
+	return 0
+}
+
+// The styles. Colour carries no meaning that the words do not carry as well.
+var (
+	bold   = lipgloss.NewStyle().Bold(true)
+	dim    = lipgloss.NewStyle().Faint(true)
+	red    = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	green  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	cyan   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
+)
+
+func (p *program) paint(s lipgloss.Style, text string) string {
+	if !p.colour {
+		return text
+	}
+	return s.Render(text)
+}
+
+// mark is paint for standard error.
+func (p *program) mark(s lipgloss.Style, text string) string {
+	if !p.colours {
+		return text
+	}
+	return s.Render(text)
+}
+
+// printf writes a piece of the result.
+func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+
+// confirm asks a question that only yes answers. Where there is nobody to ask it
+// fails with the hint; refused is the message for a no.
+func (p *program) confirm(ctx context.Context, yes bool, question, hint, refused string) error {
+	if yes {
+		return nil
+	}
+	if in, ok := p.in.(*os.File); !ok || !isTerminal(in) {
+		return failed(exitUsage, hint, "%s: there is nobody to ask", refused)
+	}
+	fmt.Fprintf(p.err, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(p.typed(ctx)).ReadString('\n')
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
+		return failed(exitFailure, "", "%s", refused)
+	}
+	return nil
+}
+
+// note and warn tell what is not part of the result.
+func (p *program) note(format string, args ...any) {
+	fmt.Fprintln(p.err, p.mark(dim, "note:"), fmt.Sprintf(format, args...))
+}
+
+func (p *program) warn(format string, args ...any) {
+	fmt.Fprintln(p.err, p.mark(yellow, "warning:"), fmt.Sprintf(format, args...))
+}
+
+// printJSON writes a result as indented JSON.
+func (p *program) printJSON(v any) error {
+	e := p.encoder()
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// encoder returns what writes JSON to standard output.
+func (p *program) encoder() *json.Encoder {
+	e := json.NewEncoder(visible{p.out})
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// visible escapes what package encoding/json leaves as it is and a terminal
+// would act upon. Such characters stand in strings only, where the escape means
+// the same.
+type visible struct{ w io.Writer }
+
+// Write implements [io.Writer]. It is given whole values, and so whole
+// characters.
+func (v visible) Write(p []byte) (int, error) {
+	if !bytes.ContainsFunc(p, hidden) {
+		return v.w.Write(p)
+	}
+	var b bytes.Buffer
+	for _, r := range string(p) {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	if _, err := v.w.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// hidden reports whether a character does something else than to be seen. Line
+// breaks are those of the JSON itself; a tab in a string is an escape already.
+func hidden(r rune) bool { return r == '\t' || safetext.Escaped(r) }
+
+// encoded is how bytes travel in JSON: as they are where they are UTF-8, else
+// in base64, and the encoding says which.
+func encoded(b []byte) (text, encoding string) {
+	if utf8.Valid(b) {
+		return string(b), "utf-8"
+	}
+	return base64.StdEncoding.EncodeToString(b), "base64"
+}
+
+// forceFlag adds the flag that lets --raw write to a terminal as it is.
+func forceFlag(c *cobra.Command, force *bool) {
+	c.Flags().BoolVar(force, "force", false, "with --raw: write control characters to a terminal too")
+}
+
+// writeBytes writes what --raw asks for: exactly as it is, but for control
+// characters on a terminal, which would act upon them.
+func (p *program) writeBytes(data []byte, force bool) error {
+	if p.terminal && !force {
+		data = []byte(neutral(string(data)))
+	}
+	_, err := p.out.Write(data)
+	return err
+}
+
+// terminalWriter is writeBytes for whoever writes whole records to an
+// [io.Writer].
+type terminalWriter struct {
+	p     *program
+	force bool
+}
+
+func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.p.writeBytes(p, t.force) }
+
+// shown returns stored text as it may be printed: exactly as it is into a file
+// or a pipe, with control characters made visible on a terminal.
+func (p *program) shown(text string) string {
+	if !p.terminal {
+		return text
+	}
+	return neutral(text)
+}
+
+// neutral is stored text of several lines as it is shown on a terminal.
+func neutral(text string) string { return safetext.Text(text) }
+
+// neutralLine is neutral for what must stay on one line.
+func neutralLine(text string) string { return safetext.Line(text) }
+
+// clip shortens a line to a width, measured as a terminal would.
+func clip(text string, width int) string {
+	if lipgloss.Width(text) <= width {
+		return text
+	}
+	var b strings.Builder
+	used := 0
+	for _, r := range text {
+		w := lipgloss.Width(string(r))
+		if used+w > width-1 {
+			break
+		}
+		used += w
+		b.WriteRune(r)
+	}
+	return b.String() + "…"
+}
+
+// number writes a count with its thousands apart.
+func number[T ~int | ~int64](n T) string {
+	s := fmt.Sprint(n)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// counted writes a number with its noun, plural where it must be.
+func counted[T ~int | ~int64](n T, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	f, units := float64(n), []string{"kB", "MB", "GB", "TB"}
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	i := -1
+	for f >= 999.5 && i < len(units)-1 {
+		f, i = f/1000, i+1
+	}
+	if f < 10 {
+		return fmt.Sprintf("%.1f %s", f, units[i])
+	}
+	return fmt.Sprintf("%.0f %s", f, units[i])
+}

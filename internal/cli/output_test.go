@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"github.com/lossless-context/lcm/internal/doctor"
+)
+
+func TestNeutral(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"plain\ttext\n", "plain\ttext\n"},
+		{"\x1b[31mred\x1b[0m", `\x1b[31mred\x1b[0m`},
+		{"\x1b]0;title\a", `\x1b]0;title\x07`},
+		{"a\r\nb\rc", "a\nb\\x0dc"},
+		{"caf\xe9", `caf\xe9`},
+		{"\u009b31m", `\u009b31m`},
+		{"abc\u202edef", `abc\u202edef`},
+		{"日本 ✓ �", "日本 ✓ �"},
+	} {
+		if got := neutral(c.text); got != c.want {
+			t.Errorf("%q is shown as %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestNeutralLeavesNothingForATerminalToActUpon(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
+		for _, r := range strings.NewReplacer("\n", "", "\t", "").Replace(neutral(text)) {
+			if unicode.IsControl(r) {
+				t.Fatalf("%q is shown with %q", text, r)
+			}
+		}
+	})
+}
+
+func TestNumbersAreReadable(t *testing.T) {
+	for want, got := range map[string]string{
+		"0":         number(0),
+		"999":       number(999),
+		"1,000":     number(1000),
+		"-1,234":    number(-1234),
+		"1 token":   counted(1, "token", "tokens"),
+		"2 tokens":  counted(2, "token", "tokens"),
+		"999 B":     size(999),
+		"1.0 kB":    size(1000),
+		"1.0 MB":    size(999_999),
+		"12 MB":     size(12_345_678),
+		"abc…":      clip("abcdef", 4),
+		"日…":        clip("日本語", 4),
+		"…def":      clipLeft("abcdef", 4),
+		"unclipped": clip("unclipped", 9),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestPlainErrors(t *testing.T) {
+	for message, want := range map[string]string{
+		"database x: PRAGMA foreign_keys=ON: sqlite3: file is not a database":                              "database x: file is not a database",
+		`prepare "SELECT \"a\" FROM b": sqlite3: database disk image is malformed`:                         "database disk image is malformed",
+		"database x: sqlite3: database disk image is malformed\nsqlite3: database disk image is malformed": "database x: database disk image is malformed",
+		"strconv.ParseInt: parsing \"x\": invalid syntax":                                                  "parsing \"x\": invalid syntax",
+		"there is no database at /tmp/lcm.db yet":                                                          "there is no database at /tmp/lcm.db yet",
+	} {
+		if got := plain(message); got != want {
+			t.Errorf("plain(%q) = %q, want %q", message, got, want)
+		}
+	}
+}
+
+// How many more there are of each code is said in the same order every time.
+func TestFindingsAreCountedInOrder(t *testing.T) {
+	var want []string
+	var r doctorReport
+	for _, code := range []string{"a", "b", "c", "d", "e", "f"} {
+		want = append(want, "2 more of "+code)
+		for i := range maxShown + 2 {
+			r.Findings = append(r.Findings, doctor.Finding{Code: code, Severity: doctor.Warning, Where: fmt.Sprint(i)})
+		}
+	}
+	var out bytes.Buffer
+	(&doctorCommand{program: newProgram(nil, &out, io.Discard)}).printFindingsOf(r)
+	if got := regexp.MustCompile(`2 more of \w`).FindAllString(out.String(), -1); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// bar shows on standard error how far long work has come, if that is a
+// terminal; else it does nothing.
+type bar struct {
+	program *program
+	label   string
+	last    time.Time
+	drawn   bool
+	// When the work began, and how much was done before.
+	begun time.Time
+	first int64
+}
+
+func (p *program) newBar(label string) *bar { return &bar{program: p, label: label} }
+
+const barWidth = 24
+
+// set redraws the bar, at most ten times a second. A total of 0 is unknown.
+func (b *bar) set(done, total int64, detail string) {
+	if !b.program.progress || time.Since(b.last) < 100*time.Millisecond {
+		return
+	}
+	b.last, b.drawn = time.Now(), true
+	if b.begun.IsZero() {
+		b.begun, b.first = b.last, done
+	}
+	if total <= 0 {
+		fmt.Fprintf(b.program.err, "\r\x1b[K%s  %s", b.label, detail)
+		return
+	}
+	share := min(1, float64(done)/float64(total))
+	full := int(share * barWidth)
+	if left := timeLeft(done-b.first, total-b.first, b.last.Sub(b.begun)); left != "" {
+		detail += ", " + left + " left"
+	}
+	fmt.Fprintf(b.program.err, "\r\x1b[K%s  %s%s %3.0f%%  %s",
+		b.label, strings.Repeat("█", full), strings.Repeat("░", barWidth-full), 100*share, detail)
+}
+
+// enoughTime is how long work must have lasted for its rate to say something.
+const enoughTime = 2 * time.Second
+
+// timeLeft says how long the rest of some work takes at the rate of what was
+// done of it, or nothing where that cannot be told yet.
+func timeLeft(done, total int64, taken time.Duration) string {
+	if done <= 0 || total < done || taken < enoughTime {
+		return ""
+	}
+	left := time.Duration(float64(taken) * float64(total-done) / float64(done))
+	switch {
+	case left < time.Minute:
+		return fmt.Sprintf("%d s", int(left.Seconds())+1)
+	case left < time.Hour:
+		return fmt.Sprintf("%d min", int(left.Minutes())+1)
+	}
+	return fmt.Sprintf("%.1f h", left.Hours())
+}
+
+// clear removes the bar, so that what follows stands on a clean line.
+func (b *bar) clear() {
+	if b.drawn {
+		fmt.Fprint(b.program.err, "\r\x1b[K")
+		b.drawn = false
+	}
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"encoding/hex"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+)
+
+type restoreReport struct {
+	Database      string  `json:"database"`
+	Kept          string  `json:"kept,omitempty"`
+	Unforgotten   int     `json:"unforgotten,omitempty"` // erasures that the backup knows nothing of
+	Conversations int     `json:"conversations"`
+	Messages      int64   `json:"messages"`
+	Digest        string  `json:"digest"`
+	Seconds       float64 `json:"seconds"`
+}
+
+type restoreCommand struct {
+	*program
+	backup.Replacement
+}
+
+func newRestore(p *program) *cobra.Command {
+	cmd := &restoreCommand{program: p}
+	c := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup in the place of the database",
+		Long: `Put a copy of a backup in the place of the database. It is copied, brought to
+the present schema and proved before anything is touched. A database that is
+there is replaced only with --force, and then kept beside it under another name.
+While another process has the database open it is not replaced.`,
+		Example: "lcm restore backups/lcm-20260219T101500.000Z.db --force\nlcm --db /tmp/look.db restore /mnt/usb/lcm.db",
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE:    cmd.run,
+	}
+	c.Flags().BoolVar(&cmd.Force, "force", false, "replace the database that is there; it is kept under another name")
+	c.Flags().BoolVar(&cmd.Damaged, "damaged", false, "restore a backup that has faults")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
+	begun := time.Now()
+	cfg, err := cmd.settings()
+	if err != nil {
+		return err
+	}
+	switch info, err := os.Stat(args[0]); {
+	case err != nil:
+		return failed(exitNotFound, "name the file of a backup", "%w", err)
+	case !info.Mode().IsRegular(): // reading a pipe would wait for ever
+		return failed(exitFailure, "name the file of a backup", "%s is not a regular file", args[0])
+	}
+	done, err := backup.Install(c.Context(), args[0], cfg.Storage.DatabasePath, cmd.Replacement)
+	if err != nil {
+		return err
+	}
+	return cmd.printRestored(restoreReport{
+		Database: cfg.Storage.DatabasePath, Kept: done.Kept, Unforgotten: len(done.Unforgotten), Conversations: done.Proof.Conversations, Messages: done.Proof.Messages,
+		Digest: hex.EncodeToString(done.Proof.Digest[:]), Seconds: time.Since(begun).Seconds(),
+	})
+}
+
+func (cmd *restoreCommand) printRestored(r restoreReport) error {
+	if cmd.json {
+		return cmd.printJSON(r)
+	}
+	cmd.printf("%s restored: %s in %s, %s\ndigest %s\n", neutralLine(r.Database), counted(r.Messages, "message", "messages"),
+		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	if r.Unforgotten > 0 {
+		cmd.warn("the backup knows nothing of %s since it was made: what was forgotten may be back, and is to be forgotten again (`lcm --db %s forget --list` shows what)",
+			counted(r.Unforgotten, "erasure", "erasures"), neutralLine(r.Kept))
+	}
+	if r.Kept != "" {
+		cmd.printf("the database that was there is kept as %s\n", neutralLine(r.Kept))
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+)
+
+const rootLong = `lcm keeps every message of an agent's conversations verbatim, folds older ones
+into a DAG of summaries, and shows a model a view that fits its context window.
+
+"Current" is the newest conversation of the project the shell stands in;
+--conversation N says otherwise.
+
+Exit codes: 0 done · 1 failure · 2 wrong usage · 3 not found ·
+4 wrong configuration · 5 database unusable · 6 verify or doctor found faults ·
+130 interrupted (Ctrl-C) · 143 terminated. grep is like grep: 1 says that nothing
+was found, and failures exit with 2 or more.`
+
+const rootExample = `# see it work on a bundled session, nothing is kept
+lcm demo
+
+# keep a transcript, and read it
+lcm import session.jsonl
+lcm show --newest --limit 5
+
+# find what was said, ask about it
+lcm grep 'deploy.*failed'
+lcm ask "Why did the deployment fail?"
+
+# fold it, look at what a model would see
+lcm compact --budget 32000
+lcm context --budget 32000
+
+# prove that nothing is lost
+lcm verify --all`
+
+// run executes the command line and returns the exit code.
+func run(ctx context.Context, p *program, args []string) int {
+	root := newRoot(p)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" { // which takes anything for a shell
+			c.Args, c.RunE = usage(cobra.NoArgs), func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+	withoutDatabase(root)
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	var failure error
+	capture(root, &failure)
+	err := fang.Execute(ctx, root,
+		fang.WithVersion(version),
+		fang.WithoutManpage(),
+		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
+	err = cmp.Or(err, failure)
+	if err == nil {
+		err = p.delivered()
+	}
+	if err != nil {
+		p.report(err)
+	}
+	return p.endCode(ctx, err)
+}
+
+// capture keeps what the commands return from fang, which would ask the
+// terminal for its colours before it lets an error be printed: some never
+// answer, and the user waits.
+func capture(c *cobra.Command, failure *error) {
+	if check, run := c.Args, c.RunE; run != nil {
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if check != nil {
+				*failure = check(c, args)
+			}
+			if *failure == nil {
+				*failure = run(c, args)
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		capture(sub, failure)
+	}
+}
+
+func newRoot(p *program) *cobra.Command {
+	root := &cobra.Command{
+		Use:     "lcm",
+		Short:   "Lossless context memory for AI agents",
+		Long:    rootLong,
+		Example: rootExample,
+		Args:    knownCommand,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(wrongFlag)
+	root.PersistentFlags().StringVar(&p.database, "db", "", "database file (default $LCM_DATABASE_PATH, else the configuration's)")
+	p.logFlags(root)
+	root.AddGroup(
+		&cobra.Group{ID: "record", Title: "the record"},
+		&cobra.Group{ID: "view", Title: "the view"},
+		&cobra.Group{ID: "recall", Title: "the way back"},
+		&cobra.Group{ID: "hosts", Title: "the agents"},
+		&cobra.Group{ID: "care", Title: "keeping it"},
+		&cobra.Group{ID: "more", Title: "more"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("record", newImport(p), newConversations(p), newShow(p), newVerify(p), newStatus(p), newForget(p), newPrune(p))
+	add("care", newDoctor(p), newBackup(p), newRestore(p), newExport(p))
+	add("view", newContext(p), newTree(p), newCompact(p))
+	add("recall", newGrep(p), newDescribe(p), newExpand(p), newAsk(p), newChat(p))
+	add("hosts", newSetup(p), newRemove(p), newBrief(p), newHook(p), newMCP(p))
+	add("more", newDemo(p), newBench(p), newExplain(p), newConfig(p), newVersion(p))
+	completer{p}.register(root)
+	root.SetCompletionCommandGroupID("more")
+	root.SetHelpCommandGroupID("more")
+	return root
+}
+
+// memoryless are the commands that have nothing to do with the user's
+// database.
+var memoryless = []string{
+	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
+	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak",
+}
+
+// withoutDatabase takes --db away from the commands that it does nothing for.
+func withoutDatabase(c *cobra.Command) {
+	if slices.Contains(memoryless, c.CommandPath()) || c.HasParent() && slices.Contains(memoryless, c.Parent().CommandPath()) {
+		c.Flags().String("db", "", "")
+		_ = c.Flags().MarkHidden("db") // it was added the line before
+		check := c.Args
+		c.Args = func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("db") {
+				return wrongUsage(c, fmt.Errorf("`%s` does not use the database: leave --db out", c.CommandPath()))
+			}
+			if check == nil {
+				return nil
+			}
+			return check(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		withoutDatabase(sub)
+	}
+}
+
+// jsonFlag gives a command that prints data its --json.
+func (p *program) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&p.json, "json", false, "print JSON")
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/salvage"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+type salvageReport struct {
+	Database      string        `json:"database"`
+	File          string        `json:"file"`
+	Conversations int           `json:"conversations"`
+	Messages      int64         `json:"messages"`
+	Damaged       []faultReport `json:"damaged"` // what is missing or does not prove
+	Seconds       float64       `json:"seconds"`
+}
+
+// makeSalvaged makes a new database of what can be read of a damaged one.
+func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
+	begun := time.Now()
+	cfg, err := cmd.settings()
+	if err != nil {
+		return err
+	}
+	from := cfg.Storage.DatabasePath
+	if _, err := os.Stat(from); err != nil {
+		return failed(exitNotFound, "--db, LCM_DATABASE_PATH and `lcm config` say where it is", "%w", err)
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", to)
+	}
+	scratch, err := salvage.File(ctx, from, to)
+	if err != nil {
+		return databaseFailure(err)
+	}
+	defer scratch.Remove()
+	r := salvageReport{Database: from, File: to, Conversations: scratch.Proof.Conversations, Messages: scratch.Proof.Messages, Damaged: []faultReport{}}
+	for _, f := range scratch.Proof.Faults {
+		r.Damaged = append(r.Damaged, faultReport(f))
+	}
+	if r.Conversations == 0 {
+		return failed(exitFaults, "restore a backup; nothing was written", "no conversation can be read in %s", from)
+	}
+	if err := scratch.Install(ctx, to); err != nil {
+		return err
+	}
+	r.Seconds = time.Since(begun).Seconds()
+	if cmd.json {
+		err = cmd.printJSON(r)
+	} else {
+		cmd.printf("%s\n%s in %s, %s\n", neutralLine(to), counted(r.Messages, "message", "messages"), counted(r.Conversations, "conversation", "conversations"), took(r.Seconds))
+		flags := "--force"
+		if len(r.Damaged) > 0 {
+			flags += " --damaged"
+		}
+		cmd.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, neutralLine(to))
+	}
+	warnFaults(cmd.program, r.Damaged)
+	if err == nil && len(r.Damaged) > 0 {
+		err = failed(exitFaults, "a backup may have what is missing", "%s in what was saved", counted(len(r.Damaged), "fault is", "faults are"))
+	}
+	return err
+}
+
+// openToExport opens the database for an export. Of one that SQLite cannot read
+// to its end a salvaged copy is opened, which done removes.
+func openToExport(p *program, ctx context.Context) (ar *archive, done func(), err error) {
+	cfg, err := p.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	path := cfg.Storage.DatabasePath
+	broken := false
+	if faults, err := dbcheck.File(ctx, path); err == nil {
+		broken = slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "truncated" })
+	}
+	if !broken {
+		ar, err = p.openWith(ctx, cfg, toRead)
+		if err == nil {
+			_, err = ar.db.Conversations(ctx, store.ConversationQuery{Limit: 1})
+			if err != nil {
+				err = errors.Join(err, ar.close(ctx))
+			}
+		}
+		if !damaged(err) {
+			return ar, func() { _ = ar.close(ctx) }, err // it was only read
+		}
+	}
+	scratch, err := salvage.File(ctx, path, path)
+	if err != nil { // the directory may be one that cannot be written to
+		scratch, err = salvage.File(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
+	}
+	if err != nil {
+		return nil, nil, databaseFailure(err)
+	}
+	p.warn("%s is damaged: what can be read of it page by page is exported; `lcm doctor --salvage NEW.db` makes a database of it", path)
+	saved := *cfg
+	saved.Storage.DatabasePath = scratch.Path()
+	if ar, err = p.openWith(ctx, &saved, toRead); err != nil {
+		scratch.Remove()
+		return nil, nil, err
+	}
+	return ar, func() { _ = ar.close(ctx); scratch.Remove() }, nil
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+)
+
+type setupCommand struct {
+	hostChange
+	guidance string
+	binary   string
+}
+
+func newSetup(p *program) *cobra.Command {
+	cmd := &setupCommand{hostChange: hostChange{program: p, done: "set up", apply: setup.Plan.Apply}}
+	c := &cobra.Command{
+		Use:   "setup HOST…|--all",
+		Short: "Connect the agents on this machine",
+		Long: `Connect agents with lcm: the tools (an MCP server) and the hooks that keep the
+record up to date and tell a new session what was being worked on.
+
+Hosts: ` + strings.Join(setup.Names(), ", ") + `.
+
+What would change is shown before anything is written. Only entries of lcm are
+touched, comments and order stay, and a copy of every file is kept: ` + "`lcm remove`" + `
+gives back the very bytes.
+
+--guidance also teaches the agent in words when to recall: as a skill, which it
+reads when needed, or as a section of its CLAUDE.md or AGENTS.md, which it always
+sees.`,
+		Example: `lcm setup claude
+lcm setup --all --yes
+lcm setup codex --guidance skill
+lcm setup opencode --print      # only show`,
+		Args: func(c *cobra.Command, args []string) error {
+			if cmd.all == (len(args) > 0) {
+				return wrongUsage(c, errors.New("name the hosts to set up, or say --all"))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return cmd.setup(c, args) },
+	}
+	cmd.flags(c, "every host that is installed")
+	fl := c.Flags()
+	fl.StringVar(&cmd.guidance, "guidance", string(setup.NoGuidance), "skill, file or none")
+	fl.StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
+	return c
+}
+
+func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
+	m, err := machine()
+	if err != nil {
+		return err
+	}
+	o := setup.Options{Machine: m, Guidance: setup.Guidance(cmd.guidance), Text: new(lcm.Engine).Session("").Guidance()}
+	if !slices.Contains([]setup.Guidance{setup.NoGuidance, setup.SkillGuidance, setup.FileGuidance}, o.Guidance) {
+		return wrongUsage(c, fmt.Errorf("--guidance is skill, file or none, not %q", cmd.guidance))
+	}
+	if o.Binary, err = cmd.binaryPath(); err != nil {
+		return err
+	}
+	if o.Args, err = cmd.databaseArgs(); err != nil {
+		return err
+	}
+	if cmd.all {
+		if names = installed(m); len(names) == 0 {
+			return failed(exitNotFound, "hosts: "+strings.Join(setup.Names(), ", "), "no host that lcm knows is installed here")
+		}
+	}
+	cmd.plan = func(name string) (setup.Plan, error) { return setup.For(name, o) }
+	if err := cmd.change(c.Context(), names); err != nil {
+		return err
+	}
+	if !cmd.print && !cmd.json {
+		cmd.note("`lcm import` brings in the sessions that are on this disk already; `lcm doctor` says whether all is well")
+	}
+	return nil
+}
+
+func installed(m hosts.Machine) []string {
+	return slices.DeleteFunc(setup.Names(), func(name string) bool { return !setup.Installed(m, name) })
+}
+
+// machine is where hosts are looked for: the user's home.
+func machine() (hosts.Machine, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return hosts.Machine{}, failed(exitFailure, "set HOME", "find the home directory: %w", err)
+	}
+	return hosts.Machine{Home: home, Getenv: os.Getenv}, nil
+}
+
+// binaryPath is the path by which hosts start this program: the one on the PATH
+// where that is the same program, because an upgrade leaves it in place.
+func (cmd *setupCommand) binaryPath() (string, error) {
+	if cmd.binary != "" {
+		path, err := filepath.Abs(cmd.binary)
+		if err != nil {
+			return "", err
+		}
+		if info, err := os.Stat(path); err != nil || info.IsDir() {
+			return "", failed(exitUsage, "--binary is the path of the program lcm", "there is no program at %s", path)
+		}
+		return path, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	if found, err := exec.LookPath("lcm"); err == nil && sameFile(found, self) {
+		if found, err = filepath.Abs(found); err == nil {
+			return found, nil
+		}
+	}
+	if strings.HasPrefix(self, os.TempDir()) {
+		cmd.warn("this program is in a directory for temporary files, %s: install it where it stays, or say --binary", filepath.Dir(self))
+	}
+	return self, nil
+}
+
+func sameFile(x, y string) bool {
+	one, err1 := os.Stat(x)
+	two, err2 := os.Stat(y)
+	return err1 == nil && err2 == nil && os.SameFile(one, two)
+}
+
+// databaseArgs are what every command of a host needs where the database is
+// not the one that the settings name: hosts do not pass the environment on.
+func (cmd *setupCommand) databaseArgs() ([]string, error) {
+	cfg, err := cmd.settings()
+	if err != nil {
+		return nil, err
+	}
+	switch cfg.Origin("storage.database_path") {
+	case config.FromFlag, config.FromEnv:
+		path, err := filepath.Abs(cfg.Storage.DatabasePath)
+		return []string{"--db", path}, err
+	}
+	return nil, nil
+}

@@ -1,0 +1,365 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+type messageReport struct {
+	ID       string      `json:"id"`
+	Seq      int64       `json:"seq"`
+	Native   string      `json:"nativeId,omitempty"`
+	Role     llms.Role   `json:"role"`
+	Time     time.Time   `json:"createdAt"`
+	Stored   time.Time   `json:"storedAt"`
+	Flags    []string    `json:"flags,omitempty"`
+	Tokens   int         `json:"tokens"`
+	Bytes    int64       `json:"bytes"`
+	SHA256   string      `json:"sha256"`
+	Format   llms.Format `json:"format"`
+	Encoding string      `json:"encoding"` // of Record: utf-8 or base64
+	Record   string      `json:"record"`
+	Masked   bool        `json:"masked,omitempty"`  // Record is without the secrets that arrived
+	Damaged  string      `json:"damaged,omitempty"` // why Record is only what is shown of the message
+}
+
+type showCommand struct {
+	*program
+	choice
+	id     string
+	from   int64
+	limit  int
+	newest bool
+	raw    bool
+	force  bool
+	full   bool
+	all    bool
+}
+
+func newShow(p *program) *cobra.Command {
+	cmd := &showCommand{program: p}
+	c := &cobra.Command{
+		Use:   "show [N]",
+		Short: "Print a conversation as it was said",
+		Long: `Print the messages of a conversation, or with --id one message, summary or
+payload. Content that was externalised is shown as a reference; --full puts it
+back. Bookkeeping of the agent's program, which no model sees, is left out: a
+line says how much, and --all shows it.
+
+--raw writes the records exactly as they arrived: one message's bytes with --id
+and nothing else, else one record a line. --json prints a JSON object a line;
+a record that is not UTF-8 is in base64, and "encoding" says so. Into a file or
+a pipe both write the whole conversation unless --limit says otherwise. On a
+terminal --raw makes control characters visible unless --force is given.
+
+Secrets that only the record was to keep (LCM_REDACT=search) are shown by --raw
+and lcm export alone; --json says "masked" where it left some out.`,
+		Example: `lcm show
+lcm show --newest --limit 5
+lcm show 3 --from 51 --limit 50
+lcm show 3 --raw > session.jsonl
+lcm show --id msg_12 --raw | sha256sum
+lcm show --id sum_0123456789abcdef`,
+		Args: optionalNumber,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.check(c, args); err != nil {
+				return err
+			}
+			return cmd.use(c.Context(), toRead, func(ar *archive) error {
+				if cmd.id != "" {
+					return cmd.showID(c.Context(), ar)
+				}
+				return cmd.showConversation(c.Context(), ar)
+			})
+		},
+	}
+	cmd.flag(c)
+	c.Flags().StringVar(&cmd.id, "id", "", "one thing by its id: msg_…, sum_… or file_…")
+	c.Flags().Int64Var(&cmd.from, "from", 1, "begin at this place in the conversation")
+	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many messages, 0 for no limit (piped --raw and --json have none)")
+	c.Flags().BoolVar(&cmd.newest, "newest", false, "the newest messages instead of the oldest")
+	c.Flags().BoolVar(&cmd.raw, "raw", false, "the records exactly as they arrived")
+	forceFlag(c, &cmd.force)
+	c.Flags().BoolVar(&cmd.full, "full", false, "with externalised content in its place")
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (cmd *showCommand) check(c *cobra.Command, args []string) error {
+	switch {
+	case cmd.raw && cmd.json:
+		return wrongUsage(c, errors.New("--raw and --json exclude each other"))
+	case cmd.id != "" && (len(args) > 0 || cmd.number != 0):
+		return wrongUsage(c, errors.New("an id says it all: leave the conversation out"))
+	case cmd.from < 1:
+		return wrongUsage(c, errors.New("--from begins at 1"))
+	case cmd.limit < 0:
+		return wrongUsage(c, errors.New("--limit cannot be negative"))
+	}
+	// Another program would take a first page of records for all of them.
+	if (cmd.raw || cmd.json) && !cmd.terminal && !cmd.newest && !c.Flags().Changed("limit") {
+		cmd.limit = 0
+	}
+	return cmd.argument(c, args)
+}
+
+func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error {
+	c, err := ar.pick(ctx, cmd.choice)
+	if err != nil {
+		return err
+	}
+	// Records left out do not count, so that a page is as long as was asked for.
+	leaveOut := func(m store.Message) bool {
+		return m.Flags&store.FlagHidden != 0 && !cmd.all && !cmd.raw && !cmd.json
+	}
+	q := store.MessageQuery{Conversation: c.ID, After: cmd.from - 1}
+	if cmd.newest && cmd.limit > 0 {
+		// The newest, but oldest of them first, as they were said.
+		found := 0
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: cmd.from - 1, Newest: true}) {
+			if err != nil {
+				return err
+			}
+			if q.After = m.Seq - 1; leaveOut(m) {
+				continue
+			}
+			if found++; found == cmd.limit {
+				break
+			}
+		}
+	}
+	if !cmd.json && !cmd.raw {
+		cmd.note("conversation %d (%s), %s; times are %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased), zone(time.Now()))
+	}
+	last, damaged, shown := q.After, 0, 0
+	var hidden []store.MessageID
+	for m, err := range ar.db.Messages(ctx, q) {
+		if err != nil {
+			return err
+		}
+		if leaveOut(m) {
+			hidden, last = append(hidden, m.ID), m.Seq
+			continue
+		}
+		if cmd.limit > 0 && shown == cmd.limit {
+			break
+		}
+		cmd.printLeftOut(hidden)
+		hidden, shown, last = nil, shown+1, m.Seq
+		err := cmd.showMessage(ctx, ar, m)
+		if errors.Is(err, store.ErrDamaged) {
+			damaged++
+			text, _ := split(err)
+			cmd.warn("%s", neutralLine(plain(text)))
+		} else if err != nil {
+			return err
+		}
+	}
+	cmd.printLeftOut(hidden)
+	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
+		cmd.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
+	}
+	return damageShown(damaged)
+}
+
+// printLeftOut says in a line what was left out between two messages.
+func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
+	if len(ids) == 0 {
+		return
+	}
+	which := ids[0].String()
+	if len(ids) > 1 {
+		which += " … " + ids[len(ids)-1].String()
+	}
+	cmd.printf("%s\n\n", cmd.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, counted(len(ids), "record", "records"))))
+}
+
+// showMessage prints a message. Of one whose record is damaged it prints what
+// there is before it says so.
+func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Message) error {
+	switch {
+	case cmd.json:
+		return cmd.showJSON(ctx, ar, m)
+	case cmd.raw:
+		record, damage := ar.db.Record(ctx, m.ID)
+		if record == nil {
+			return damage
+		}
+		return errors.Join(cmd.writeBytes(append(record, '\n'), cmd.force), damage)
+	}
+	said := m.Body.Render()
+	var damage error
+	switch {
+	case cmd.full:
+		if said, damage = recall.Original(ctx, ar.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
+			return damage
+		}
+	case m.Damaged:
+		damage = fmt.Errorf("%s is %w: it is not what arrived", m.ID, store.ErrDamaged)
+	}
+	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.Local().Format(time.DateTime),
+		counted(m.Tokens, "token", "tokens"))
+	if flags := flagNames(m.Flags); len(flags) > 0 {
+		head += " · " + strings.Join(flags, ", ")
+	}
+	if damage != nil {
+		head += " · DAMAGED"
+	}
+	if strings.TrimSpace(said) == "" {
+		said = cmd.paint(dim, "(no text; --raw shows the record)")
+	} else {
+		said = cmd.shown(said)
+	}
+	cmd.printf("%s\n%s\n\n", cmd.paint(roleStyle(m.Body.Role), "── "+head), said)
+	return damage
+}
+
+func (cmd *showCommand) showJSON(ctx context.Context, ar *archive, m store.Message) error {
+	r := messageReport{
+		ID: m.ID.String(), Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Time: m.Body.Time, Stored: m.Stored, Flags: flagNames(m.Flags),
+		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
+	}
+	record, err := ar.db.Record(ctx, m.ID)
+	if err == nil && m.Damaged {
+		err = fmt.Errorf("the body of %s is %w", m.ID, store.ErrDamaged)
+	}
+	if errors.Is(err, store.ErrDamaged) {
+		text, _ := split(err)
+		r.Damaged = plain(text)
+		r.Record, r.Encoding = encoded([]byte(m.Body.Render()))
+		return errors.Join(cmd.encoder().Encode(r), err)
+	}
+	if err != nil {
+		return err
+	}
+	record, r.Masked = ar.masked(m, record)
+	r.Record, r.Encoding = encoded(record)
+	return cmd.encoder().Encode(r)
+}
+
+// showID prints one message, summary or payload.
+func (cmd *showCommand) showID(ctx context.Context, ar *archive) error {
+	id, err := store.ParseID(cmd.id)
+	if err != nil {
+		return failed(exitUsage, "`lcm show`, `lcm tree` and `lcm grep` print ids", "%w", err)
+	}
+	switch {
+	case id.Message != 0:
+		return cmd.showOne(ctx, ar, id.Message)
+	case id.Summary != "":
+		return cmd.showSummary(ctx, ar, id.Summary)
+	}
+	p, err := ar.db.Payload(ctx, id.Payload)
+	if err != nil {
+		return err
+	}
+	if cmd.json {
+		return cmd.showPayloadJSON(p)
+	}
+	if !cmd.raw {
+		cmd.note("%s · %s · %s · %s", p.ID, neutralLine(orDash(p.Name)), neutralLine(orDash(p.MIME)), size(p.Size))
+	}
+	content := io.NewSectionReader(p.Content, 0, p.Size)
+	if !cmd.terminal || cmd.raw && cmd.force {
+		_, err = io.Copy(cmd.out, content)
+		return errors.Join(err, payloadDamage(p))
+	}
+	data, err := io.ReadAll(content)
+	cmd.printf("%s\n", neutral(string(data)))
+	return errors.Join(err, payloadDamage(p))
+}
+
+// payloadDamage is how a command ends that has shown a payload.
+func payloadDamage(p store.Payload) error {
+	if !p.Damaged {
+		return nil
+	}
+	return damageShown(1)
+}
+
+func (cmd *showCommand) showPayloadJSON(p store.Payload) error {
+	data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+	if err != nil {
+		return err
+	}
+	content, encoding := encoded(data)
+	return errors.Join(cmd.printJSON(map[string]any{
+		"id": p.ID, "name": p.Name, "mime": p.MIME, "kind": p.Kind, "bytes": p.Size, "tokens": p.Tokens,
+		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content, "damaged": p.Damaged,
+	}), payloadDamage(p))
+}
+
+func (cmd *showCommand) showOne(ctx context.Context, ar *archive, id store.MessageID) error {
+	if cmd.raw {
+		record, damage := ar.db.Record(ctx, id)
+		if record == nil {
+			return damage
+		}
+		return errors.Join(cmd.writeBytes(record, cmd.force), damage)
+	}
+	for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
+		if err != nil {
+			return err
+		}
+		return cmd.showMessage(ctx, ar, m)
+	}
+	return store.Missing(id.String())
+}
+
+func (cmd *showCommand) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
+	for s, err := range ar.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
+		if err != nil {
+			return err
+		}
+		sources, err := ar.db.Sources(ctx, id)
+		if err != nil {
+			return err
+		}
+		if cmd.json {
+			r := describeSummary(s)
+			for _, n := range sources {
+				r.Sources = append(r.Sources, n.String())
+			}
+			r.Body, r.Encoding = encoded([]byte(s.Body))
+			return cmd.printJSON(r)
+		}
+		names := make([]string, len(sources))
+		for i, n := range sources {
+			names[i] = n.String()
+		}
+		cmd.printf("%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(names, " "))
+		return nil
+	}
+	return store.Missing(string(id))
+}
+
+var flagWords = []struct {
+	flag store.Flag
+	word string
+}{
+	{store.FlagEcho, "echo"}, {store.FlagHostSummary, "host summary"}, {store.FlagSynthetic, "synthetic"},
+	{store.FlagDuplicate, "possible duplicate"}, {store.FlagUnknown, "unknown type"}, {store.FlagRedacted, "redacted"}, {store.FlagMasked, "masked"}, {store.FlagHidden, "not in the view"},
+}
+
+func flagNames(f store.Flag) []string {
+	var names []string
+	for _, w := range flagWords {
+		if f&w.flag != 0 {
+			names = append(names, w.word)
+		}
+	}
+	return slices.Clip(names)
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/recall"
+)
+
+// People read and write local time; JSON and the record are in UTC.
+
+// stamp writes a time to the minute, in the local zone.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+// zone names the local zone, which an output says once. A zone with summer time
+// has two names.
+func zone(now time.Time) string {
+	name := func(month time.Month) string {
+		n := time.Date(now.Year(), month, 1, 12, 0, 0, 0, time.Local).Format("MST")
+		if strings.HasPrefix(n, "+") || strings.HasPrefix(n, "-") {
+			n = "UTC" + n // zones without a name of their own
+		}
+		return n
+	}
+	winter, summer := name(time.January), name(time.July)
+	if winter == summer {
+		return winter
+	}
+	return winter + "/" + summer
+}
+
+// timeLayouts are the forms of a time that --since and --before take. One
+// without a zone is local time.
+var timeLayouts = []string{
+	time.RFC3339Nano, "2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly, "2006-01",
+}
+
+// readTime reads the value of --since or --before: a time, how long ago it is
+// (30m, 12h, 7d, 2w), today or yesterday. An empty text is no bound.
+func readTime(flag, text string, now time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if t, ok := recall.Ago(text, now); ok {
+		return t, nil
+	}
+	for _, layout := range timeLayouts {
+		if t, err := time.ParseInLocation(layout, strings.ToUpper(text), now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--%s takes a time like 2026-02-19 or 2026-02-19T08:30, how long ago it is (30m, 12h, 7d, 2w), today or yesterday, not %q", flag, text)
+}
+
+// timeSpan reads --since and --before, and returns them as recall reads times.
+func timeSpan(since, before string, now time.Time) (from, to string, err error) {
+	write := func(flag, text string) (string, error) {
+		// How long ago stays as it was written: a cursor knows its question by
+		// these words, on the next page too.
+		if _, ok := recall.Ago(strings.TrimSpace(text), now); ok {
+			return strings.TrimSpace(text), nil
+		}
+		t, err := readTime(flag, text, now)
+		if err != nil || t.IsZero() {
+			return "", err
+		}
+		return t.UTC().Format(time.RFC3339Nano), nil
+	}
+	if from, err = write("since", since); err != nil {
+		return "", "", err
+	}
+	to, err = write("before", before)
+	return from, to, err
+}

@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// treeNode is a part of the DAG as it is drawn: a summary with what it was
+// made from, or a run of messages.
+type treeNode struct {
+	Summary  *summaryReport `json:"summary,omitempty"`
+	Messages *messageRun    `json:"run,omitempty"`
+	Sources  []*treeNode    `json:"sources,omitempty"`
+	Below    *belowReport   `json:"below,omitempty"` // what --depth left out beneath this node
+
+	drawn string
+}
+
+// treeReport is the tree of a conversation.
+type treeReport struct {
+	conversationReport
+	View []*treeNode `json:"view"`
+}
+
+type messageRun struct {
+	Count int      `json:"count"`
+	First string   `json:"first"`
+	Last  string   `json:"last"`
+	IDs   []string `json:"ids,omitempty"`
+}
+
+type belowReport struct {
+	Summaries int `json:"summaries"`
+	Messages  int `json:"messages"`
+}
+
+func (b belowReport) String() string {
+	if b.Summaries == 0 {
+		return counted(b.Messages, "message", "messages") + " below"
+	}
+	return counted(b.Summaries, "summary", "summaries") + " and " + counted(b.Messages, "message", "messages") + " below"
+}
+
+type summaryReport struct {
+	ID            store.SummaryID   `json:"id"`
+	Kind          summary.Kind      `json:"kind"`
+	Depth         int               `json:"depth"`
+	Tokens        int               `json:"tokens"`
+	SourceTokens  int               `json:"sourceTokens"`
+	Messages      int               `json:"messages"`
+	MessageTokens int64             `json:"messageTokens"`
+	Descendants   int               `json:"descendants"`
+	Earliest      time.Time         `json:"earliestAt"`
+	Latest        time.Time         `json:"latestAt"`
+	Method        string            `json:"method"`
+	Level         summary.Level     `json:"level"`
+	Model         string            `json:"model,omitempty"`
+	Files         []store.PayloadID `json:"fileIds,omitempty"`
+	Sources       []string          `json:"sources,omitempty"`
+	Encoding      string            `json:"encoding,omitempty"`
+	Body          string            `json:"body,omitempty"`
+}
+
+func describeSummary(s store.Summary) *summaryReport {
+	return &summaryReport{
+		ID: s.ID, Kind: s.Kind, Depth: s.Depth, Tokens: s.Tokens, SourceTokens: s.SourceTokens, Messages: s.Messages,
+		MessageTokens: s.MessageTokens, Descendants: s.Descendants, Earliest: s.Earliest, Latest: s.Latest,
+		Method: s.Method, Level: s.Level, Model: s.Model, Files: s.Files,
+	}
+}
+
+// summaryLine describes a summary in one line.
+func summaryLine(s store.Summary) string {
+	method := neutralLine(s.Method)
+	if s.Level != summary.Normal && string(s.Level) != s.Method {
+		method += "/" + string(s.Level)
+	}
+	return fmt.Sprintf("%s d%d %s · %s · %s → %s tokens · %s · %s", s.ID, s.Depth, s.Kind, counted(s.Messages, "message", "messages"),
+		number(s.MessageTokens), number(s.Tokens), method, span(s.Earliest, s.Latest))
+}
+
+// span writes a range of time as short as it can be told.
+func span(from, to time.Time) string {
+	from, to = from.Local(), to.Local()
+	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
+		return from.Format("01-02 15:04") + "–" + to.Format("15:04")
+	}
+	return from.Format("01-02") + " – " + to.Format("01-02")
+}
+
+type treeCommand struct {
+	choice
+	treeDrawing
+}
+
+func newTree(p *program) *cobra.Command {
+	cmd := &treeCommand{treeDrawing: treeDrawing{program: p}}
+	c := &cobra.Command{
+		Use:   "tree [N]",
+		Short: "Draw the summaries and what they were made from",
+		Long: `Draw the view of a conversation, oldest first: each summary with its sources
+beneath it, down to the messages. Runs of messages are one line; --messages lists
+each. --depth 1 draws the view alone, --depth 2 also the sources of its summaries,
+and so on; where it stops, a line says how much is below.`,
+		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
+		Args:    optionalNumber,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.argument(c, args); err != nil {
+				return err
+			}
+			if cmd.depth < 0 {
+				return wrongUsage(c, errors.New("--depth cannot be negative"))
+			}
+			return cmd.use(c.Context(), toRead, func(ar *archive) error {
+				conv, err := ar.pick(c.Context(), cmd.choice)
+				if err != nil {
+					return err
+				}
+				cmd.reader = ar.db
+				return cmd.print(c.Context(), conv)
+			})
+		},
+	}
+	cmd.flag(c)
+	c.Flags().BoolVarP(&cmd.messages, "messages", "m", false, "list every message")
+	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "draw this many levels, 0 for all")
+	cmd.jsonFlag(c)
+	return c
+}
+
+// treeDrawing draws the view of a conversation as a tree.
+type treeDrawing struct {
+	*program
+	reader   store.Reader
+	messages bool // list every message
+	narrow   bool // shorter lines
+	depth    int  // levels, 0 for all
+}
+
+// print prints the tree of a conversation.
+func (d *treeDrawing) print(ctx context.Context, c store.Conversation) error {
+	roots, view, err := d.build(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if d.json {
+		return d.printJSON(treeReport{describeConversation(c), roots})
+	}
+	d.printf("%s\n", d.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(neutralLine(c.Key), 50))))
+	d.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), number(c.Tokens),
+		counted(len(view.Items), "item", "items"), number(view.Tokens), zone(time.Now()))
+	d.draw(roots, "")
+	return nil
+}
+
+// build reads the view of a conversation and the sources below it.
+func (d *treeDrawing) build(ctx context.Context, id store.ConversationID) ([]*treeNode, store.View, error) {
+	view, err := d.reader.View(ctx, id, store.Window{})
+	if err != nil {
+		return nil, view, err
+	}
+	nodes := make([]store.Node, len(view.Items))
+	for i, it := range view.Items {
+		nodes[i] = it.Node
+	}
+	roots, err := d.level(ctx, nodes, 1)
+	return roots, view, err
+}
+
+// level returns the trees of nodes on a level, counted from 1.
+func (d *treeDrawing) level(ctx context.Context, nodes []store.Node, level int) ([]*treeNode, error) {
+	trees := []*treeNode{}
+	for i := 0; i < len(nodes); {
+		if nodes[i].IsSummary() {
+			t, err := d.summary(ctx, nodes[i].Summary, level)
+			if err != nil {
+				return nil, err
+			}
+			trees = append(trees, t)
+			i++
+			continue
+		}
+		end := i
+		for end < len(nodes) && !nodes[end].IsSummary() {
+			end++
+		}
+		t, err := d.run(ctx, nodes[i:end])
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, t)
+		i = end
+	}
+	return trees, nil
+}
+
+func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int) (*treeNode, error) {
+	for s, err := range d.reader.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
+		if err != nil {
+			return nil, err
+		}
+		style := []lipgloss.Style{cyan, green, yellow}[s.Depth%3]
+		line := summaryLine(s)
+		if d.narrow {
+			line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, counted(s.Messages, "message", "messages"),
+				number(s.MessageTokens), number(s.Tokens))
+		}
+		t := &treeNode{Summary: describeSummary(s), drawn: d.paint(style, line[:len(id)]) + line[len(id):]}
+		if level == d.depth {
+			t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}
+			return t, nil
+		}
+		sources, err := d.reader.Sources(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		t.Sources, err = d.level(ctx, sources, level+1)
+		return t, err
+	}
+	return nil, store.Missing(string(id))
+}
+
+// run is a run of messages, drawn as one line or one by one.
+func (d *treeDrawing) run(ctx context.Context, nodes []store.Node) (*treeNode, error) {
+	first, last := nodes[0].String(), nodes[len(nodes)-1].String()
+	run := &messageRun{Count: len(nodes), First: first, Last: last}
+	t := &treeNode{Messages: run, drawn: fmt.Sprintf("%s  %s … %s", counted(len(nodes), "message", "messages"), first, last)}
+	if len(nodes) == 1 {
+		t.drawn = "1 message  " + first
+	}
+	if !d.messages {
+		return t, nil
+	}
+	ids := make([]store.MessageID, len(nodes))
+	for i, n := range nodes {
+		ids[i] = n.Message
+		run.IDs = append(run.IDs, n.String())
+	}
+	for m, err := range d.reader.Messages(ctx, store.MessageQuery{IDs: ids}) {
+		if err != nil {
+			return nil, err
+		}
+		line := fmt.Sprintf("%s %s · %s tokens · %s", m.ID, m.Body.Role, number(m.Tokens), excerpt(m.Body, 48))
+		if !d.json {
+			t.Sources = append(t.Sources, &treeNode{drawn: line})
+		}
+	}
+	return t, nil
+}
+
+// excerpt is the beginning of what a message says, on one line.
+func excerpt(m llms.Message, width int) string {
+	text := m.Render()
+	if len(text) > 8*width {
+		text = strings.ToValidUTF8(text[:8*width], "")
+	}
+	return clip(strings.Join(strings.Fields(neutralLine(text)), " "), width)
+}
+
+func (d *treeDrawing) draw(trees []*treeNode, indent string) {
+	for i, t := range trees {
+		branch, below := "├─ ", "│  "
+		if i == len(trees)-1 {
+			branch, below = "└─ ", "   "
+		}
+		d.printf("%s%s\n", d.paint(dim, indent+branch), t.drawn)
+		if t.Below != nil {
+			d.printf("%s\n", d.paint(dim, indent+below+"└─ … "+t.Below.String()))
+		}
+		d.draw(t.Sources, indent+below)
+	}
+}
+
+func roleStyle(r llms.Role) lipgloss.Style {
+	switch r {
+	case llms.RoleUser:
+		return green
+	case llms.RoleAssistant:
+		return cyan
+	}
+	return dim
+}

@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+type verifyReport struct {
+	Sound         bool                   `json:"sound"`
+	Conversations []verifiedConversation `json:"conversations"`
+	Faults        []faultReport          `json:"faults,omitempty"` // of rows that belong to no conversation
+	Messages      int64                  `json:"messages"`         // the erased ones too: their places are proved
+	Erased        int64                  `json:"erased,omitempty"` // of them
+	Summaries     int64                  `json:"summaries"`
+	Bytes         int64                  `json:"bytes"`
+	Digest        string                 `json:"digest,omitempty"` // none where there are faults
+	unreadable    bool                   // a conversation could not be read at all
+}
+
+type verifiedConversation struct {
+	Number    store.ConversationID `json:"conversation"`
+	Key       string               `json:"key"`
+	Messages  int64                `json:"messages"`
+	Erased    int64                `json:"erased,omitempty"`
+	Summaries int64                `json:"summaries"`
+	Bytes     int64                `json:"bytes"`
+	Digest    string               `json:"digest,omitempty"`
+	Faults    []faultReport        `json:"faults"`
+}
+
+type faultReport struct {
+	Code   string `json:"code"`
+	Node   string `json:"node"`
+	Detail string `json:"detail"`
+}
+
+type verifyCommand struct {
+	*program
+	choice
+	all bool
+}
+
+func newVerify(p *program) *cobra.Command {
+	cmd := &verifyCommand{program: p}
+	c := &cobra.Command{
+		Use:   "verify [N]",
+		Short: "Prove that nothing is lost or changed",
+		Long: `Prove a conversation: every message matches the SHA-256 taken when it arrived,
+the hash chain over them holds, and the view leads to each message exactly once,
+directly or through summaries (or a kept branch does). Rows of any table that
+belong to no conversation are looked for too. Everything that is wrong is named,
+and the exit code is then 6.
+
+The digest is the same for the same messages, whatever the database; while
+anything is wrong there is none.`,
+		Example: "lcm verify\nlcm verify 3\nlcm verify --all --json | jq .digest",
+		Args:    optionalNumber,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmd.argument(c, args); err != nil {
+				return err
+			}
+			if cmd.all && cmd.number != 0 {
+				return wrongUsage(c, errors.New("--all and a conversation exclude each other"))
+			}
+			return cmd.use(c.Context(), toRead, func(ar *archive) error {
+				r, err := ar.verify(c.Context(), cmd.choice, cmd.all)
+				switch {
+				case damaged(err):
+					return advise(exitDatabase, beyondReading, err)
+				case err != nil:
+					return err
+				}
+				return cmd.print(r)
+			})
+		},
+	}
+	cmd.flag(c)
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation")
+	cmd.jsonFlag(c)
+	return c
+}
+
+func (ar *archive) verify(ctx context.Context, ch choice, all bool) (verifyReport, error) {
+	if all {
+		v, err := ar.engine.Verify(ctx)
+		if err == nil {
+			return ar.describeVerification(ctx, v)
+		}
+		list, unlisted := ar.db.Conversations(ctx, store.ConversationQuery{})
+		if !damaged(err) || unlisted != nil {
+			return verifyReport{}, err
+		}
+		return ar.salvage(ctx, list)
+	}
+	c, err := ar.pick(ctx, ch)
+	if err != nil {
+		return verifyReport{}, err
+	}
+	one, err := ar.db.Verify(ctx, c.ID)
+	switch {
+	case damaged(err):
+		return ar.salvage(ctx, []store.Conversation{c})
+	case err != nil:
+		return verifyReport{}, err
+	}
+	orphans, err := ar.db.Orphans(ctx)
+	if err != nil {
+		return verifyReport{}, err
+	}
+	return ar.describeVerification(ctx, lcm.Verification{
+		Conversations: []store.Verification{one}, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes, Digest: one.Digest, Faults: orphans,
+	})
+}
+
+func (ar *archive) describeVerification(ctx context.Context, v lcm.Verification) (verifyReport, error) {
+	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}}
+	if r.Sound {
+		r.Digest = hex.EncodeToString(v.Digest[:])
+	}
+	for _, f := range v.Faults {
+		r.Faults = append(r.Faults, faultReport(f))
+	}
+	for _, one := range v.Conversations {
+		c, err := ar.db.Conversation(ctx, one.Conversation)
+		if err != nil {
+			return r, err
+		}
+		r.add(describeVerified(c, one))
+	}
+	return r, nil
+}
+
+func (r *verifyReport) add(c verifiedConversation) {
+	r.Conversations = append(r.Conversations, c)
+	r.Messages += c.Messages
+	r.Erased += c.Erased
+	r.Summaries += c.Summaries
+	r.Bytes += c.Bytes
+}
+
+func describeVerified(c store.Conversation, one store.Verification) verifiedConversation {
+	v := verifiedConversation{
+		Number: c.ID, Key: c.Key, Messages: one.Messages, Erased: c.Erased, Summaries: one.Summaries, Bytes: one.Bytes,
+		Faults: []faultReport{},
+	}
+	// The digest is of the hashes taken on arrival: it says nothing of messages
+	// that do not match theirs.
+	if len(one.Faults) == 0 {
+		v.Digest = hex.EncodeToString(one.Digest[:])
+	}
+	for _, f := range one.Faults {
+		v.Faults = append(v.Faults, faultReport(f))
+	}
+	return v
+}
+
+// salvage verifies conversations one by one in a file that is damaged, and
+// goes on after those that cannot be read. Without them there is no digest of
+// the whole.
+func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (verifyReport, error) {
+	r := verifyReport{Conversations: []verifiedConversation{}, unreadable: true}
+	for _, c := range list {
+		one, err := ar.db.Verify(ctx, c.ID)
+		switch {
+		case ctx.Err() != nil:
+			return r, ctx.Err()
+		case err == nil:
+			r.add(describeVerified(c, one))
+			continue
+		}
+		v := verifiedConversation{Number: c.ID, Key: c.Key}
+		why, _ := split(err)
+		v.Messages, v.Bytes = ar.readable(ctx, c)
+		v.Faults = []faultReport{{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
+			"%s; %s of %s can be read and match", plain(why), number(v.Messages), counted(c.Messages-c.Erased, "message", "messages"))}}
+		r.add(v)
+	}
+	return r, nil
+}
+
+// readable counts the messages of a conversation whose records can be read and
+// match their hashes, and their bytes.
+func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size int64) {
+	for after := int64(0); after < c.Messages && ctx.Err() == nil; {
+		next := after + 1 // what cannot be read is stepped over, one by one
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: after, Before: after + 100}) {
+			if err != nil {
+				break
+			}
+			next = m.Seq
+			record, err := ar.db.Record(ctx, m.ID)
+			if err == nil && sha256.Sum256(record) == m.SHA256 {
+				n, size = n+1, size+m.Size
+			}
+		}
+		after = next
+	}
+	return n, size
+}
+
+func (cmd *verifyCommand) print(r verifyReport) error {
+	faults := len(r.Faults)
+	for _, c := range r.Conversations {
+		faults += len(c.Faults)
+	}
+	if cmd.json {
+		if err := cmd.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		for _, c := range r.Conversations {
+			cmd.printVerified(c)
+		}
+		cmd.printFaults(r.Faults)
+		cmd.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
+		if r.Digest != "" {
+			cmd.printf("digest %s\n", r.Digest)
+		} else {
+			cmd.printf("no digest: it would be of what arrived, not of what is here\n")
+		}
+	}
+	hint := "restore these messages from a backup, or keep the database as it is for a closer look; nothing was changed"
+	if len(r.Faults) > 0 {
+		hint = "`lcm doctor` says what can be done about it; nothing was changed"
+	}
+	if r.unreadable {
+		hint = beyondReading
+	}
+	if faults > 0 {
+		return failed(exitFaults, hint, "verification found %s", counted(faults, "fault", "faults"))
+	}
+	return nil
+}
+
+func (cmd *verifyCommand) printVerified(c verifiedConversation) {
+	verdict := cmd.paint(green, "ok")
+	if len(c.Faults) > 0 {
+		verdict = cmd.paint(red, "DAMAGED")
+	}
+	cmd.printf("conversation %d (%s): %s, %s, %s\n", c.Number, clipLeft(neutralLine(c.Key), 40), verdict,
+		held(c.Messages, c.Erased), counted(c.Summaries, "summary", "summaries"))
+	cmd.printFaults(c.Faults)
+}
+
+func (cmd *verifyCommand) printFaults(faults []faultReport) {
+	for _, f := range faults {
+		cmd.printf("  %s  %s: %s\n", cmd.paint(red, neutralLine(f.Node)), f.Code, neutralLine(f.Detail))
+	}
+}

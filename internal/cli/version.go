@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+type versionReport struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func newVersion(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "lcm version\nlcm version --json",
+		Args:    usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			r := versionReport{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						r.Revision = s.Value
+					}
+				}
+			}
+			if p.json {
+				return p.printJSON(r)
+			}
+			p.printf("lcm %s (%s, %s)\n", r.Version, r.Go, r.Platform)
+			return nil
+		},
+	}
+	p.jsonFlag(c)
+	return c
+}

@@ -1,0 +1,222 @@
+package brief
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// cues are words that mark a sentence as a decision: a choice or a rule.
+var cues = []string{
+	"decid", "decision", "agreed", "let's use", "let's go with", "let's keep", "we'll use", "we will use", "go with ", "going with", "chose ", "choose ",
+	"instead of", "rather than", "i'd rather", "i want ", "prefer", "must ", "never ", "always ", "do not ", "don't ", "no longer", "from now on", "requirement",
+	"the fix is", "revert", "keep it ", "out of scope", "it is.",
+	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
+}
+
+// Sentences with such words that decide nothing: reports of a failure, headings of a
+// cause or of open points, and a decision that is still to be made. An assistant uses
+// "must", "never" and "instead of" to explain: of its sentences, only those count that
+// name a choice.
+var (
+	report    = pattern(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
+	chosen    = pattern(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b|决定|決定|결정|решил|решено|entschied|décidé`)
+	undecided = pattern(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:|(?:\bnot?|n't|\bto|\blet's|\bneeds? an?|\bcan|\bcannot) (?:yet )?(?:decid|decision)|\bundecided\b`)
+)
+
+// openCues are words that mark a sentence as an open point.
+var openCues = []string{
+	"todo:", "a todo", "to do:", "open:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains to ", "remains open", "remaining:", "left to do",
+	"next step", "next is ", "is next.", "next:", "follow-up", "follow up", "for later", "do it later", "tomorrow", "blocked", "blocker", "pending", "waiting for", "wait for ",
+	"wait until ", "not until ", "blocked until ", "off until ", "open until ", "not rolled out", "not done", "unfinished", "half done", "ask first", "to ask ", "on the list", "postpone", "not now",
+	"尚未", "待办", "下一步", "まだ", "次は", "아직", "ещё не", "noch nicht", "als nächstes", "pas encore", "todavía no",
+}
+
+// Shorter sentences say too little without context; longer ones are lists or code.
+const (
+	shortSentence = 18
+	longSentence  = 400
+)
+
+// decisions picks sentences that read like decisions, and the short answers by which
+// the user chose among the assistant's offers.
+func decisions(said []store.Message, known []Quote) []Quote {
+	answers := choices(said)
+	all := pick(said, func(who llms.Role, s string) int {
+		w := weight(s, cues)
+		if w == 0 || undecided().MatchString(s) || (who == llms.RoleAssistant || report().MatchString(s)) && !chosen().MatchString(s) {
+			return 0
+		}
+		return w
+	}, keepDecisions-len(answers), append(slices.Clone(known), answers...))
+	all = append(all, answers...)
+	slices.SortStableFunc(all, func(x, y Quote) int { return int(x.ID - y.ID) })
+	return all
+}
+
+// keepChoices bounds how many choices are listed.
+const keepChoices = 4
+
+// plainChoice matches an answer that is a choice without a question before it.
+var plainChoice = pattern(`(?i)\b(?:it is|then)[.!]*$`)
+
+// choices returns the user's last short answers to the assistant's questions, with the
+// questions.
+func choices(said []store.Message) []Quote {
+	var all []Quote
+	asked := ""
+	for _, m := range said {
+		if text := strings.TrimSpace(m.Body.PlainText()); m.Body.Role == llms.RoleAssistant && text != "" {
+			asked = question(text)
+		}
+		text := request(m)
+		if text == "" {
+			continue
+		}
+		if shortanswer.Is(text) && (asked != "" || plainChoice().MatchString(text)) {
+			q := quoteOf(m, text)
+			q.Asked = asked
+			all = append(all, q)
+		}
+		asked = ""
+	}
+	return all[max(0, len(all)-keepChoices):]
+}
+
+// question returns the last sentence of a text if it is a question.
+func question(text string) string {
+	all := sentences(text)
+	if len(all) == 0 || !strings.HasSuffix(all[len(all)-1], "?") {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// openEnds picks sentences that read like open points. A question or an offer that the
+// user answered is no longer open.
+func openEnds(said []store.Message) []Quote {
+	var left []store.Message
+	answer := ""
+	for _, m := range slices.Backward(said) {
+		switch text := strings.TrimSpace(m.Body.PlainText()); {
+		case request(m) != "":
+			answer = text
+		case m.Body.Role == llms.RoleAssistant && text != "":
+			if answer != "" && (question(text) != "" || shortanswer.Is(answer)) {
+				continue
+			}
+			answer = ""
+		}
+		left = append(left, m)
+	}
+	slices.Reverse(left)
+	return pick(left, func(_ llms.Role, s string) int { return weight(s, openCues) }, keepOpen, nil)
+}
+
+// pick returns the sentences with the most weight, the newest last. The user's
+// sentences weigh more than the assistant's. It skips those in known.
+func pick(said []store.Message, weigh func(llms.Role, string) int, most int, known []Quote) []Quote {
+	type scored struct {
+		Quote
+		weight int
+	}
+	var all []scored
+	for age, m := range slices.Backward(said) {
+		role := m.Body.Role
+		if role != llms.RoleUser && role != llms.RoleAssistant || role == llms.RoleUser && request(m) == "" {
+			continue
+		}
+		for _, s := range sentences(m.Body.PlainText()) {
+			w := weigh(role, s)
+			if w == 0 {
+				continue
+			}
+			if role == llms.RoleUser {
+				w += 2
+			}
+			// Age breaks ties: the newest of equals is kept.
+			all = append(all, scored{quoteOf(m, s), w*len(said)/2 + age})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y scored) int { return y.weight - x.weight })
+	var kept []Quote
+	seen := map[string]bool{}
+	for _, q := range known {
+		for _, s := range append(sentences(q.Text), q.Text) {
+			seen[s] = true
+		}
+	}
+	for _, s := range all {
+		if len(kept) == most {
+			break
+		}
+		if !seen[s.Text] {
+			seen[s.Text] = true
+			kept = append(kept, s.Quote)
+		}
+	}
+	slices.SortStableFunc(kept, func(x, y Quote) int { return int(x.ID - y.ID) })
+	return kept
+}
+
+// weight counts the cues in a sentence; 0 if it is not a statement.
+func weight(s string, cues []string) int {
+	n := utf8.RuneCountInString(s)
+	if n < shortSentence || n > longSentence || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
+		return 0
+	}
+	low, w := strings.ToLower(s), 0
+	for _, c := range cues {
+		if strings.Contains(low, c) {
+			w++
+		}
+	}
+	return min(w, 3)
+}
+
+// sentences splits text at the ends of lines and sentences, without code blocks.
+func sentences(text string) []string {
+	var all []string
+	code := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") {
+			code = !code
+			continue
+		}
+		if code || line == "" || strings.HasPrefix(line, "|") {
+			continue
+		}
+		all = append(all, split(strings.TrimLeft(line, "-*#> \t"))...)
+	}
+	return all
+}
+
+// split splits a line after full stops that end a sentence: those before a space and a
+// letter that is not lower case.
+func split(line string) []string {
+	var all []string
+	from := 0
+	for i, r := range line {
+		if !strings.ContainsRune(".!?。！？", r) {
+			continue
+		}
+		end := i + utf8.RuneLen(r)
+		rest := line[end:]
+		next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
+		if r < 0x80 && (!strings.HasPrefix(rest, " ") || unicode.IsLower(next)) && rest != "" {
+			continue
+		}
+		all = append(all, strings.TrimSpace(line[from:end]))
+		from = end
+	}
+	if rest := strings.TrimSpace(line[from:]); rest != "" {
+		all = append(all, rest)
+	}
+	return all
+}

@@ -1,0 +1,141 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// The spaces of [store.State] that hooks use.
+const (
+	shownSpace  = "hooks.shown" // by session: the context it was given
+	firedSpace  = "hooks.fired" // by host and event: when it last happened
+	surveySpace = "hooks.count" // by host: when its sessions were last surveyed
+)
+
+// memory is how long the shown context of a session is remembered.
+const memory = 60 * 24 * time.Hour
+
+// shownState is the context that a session was given.
+type shownState struct {
+	At           time.Time            `json:"at,omitzero"`
+	Conversation store.ConversationID `json:"conversation,omitempty"`
+	// Compacted says that the host has compacted the session since.
+	Compacted bool `json:"compacted,omitempty"`
+	// Forgot is when the host last compacted the session: it no longer knows
+	// its older messages.
+	Forgot time.Time `json:"forgot,omitzero"`
+	// Reminded are the messages that were shown for its prompts.
+	Reminded []store.MessageID `json:"reminded,omitempty"`
+}
+
+// maxReminded bounds Reminded.
+const maxReminded = 60
+
+func (h *Handler) shown(ctx context.Context, e Event) (shownState, error) {
+	var l shownState
+	_, err := h.get(ctx, shownSpace, key(e), &l)
+	return l, err
+}
+
+func (h *Handler) forget(ctx context.Context, e Event) error {
+	return h.put(ctx, shownSpace, key(e), shownState{Compacted: true, Forgot: h.Clock()}, h.Clock().Add(memory))
+}
+
+// Fired is when an event last happened, and its error.
+type Fired struct {
+	Host    string    `json:"-"`
+	Event   string    `json:"-"`
+	At      time.Time `json:"at"`
+	Session string    `json:"session,omitempty"`
+	Problem string    `json:"problem,omitempty"`
+}
+
+// note records when an event happened, for `lcm doctor`.
+func (h *Handler) note(ctx context.Context, e Event, problem error) error {
+	f := Fired{At: h.Clock(), Session: e.Session}
+	if problem != nil {
+		f.Problem = problem.Error()
+	}
+	return h.put(ctx, firedSpace, e.Host+"/"+e.Name, f, time.Time{})
+}
+
+// Noted lists the recorded events, by host and name.
+func Noted(ctx context.Context, s store.State) ([]Fired, error) {
+	values, err := s.List(ctx, firedSpace)
+	if err != nil {
+		return nil, fmt.Errorf("read when hooks ran: %w", err)
+	}
+	var all []Fired
+	for _, v := range values {
+		var f Fired
+		if err := json.Unmarshal(v.Data, &f); err != nil {
+			return nil, fmt.Errorf("read when hooks ran: %s: %w", v.Key, err)
+		}
+		f.Host, f.Event, _ = strings.Cut(v.Key, "/")
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// lookEvery is how often all sessions of a host are checked for records that hooks
+// missed.
+const lookEvery = 10 * time.Minute
+
+// lookDue reports whether that check is due, and records that it is done.
+func (h *Handler) lookDue(ctx context.Context, host string) (bool, error) {
+	var last time.Time
+	if _, err := h.get(ctx, surveySpace, "looked/"+host, &last); err != nil {
+		return false, err
+	}
+	if now := h.Clock(); now.Sub(last) < lookEvery && !now.Before(last) {
+		return false, nil
+	}
+	return true, h.put(ctx, surveySpace, "looked/"+host, h.Clock(), time.Time{})
+}
+
+// get reads a value. It leaves to unchanged if there is none.
+func (h *Handler) get(ctx context.Context, space, key string, to any) (version int64, err error) {
+	v, err := h.Record.Get(ctx, space, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the state of hooks: %w", err)
+	}
+	if err := json.Unmarshal(v.Data, to); err != nil {
+		return 0, fmt.Errorf("read the state of hooks: %s: %w", key, err)
+	}
+	return v.Version, nil
+}
+
+// put writes a value. If two hooks write at once the last one wins: neither knows
+// more.
+func (h *Handler) put(ctx context.Context, space, key string, value any, expires time.Time) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write the state of hooks: %w", err)
+	}
+	const tries = 4
+	for range tries {
+		version := int64(0)
+		switch v, getErr := h.Record.Get(ctx, space, key); {
+		case getErr == nil:
+			version = v.Version
+		case !errors.Is(getErr, store.ErrNotFound):
+			return fmt.Errorf("write the state of hooks: %w", getErr)
+		}
+		if _, err = h.Record.Put(ctx, space, key, data, version, expires); !errors.Is(err, store.ErrConflict) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write the state of hooks: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package reminder
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/lossless-context/lcm/internal/search/analysis"
+)
+
+// reference is how clearly a prompt refers to earlier work.
+type reference int
+
+// The references, from none to the clearest.
+const (
+	noReference reference = iota
+	// asksForFact is a question about something that the user assumes to be
+	// known in the project: "which port does our proxy use?"
+	asksForFact
+	// namesThePast is a prompt about an earlier time: "as we decided", "last
+	// week", "that error again".
+	namesThePast
+)
+
+// pattern compiles an expression at its first use: every start of lcm would pay for it
+// otherwise.
+func pattern(pieces ...string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(?:` + strings.Join(pieces, "|") + `)\b`)
+	})
+}
+
+// pastVerbs are verbs in the past tense for things that people do together in a project.
+const pastVerbs = `decided|agreed|settled|chose|chosen|picked|discussed|talked|spoke|said|told|mentioned|fixed|solved|resolved|used|tried|set|went|ended|` +
+	`concluded|found|ran|hit|saw|had|wrote|written|added|changed|made|removed|deleted|dropped|banned|ruled|deployed|debugged|investigated|diagnosed|measured|` +
+	`benchmarked|worked|did|done|left|stopped|called|named|put|got|gave|given|needed|moved|switched|kept|rejected|planned|noted|promised|shipped|released|` +
+	`merged|reverted|rolled|renamed|bumped|pinned|configured|installed|built|migrated|traced|tracked|landed|came|thought|wanted|learned|learnt|figured|` +
+	`established|standardised|standardized|capped|limited|raised|lowered|increased|reduced|disabled|enabled|turned|started|introduced|created|documented|` +
+	`implemented|proposed|suggested|recommended|considered|ditched|abandoned|postponed|deferred|skipped|broke|cut|sent|asked|explained|showed|reported|opened|` +
+	`closed|filed|scheduled|assigned|patched|worked out|committed|pushed|extracted|split|replaced|compared|estimated|tuned|tested`
+
+var past = pattern(
+	`(?:last|previous|prior|earlier) (?:time|session|sessions|week|month|year|night|sprint|conversation|chat|attempt|round|discussion|run|release|meeting|call|monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend)`,
+	`yesterday|previously|earlier|already|originally|formerly|initially|eventually|the other day|back then|back when|a while (?:ago|back)|`+
+		`(?:minutes?|hours?|days?|weeks?|months?) (?:ago|back|before)|ages ago|this morning|in the past|at the time|so far`,
+	`remember|remembered|you know|remind|recall|forgot|forgotten|recap|refresh my memory`,
+	`(?:did|have|had|were|haven't|hadn't|didn't) (?:we|you|i)`, `(?:was|wasn't) (?:i|there)`,
+	`(?:we|you|i|i've|we've|you've|i'd|we'd|you'd)(?: had| have)?(?: \w+ly| ever| then| just| once| both| all| already| both)? (?:`+pastVerbs+`)`,
+	`again|once more|as before|like before|as usual|(?:as|like|than|the way) (?:we|you|i|last)|the same|same \w+ (?:as|we|you|i)|this time`,
+	`pick(?:ing)? up|left off|carry on|continue|resume|(?:go|going|get|getting|switch|come|coming) back to|back to (?:the|that|our)|`+
+		`still (?:failing|broken|open|pending|happening|there)|is back|are back|came back|keeps? \w+ing|resurfaced|regressed|follow(?:ing)? up`,
+	`the (?:decision|agreement|conclusion|outcome|verdict|consensus|reasoning|rationale|root cause|workaround|culprit)`,
+	`(?:what|which|who|whose|why|when|where|how)(?: \w+){0,5}? (?:was|were|did|had)`, `(?:what|who|where|why|when|how)(?:'d)`,
+	`letztes mal|letzte woche|gestern|vorhin|damals|nochmal|haben wir|hatten wir|la dernière fois|hier|avait-on|avons-nous|la última vez|ayer|decidimos|habíamos`,
+)
+
+// pastElsewhere is for scripts without spaces or with letters that \b does not match.
+var pastElsewhere = []string{"上次", "之前", "昨天", "还记得", "前回", "昨日", "以前", "先週", "지난번", "어제", "прошлый раз", "вчера", "раньше", "мы решили", "décidé"}
+
+// known matches questions about something that is assumed to be known. A question about
+// how something is done in general does not match.
+var known = pattern(
+	`our|ours|we|us`,
+	`what|which|where|when|who|whose|why`,
+	`how (?:many|much|long|often|big|large|high)`,
+	`(?:the|that) \w+(?: \w+){0,3} (?:we|you|i)`,
+	`was|were|wasn't|weren't`,
+)
+
+// refers returns how clearly a prompt refers to earlier work.
+func refers(prompt string) reference {
+	low := strings.ToLower(strings.ReplaceAll(prompt, "’", "'"))
+	switch {
+	case past().MatchString(low):
+		return namesThePast
+	case known().MatchString(low):
+		return asksForFact
+	}
+	for _, cue := range pastElsewhere {
+		if strings.Contains(low, cue) {
+			return namesThePast
+		}
+	}
+	return noReference
+}
+
+// general are words about the question itself or about the past, which do not tell the
+// subject.
+var general = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(`
+		last time session sessions week month yesterday earlier previous previously already originally remember remembered remind recall forgot forget recap
+		memory ago back again same still before usual once decide decided decision agree agreed agreement settle settled chose choose choice pick picked discuss
+		discussed discussion talk talked say said tell told mention mentioned conclude concluded conclusion end ended ending go going went do doing done did
+		make made making use used using get getting got give gave given take took want wanted need needed know knew known think thought look looking looked see
+		saw find found come came put set let show showed work worked working thing things way ways stuff something anything someone somebody everything
+		kind sort    quick quickly really actually exactly finally eventually initially  now      one two ok okay hey hi
+		hello thanks thank please sure maybe just also even like good best better great well help question answer  why what which whose who when where
+		how explain describe continue resume pick left off carry conversation chat try tried trying    keep keeping kept happen happened
+		happening turn turned call called mean meant ask asked wondering wonder check want'd should could would there's it's that's what's i'm we're you're
+		don't didn't doesn't isn't wasn't can't won't i've we've you've i'd we'd let's against other others`) {
+		set[w] = true
+	}
+	return set
+})
+
+// ordinary are words of every software project: they do not tell the subject of an
+// exchange.
+var ordinary = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(`
+		add answer app application arg argument bad big branch break broken bug build case change check class clean cli client code column command commit compile
+		config configuration copy correct create data database debug default delete deploy diff difference directory disable doc docs document edit elsewhere empty
+		enable end endpoint entry env environment error example exception fail failure feature fetch field file finish fix flag folder format function generate git
+		handle handler header hour idea implement import improve information input install instead issue item job json key line link lint linter list load local log
+		logic long loop main map merge message method migrate minute mode model module move name new next note null number object old open option order output
+		package page parameter parse part pass patch path pattern plan point port pr print problem process production program project prompt proposal pull push
+		python query read readme reason refactor reference release remove rename replace report repo repository request response result return revert review rewrite
+		row rule run save schema script search second section send server service set setting setup shell short simple size slow small source sql staging start state
+		status step stop store string style sum summary support switch syntax system table task test text ticket time timeout todo tool type update upload url user
+		value var variable version view wait warning web write wrong yaml`) {
+		set[w] = true
+	}
+	return set
+})
+
+// isOrdinary reports whether a word, in a common form, is an ordinary one.
+func isOrdinary(word string) bool {
+	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "er"} {
+		if stem, ok := strings.CutSuffix(word, ending); ok && (ordinary()[stem] || ordinary()[stem+"e"]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bounds on the part of a prompt that is read: people paste whole logs.
+const (
+	promptBytes = 2_000
+	promptWords = 40
+)
+
+// content returns the words that tell the subject of a prompt, without search operators.
+func content(prompt string) []string {
+	if len(prompt) > promptBytes {
+		prompt = strings.ToValidUTF8(prompt[:promptBytes], "")
+	}
+	var words []string
+	seen := map[string]bool{}
+	for _, w := range strings.FieldsFunc(prompt, func(r rune) bool { return strings.ContainsRune(" \t\r\n\v\f\"“”„`", r) }) {
+		w = strings.Trim(w, `'’‘()[]{}<>,;:!?.…*+-—–=|#&/\`)
+		low := strings.ToLower(strings.ReplaceAll(w, "’", "'"))
+		low = strings.TrimSuffix(low, "'s")
+		if w == "" || general()[low] || seen[low] || analysis.IsStopWord(strings.ReplaceAll(low, "'", "")) {
+			continue
+		}
+		seen[low] = true
+		if w == "AND" || w == "OR" || w == "NOT" {
+			w = low
+		}
+		if words = append(words, w); len(words) == promptWords {
+			break
+		}
+	}
+	return words
+}

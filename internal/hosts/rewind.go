@@ -1,0 +1,210 @@
+package hosts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// goBack rewinds the view to the message that a record continues from. The messages
+// after it are kept as a branch. A record that is already stored was followed when
+// it was stored.
+func (r *reading) goBack(ctx context.Context, rec Record) error {
+	if r.session == nil {
+		if r.held.Conversation == 0 {
+			return nil // there is nothing to rewind
+		}
+		if err := r.open(ctx); err != nil {
+			return &storeError{err}
+		}
+	}
+	known, err := r.natives(ctx, rec.ID, rec.After)
+	if err != nil {
+		return &storeError{err}
+	}
+	if _, stored := known[rec.ID]; stored {
+		return nil
+	}
+	if rec.Undo > 0 {
+		err = r.undo(ctx, rec)
+	} else {
+		err = r.branch(ctx, rec, known)
+	}
+	if err != nil {
+		return &storeError{err}
+	}
+	return nil
+}
+
+// branch rewinds to the message that a record answers.
+func (r *reading) branch(ctx context.Context, rec Record, known map[string]store.Message) error {
+	var to store.Message // the beginning
+	if rec.After != "" {
+		m, ok := known[rec.After]
+		if !ok {
+			return nil // it answers a message that is not stored
+		}
+		var err error
+		if to, err = r.visible(ctx, m); err != nil {
+			return err
+		}
+	}
+	return r.rewind(ctx, to, "the host went back to an earlier message")
+}
+
+// visible returns a message or, if it is hidden, the last one before it that is not.
+func (r *reading) visible(ctx context.Context, m store.Message) (store.Message, error) {
+	if m.Flags&store.FlagHidden == 0 {
+		return m, nil
+	}
+	q := store.MessageQuery{Conversation: r.conv, Before: m.Seq, Newest: true}
+	for m, err := range r.feed.store.Messages(ctx, q) {
+		if err != nil || m.Flags&store.FlagHidden == 0 {
+			return m, err
+		}
+	}
+	return store.Message{}, nil
+}
+
+// rewind makes a message the newest of the view, unless only tool traffic follows
+// it: parallel calls are answered in any order and look like branches.
+func (r *reading) rewind(ctx context.Context, to store.Message, cause string) error {
+	var said []store.MessageID
+	for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{Conversation: r.conv, After: to.Seq}) {
+		if err != nil {
+			return err
+		}
+		if m.Flags&store.FlagHidden == 0 && m.Body.Role != llms.RoleTool && m.Body.PlainText() != "" {
+			said = append(said, m.ID)
+		}
+	}
+	return r.feed.store.Update(ctx, r.conv, func(w store.Writer) error {
+		left := false
+		if to.ID != 0 {
+			on, err := w.Active(ctx, to.ID)
+			if err != nil {
+				return err
+			}
+			left = !on
+		}
+		for _, id := range said {
+			if left {
+				break
+			}
+			var err error
+			if left, err = w.Active(ctx, id); err != nil {
+				return err
+			}
+		}
+		if !left {
+			return nil
+		}
+		_, err := w.Rewind(ctx, to.ID, cause)
+		return err
+	})
+}
+
+// undo rewinds turns of the user. It stores the target first: counting again after a
+// crash would rewind as many turns again.
+func (r *reading) undo(ctx context.Context, rec Record) error {
+	if r.held.Undo != rec.ID {
+		to, err := r.before(ctx, rec.Undo)
+		if err != nil {
+			return err
+		}
+		r.held.Undo, r.held.To = rec.ID, to
+		if err := r.save(ctx); err != nil {
+			return err
+		}
+	}
+	var to store.Message
+	if id := r.held.To; id != 0 {
+		for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
+			if err != nil {
+				return err
+			}
+			to = m
+		}
+	}
+	return r.rewind(ctx, to, "the host took back turns")
+}
+
+// before returns the message before the last n prompts of the active branch, or 0.
+func (r *reading) before(ctx context.Context, n int) (store.MessageID, error) {
+	type entry struct {
+		id     store.MessageID
+		prompt bool
+	}
+	var newest []entry
+	for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{Conversation: r.conv, Newest: true}) {
+		if err != nil {
+			return 0, err
+		}
+		if m.Flags&store.FlagHidden == 0 {
+			newest = append(newest, entry{m.ID, prompt(m.Body, m.Flags)})
+		}
+	}
+	var to store.MessageID
+	err := r.feed.store.Update(ctx, r.conv, func(w store.Writer) error {
+		left := n
+		for _, e := range newest {
+			if left > 0 && !e.prompt {
+				continue
+			}
+			on, err := w.Active(ctx, e.id)
+			switch {
+			case err != nil:
+				return err
+			case on && left == 0:
+				to = e.id
+				return nil
+			case on:
+				left--
+			}
+		}
+		return nil
+	})
+	return to, err
+}
+
+// natives finds messages by the ids of their records.
+func (r *reading) natives(ctx context.Context, ids ...string) (map[string]store.Message, error) {
+	found := map[string]store.Message{}
+	for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{Conversation: r.conv, Natives: ids}) {
+		if err != nil {
+			return nil, err
+		}
+		found[m.Native] = m
+	}
+	return found, nil
+}
+
+// revisions gives records that the host has changed since they were stored an id of
+// their own. They are stored hidden: the first form is the one that was said.
+func (r *reading) revisions(ctx context.Context) error {
+	var ids []string
+	for _, rec := range r.batch {
+		if rec.Mutable {
+			ids = append(ids, rec.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	known, err := r.natives(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	for i := range r.batch {
+		rec := &r.batch[i]
+		m, ok := known[rec.ID]
+		if sum := sha256.Sum256(rec.Raw.Bytes); rec.Mutable && ok && m.SHA256 != sum {
+			rec.ID += "@" + hex.EncodeToString(sum[:6])
+			rec.Flags |= store.FlagHidden
+		}
+	}
+	return nil
+}

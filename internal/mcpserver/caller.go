@@ -1,0 +1,260 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Caller says where a call comes from, as far as the host tells. Empty fields
+// are unknown.
+type Caller struct {
+	Host    string   // the host's name; conversations carry it as their agent
+	Session string   // the host's own id of the session
+	Call    string   // the host's own id of this tool call
+	Dirs    []string // the directories that the host works in
+}
+
+// Key returns the session key of the caller's conversation, or "" if the host
+// does not name its session.
+func (p Caller) Key() string {
+	if p.Host == "" || p.Session == "" {
+		return ""
+	}
+	return p.Host + ":" + p.Session
+}
+
+// hostNames maps the name that a client sends in the handshake to its host.
+var hostNames = map[string]string{
+	"claude-code":      "claude",
+	"codex-mcp-client": "codex",
+	"opencode":         "opencode",
+}
+
+// hostOf returns the host of a session, or "" for any other client.
+func hostOf(session *mcp.ServerSession) string {
+	if session == nil {
+		return ""
+	}
+	if init := session.InitializeParams(); init != nil && init.ClientInfo != nil {
+		return hostNames[init.ClientInfo.Name]
+	}
+	return ""
+}
+
+// caller reads the caller from a request. Each key was seen in the requests of
+// the program itself: Codex sends threadId with every call. Claude Code sends
+// the id of the tool call, and puts the project's directory and the session
+// that it was started for into the environment; after /clear that session is
+// out of date.
+func (s *Server) caller(ctx context.Context, session *mcp.ServerSession, meta mcp.Meta) Caller {
+	p := Caller{Host: hostOf(session)}
+	word := func(key string) string {
+		text, _ := meta[key].(string)
+		return text
+	}
+	p.Session = cmp.Or(word("threadId"), word("sessionId"))
+	p.Call = word("claudecode/toolUseId")
+	if claude := cmp.Or(s.config.Getenv("CLAUDE_CODE_SESSION_ID"), s.config.Getenv("CLAUDE_SESSION_ID")); claude != "" && p.Session == "" {
+		if p.Host == "" || p.Host == "claude" {
+			p.Host, p.Session = "claude", claude
+		}
+	}
+	p.Dirs = s.dirs(ctx, session, p.Host)
+	return p
+}
+
+// ProjectDirEnv is the variable in which Claude Code names its project.
+const ProjectDirEnv = "CLAUDE_PROJECT_DIR"
+
+// dirs returns the directories of the project: the one of the environment, else
+// the client's roots, else the directory that the server was started in. A host
+// that was started from Claude Code's shell inherits its environment, so that
+// other hosts do not read it.
+func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession, host string) []string {
+	if dir := s.config.Getenv(ProjectDirEnv); dir != "" && (host == "" || host == "claude") {
+		return []string{dir}
+	}
+	if dirs := roots(ctx, session); len(dirs) > 0 && !s.config.ProjectOnly {
+		return dirs
+	}
+	if s.config.Dir == "" {
+		return nil
+	}
+	return []string{s.config.Dir}
+}
+
+// rootsTime bounds how long a client may take to name its roots.
+const rootsTime = time.Second
+
+// roots asks the client for its directories. Clients of the newest protocol
+// cannot be asked, and some that claim to support it do not answer.
+func roots(ctx context.Context, session *mcp.ServerSession) []string {
+	if session == nil {
+		return nil
+	}
+	init := session.InitializeParams()
+	//lint:ignore SA1019 roots are deprecated, but today's hosts send them
+	if init == nil || init.Capabilities == nil || init.Capabilities.RootsV2 == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsTime)
+	defer cancel()
+	//lint:ignore SA1019 roots are deprecated, but today's hosts send them
+	found, err := session.ListRoots(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for _, r := range found.Roots {
+		u, err := url.Parse(r.URI)
+		if err == nil && u.Scheme == "file" && filepath.IsAbs(filepath.FromSlash(u.Path)) {
+			dirs = append(dirs, filepath.FromSlash(u.Path))
+		}
+	}
+	return dirs
+}
+
+// liveTime is how recent a conversation's last message must be for it to count
+// as going on.
+const liveTime = 10 * time.Minute
+
+// maxLive bounds how many conversations are current at once.
+const maxLive = 8
+
+// current returns the current conversation and the projects of a call. The note
+// says how the conversation was chosen where the caller cannot know.
+func (s *Server) current(ctx context.Context, from Caller) (w recall.Where, note string, err error) {
+	found, projects, err := s.candidates(ctx, from)
+	if err != nil {
+		return w, "", fmt.Errorf("find the current conversation: %w", err)
+	}
+	w, note, err = s.conversation(ctx, from, found)
+	w.Projects = projects
+	return w, note, err
+}
+
+func (s *Server) conversation(ctx context.Context, from Caller, found []store.Conversation) (w recall.Where, note string, err error) {
+	if from.Call != "" {
+		// The call itself is in the transcript that it was made from.
+		if c, ok, err := s.calledFrom(ctx, found, from.Call); err != nil || ok {
+			return recall.Where{Current: c, InTurn: true}, "", err
+		}
+	}
+	if key := from.Key(); key != "" {
+		named, err := s.store.Conversations(ctx, store.ConversationQuery{Key: key, Limit: 1})
+		if err != nil {
+			return w, "", fmt.Errorf("find the current conversation: %w", err)
+		}
+		if len(named) > 0 {
+			return recall.Where{Current: named[0].ID, InTurn: true}, "", nil
+		}
+	}
+	w, note = choose(found, s.config.Clock())
+	if from.Key() != "" {
+		// The host names a session that is not stored yet: no prompt of another
+		// one is the one that asks.
+		w.InTurn = false
+	}
+	return w, note, nil
+}
+
+// choose takes the newest conversation, and all others that are going on at the
+// same time. Only if the newest is going on, its last prompt counts as the one
+// that asks.
+func choose(found []store.Conversation, now time.Time) (w recall.Where, note string) {
+	if len(found) == 0 {
+		return w, "nothing of this project is stored yet"
+	}
+	w.Current, w.InTurn = found[0].ID, now.Sub(found[0].UpdatedAt) < liveTime
+	names := []string{fmt.Sprint(int64(found[0].ID))}
+	for _, c := range found[1:] {
+		if now.Sub(c.UpdatedAt) < liveTime && now.Sub(found[0].UpdatedAt) < liveTime && len(names) < maxLive {
+			w.Also = append(w.Also, c.ID)
+			names = append(names, fmt.Sprint(int64(c.ID)))
+		}
+	}
+	if len(w.Also) > 0 {
+		note = fmt.Sprintf("%d conversations of this project are going on, %s: each of them was taken for the current one", len(names), strings.Join(names, ", "))
+	}
+	return w, note
+}
+
+// candidates lists the conversations that a call may come from, newest first:
+// those of the project, and only those of the calling host if it has any. It
+// leaves out conversations of sub-agents.
+func (s *Server) candidates(ctx context.Context, from Caller) (found []store.Conversation, projects []store.Project, err error) {
+	for _, dir := range from.Dirs {
+		p, err := project.Of(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		some, err := s.store.Conversations(ctx, store.ConversationQuery{Project: &p, Limit: 64})
+		if err != nil {
+			return nil, nil, err
+		}
+		found = append(found, some...)
+		projects = append(projects, p)
+	}
+	found = slices.DeleteFunc(found, func(c store.Conversation) bool { return c.Parent != 0 })
+	if slices.ContainsFunc(found, func(c store.Conversation) bool { return c.Agent == from.Host }) && from.Host != "" {
+		found = slices.DeleteFunc(found, func(c store.Conversation) bool { return c.Agent != from.Host })
+	}
+	slices.SortStableFunc(found, func(a, b store.Conversation) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	seen := map[store.ConversationID]bool{}
+	return slices.DeleteFunc(found, func(c store.Conversation) bool {
+		double := seen[c.ID]
+		seen[c.ID] = true
+		return double
+	}), projects, nil
+}
+
+// callDepth is how many of a conversation's newest messages are searched for a
+// tool call: one turn may make several, and hosts write records of their own in
+// between.
+const callDepth = 48
+
+// calledFrom finds the conversation that contains a tool call.
+func (s *Server) calledFrom(ctx context.Context, found []store.Conversation, call string) (store.ConversationID, bool, error) {
+	for _, c := range found[:min(len(found), maxLive)] {
+		for m, err := range s.store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Newest: true, Limit: callDepth}) {
+			if err != nil {
+				return 0, false, fmt.Errorf("find the current conversation: %w", err)
+			}
+			for _, p := range m.Body.Parts {
+				if p.Call != nil && p.Call.ID == call {
+					return c.ID, true, nil
+				}
+			}
+		}
+	}
+	return 0, false, nil
+}
+
+// where resolves the scope of the arguments: the project by default, the current
+// conversation if allConversations is false. The notes say what the caller
+// cannot know.
+func (c *call) where(ctx context.Context, from Caller, asked recall.Where) (recall.Where, []string, error) {
+	var notes []string
+	if note := c.freshen(ctx, from); note != "" {
+		notes = append(notes, note)
+	}
+	w, note, err := c.current(ctx, from)
+	w.ConversationID, w.AllConversations, w.CurrentOnly = asked.ConversationID, asked.AllConversations, c.currentOnly
+	w.Widen = true
+	if w.CurrentOnly && note != "" {
+		notes = append(notes, note)
+	}
+	return w, notes, err
+}

@@ -1,0 +1,232 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// ProjectOnly restricts a store to the conversations of one project: for every
+// reader of the returned store, all others do not exist. Writes are not
+// restricted.
+//
+// The restriction is around the store and not in each tool, so that a tool that
+// is added later cannot leave the project either.
+func ProjectOnly(s store.Store, p store.Project) store.Store {
+	return &projectStore{Store: s, project: p}
+}
+
+type projectStore struct {
+	store.Store
+	project store.Project
+}
+
+var _ store.Store = (*projectStore)(nil)
+
+// inside lists the conversations of the project.
+func (f *projectStore) inside(ctx context.Context) ([]store.ConversationID, error) {
+	found, err := f.Store.Conversations(ctx, store.ConversationQuery{Project: &f.project})
+	ids := make([]store.ConversationID, len(found))
+	for i, c := range found {
+		ids[i] = c.ID
+	}
+	return ids, err
+}
+
+// admit returns ErrNotFound for a conversation of another project.
+func (f *projectStore) admit(ctx context.Context, id store.ConversationID, name string) error {
+	ids, err := f.inside(ctx)
+	if err == nil && !slices.Contains(ids, id) {
+		err = store.Missing(name)
+	}
+	return err
+}
+
+func (f *projectStore) admitNode(ctx context.Context, n store.Node) error {
+	if n.IsSummary() {
+		for s, err := range f.Store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{n.Summary}}) {
+			if err != nil {
+				return err
+			}
+			return f.admit(ctx, s.Conversation, n.String())
+		}
+		return store.Missing(n.String())
+	}
+	for m, err := range f.Store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{n.Message}}) {
+		if err != nil {
+			return err
+		}
+		return f.admit(ctx, m.Conversation, n.String())
+	}
+	return store.Missing(n.String())
+}
+
+// Conversation implements [store.Reader].
+func (f *projectStore) Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
+	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
+		return store.Conversation{}, err
+	}
+	return f.Store.Conversation(ctx, id)
+}
+
+// Conversations implements [store.Reader].
+func (f *projectStore) Conversations(ctx context.Context, q store.ConversationQuery) ([]store.Conversation, error) {
+	ids, err := f.inside(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := q.Limit
+	q.Limit = 0 // conversations of other projects must not use it up
+	found, err := f.Store.Conversations(ctx, q)
+	found = slices.DeleteFunc(found, func(c store.Conversation) bool { return !slices.Contains(ids, c.ID) })
+	if limit > 0 && len(found) > limit {
+		found = found[:limit]
+	}
+	return found, err
+}
+
+// View implements [store.Reader].
+func (f *projectStore) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
+	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
+		return store.View{}, err
+	}
+	return f.Store.View(ctx, id, w)
+}
+
+// Messages implements [store.Reader].
+func (f *projectStore) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
+	return func(yield func(store.Message, error) bool) {
+		ids, err := f.inside(ctx)
+		if err != nil {
+			yield(store.Message{}, err)
+			return
+		}
+		for m, err := range f.Store.Messages(ctx, q) {
+			if err == nil && !slices.Contains(ids, m.Conversation) {
+				m, err = store.Message{}, store.Missing(m.ID.String())
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Summaries implements [store.Reader].
+func (f *projectStore) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
+	return func(yield func(store.Summary, error) bool) {
+		ids, err := f.inside(ctx)
+		if err != nil {
+			yield(store.Summary{}, err)
+			return
+		}
+		for s, err := range f.Store.Summaries(ctx, q) {
+			if err == nil && !slices.Contains(ids, s.Conversation) {
+				s, err = store.Summary{}, store.Missing(string(s.ID))
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Record implements [store.Reader].
+func (f *projectStore) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
+	if err := f.admitNode(ctx, store.Node{Message: id}); err != nil {
+		return nil, err
+	}
+	return f.Store.Record(ctx, id)
+}
+
+// Sources implements [store.Reader]. The sources of a summary are in its project
+// or in the one it was forked from; reading the latter fails.
+func (f *projectStore) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
+	if err := f.admitNode(ctx, store.Node{Summary: id}); err != nil {
+		return nil, err
+	}
+	return f.Store.Sources(ctx, id)
+}
+
+// Derived implements [store.Reader]. A fork in another project may have
+// summarised a message of this one.
+func (f *projectStore) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
+	if err := f.admitNode(ctx, n); err != nil {
+		return nil, err
+	}
+	found, err := f.Store.Derived(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(id store.SummaryID) bool {
+		return f.admitNode(ctx, store.Node{Summary: id}) != nil
+	}), nil
+}
+
+// Payload implements [store.Reader]. A payload belongs to the project if one of
+// its messages holds it.
+func (f *projectStore) Payload(ctx context.Context, id store.PayloadID) (store.Payload, error) {
+	holders, err := f.Holders(ctx, id, nil, 1)
+	if err != nil {
+		return store.Payload{}, err
+	}
+	if len(holders) == 0 {
+		return store.Payload{}, store.Missing(string(id))
+	}
+	return f.Store.Payload(ctx, id)
+}
+
+// Search implements [store.Searcher].
+func (f *projectStore) Search(ctx context.Context, q store.Search) (store.Found, error) {
+	ids, err := f.within(ctx, q.Conversations)
+	if err != nil || len(ids) == 0 {
+		return store.Found{Tier: "index"}, err
+	}
+	q.Conversations = ids
+	return f.Store.Search(ctx, q)
+}
+
+// Text implements [store.Searcher].
+func (f *projectStore) Text(ctx context.Context, n store.Node) ([]byte, error) {
+	if err := f.admitNode(ctx, n); err != nil {
+		return nil, err
+	}
+	return f.Store.Text(ctx, n)
+}
+
+// Attached implements [store.Attachments].
+func (f *projectStore) Attached(ctx context.Context, id store.MessageID) ([]store.PayloadID, error) {
+	if err := f.admitNode(ctx, store.Node{Message: id}); err != nil {
+		return nil, err
+	}
+	return f.Store.Attached(ctx, id)
+}
+
+// Holders implements [store.Attachments].
+func (f *projectStore) Holders(ctx context.Context, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
+	ids, err := f.within(ctx, in)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return f.Store.Holders(ctx, id, ids, limit)
+}
+
+// Verify implements [store.Checker].
+func (f *projectStore) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
+	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
+		return store.Verification{}, err
+	}
+	return f.Store.Verify(ctx, id)
+}
+
+// within returns the chosen conversations (none: all) that are in the project.
+func (f *projectStore) within(ctx context.Context, chosen []store.ConversationID) ([]store.ConversationID, error) {
+	ids, err := f.inside(ctx)
+	if len(chosen) > 0 {
+		ids = slices.DeleteFunc(ids, func(id store.ConversationID) bool { return !slices.Contains(chosen, id) })
+	}
+	return ids, err
+}

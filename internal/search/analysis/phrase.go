@@ -1,0 +1,149 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// MayHold is a quick test for a run of words: false is certain. It looks for the
+// letters of the words with nothing but other characters around them, whatever
+// those are. Letters beyond ASCII may fold to any: a text with one it
+// does not judge, while dashes, quotes, emoji and ideographs are no part of an
+// ASCII word.
+func MayHold(text []byte, run []string) bool {
+	ascii := true
+	for i := 0; i < len(text); i++ {
+		if text[i] < utf8.RuneSelf {
+			continue
+		}
+		ascii = false
+		r, size := utf8.DecodeRune(text[i:])
+		if classOf(r) == classWord {
+			return true
+		}
+		i += size - 1
+	}
+	for _, w := range run {
+		for i := range len(w) {
+			if w[i] >= utf8.RuneSelf {
+				return !ascii
+			}
+		}
+		if len(w) >= MaxTermBytes { // was clipped: its end is not known
+			return true
+		}
+	}
+	first := run[0][0]
+	for i, c := range text {
+		if c < utf8.RuneSelf && asciiFold[c] == first && !(i > 0 && continues(text[i-1], c)) && holdsAt(text[i:], run) {
+			return true
+		}
+	}
+	return false
+}
+
+// continues reports that a character goes on with the word of the one before
+// it: parts of an identifier begin with capitals or after underscores.
+func continues(before, c byte) bool {
+	return isAlphanumeric(before) && (isLower(c) || isDigit(c))
+}
+
+func holdsAt(text []byte, run []string) bool {
+	for _, w := range run {
+		text = skipOther(text)
+		n, ok := matchLetters(text, w)
+		if !ok {
+			return false
+		}
+		if n < len(text) && continues(text[n-1], text[n]) {
+			return false
+		}
+		text = text[n:]
+	}
+	return true
+}
+
+// skipOther skips a possessive and all that is no letter or digit.
+func skipOther(text []byte) []byte {
+	if n := apostrophe(text); n > 0 {
+		rest := text[n:]
+		if len(rest) > 0 && (rest[0] == 's' || rest[0] == 'S') && (len(rest) == 1 || !isLower(rest[1]) && !isDigit(rest[1])) {
+			text = rest[1:]
+		}
+	}
+	for len(text) > 0 && !isAlphanumeric(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// matchLetters matches a word without regard to case, or to the apostrophes and
+// underscores that its folded form has lost or kept.
+func matchLetters(text []byte, word string) (int, bool) {
+	at := 0
+	for i := range len(word) {
+		for n := apostrophe(text[at:]); n > 0; n = apostrophe(text[at:]) {
+			at += n
+		}
+		if at == len(text) || text[at] >= utf8.RuneSelf || asciiFold[text[at]] != word[i] {
+			return 0, false
+		}
+		at++
+	}
+	return at, true
+}
+
+// apostrophe is the size of the apostrophe, straight or curved, that a text
+// begins with, or zero.
+func apostrophe(text []byte) int {
+	switch {
+	case len(text) > 0 && text[0] == '\'':
+		return 1
+	case len(text) > 2 && text[0] == 0xE2 && text[1] == 0x80 && text[2] == 0x99:
+		return 3
+	}
+	return 0
+}
+
+// RawWords returns the words of a text, unfolded.
+func RawWords(text []byte) []Token {
+	var out []Token
+	runs := Spans{Text: text}
+	for sp, ok := runs.Next(); ok; sp, ok = runs.Next() {
+		start := len(out)
+		out = Analyse(out, text, sp)
+		out = append(out[:start], slices.DeleteFunc(out[start:], Token.Whole)...)
+	}
+	return out
+}
+
+func ContainsRun(words []Token, run []string) bool {
+	for i := 0; i+len(run) <= len(words); i++ {
+		n := 0
+		for n < len(run) && words[i+n].is(run[n]) {
+			n++
+		}
+		if n == len(run) {
+			return true
+		}
+	}
+	return false
+}
+
+// is reports whether the token's unstemmed form is the word. Nearly all tokens
+// differ in their first letter, which is told without folding them.
+func (t Token) is(word string) bool {
+	if c := t.Raw[0]; c < utf8.RuneSelf && asciiFold[c] != word[0] {
+		return false
+	}
+	return PlainForm(t) == word
+}
+
+// Begins reports whether the token's unstemmed form begins with the prefix.
+func (t Token) Begins(prefix string) bool {
+	if c := t.Raw[0]; c < utf8.RuneSelf && asciiFold[c] != prefix[0] {
+		return false
+	}
+	return strings.HasPrefix(PlainForm(t), prefix)
+}

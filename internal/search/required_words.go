@@ -1,0 +1,111 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/search/segment"
+)
+
+// A document must have every required word. The rarest of them names the
+// documents that can match, and of the longer lists only the blocks that touch
+// those are decoded: "the" of a phrase costs what the phrase's other words leave
+// of it.
+
+// narrow lists the passages of the share's documents that hold every required
+// word, a range for each document, in order. Without a required word it is the
+// whole share.
+func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
+	sh := p.shares[n]
+	required, ok := p.requiredIn(n, chosen)
+	if !ok {
+		return nil, nil
+	}
+	if len(required) == 0 {
+		return sh.ranges, nil
+	}
+	live, err := sh.holders(required[0])
+	var list []segment.Posting
+	for _, e := range required[1:] {
+		if err != nil || len(live) == 0 {
+			break
+		}
+		if list, err = sh.r.PostingsAmong(list[:0], e, live); err == nil {
+			live = withPosting(live, list)
+		}
+	}
+	return live, err
+}
+
+// requiredIn finds the lists of the required words, the shortest first; false
+// says that a word does not occur. Required beginnings of words, which have
+// several lists, are left to be checked with what is found.
+func (p *search) requiredIn(n int, chosen []int) ([]segment.DictEntry, bool) {
+	var out []segment.DictEntry
+	for _, i := range chosen {
+		if t := p.query.terms[i]; !t.must || t.prefix != "" {
+			continue
+		}
+		entries := p.lists[i].entries[n]
+		if len(entries) == 0 {
+			return nil, false
+		}
+		out = append(out, entries...)
+	}
+	slices.SortStableFunc(out, func(x, y segment.DictEntry) int { return cmp.Compare(x.DF, y.DF) })
+	return out, true
+}
+
+// holders lists the passages of the documents that hold a word. The passages
+// of a document lie side by side.
+func (sh *share) holders(e segment.DictEntry) ([]segment.PassageRange, error) {
+	var list []segment.Posting
+	var err error
+	for _, within := range sh.ranges {
+		if list, err = sh.r.PostingsIn(list, e, within); err != nil {
+			return nil, err
+		}
+	}
+	docs := sh.r.PassageDocs()
+	out := make([]segment.PassageRange, 0, len(list))
+	for _, post := range list {
+		if len(out) > 0 && post.Passage < out[len(out)-1].To {
+			continue
+		}
+		doc, err := docs.At(post.Passage)
+		if err != nil {
+			return nil, err
+		}
+		same := func(passage uint32) bool {
+			var d uint32
+			d, err = docs.At(passage)
+			return err == nil && d == doc
+		}
+		of := segment.PassageRange{From: post.Passage, To: post.Passage + 1}
+		for of.From > 0 && same(of.From-1) {
+			of.From--
+		}
+		for err == nil && of.To < sh.r.Segment.Passages() && same(of.To) {
+			of.To++
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, of)
+	}
+	return out, nil
+}
+
+// withPosting keeps the ranges that hold at least one of the postings.
+func withPosting(ranges []segment.PassageRange, list []segment.Posting) []segment.PassageRange {
+	out := ranges[:0]
+	for _, within := range ranges {
+		for len(list) > 0 && list[0].Passage < within.From {
+			list = list[1:]
+		}
+		if len(list) > 0 && list[0].Passage < within.To {
+			out = append(out, within)
+		}
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package segment
+
+import (
+	"encoding/binary"
+	"sort"
+)
+
+// dictBlockBytes is the size at which a block of the dictionary is closed. A
+// lookup parses one block.
+const dictBlockBytes = 2 << 10
+
+// dictBlock locates one block of the dictionary.
+type dictBlock struct {
+	first    string // its first term
+	offset   int64  // where it begins in streamTerms
+	postings int64  // where the lists of its terms begin in streamPostings
+}
+
+// DictEntry is a term and where its postings are.
+type DictEntry struct {
+	term         string
+	DF           uint32
+	offset, size int64
+	single       Posting // the posting itself, when df is one
+}
+
+// dictWriter writes terms in increasing order.
+type dictWriter struct {
+	terms, postings sectionWriter
+	blocks          []dictBlock
+	last            []byte
+	scratch         []byte
+}
+
+func (w *dictWriter) add(term []byte, list []Posting) {
+	start := len(w.blocks) == 0 || w.terms.size()-w.blocks[len(w.blocks)-1].offset >= dictBlockBytes
+	if start {
+		w.blocks = append(w.blocks, dictBlock{string(term), w.terms.size(), w.postings.size()})
+		w.last = w.last[:0]
+	}
+	shared := sharedPrefix(w.last, term)
+	b := w.scratch[:0]
+	b = binary.AppendUvarint(b, uint64(shared))
+	b = binary.AppendUvarint(b, uint64(len(term)-shared))
+	b = append(b, term[shared:]...)
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	if len(list) == 1 {
+		b = appendBlock(b, list, -1)
+	} else {
+		head := len(b)
+		b = appendPostings(b, list)
+		w.postings.write(b[head:])
+		b = binary.AppendUvarint(b[:head], uint64(len(b)-head))
+	}
+	w.terms.write(b)
+	w.scratch = b
+	w.last = append(w.last[:0], term...)
+}
+
+func sharedPrefix[T string | []byte](a, b T) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// dictCursor walks the entries of one block.
+type dictCursor struct {
+	b        []byte
+	term     []byte
+	postings int64
+}
+
+// next returns the following entry. Its term is valid until the next call.
+func (c *dictCursor) next() (e DictEntry, term []byte, err error) {
+	shared, err1 := c.uvarint()
+	suffix, err2 := c.uvarint()
+	if err1 != nil || err2 != nil || shared > uint64(len(c.term)) || suffix > uint64(len(c.b)) {
+		return e, nil, corrupt("dictionary")
+	}
+	c.term = append(c.term[:shared], c.b[:suffix]...)
+	c.b = c.b[suffix:]
+	df, err := c.uvarint()
+	if err != nil || df == 0 || df > uint64(^uint32(0)) {
+		return e, nil, corrupt("dictionary")
+	}
+	e.DF = uint32(df)
+	if df == 1 {
+		v, err := c.uvarint()
+		if err != nil || v>>1 > uint64(^uint32(0)) {
+			return e, nil, corrupt("dictionary")
+		}
+		e.single = Posting{uint32(v >> 1), 1}
+		if v&1 != 0 {
+			if len(c.b) == 0 {
+				return e, nil, corrupt("dictionary")
+			}
+			e.single.Count = c.b[0]
+			c.b = c.b[1:]
+		}
+		return e, c.term, nil
+	}
+	size, err := c.uvarint()
+	if err != nil {
+		return e, nil, corrupt("dictionary")
+	}
+	e.offset, e.size = c.postings, int64(size)
+	c.postings += e.size
+	return e, c.term, nil
+}
+
+func (c *dictCursor) uvarint() (uint64, error) {
+	v, n := binary.Uvarint(c.b)
+	if n <= 0 {
+		return 0, corrupt("dictionary")
+	}
+	c.b = c.b[n:]
+	return v, nil
+}
+
+// dictBlockAt opens a cursor on block i.
+func (r *Reader) dictBlockAt(i int) (*dictCursor, error) {
+	blocks := r.Segment.terms
+	end := r.Segment.streams[streamTerms].size
+	if i+1 < len(blocks) {
+		end = blocks[i+1].offset
+	}
+	b, err := r.read(streamTerms, blocks[i].offset, end-blocks[i].offset)
+	if err != nil {
+		return nil, err
+	}
+	return &dictCursor{b: b, postings: blocks[i].postings}, nil
+}
+
+// blockOf is the only block that may hold the term, or -1.
+func (r *Reader) blockOf(term string) int {
+	return sort.Search(len(r.Segment.terms), func(i int) bool { return r.Segment.terms[i].first > term }) - 1
+}
+
+// Lookup finds a term.
+func (r *Reader) Lookup(term string) (DictEntry, bool, error) {
+	i := r.blockOf(term)
+	if i < 0 {
+		return DictEntry{}, false, nil
+	}
+	c, err := r.dictBlockAt(i)
+	if err != nil {
+		return DictEntry{}, false, err
+	}
+	for len(c.b) > 0 {
+		e, t, err := c.next()
+		if err != nil {
+			return DictEntry{}, false, err
+		}
+		if string(t) >= term {
+			e.term = term
+			return e, string(t) == term, nil
+		}
+	}
+	return DictEntry{}, false, nil
+}
+
+// WithPrefix returns the terms that begin with prefix, at most limit of them,
+// and whether there were more.
+func (r *Reader) WithPrefix(prefix string, limit int) (found []DictEntry, more bool, err error) {
+	for i := max(r.blockOf(prefix), 0); i < len(r.Segment.terms); i++ {
+		c, err := r.dictBlockAt(i)
+		if err != nil {
+			return nil, false, err
+		}
+		for len(c.b) > 0 {
+			e, t, err := c.next()
+			if err != nil {
+				return nil, false, err
+			}
+			switch {
+			case len(t) >= len(prefix) && string(t[:len(prefix)]) == prefix:
+				if len(found) == limit {
+					return found, true, nil
+				}
+				e.term = string(t)
+				found = append(found, e)
+			case string(t) > prefix:
+				return found, false, nil
+			}
+		}
+	}
+	return found, false, nil
+}

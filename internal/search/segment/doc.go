@@ -1,0 +1,21 @@
+// Package segment writes, reads and merges the index on disk.
+//
+// Documents are built into immutable segments. A segment is a list of small
+// byte sections that a store keeps as rows and that a query fetches one by one,
+// so that it reads a small part of the index. A segment has two indexes:
+//
+//   - words: a dictionary of the terms of package analysis, with the passages
+//     (at most 128 words) in which each occurs. Passages are numbered by
+//     conversation, so that a search inside one conversation skips the rest and
+//     knows how rare a word is there;
+//   - trigrams: the three-byte sequences of the case-folded text, with the
+//     blocks (about two kilobytes of consecutive documents) in which each
+//     occurs. The trigrams that a regular expression requires choose the blocks
+//     that are read.
+//
+// [Build] makes a segment, [Open] reads one through [Blobs], [Merge] joins
+// several, [PlanMerge] says which, and a [Tail] holds the newest documents in
+// memory. Sections have checksums: damage is reported as [ErrCorrupt].
+//
+// The package reads and writes no files and knows nothing of ranking.
+package segment

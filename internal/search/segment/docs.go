@@ -1,0 +1,186 @@
+package segment
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Doc is a document to index.
+type Doc struct {
+	ID           int64  // greater than that of every document added before
+	Conversation int64  // what searches are scoped to
+	Time         int64  // milliseconds since 1970
+	Role         uint8  // the caller's own numbering, for filters and ranking
+	Flags        uint8  // the caller's own bits, for filters
+	Text         []byte // not kept after Add returns
+}
+
+// SessionGap is the silence, in milliseconds, that ends a session.
+const SessionGap = 30 * 60 * 1000
+
+// DocRow is a document as the segment keeps it.
+type DocRow struct {
+	ID           int64
+	Conversation int64
+	Time         int64
+	Role, flags  uint8
+	Session      uint32 // the first document of its session
+	Passage      uint32 // its first passage
+}
+
+const docRowBytes = 22
+
+// append writes all but the id, role and flags, which have columns of their
+// own: candidates are many, and most are asked for nothing else.
+func (d DocRow) append(dst []byte, minTime int64) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(d.Conversation))
+	dst = binary.LittleEndian.AppendUint32(dst, d.Session)
+	dst = binary.LittleEndian.AppendUint32(dst, d.Passage)
+	var t [8]byte
+	binary.LittleEndian.PutUint64(t[:], uint64(d.Time-minTime))
+	return append(dst, t[:6]...)
+}
+
+// DocID is the id of a document.
+func (r *Reader) DocID(n uint32) (int64, error) {
+	offset, err := r.uint32At(streamIDs, n)
+	return r.Segment.info.FirstID + int64(offset), err
+}
+
+// RoleAndFlags are the role and flags of a document.
+func (r *Reader) RoleAndFlags(n uint32) (role, flags uint8, err error) {
+	b, err := r.read(streamMarks, int64(n)*2, 2)
+	if err != nil {
+		return 0, 0, err
+	}
+	return b[0], b[1], nil
+}
+
+func (r *Reader) Doc(n uint32) (DocRow, error) {
+	id, err := r.DocID(n)
+	if err != nil {
+		return DocRow{}, err
+	}
+	b, err := r.read(streamDocs, int64(n)*docRowBytes, docRowBytes)
+	if err != nil {
+		return DocRow{}, err
+	}
+	role, flags, err := r.RoleAndFlags(n)
+	if err != nil {
+		return DocRow{}, err
+	}
+	var t [8]byte
+	copy(t[:6], b[16:22])
+	return DocRow{
+		ID:           id,
+		Conversation: int64(binary.LittleEndian.Uint64(b)),
+		Session:      binary.LittleEndian.Uint32(b[8:]),
+		Passage:      binary.LittleEndian.Uint32(b[12:]),
+		Time:         r.Segment.minTime + int64(binary.LittleEndian.Uint64(t[:])),
+		Role:         role,
+		flags:        flags,
+	}, nil
+}
+
+// assignSessions numbers the sessions of rows that are in order of ids: a
+// message within the gap of the one before it, in its conversation, shares its
+// session.
+func assignSessions(rows []DocRow) {
+	type last struct {
+		time  int64
+		start uint32
+	}
+	open := make(map[int64]last)
+	for i := range rows {
+		d := &rows[i]
+		before, ok := open[d.Conversation]
+		start := uint32(i)
+		if ok && d.Time-before.time < SessionGap {
+			start = before.start
+		}
+		d.Session = start
+		open[d.Conversation] = last{d.Time, start}
+	}
+}
+
+// ConversationRange is a conversation's share of a segment.
+type ConversationRange struct {
+	ID       int64
+	Passages PassageRange
+	Docs     uint32
+	Words    uint64
+}
+
+func appendConversations(dst []byte, talks []ConversationRange) []byte {
+	last := int64(0)
+	for _, t := range talks {
+		dst = binary.AppendVarint(dst, t.ID-last)
+		dst = binary.AppendUvarint(dst, uint64(t.Passages.Len()))
+		dst = binary.AppendUvarint(dst, uint64(t.Docs))
+		dst = binary.AppendUvarint(dst, t.Words)
+		last = t.ID
+	}
+	return dst
+}
+
+func decodeConversations(b []byte) ([]ConversationRange, error) {
+	var talks []ConversationRange
+	var conversation int64
+	var passage uint32
+	for len(b) > 0 {
+		delta, n := binary.Varint(b)
+		if n <= 0 {
+			return nil, corrupt("conversation table")
+		}
+		b = b[n:]
+		var f [3]uint64
+		for i := range f {
+			if f[i], n = binary.Uvarint(b); n <= 0 {
+				return nil, corrupt("conversation table")
+			}
+			b = b[n:]
+		}
+		conversation += delta
+		end := passage + uint32(f[0])
+		talks = append(talks, ConversationRange{conversation, PassageRange{passage, end}, uint32(f[1]), f[2]})
+		passage = end
+	}
+	return talks, nil
+}
+
+// conversations returns the table, read once and kept.
+func (s *Segment) conversations(r *Reader) ([]ConversationRange, error) {
+	if kept := s.conversationTable.Load(); kept != nil {
+		return *kept, nil
+	}
+	b, err := r.read(streamConversations, 0, s.streams[streamConversations].size)
+	if err != nil {
+		return nil, err
+	}
+	talks, err := decodeConversations(b)
+	if err == nil {
+		s.conversationTable.Store(&talks)
+	}
+	return talks, err
+}
+
+// Conversation finds a conversation's share, or false when the segment has none of it.
+func (s *Segment) Conversation(r *Reader, conversation int64) (ConversationRange, bool, error) {
+	talks, err := s.conversations(r)
+	if err != nil {
+		return ConversationRange{}, false, err
+	}
+	i, ok := slices.BinarySearchFunc(talks, conversation, func(t ConversationRange, c int64) int {
+		switch {
+		case t.ID < c:
+			return -1
+		case t.ID > c:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return ConversationRange{}, false, nil
+	}
+	return talks[i], true, nil
+}

@@ -1,0 +1,79 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/search/analysis"
+)
+
+// satisfied checks what postings cannot: quoted phrases, in their order and
+// unstemmed, and required or excluded beginnings of words.
+func (q *Query) satisfied(text []byte) bool {
+	if !q.verifies() {
+		return true
+	}
+	for _, ph := range q.phrases {
+		if ph.must && !analysis.MayHold(text, ph.words) {
+			return false
+		}
+	}
+	words := analysis.RawWords(text)
+	for _, ph := range q.phrases {
+		if (ph.must || ph.not) && analysis.ContainsRun(words, ph.words) == ph.not {
+			return false
+		}
+	}
+	return q.prefixesSatisfied(words)
+}
+
+// verifies reports whether what is found must be checked against its text.
+func (q *Query) verifies() bool {
+	return slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.must || p.not }) ||
+		slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" })
+}
+
+// preferred is the weight of the phrases that a text has without being required
+// to.
+func (q *Query) preferred(text []byte, idf []float64) float64 {
+	sum := 0.0
+	var words []analysis.Token
+	for _, ph := range q.phrases {
+		if ph.must || ph.not {
+			continue
+		}
+		if !analysis.MayHold(text, ph.words) {
+			continue
+		}
+		if words == nil {
+			words = analysis.RawWords(text)
+		}
+		if analysis.ContainsRun(words, ph.words) {
+			for _, n := range ph.terms {
+				sum += idf[n]
+			}
+		}
+	}
+	return sum
+}
+
+// prefixesSatisfied also refuses a text that was found only through a stem too
+// short to tell.
+func (q *Query) prefixesSatisfied(words []analysis.Token) bool {
+	optional, others := 0, false
+	has := false
+	for _, t := range q.terms {
+		if t.prefix == "" {
+			others = others || !t.not
+			continue
+		}
+		present := slices.ContainsFunc(words, func(w analysis.Token) bool { return w.Begins(t.prefix) })
+		if t.must && !present || t.not && present {
+			return false
+		}
+		if !t.not {
+			optional++
+			has = has || present
+		}
+	}
+	return optional == 0 || has || others
+}

@@ -1,0 +1,228 @@
+package llms
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+
+	"github.com/lossless-context/lcm/core"
+)
+
+// Tool is what a model can call. It is the same type as [core.Tool].
+type Tool = core.Tool
+
+// Usage is what a model call cost. It is the same type as [core.Usage].
+type Usage = core.Usage
+
+// Model is the model port: one call of a language model, streamed.
+//
+// Stream runs the call while its result is ranged over, and yields events in
+// the order in which they happen. A call that succeeds ends with one EventEnd;
+// one that fails yields an error, which is an [*Error], as the last pair.
+// Leaving the loop early cancels the call. Models are safe for concurrent
+// use, retry what can be retried before the first event, and never put a key
+// into an event or an error.
+//
+// A call costs from its first byte. What a provider says of the cost before
+// the end comes at once as an EventUsage, any number of times, and the error
+// of a call that fails carries it too, so that a caller who leaves, or an
+// answer that breaks off, can still be accounted for. Each such Usage is the
+// whole of what is known so far: a later one, and that of the end, takes the
+// place of the earlier ones and is not added to them.
+type Model interface {
+	// Name says which provider and model answer, such as
+	// "anthropic/claude-sonnet-4-5".
+	Name() string
+	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
+}
+
+type modelKey struct{}
+
+// WithModel returns a context for the tools of an agent that runs on e. A tool
+// that asks a model itself may ask that one.
+func WithModel(ctx context.Context, e Model) context.Context {
+	return context.WithValue(ctx, modelKey{}, e)
+}
+
+// ModelFrom returns the model of the agent whose tool runs under ctx, or nil.
+func ModelFrom(ctx context.Context) Model {
+	e, _ := ctx.Value(modelKey{}).(Model)
+	return e
+}
+
+// Request is one call of a model.
+type Request struct {
+	// Model overrides the model's own model.
+	Model string
+	// System is the system prompt. Messages of role system are appended to it
+	// where a provider takes no others.
+	System   string
+	Messages []Message
+	Tools    []ToolSpec
+	// MaxTokens limits the answer; 0 leaves it to the model.
+	MaxTokens int
+	// Temperature is the provider's default when nil.
+	Temperature *float64
+	// Stop ends the answer at the first of these texts.
+	Stop []string
+}
+
+// ToolSpec is a tool as a model is told about it.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // a JSON Schema of type object
+}
+
+// Spec returns what a model is told about t: its name, its basic description
+// and its parameters.
+func Spec(t Tool) ToolSpec {
+	return ToolSpec{Name: t.GetName(), Description: core.BasicDescription(t), Parameters: t.Parameters()}
+}
+
+// EventKind says which fields of an Event are set.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventText      EventKind = "text"      // Text: a piece of the answer
+	EventReasoning EventKind = "reasoning" // Text: a piece of the reasoning; Signature or Extra: its end
+	EventToolCall  EventKind = "tool_call" // Call, complete
+	EventUsage     EventKind = "usage"     // Usage: what the call is known to have cost so far
+	EventEnd       EventKind = "end"       // Stop, Usage (of the whole call), ID, Model
+)
+
+// Event is one thing that a model said.
+type Event struct {
+	Kind EventKind
+	Text string
+	// Signature ends a reasoning part that the provider signed.
+	Signature string
+	// Extra ends a reasoning part that has fields of the provider's own.
+	Extra json.RawMessage
+	Call  *ToolCall
+	Stop  StopReason
+	Usage Usage
+	ID    string // the provider's id of the answer
+	Model string // the model that answered, as the provider names it
+}
+
+// StopReason says why a model stopped. It is the same type as
+// [core.StopReason].
+type StopReason = core.StopReason
+
+// The reasons. Providers' own reasons map onto these.
+const (
+	StopEnd       = core.StopEnd       // it had said everything
+	StopToolCalls = core.StopToolCalls // it waits for tool results
+	StopLength    = core.StopLength    // it ran into MaxTokens
+	StopSequence  = core.StopSequence  // it wrote one of Request.Stop
+	StopRefusal   = core.StopRefusal   // it, or its provider, would not answer
+)
+
+// Response is a whole answer.
+type Response struct {
+	Message Message
+	Stop    StopReason
+	Usage   Usage
+	Model   string
+}
+
+// Collector builds a Response from events.
+type Collector struct {
+	response Response
+	sealed   bool // the last reasoning part is complete
+	ended    bool
+}
+
+// Add takes the next event of a stream.
+func (c *Collector) Add(e Event) {
+	switch e.Kind {
+	case EventText:
+		if e.Text != "" { // an empty part is one that providers refuse to read back
+			c.grow(PartText).Text += e.Text
+		}
+	case EventReasoning:
+		if e.Text == "" && e.Signature == "" && len(e.Extra) == 0 {
+			return
+		}
+		p := c.grow(PartReasoning)
+		p.Text += e.Text
+		p.Signature += e.Signature
+		if len(e.Extra) > 0 {
+			p.Extra = e.Extra
+		}
+		c.sealed = e.Signature != "" || len(e.Extra) > 0
+	case EventToolCall:
+		if e.Call != nil {
+			call := *e.Call
+			c.response.Message.Parts = append(c.response.Message.Parts, Part{Kind: PartToolCall, Call: &call})
+		}
+	case EventUsage:
+		c.response.Usage = e.Usage
+	case EventEnd:
+		c.ended = true
+		c.response.Stop, c.response.Usage, c.response.Model = e.Stop, e.Usage, e.Model
+		c.response.Message.ID = e.ID
+	}
+}
+
+// Fail takes the error in which a stream ended, for what it says of the cost.
+func (c *Collector) Fail(err error) {
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Usage != (Usage{}) {
+		c.response.Usage = failed.Usage
+	}
+}
+
+// grow returns the part that a delta of the given kind belongs to.
+func (c *Collector) grow(kind PartKind) *Part {
+	parts := &c.response.Message.Parts
+	n := len(*parts)
+	if n == 0 || (*parts)[n-1].Kind != kind || kind == PartReasoning && c.sealed {
+		*parts = append(*parts, Part{Kind: kind})
+		c.sealed = false
+		n++
+	}
+	return &(*parts)[n-1]
+}
+
+// Ended reports whether the stream has come to its EventEnd.
+func (c *Collector) Ended() bool { return c.ended }
+
+// Response returns what was collected so far.
+func (c *Collector) Response() Response {
+	r := c.response
+	r.Message.Role = RoleAssistant
+	return r
+}
+
+// Complete runs a call to its end and returns the whole answer. With an
+// error, the answer holds what had been said until then, and its Usage is what
+// the call is known to have cost.
+func Complete(ctx context.Context, e Model, r Request) (Response, error) {
+	var c Collector
+	for event, err := range e.Stream(ctx, r) {
+		if err != nil {
+			c.Fail(err)
+			return c.Response(), err
+		}
+		c.Add(event)
+	}
+	if !c.Ended() {
+		return c.Response(), Truncated(ctx, e.Name()).Costing(c.response.Usage)
+	}
+	return c.Response(), nil
+}
+
+// WithoutRecords returns the messages without the records they were read from.
+// A prompt is written from their parts: a record may hold fields of a
+// transcript that no provider accepts.
+func WithoutRecords(ms []Message) []Message {
+	out := make([]Message, len(ms))
+	for i, m := range ms {
+		m.Raw.Bytes = nil
+		out[i] = m
+	}
+	return out
+}
