@@ -25,21 +25,21 @@ import (
 
 // Dump is where the rows of conversations go to be kept outside a database.
 type Dump struct {
-	// Begin is told what will come: the conversations that there are, though
-	// the rows of those that were erased come as well. complete says that it
-	// is everything.
+	// Begin receives the listed conversations before any row. The rows of
+	// erased conversations follow as well. complete says that the archive holds
+	// everything.
 	Begin func(schema int, conversations []store.Conversation, digest [sha256.Size]byte, complete bool) error
-	// Row is given a row. A value is nil, an int64, a string or a []byte. Every
-	// message and payload is proved; damage says what is wrong with it.
+	// Row receives a row. A value is nil, an int64, a string or a []byte.
+	// Messages and payloads are verified first; damage describes a fault.
 	Row func(table string, columns []string, values []any, damage string) error
-	// Payload is given the content that a row of payloads refers to, after all
-	// rows. What is missing of one that is damaged is zeros.
+	// Payload receives the content of a payload, after all rows. Missing parts
+	// of a damaged payload are zeros.
 	Payload func(sum [sha256.Size]byte, size int64, r io.Reader, damaged bool) error
-	// Fault is told of everything that is damaged.
+	// Fault receives every damage that is found.
 	Fault func(store.Fault)
 }
 
-// chosen selects what belongs to the conversations ?1, a JSON list of numbers.
+// chosen selects the conversations ?1, a JSON list of ids.
 const chosen = `(SELECT value FROM json_each(?1))`
 
 // Dumped are the tables of an archive, in the order in which they are written.
@@ -68,22 +68,22 @@ const (
 	always = `TRUE`
 	// attached selects the payloads of the messages of chosen conversations.
 	attached = `num IN (SELECT mp.payload FROM message_payloads mp JOIN messages m ON m.id = mp.message WHERE m.conversation IN ` + chosen + `)`
-	// sessions are the keys of chosen conversations, and erasedFrom the
-	// erasures that took something from them: what was forgotten must not come
-	// back where they go.
+	// sessions are the keys of the chosen conversations, and erasedFrom the
+	// erasures that took messages from them. They go into the archive so that
+	// erased messages stay erased in the database that imports it.
 	sessions   = `(SELECT key FROM conversations WHERE id IN ` + chosen + `)`
 	erasedFrom = `(SELECT erasure FROM forgotten WHERE key IN ` + sessions + `)`
-	// lasting selects the state that means something to others than processes
-	// that are running.
+	// lasting selects the state that outlives the processes that wrote it.
 	lasting = `expires IS NULL AND space <> '` + state.LeaseSpace + `'`
 )
 
-// undumped are the tables that are made anew: the search index, and the
-// content of payloads, which an archive has as files.
+// undumped are the tables that are not archived: the search index is built
+// again, and an archive has the content of payloads as files.
 var undumped = []string{"segments", "sections", "lanes", "chunks"}
 
-// Dump proves and writes conversations, and those that they were forked from or belong
-// to, as they stand at one moment. No ids: everything.
+// Export verifies and writes conversations, with those that they were forked
+// from or started by, as they stand at one moment. Without ids it writes
+// everything.
 func Export(ctx context.Context, f *dbfile.File, ids []store.ConversationID, to Dump) error {
 	return f.Reader(ctx, func(c *dbfile.Conn) error {
 		return c.Read(func() error { return dumpConversations(c, ids, to) })
@@ -199,7 +199,7 @@ func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
 		return err
 	}
 	if _, found := objects[table]; !found {
-		return nil // a database of an older version that may only be read
+		return nil // a database of an older version
 	}
 	var columns []string
 	for _, col := range objects[table].Columns {
@@ -221,7 +221,7 @@ func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
 				values[i] = s.ColumnText(i)
 			case sqlite3.BLOB:
 				values[i] = s.ColumnBlob(i, []byte{})
-			default: // no column of ours holds such a number
+			default: // lcm stores no such number
 				values[i] = s.ColumnText(i)
 			}
 		}
@@ -280,7 +280,8 @@ func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (sto
 	return store.Fault{}, nil
 }
 
-// only is the list of chosen conversations, where a condition asks for it.
+// only returns the list of chosen conversations if the condition has a
+// parameter for it.
 func only(where, list string) []any {
 	if strings.Contains(where, "?1") {
 		return []any{list}
@@ -325,7 +326,7 @@ type chunkReader struct {
 	*dbfile.Conn
 	num, next int64
 	rest      []byte
-	lenient   bool // read zeros for chunks that cannot be, without end
+	lenient   bool // read zeros in place of unreadable chunks
 }
 
 // Read implements [io.Reader].

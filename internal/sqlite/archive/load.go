@@ -26,7 +26,7 @@ import (
 // one row or payload it can be given the next.
 type Loader struct {
 	// KeepDamaged keeps records and payloads that do not match their hashes.
-	// Else their places are kept without them.
+	// Otherwise their rows stay without them.
 	KeepDamaged bool
 
 	c       *dbfile.Conn
@@ -35,12 +35,10 @@ type Loader struct {
 	loaded  int64 // messages
 }
 
-// Build makes a new database beside path from the rows that fill gives it, in
-// the schema that they were written in, brings it to the present one, builds
-// its search index and proves it. What is derived and does not follow from the
-// messages, or is missing, is derived anew; what is missing of the messages is
-// named in the proof. Nothing is at path before [Scratch.Install], and nothing
-// is left behind without it.
+// Build makes a new database beside path from the rows that fill adds, in the
+// schema version of the rows. It migrates the database, repairs derived rows,
+// builds the search index and verifies everything; the proof lists missing
+// messages. The database gets its name with [Scratch.Install].
 func Build(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Scratch, error) {
 	tmp, err := dbfile.PartFile(dbfile.Resolve(path))
 	if err != nil {
@@ -58,7 +56,7 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 	return s, nil
 }
 
-// settle proves what was loaded, and mends of it what can be derived.
+// settle verifies the loaded rows and repairs those that are derived.
 func (s *Scratch) settle(ctx context.Context, l *Loader) error {
 	f, err := dbfile.Open(ctx, s.path, dbfile.Options{Relaxed: true})
 	if err != nil {
@@ -79,7 +77,7 @@ func (s *Scratch) settle(ctx context.Context, l *Loader) error {
 		err = ix.Reindex(ctx)
 	}
 	s.Proof.Faults = append(s.Proof.Faults, l.lost...)
-	s.Proof.Messages = min(s.Proof.Messages, l.loaded) // a proof counts places, also those of messages that are missing
+	s.Proof.Messages = min(s.Proof.Messages, l.loaded) // a proof counts positions, also those of missing messages
 	return errors.Join(err, f.Close())
 }
 
@@ -111,8 +109,8 @@ func (s *Scratch) Path() string { return s.path }
 // Remove throws the database away, if it was not installed.
 func (s *Scratch) Remove() { dbfile.RemoveDatabase(s.path) }
 
-// Install gives the database its name. A database that is there and holds
-// something is not replaced.
+// Install gives the database its name. It does not replace a database that
+// holds conversations.
 func (s *Scratch) Install(ctx context.Context, to string) error {
 	to = dbfile.Resolve(to)
 	release, err := backup.LockOut(to)
@@ -135,13 +133,12 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 	return dbfile.Explain(to, os.Rename(s.path, to))
 }
 
-// contentsCount counts what is in a database that one in its place would be missed
-// in. State is not: where transcripts were read to, or when hooks fired, means
-// nothing without conversations.
+// contentsCount counts the rows that a replaced database would lose. State does
+// not count: it means nothing without conversations.
 const contentsCount = `SELECT (SELECT count(*) FROM conversations) + (SELECT count(*) FROM erasures)`
 
-// Hollow reports whether there is nothing in the database yet: neither
-// conversations nor a trace of one that was erased.
+// IsEmpty reports whether the database holds neither conversations nor traces
+// of erased ones.
 func IsEmpty(ctx context.Context, f *dbfile.File) (bool, error) {
 	n := 0
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
@@ -151,7 +148,7 @@ func IsEmpty(ctx context.Context, f *dbfile.File) (bool, error) {
 	return n == 0, err
 }
 
-// isEmptyFile is IsEmpty for a database that this process keeps others out of.
+// isEmptyFile is IsEmpty for a file that LockOut holds.
 func isEmptyFile(ctx context.Context, path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() == 0 {
@@ -166,8 +163,8 @@ func isEmptyFile(ctx context.Context, path string) (bool, error) {
 	return n == 0, errors.Join(dbfile.Explain(path, err), c.Close())
 }
 
-// load fills a new file. A crash leaves a file that nobody knows, so nothing
-// is journalled.
+// load fills a new file. It keeps no journal on disk: after a crash the
+// unfinished file has no name.
 func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (l *Loader, err error) {
 	want, err := dbfile.SchemaAt(schema)
 	if err != nil {
@@ -179,7 +176,8 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	defer c.Interrupt(ctx)()
-	// In memory: a row that fails must be taken back without the others.
+	// The journal in memory allows a failed row to be undone without the
+	// others.
 	if err := c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
@@ -201,7 +199,7 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 			l.columns[d.Table] = append(l.columns[d.Table], col.Name)
 		}
 	}
-	if l.columns["tombstone_salt"] != nil { // the archive brings its own
+	if l.columns["tombstone_salt"] != nil { // the archive has its own salts
 		if err := c.Script("DELETE FROM tombstone_salt"); err != nil {
 			return nil, err
 		}
@@ -240,7 +238,7 @@ func (l *Loader) Row(table string, columns []string, values []any) error {
 	return nil
 }
 
-// Payload adds the content that a row of payloads names by its hash.
+// Payload adds the content of the payload with the given hash.
 func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err error) {
 	var num, want int64
 	found, err := l.c.One(`SELECT num, size FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
@@ -281,12 +279,13 @@ func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err er
 	return nil
 }
 
-// Chunk adds a chunk of a payload as another database has it.
+// Chunk adds a chunk in its stored form.
 func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
 	return l.c.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, payload, n, compressed, data)
 }
 
-// finish completes what every database has, and notes what is missing of it.
+// finish adds the rows that every database has, and lists payloads without
+// content.
 func (l *Loader) finish() error {
 	if l.columns["tombstone_salt"] != nil {
 		if err := l.c.Exec(tombstone.EnsureSalt); err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Merged says what became of the conversations of another database.
+// Merged counts what a merge did.
 type Merged struct {
 	Added     int
 	Messages  int64 // of those that were added
-	Known     int   // that were there already, whole
-	Erasures  int   // whose tombstones came along
+	Known     int   // conversations that exist here, whole
+	Erasures  int   // erasures whose tombstones were copied
 	Conflicts []Conflict
 }
 
@@ -32,16 +32,15 @@ type Conflict struct {
 	Why     string `json:"why"`
 }
 
-// Merge adds the conversations of a scratch database that are not here yet,
-// with everything that belongs to them, in one transaction. Messages get new
-// numbers; ids of summaries and payloads stay. A conversation that is here
-// with the same messages, or with more, is known. One that is here and
-// different, or that was erased here, is a conflict: then nothing is added,
-// unless skip says to leave it out.
+// Merge adds the conversations of a scratch database that this one lacks, with
+// all their rows, in one transaction. Messages get new ids; the ids of
+// summaries and payloads stay. A conversation that exists here with the same
+// messages or more is known. One with other messages, or one that was erased
+// here, is a conflict: Merge then adds nothing, unless skip leaves conflicts
+// out.
 //
-// What was forgotten there stays forgotten here: the tombstones of what is
-// added come along, and those of sessions that are unknown here. One that is
-// here keeps its own.
+// The tombstones of added and of unknown sessions are copied too. Sessions that
+// exist here keep their own.
 func Merge(ctx context.Context, f *dbfile.File, s *Scratch, skip bool) (Merged, error) {
 	var out Merged
 	other, err := dbfile.Open(ctx, s.path, dbfile.Options{ReadOnly: true})
@@ -84,7 +83,7 @@ func Merge(ctx context.Context, f *dbfile.File, s *Scratch, skip bool) (Merged, 
 
 var errConflict = errors.New("there are conflicts")
 
-// refused lists the sessions of another database of which something was
+// refused returns the sessions of another database with messages that were
 // erased here.
 func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[string]bool, error) {
 	list, err := record.Conversations(ctx, other, store.ConversationQuery{})
@@ -115,7 +114,7 @@ func fingerprints(ctx context.Context, f *dbfile.File, id store.ConversationID, 
 			f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
 				record, err := record.RawRecord(ctx, f, m.ID)
 				if err != nil {
-					return sum, false // it cannot be told
+					return sum, false // the content is unknown
 				}
 				return store.ContentSum(m.Format, m.Body.Role, record)
 			}}
@@ -129,16 +128,15 @@ func fingerprints(ctx context.Context, f *dbfile.File, id store.ConversationID, 
 	}
 }
 
-// merging is one merge inside a transaction. The temporary table merging has
-// the number of every conversation that is added.
+// merging is one merge inside a transaction. The temporary table merging holds
+// the ids of the conversations to add.
 type merging struct {
 	*dbfile.Conn
 	out     *Merged
 	refused map[string]bool
 }
 
-// sort tells conversations that are new from those that are known and those
-// that are in conflict.
+// sort separates new conversations from known ones and conflicts.
 func (m *merging) sort() error {
 	if err := m.Script(`CREATE TEMP TABLE IF NOT EXISTS merging (id INTEGER PRIMARY KEY); DELETE FROM temp.merging`); err != nil {
 		return err
@@ -148,10 +146,10 @@ func (m *merging) sort() error {
 		key      string
 		segment  int
 		messages int64
-		same     bool // here, with the same messages or more
+		same     bool // exists here, with the same messages or more
 		here     bool
-		active   bool // another segment of the key is active here, and this one is as well
-		erased   bool // here, on a user's order
+		active   bool // both databases have an active segment of the key
+		erased   bool // was erased here
 	}
 	var all []candidate
 	err := m.Query(`
@@ -199,8 +197,8 @@ func (m *merging) sort() error {
 	return m.dependants()
 }
 
-// dependants leaves out what refers to a conversation that is not added: the
-// items of a fork are those of the original.
+// dependants leaves out forks of conversations that are not added: their items
+// belong to the origin.
 func (m *merging) dependants() error {
 	for {
 		var left []Conflict
@@ -226,7 +224,7 @@ func (m *merging) dependants() error {
 	}
 }
 
-// copy adds the rows. Numbers move up by the highest that are taken here.
+// copy adds the rows. Ids move up by the highest id in use here.
 func (m *merging) copy() error {
 	var offsets struct{ c, m, s, b, p, e int64 }
 	_, err := m.One(`
@@ -243,7 +241,7 @@ func (m *merging) copy() error {
 	if err := m.Script(`PRAGMA defer_foreign_keys=ON`); err != nil { // a fork refers to messages, and they to it
 		return err
 	}
-	// The longer names come first: $C is also how $CHOSEN begins.
+	// Longer names come first: $CHOSEN begins with $C.
 	fill := strings.NewReplacer("$CHOSEN", "(SELECT id FROM temp.merging)",
 		"$SUMS", "(SELECT num FROM other.summaries WHERE conversation IN (SELECT id FROM temp.merging))",
 		"$KEYS", newTombstoneKeys, "$E", fmt.Sprint(offsets.e), "$C", fmt.Sprint(offsets.c), "$M", fmt.Sprint(offsets.m), "$S", fmt.Sprint(offsets.s), "$B", fmt.Sprint(offsets.b), "$P", fmt.Sprint(offsets.p))
@@ -256,7 +254,7 @@ func (m *merging) copy() error {
 	return err
 }
 
-// newTombstoneKeys are the sessions whose tombstones are taken over.
+// newTombstoneKeys selects the sessions whose tombstones are copied.
 const newTombstoneKeys = `(SELECT f.key FROM other.forgotten f WHERE f.key NOT IN (SELECT key FROM main.forgotten) AND (
 	f.key IN (SELECT key FROM other.conversations WHERE id IN (SELECT id FROM temp.merging)) OR f.key NOT IN (SELECT key FROM main.conversations)))`
 

@@ -38,13 +38,12 @@ func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 	return sum, err
 }
 
-// Backup writes a copy of the database as it stands at one moment to a file
-// that does not exist yet, while others go on writing, and proves the copy: it
-// has the digest that the database had at that moment. The file appears under
-// its name only when that is done, readable by its owner only.
+// Create writes a copy of the database at one moment to a new file, while other
+// processes go on writing, and verifies that the copy has the digest of the
+// database. The file gets its name when that is done, and only its owner can
+// read it.
 //
-// A damaged database is copied as well, with what is wrong in it: the proof
-// then has the same faults as the database, and says so.
+// A damaged database is copied with its faults, which the proof lists.
 func Create(ctx context.Context, f *dbfile.File, path string, progress func(done, total int)) (check.Proof, error) {
 	tmp, err := reserve(path)
 	if err != nil {
@@ -54,7 +53,7 @@ func Create(ctx context.Context, f *dbfile.File, path string, progress func(done
 	var want [sha256.Size]byte
 	unclean := false
 	err = f.Reader(ctx, func(c *dbfile.Conn) error {
-		// The transaction is what the copy is a copy of, however long it takes.
+		// The read transaction keeps the copy at one moment.
 		return c.Read(func() (err error) {
 			if want, err = expectedDigest(c); err != nil {
 				return err
@@ -69,7 +68,7 @@ func Create(ctx context.Context, f *dbfile.File, path string, progress func(done
 		return check.Proof{}, fmt.Errorf("back up to %s: %w", path, err)
 	}
 	if unclean {
-		// Its pages may still hold parts of what was erased.
+		// Its pages may still hold parts of erased messages.
 		if err := dbfile.VacuumFile(ctx, tmp); err != nil && !check.Unopenable(err) {
 			return check.Proof{}, fmt.Errorf("clean the backup of what was erased: %w", err)
 		}
@@ -81,12 +80,11 @@ func Create(ctx context.Context, f *dbfile.File, path string, progress func(done
 	return proof, publish(tmp, path)
 }
 
-// errCopy says that a copy is not what it was made from.
+// errCopy says that a copy differs from its database.
 var errCopy = errors.New("the copy differs from the database")
 
-// proveCopy opens a fresh copy and proves that it has the digest of what it
-// was copied from. Where it has not, the original may be damaged itself: then
-// the copy must be damaged in the same way.
+// proveCopy verifies that a copy has the digest of its database. If it has not,
+// the copy must have the same faults as the database.
 func proveCopy(ctx context.Context, f *dbfile.File, path string, want [sha256.Size]byte) (check.Proof, error) {
 	got, err := check.ProveFile(ctx, path)
 	if err == nil && got.Digest == want && len(got.Faults) == 0 || ctx.Err() != nil {
@@ -100,7 +98,7 @@ func proveCopy(ctx context.Context, f *dbfile.File, path string, want [sha256.Si
 	return got, ctx.Err()
 }
 
-// reserve is partFile for a copy whose path must not exist yet.
+// reserve is PartFile for a copy whose path must not exist yet.
 func reserve(path string) (string, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return "", &store.Problem{Err: fmt.Errorf("%s exists: %w", path, fs.ErrExist), Hint: "choose another name, or move it away; nothing was overwritten"}
@@ -109,8 +107,7 @@ func reserve(path string) (string, error) {
 	return tmp, explainCopy(path, err)
 }
 
-// explainCopy is explain for a copy: it is the place that was chosen for it
-// that cannot be written to, not the database.
+// explainCopy is [dbfile.Explain] for the path of a copy.
 func explainCopy(path string, err error) error {
 	if err == nil {
 		return nil
@@ -119,14 +116,14 @@ func explainCopy(path string, err error) error {
 	if dbfile.Full(err) {
 		hint = "the disk is full: free some space or choose another directory; the database is as it was"
 	}
-	var at *fs.PathError // it names a file that nobody has heard of
+	var at *fs.PathError // it names the temporary file
 	if errors.As(err, &at) {
 		err = at.Err
 	}
 	return &store.Problem{Err: fmt.Errorf("nothing can be written to %s, the directory of %s: %w", filepath.Dir(path), filepath.Base(path), err), Hint: hint}
 }
 
-// publish gives a finished file its name, unless someone has taken it since.
+// publish gives a finished file its name, unless the name is taken.
 func publish(tmp, path string) error {
 	if err := dbfile.SyncFile(tmp); err != nil {
 		return explainCopy(path, err)
@@ -145,8 +142,8 @@ func publish(tmp, path string) error {
 	return dbfile.SyncFile(filepath.Dir(path))
 }
 
-// CopyUnproved copies a database of which too much is missing to be proved. It
-// is one moment of it, like [DB.Backup].
+// CopyUnproved copies a database that is too incomplete to be verified, at one
+// moment.
 func CopyUnproved(ctx context.Context, path, to string) error {
 	tmp, err := reserve(to)
 	if err != nil {
@@ -161,7 +158,7 @@ func CopyUnproved(ctx context.Context, path, to string) error {
 	if err = errors.Join(err, c.Close()); err != nil {
 		return fmt.Errorf("back up to %s: %w", to, err)
 	}
-	// Whether its pages hold parts of what was erased cannot be told.
+	// Its pages may hold parts of erased messages.
 	if err := dbfile.VacuumFile(ctx, tmp); err != nil {
 		return fmt.Errorf("clean the backup of what was erased: %w", err)
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// partName matches what PartPattern makes, and the logs beside it.
+// partName matches files named by PartPattern, and the logs beside them.
 var partName = regexp.MustCompile(`^(\.lcm-[0-9]+\.part)(-wal|-shm|-journal)?$`)
 
-// LeftOver is an unfinished copy with the logs beside it. Either somebody is
-// writing it, or the process that did was killed: then nobody else will ever
-// remove it, and it may hold what was erased since.
+// LeftOver is an unfinished copy with the logs beside it. A process is writing
+// it or was killed. Nothing else removes it, and it may hold messages that were
+// erased since.
 type LeftOver struct {
 	Path    string
 	Bytes   int64
@@ -22,8 +22,8 @@ type LeftOver struct {
 	files   []string
 }
 
-// LeftOvers lists the unfinished copies of a directory that belong to this
-// user. A directory that is not there has none.
+// LeftOvers lists the unfinished copies in a directory that belong to this
+// user.
 func LeftOvers(dir string) ([]LeftOver, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,8 +70,8 @@ func (l LeftOver) Remove() error {
 	return errors.Join(errs...)
 }
 
-// RemoveLeftOvers removes the unfinished copies of a directory that nobody has
-// written to since a moment, and returns their names.
+// RemoveLeftOvers removes the unfinished copies in a directory that were last
+// written before since, and returns their names.
 func RemoveLeftOvers(dir string, since time.Time) (removed []string, err error) {
 	all, err := LeftOvers(dir)
 	if err != nil {

@@ -19,30 +19,30 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Replacement says how [Install] puts a database in its place.
+// Replacement is the options of [Install].
 type Replacement struct {
-	// Force allows a database that is there to be replaced. It is kept under
+	// Force allows Install to replace a database. The old one is kept under
 	// another name.
 	Force bool
-	// Damaged allows a database to be installed that has faults.
+	// Damaged allows Install to install a database with faults.
 	Damaged bool
 	Clock   func() time.Time
 }
 
-// Installed says what [Install] did.
+// Installed is the result of [Install].
 type Installed struct {
 	Proof check.Proof
-	// Kept is where the database went that was replaced, empty if none was.
+	// Kept is the new name of the replaced database, empty if there was none.
 	Kept string
-	// Unforgotten are the erasures that the replaced database had carried out
-	// and the one in its place knows nothing of: what they erased may be back.
+	// Unforgotten are the erasures of the replaced database that the new one
+	// lacks: their messages may be back.
 	Unforgotten []store.Tombstone
 }
 
-// Install makes a copy of the database file from the database at to: it is
-// copied, brought to the present schema and proved before anything at to is
-// touched. What it replaces is kept under another name. While
-// another process has the database open it is not replaced.
+// Install puts a copy of the file from in the place of the database at to. It
+// copies, migrates and verifies the file before it changes anything at to, and
+// keeps the replaced database under another name. It fails while another
+// process has the database open.
 func Install(ctx context.Context, from, to string, r Replacement) (Installed, error) {
 	var done Installed
 	from, to = dbfile.Resolve(from), dbfile.Resolve(to)
@@ -89,8 +89,8 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 	return done, dbfile.SyncFile(filepath.Dir(to))
 }
 
-// unforgotten lists the erasures of a database that another one does not have.
-// A database that cannot be read has none to tell of.
+// unforgotten lists the erasures of a database that its replacement lacks. An
+// unreadable database has none.
 func unforgotten(ctx context.Context, old, replacement string) ([]store.Tombstone, error) {
 	if !Exists(old) {
 		return nil, nil
@@ -117,13 +117,13 @@ func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
 	return all, errors.Join(err, f.Close())
 }
 
-// checkCopy refuses a copy whose schema is not lcm's, before anything is
-// written to it. Tables and indexes that lcm does not know may be let in with
-// the rest of a damaged database; code may not.
+// checkCopy refuses a copy with a foreign schema before anything is written to
+// it. With damaged it allows foreign tables and indexes, but never triggers and
+// views.
 func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 	faults, err := check.Schema(ctx, tmp)
 	if err != nil {
-		return nil // prepareCopy says what is wrong with the file
+		return nil // prepareCopy reports the error
 	}
 	for _, f := range faults {
 		hint := ""
@@ -140,7 +140,7 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 	return nil
 }
 
-// prepareCopy brings a copy to the present schema and proves it.
+// prepareCopy migrates a copy and verifies it.
 func prepareCopy(ctx context.Context, from, tmp string) (check.Proof, error) {
 	f, err := dbfile.Open(ctx, tmp, dbfile.Options{})
 	if err != nil {
@@ -201,12 +201,12 @@ func (c *cancelling) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// aloneWait is how long is waited for others to close a database.
+// aloneWait is how long LockOut waits for others to close a database.
 const aloneWait = 500 * time.Millisecond
 
-// LockOut makes sure that nobody else has the database open, and keeps others
-// out until release is called. Its write-ahead log is emptied into it on the
-// way. A file that is no database has nobody to ask.
+// LockOut fails if another process has the database open, and keeps others out
+// until release is called. It moves the write-ahead log into the file. A file
+// that is not a database has no other users.
 func LockOut(path string) (release func(), err error) {
 	release = func() {}
 	if !Exists(path) {
@@ -234,15 +234,15 @@ func LockOut(path string) (release func(), err error) {
 		Hint: "end the agents and servers that use it (`lcm mcp`, running sessions), then repeat the command; nothing was changed"}
 }
 
-// unreadable reports errors of a file that nobody can use as a database.
+// unreadable reports errors of a file that is not usable as a database.
 func unreadable(err error) bool {
 	return errors.Is(err, sqlite3.NOTADB) || errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.READONLY) || errors.Is(err, sqlite3.CANTOPEN)
 }
 
-// setAside gives a database another name, which it returns. Where the file
-// system has links the old name stays until the new database takes it, so that
-// there is a database under it at every moment; a log that is left goes with
-// the database it belongs to.
+// setAside gives a database another name and returns it. Where the file system
+// has hard links, the old name stays until the new database takes it, so that a
+// database exists under it at every moment. A remaining log moves with its
+// database.
 func setAside(path string, now time.Time) (string, error) {
 	stem := path + ".replaced-" + now.UTC().Format("20060102T150405Z")
 	kept := stem

@@ -23,11 +23,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Check looks at everything in the database that can be wrong: the file, the
-// schema, every conversation (see [DB.Verify]) with what is derived in it, the
-// payloads, the search index and the state. It changes nothing, and a part
-// that cannot be read keeps it from none of the others. Each fault has a code;
-// package doctor says what the codes mean and which of them [DB.Repair] mends.
+// Run checks the whole database: pages, schema, every conversation and its
+// derived rows, payloads, search index and state. An unreadable part does not
+// keep it from the others.
 func Run(ctx context.Context, f *dbfile.File, ix *search.Index) ([]store.Fault, error) {
 	k := &checkup{file: f, search: ix}
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
@@ -37,7 +35,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) ([]store.Fault, 
 	return k.faults, err
 }
 
-// checkup collects what is wrong with a database.
+// checkup collects faults.
 type checkup struct {
 	*dbfile.Conn
 	file   *dbfile.File
@@ -78,14 +76,14 @@ func (k *checkup) all(ctx context.Context) error {
 	return nil
 }
 
-// IndexTrouble is how SQLite says that one of its indexes, which it can build
-// anew from the table, is not what it should be.
+// IndexTrouble matches the messages of SQLite about a damaged index, which can
+// be built again from its table.
 var IndexTrouble = regexp.MustCompile(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) ?(\S*)`)
 
 // maxPageFaults is how many faults of pages are listed.
 const maxPageFaults = 20
 
-// pages has SQLite check its own structures.
+// pages runs SQLite's own integrity check.
 func (k *checkup) pages(context.Context) error {
 	broken := map[string]bool{}
 	err := k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s *sqlite3.Stmt) error {
@@ -103,8 +101,8 @@ func (k *checkup) pages(context.Context) error {
 	return err
 }
 
-// conversations proves every conversation, and checks what Verify leaves: what
-// is derived for convenience and not part of the proof.
+// conversations verifies every conversation, and checks the derived rows that
+// are not part of the proof.
 func (k *checkup) conversations(ctx context.Context) error {
 	ids, err := record.ConversationIDs(k.Conn)
 	if err != nil {
@@ -127,14 +125,15 @@ func (k *checkup) conversations(ctx context.Context) error {
 	return nil
 }
 
-// references finds rows that belong to nothing.
+// references finds rows that refer to missing rows.
 func (k *checkup) references(context.Context) error {
 	faults, err := OrphanFaults(k.Conn)
 	k.faults = append(k.faults, faults...)
 	return err
 }
 
-// derived checks what a conversation keeps that follows from other rows.
+// derived checks the rows and columns of a conversation that follow from other
+// rows.
 func (k *checkup) derived(id store.ConversationID) error {
 	return k.Read(func() error {
 		r, err := record.ReadConversation(k.Conn, id)
@@ -174,8 +173,8 @@ func BasePosition(c *dbfile.Conn, r record.Row) (int64, error) {
 	return pos, err
 }
 
-// NewestTime is when the last message of a conversation was said, or 0 where
-// that cannot be told: the last one may have been erased.
+// NewestTime returns the time of the last message, or 0 if it may have been
+// erased.
 func NewestTime(c *dbfile.Conn, r record.Row) (ms int64, err error) {
 	if r.Erased > 0 {
 		return 0, nil
@@ -185,8 +184,8 @@ func NewestTime(c *dbfile.Conn, r record.Row) (ms int64, err error) {
 	return ms, err
 }
 
-// summaryNumbers compares what each summary says of itself with what its
-// sources give, bottom up.
+// summaryNumbers compares the numbers of each summary with those that its
+// sources give, sources first.
 func (k *checkup) summaryNumbers(id store.ConversationID) error {
 	all, err := SummariesOf(k.Conn, id)
 	if err != nil {
@@ -196,7 +195,7 @@ func (k *checkup) summaryNumbers(id store.ConversationID) error {
 	for _, n := range all {
 		want, err := record.Derive(k.Conn, n.Num, known)
 		if errors.Is(err, store.ErrNotFound) {
-			continue // Verify has reported it
+			continue // Verify reports it
 		}
 		if err != nil {
 			return err
@@ -249,9 +248,8 @@ func Differences(have, want store.Summary) []string {
 	return wrong
 }
 
-// misplaced finds items of kept branches that are noted with another place than
-// they have. (Of sources only the order counts, which Verify proves: databases
-// from earlier versions number them.)
+// misplaced finds branch items with a wrong position. For sources only the
+// order counts, which Verify checks: databases of earlier versions number them.
 func (k *checkup) misplaced(id store.ConversationID) error {
 	return k.Query(`
 		SELECT x.branch, x.pos, ifnull(m.seq + c.base, s.pos) AS place FROM branches b JOIN branch_items x ON x.branch = b.id
@@ -267,7 +265,7 @@ func (k *checkup) misplaced(id store.ConversationID) error {
 // resort.
 const methodBare = "reference"
 
-// viewNumbers compares the items of a view with what they stand for.
+// viewNumbers compares the items of a view with their messages and summaries.
 func (k *checkup) viewNumbers(id store.ConversationID) error {
 	items, err := record.ViewItems(k.Conn, id, -1<<62, 1<<62)
 	if err != nil {
@@ -281,7 +279,8 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 		if err != nil {
 			return err
 		}
-		// A fork is not told when a summary that it inherited is reworded.
+		// Rewording a summary does not update the views of forks that inherited
+		// it.
 		if it.IsSummary() && it.Tokens != want[0].Tokens && isInherited(k.Conn, id, it.Num) {
 			want[0].Tokens = it.Tokens
 		}

@@ -6,10 +6,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// erasedMessage proves that nothing is left of a message that was erased. Its link is
-// taken as it is, because what it was made from is gone; the link after it is
-// made from it, so that an erasure cannot be moved, added or taken back
-// without breaking the chain.
+// erasedMessage verifies that nothing is left of an erased message. Its link is
+// trusted, because its content is gone. The next link depends on it, so that an
+// erasure cannot be moved, added or undone without breaking the chain.
 func (v *verifier) erasedMessage(s *sqlite3.Stmt, id store.MessageID, flags store.Flag) error {
 	copy(v.head[:], s.ColumnRawBlob(10))
 	if flags&store.FlagErased == 0 {

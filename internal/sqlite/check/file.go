@@ -16,9 +16,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// File looks at the file of a database from outside, so that it also
-// tells what is wrong with one that cannot be opened. Nothing is changed. A
-// database that passes can be opened; [DB.Check] does the rest.
+// File checks the file of a database from outside, also one that cannot be
+// opened. A database that passes can be opened; [Run] does the rest.
 func File(ctx context.Context, path string) ([]store.Fault, error) {
 	path = dbfile.Resolve(path)
 	k := &fileCheck{path: path}
@@ -39,7 +38,7 @@ func File(ctx context.Context, path string) ([]store.Fault, error) {
 	}
 	k.permissions(info)
 	if info.Size() == 0 {
-		return k.faults, nil // a database that nobody has written to
+		return k.faults, nil // an empty file is a new database
 	}
 	if err := k.header(info.Size()); err != nil {
 		return k.faults, dbfile.Explain(path, err)
@@ -57,7 +56,7 @@ func (k *fileCheck) fault(code, node, format string, args ...any) {
 	k.faults = append(k.faults, store.Fault{Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
 }
 
-// permissions finds what others than the owner may read or write.
+// permissions finds files that other users may read or write.
 func (k *fileCheck) permissions(info os.FileInfo) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if suffix != "" {
@@ -76,7 +75,7 @@ func (k *fileCheck) permissions(info os.FileInfo) {
 	}
 }
 
-// header checks the first page as far as it can be told without SQLite.
+// header checks the first page without SQLite.
 func (k *fileCheck) header(size int64) error {
 	head, err := dbfile.ReadHeader(k.path)
 	if err != nil {
@@ -103,7 +102,8 @@ func (k *fileCheck) header(size int64) error {
 	return nil
 }
 
-// identity checks that the file is ours and has the version that it says.
+// identity checks that the file belongs to lcm and has the version in its
+// header.
 func (k *fileCheck) identity(ctx context.Context) error {
 	if k.broken {
 		return nil
@@ -114,7 +114,7 @@ func (k *fileCheck) identity(ctx context.Context) error {
 		err = errors.Join(err, c.Close())
 	}
 	if dbfile.Full(err) {
-		return dbfile.Explain(k.path, err) // it says nothing about the file
+		return dbfile.Explain(k.path, err) // not a fault of the file
 	}
 	if err != nil && ctx.Err() == nil {
 		k.fault("file", k.path, "it cannot be opened: %s", dbfile.WithoutHint(err))
@@ -148,9 +148,9 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 	return nil
 }
 
-// TablesVersion returns the schema version whose tables and columns the file has,
-// 0 if it is none that is known. Of versions that differ in indexes alone it is
-// the one that the file says, else the newest: indexes can be missing.
+// TablesVersion returns the schema version whose tables and columns the file
+// has, or 0. Of versions that differ only in indexes it prefers the one in the
+// header, and then the newest: indexes can be missing.
 func TablesVersion(c *dbfile.Conn, says int) (int, error) {
 	have, err := dbfile.Objects(c)
 	if err != nil {
@@ -173,7 +173,7 @@ func TablesVersion(c *dbfile.Conn, says int) (int, error) {
 	return is, nil
 }
 
-// tables are the tables of a schema with their columns.
+// tables maps the tables of a schema to their columns.
 func tables(all map[string]dbfile.Object) map[string]string {
 	shape := map[string]string{}
 	for name, o := range all {
@@ -184,7 +184,7 @@ func tables(all map[string]dbfile.Object) map[string]string {
 	return shape
 }
 
-// Unopenable reports whether an error says that the file is damaged or is no
+// Unopenable reports whether an error means that the file is damaged or not a
 // database.
 func Unopenable(err error) bool {
 	return errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.NOTADB)

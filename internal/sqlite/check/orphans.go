@@ -13,8 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Orphans implements [store.Checker]. Proving every conversation reaches the
-// rows that belong to one; this finds the others.
+// Orphans implements [store.Checker]. Verify reaches the rows of conversations;
+// Orphans finds rows that belong to none.
 func Orphans(ctx context.Context, f *dbfile.File) ([]store.Fault, error) {
 	var faults []store.Fault
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {

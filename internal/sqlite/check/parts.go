@@ -16,7 +16,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// payloads proves the content of every payload against its hash.
+// payloads verifies the content of every payload.
 func (k *checkup) payloads(ctx context.Context) error {
 	rows, err := record.PayloadRows(k.Conn)
 	if err != nil {
@@ -53,7 +53,7 @@ func (k *checkup) index(ctx context.Context) error {
 // taken by a process whose clock was wrong.
 const MaxLease = 24 * time.Hour
 
-// state looks for what processes that died have left behind.
+// state finds leases of processes that died.
 func (k *checkup) state(context.Context) error {
 	now := k.file.Now()
 	return k.Query(`SELECT key, expires FROM state WHERE space = ? AND length(data) > 0 ORDER BY key`, func(s *sqlite3.Stmt) error {
@@ -61,14 +61,14 @@ func (k *checkup) state(context.Context) error {
 		switch {
 		case expires.IsZero() || expires.After(now.Add(MaxLease)):
 			k.fault("lease-stuck", "lease "+key, "it is held for longer than any work takes, until %s", until(expires))
-		case !expires.After(now) && expires.After(now.Add(-MaxLease)): // one from earlier is no news
+		case !expires.After(now) && expires.After(now.Add(-MaxLease)): // an older one is no news
 			k.fault("lease-expired", "lease "+key, "a process ended in the middle of its work; its lease ran out at %s", expires.Format(time.RFC3339))
 		}
 		return nil
 	}, state.LeaseSpace)
 }
 
-// tombstones looks for erasures that only their tombstones tell of.
+// tombstones finds erasures of which only tombstones are left.
 func (k *checkup) tombstones(context.Context) error {
 	return k.Query(`SELECT id FROM `+UnrecordedErasures+` ORDER BY id`, func(s *sqlite3.Stmt) error {
 		k.fault("erasure-missing", fmt.Sprintf("tombstone %d", s.ColumnInt64(0)), "it is not noted any more when and why something was erased")
@@ -83,8 +83,8 @@ func until(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// looksBroken says what is wrong with the text of a summary that no summariser
-// would have written, or nothing.
+// looksBroken describes a text that no summariser would have written, or
+// returns "".
 func looksBroken(s store.Summary) string {
 	switch {
 	case strings.TrimSpace(s.Body) == "":
@@ -95,11 +95,12 @@ func looksBroken(s store.Summary) string {
 		return "it holds a model's reasoning instead of, or beside, a summary"
 	case s.Tokens <= 0:
 		return "it says that it costs nothing"
-	case s.SourceTokens > 0 && s.Tokens > 2*s.SourceTokens+500: // a short one costs its frame as well
+	case s.SourceTokens > 0 && s.Tokens > 2*s.SourceTokens+500: // a short summary costs its frame too
 		return "it is far larger than what it was made from"
 	}
 	return ""
 }
 
-// UnrecordedErasures are the erasures that tombstones are from and nothing is noted of.
+// UnrecordedErasures selects the erasures that have tombstones and no row of
+// their own.
 const UnrecordedErasures = `(SELECT erasure AS id FROM forgotten UNION SELECT erasure FROM tombstones EXCEPT SELECT id FROM erasures)`

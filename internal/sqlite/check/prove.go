@@ -13,8 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Proof is what was found by proving every conversation of a database. Two
-// databases with the same messages have the same Digest.
+// Proof is the result of verifying every conversation of a database. Databases
+// with the same messages have the same Digest.
 type Proof struct {
 	Conversations int
 	Messages      int64
@@ -24,8 +24,8 @@ type Proof struct {
 	Faults        []store.Fault
 }
 
-// Prove verifies every conversation, in the order that the digest of the whole
-// depends on. A conversation that cannot be read is a fault and ends nothing.
+// Prove verifies every conversation, in the order of the digest. An unreadable
+// conversation is a fault.
 func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 	var p Proof
 	all, err := record.Conversations(ctx, f, store.ConversationQuery{})
@@ -60,8 +60,8 @@ func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 	return p, err
 }
 
-// ProveFile proves a database file that nobody else has open, without writing
-// to it.
+// ProveFile verifies a database file that no other process has open, without
+// writing to it.
 func ProveFile(ctx context.Context, path string) (Proof, error) {
 	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
 	if err != nil {

@@ -50,12 +50,12 @@ func IsLinked(c *dbfile.Conn, message int64, payload string) (exists, linked boo
 	return exists, linked, err
 }
 
-// IsDescribed reports whether a payload says of itself what a message that
-// refers to it says: the first one did, and that is part of the hash chain.
-// The same content may have come under other names since.
+// IsDescribed reports whether the description of a payload is that of the first
+// message that refers to it, which the hash chain covers. Later messages may
+// have used other names for the same content.
 func IsDescribed(c *dbfile.Conn, message int64, ref llms.Ref) (bool, error) {
 	if ref.Name == "" && ref.MIME == "" && ref.Note == "" {
-		return true, nil // the reference says nothing
+		return true, nil // the reference has no description
 	}
 	first, same := int64(0), true
 	found, err := c.One(`
@@ -66,7 +66,7 @@ func IsDescribed(c *dbfile.Conn, message int64, ref llms.Ref) (bool, error) {
 	return same || !found || first != message, err
 }
 
-// checkRefs proves what is kept about the payloads of a message beside it.
+// checkRefs checks the links and descriptions of the payloads of a message.
 func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error {
 	var refs []llms.Ref
 	if body != nil {
@@ -86,7 +86,7 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 	}
 	for i, ref := range refs {
 		if slices.ContainsFunc(refs[:i], func(r llms.Ref) bool { return r.ID == ref.ID }) {
-			continue // the first one named it
+			continue // the first reference counts
 		}
 		if same, err := IsDescribed(v.Conn, int64(id), ref); err != nil {
 			return err

@@ -14,8 +14,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// schema compares the schema with the one that the version should have. whole
-// says that nothing is missing that reading needs.
+// schema compares the schema with that of its version. whole says that nothing
+// is missing that reading needs.
 func (k *checkup) schema() (whole bool, err error) {
 	v, err := dbfile.SchemaVersion(k.Conn)
 	if err != nil {
@@ -50,7 +50,7 @@ func (k *checkup) schema() (whole bool, err error) {
 			}
 		}
 	}
-	return whole, k.inherited(have, want)
+	return whole, k.foreign(have, want)
 }
 
 // tableLoss says, for the tables that a repair makes again, what is lost although
@@ -72,10 +72,10 @@ var tableLoss = map[string]string{
 	"chunks":         "the content of all files is gone: restore a backup to have it again",
 }
 
-// derivedTables hold nothing that does not follow from other tables.
+// derivedTables hold only rows that follow from other tables.
 var derivedTables = map[string]bool{"segments": true, "sections": true, "lanes": true, "view": true, "message_payloads": true}
 
-// derivedColumns can be filled again after they were added anew.
+// derivedColumns can be filled again after they were added.
 var derivedColumns = map[string][]string{
 	"conversations": {"messages", "summaries", "tokens", "bytes", "base", "view_items", "view_tokens", "last_user"},
 	"summaries":     {"files", "retired"},
@@ -100,9 +100,9 @@ func ColumnDefinition(col dbfile.Column) string {
 	return decl
 }
 
-// inherited finds what is in the schema and not lcm's: code, tables and indexes
-// that it does not know, and known ones with another definition.
-func (k *checkup) inherited(have, want map[string]dbfile.Object) error {
+// foreign finds code, tables and indexes that are not part of lcm's schema, and
+// objects with another definition.
+func (k *checkup) foreign(have, want map[string]dbfile.Object) error {
 	code, err := dbfile.ForeignCode(k.Conn)
 	if err != nil {
 		return err
@@ -122,9 +122,9 @@ func (k *checkup) inherited(have, want map[string]dbfile.Object) error {
 	return nil
 }
 
-// sameDefinition reports whether an object is defined as it should be. Columns
-// that are missing are reported elsewhere; those that a repair added again
-// stand at the end and have lost their constraints.
+// sameDefinition reports whether an object has its expected definition. Missing
+// columns are reported elsewhere. Columns that a repair added are last and have
+// no constraints.
 func sameDefinition(have, want dbfile.Object) bool {
 	if have.Kind != want.Kind || have.Table != want.Table {
 		return false
@@ -152,8 +152,7 @@ var (
 )
 
 // definition splits a CREATE statement at its outer commas and brackets, and
-// writes each piece in one way: the head, the columns, the constraints, the
-// tail.
+// normalises each piece: head, columns, constraints, tail.
 func definition(sql string) []string {
 	sql = sqlSpace.ReplaceAllString(sqlComment.ReplaceAllString(sql, " "), " ")
 	sql = strings.ReplaceAll(sql, `"`, "")
@@ -183,13 +182,13 @@ func definition(sql string) []string {
 	return parts
 }
 
-// CanMakeAgain reports whether a missing table is made anew.
+// CanMakeAgain reports whether a repair makes a missing table again.
 func CanMakeAgain(table string) bool {
 	_, refilled := tableLoss[table]
 	return refilled || derivedTables[table]
 }
 
-// tableFault finds the code and the sentence for a table that is missing.
+// tableFault returns the code and the description of a missing table.
 func tableFault(table string) (code, detail string) {
 	switch loss, remade := tableLoss[table]; {
 	case derivedTables[table]:
@@ -200,9 +199,8 @@ func tableFault(table string) (code, detail string) {
 	return "schema-table-lost", "the table is missing"
 }
 
-// Schema tells what is missing from the schema of a database, and what is
-// in it that lcm did not make. It works where the database cannot be opened for
-// that reason.
+// Schema finds missing and foreign parts of the schema. It works on databases
+// that cannot be opened for that reason.
 func Schema(ctx context.Context, path string) (faults []store.Fault, err error) {
 	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
 	if err != nil {

@@ -64,7 +64,7 @@ func (v *verifier) conversationName() name {
 	return name(fmt.Sprintf("conversation %d", v.Row.ID))
 }
 
-// messages proves that every record is what arrived, and the chain over them.
+// messages verifies every record against its hash, and the chain over them.
 func (v *verifier) messages() error {
 	v.own = make(map[store.MessageID]int, v.Row.Messages)
 	v.hidden = map[store.MessageID]bool{}
@@ -140,7 +140,7 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 	v.head = store.Link(v.head, n, body)
 	if !bytes.Equal(v.head[:], chain) {
 		v.fault("chain", id, "its link does not follow from the one before: its metadata, its body or an earlier message was changed")
-		copy(v.head[:], chain) // go on from here, so that one break is one fault
+		copy(v.head[:], chain) // continue from here, so that one break is one fault
 	}
 	if cuts := s.ColumnText(12); body != nil || cuts != "" {
 		return v.checkRefs(id, body, cuts)
@@ -148,13 +148,13 @@ func (v *verifier) message(s *sqlite3.Stmt) error {
 	return nil
 }
 
-// Fatal tells an error of the database from one of a single record.
+// Fatal tells an error of the database from a fault of one record.
 func Fatal(err error) bool {
 	return !errors.Is(err, store.ErrNotFound) && (errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.IOERR) ||
 		errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.NOTADB))
 }
 
-// coverage proves that the view and the kept branches lead to every message
+// coverage verifies that the view and the kept branches lead to every message
 // exactly once.
 func (v *verifier) coverage() error {
 	v.nodes = map[int64]int{}
@@ -203,11 +203,11 @@ func (v *verifier) coverage() error {
 	return nil
 }
 
-// checkPlace proves that an item stands where it belongs.
+// checkPlace verifies the position of a view item.
 func (v *verifier) checkPlace(it record.ViewItem) error {
 	place, err := record.ItemsOf(v.Conn, []record.Edge{{Node: it.Node, Num: it.Num}})
 	if errors.Is(err, store.ErrNotFound) || err != nil && !Fatal(err) {
-		return nil // reach reports what is missing, and messages what does not decode
+		return nil // reach reports missing nodes, and messages undecodable ones
 	}
 	if err == nil && place[0].Pos != it.Pos {
 		v.fault("view-order", it.Node, "it stands at %d in the view, where it belongs is %d", it.Pos, place[0].Pos)
@@ -215,8 +215,8 @@ func (v *verifier) checkPlace(it record.ViewItem) error {
 	return err
 }
 
-// reach marks everything below a node. path holds the summaries above it, so
-// that a cycle is found instead of followed.
+// reach counts every node below a node. path holds the summaries above it, so
+// that a cycle is found and not followed.
 func (v *verifier) reach(n store.Node, num int64, path []int64) error {
 	if !n.IsSummary() && num == 0 {
 		if _, own := v.own[n.Message]; own {
@@ -283,8 +283,8 @@ func (v *verifier) checkOwn() {
 	}
 }
 
-// checkInherited proves that a fork still leads to the messages it started
-// with, each once.
+// checkInherited verifies that a fork leads to the messages that it inherited,
+// each once.
 func (v *verifier) checkInherited() {
 	switch {
 	case v.Inherited == nil && len(v.reached) > 0:
@@ -301,7 +301,7 @@ type SummaryNode struct {
 	Unread bool // its list of files cannot be read
 }
 
-// summaries checks what each summary says of itself against its sources.
+// summaries checks the numbers of each summary against its sources.
 func (v *verifier) summaries() error {
 	var all []SummaryNode
 	err := v.Query(`SELECT`+record.SummaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
@@ -334,12 +334,12 @@ func (v *verifier) summaries() error {
 	return nil
 }
 
-// summary checks one summary: its numbers, the order of its sources, and that
-// its id is the one that its text gives it.
+// summary checks the numbers of a summary, the order of its sources, and that
+// its id follows from its text.
 func (v *verifier) summary(n SummaryNode) error {
 	sources, err := record.SourceItems(v.Conn, n.Num)
 	if errors.Is(err, store.ErrNotFound) || err != nil && !Fatal(err) {
-		return nil // it has been reported
+		return nil // it is reported already
 	}
 	if err != nil {
 		return err
@@ -371,14 +371,14 @@ func (v *verifier) summary(n SummaryNode) error {
 	return nil
 }
 
-// coveredBy returns how many messages a summary says it covers.
+// coveredBy returns the stored message count of a summary.
 func (v *verifier) coveredBy(num int64) (messages int, err error) {
 	_, err = v.One(`SELECT messages FROM summaries WHERE num = ?`, dbfile.IntColumn(&messages), num)
 	return messages, err
 }
 
-// digest names the messages of the conversation, whatever database they are
-// in.
+// digest computes the digest of the messages, which does not depend on the
+// database.
 func (v *verifier) digest() {
 	v.Digest = ConversationDigest(v.Key, v.Segment, v.Verification.Messages, v.head)
 }

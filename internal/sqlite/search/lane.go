@@ -133,7 +133,7 @@ func (l *lane) open(ctx context.Context) (search.Index, error) {
 			if err != nil {
 				return err
 			}
-			if err := l.checkEpoch(c); err != nil {
+			if err := checkEpoch(l, c); err != nil {
 				return err
 			}
 			var end int64
@@ -154,7 +154,7 @@ func (l *lane) open(ctx context.Context) (search.Index, error) {
 }
 
 // checkEpoch empties the tail if documents in it have changed.
-func (l *lane) checkEpoch(c *dbfile.Conn) error {
+func checkEpoch(l *lane, c *dbfile.Conn) error {
 	now, err := l.epochOf(c)
 	if err == nil && now != l.epoch {
 		l.epoch, l.tail, l.from = now, segment.NewTail(segment.Options{}), 0

@@ -102,20 +102,20 @@ func (l *lane) takeTurn(ctx context.Context) (*turn, error) {
 	if err != nil || taken {
 		return nil, err
 	}
-	t := &turn{file: l.ix.file, key: l.leaseKey(), version: held.Version}
+	t := &turn{file: l.ix.file, key: leaseKey(l), version: held.Version}
 	if ok, err := t.put(ctx); err != nil || !ok {
 		return nil, err
 	}
 	return t, nil
 }
 
-func (l *lane) leaseKey() string { return fmt.Sprintf("index/%d", l.kind) }
+func leaseKey(l *lane) string { return fmt.Sprintf("index/%d", l.kind) }
 
 // lease reads the lease of a lane's indexing, and reports whether a process
 // has it. A lease that ends later than any does was taken when a clock was
 // wrong, and does not count.
 func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err error) {
-	held, err = state.Get(ctx, l.ix.file, state.LeaseSpace, l.leaseKey())
+	held, err = state.Get(ctx, l.ix.file, state.LeaseSpace, leaseKey(l))
 	if errors.Is(err, store.ErrNotFound) {
 		return held, false, nil
 	}

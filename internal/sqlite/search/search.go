@@ -137,7 +137,7 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 		return f, nil
 	}
 	if q.Files || len(q.Payloads) > 0 {
-		with, err := l.withPayloads(ctx, q.Payloads)
+		with, err := messagesWithPayloads(ctx, l, q.Payloads)
 		if err != nil {
 			return f, err
 		}
@@ -167,8 +167,8 @@ func both(a, b func(id int64) bool) func(id int64) bool {
 	return func(id int64) bool { return a(id) && b(id) }
 }
 
-// withPayloads returns the messages that have payloads, or these payloads.
-func (l *lane) withPayloads(ctx context.Context, ids []store.PayloadID) (map[int64]bool, error) {
+// messagesWithPayloads returns the messages that have payloads, or these payloads.
+func messagesWithPayloads(ctx context.Context, l *lane, ids []store.PayloadID) (map[int64]bool, error) {
 	with := map[int64]bool{}
 	row := func(s *sqlite3.Stmt) error { with[s.ColumnInt64(0)] = true; return nil }
 	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
@@ -225,7 +225,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0)}
 	var ranked *store.Cursor
 	if q.Sort != store.ByRecency {
-		ranked = l.ranking(ix, q.After)
+		ranked = startRanking(l, ix, q.After)
 		req.Sort, req.Below = search.ByRelevance, 0
 		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, ranked.Now
 		if q.Sort == store.ByHybrid {
@@ -250,9 +250,9 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	return p, nil
 }
 
-// ranking is where a ranking is entered. The first page settles what is in it:
+// startRanking is where a ranking is entered. The first page settles what is in it:
 // what is said while somebody turns the pages would shift them.
-func (l *lane) ranking(ix search.Index, after store.Cursor) *store.Cursor {
+func startRanking(l *lane, ix search.Index, after store.Cursor) *store.Cursor {
 	if after.Now == 0 {
 		after.Now = l.ix.file.Now().UnixMilli()
 	}
