@@ -44,7 +44,7 @@ func (l *lane) repair(ctx context.Context) error {
 	return err
 }
 
-// dropped forgets what is known in memory of segments that were dropped.
+// dropped forgets segments that were dropped from the database.
 func (l *lane) dropped() {
 	l.closeSegments()
 	if l.kind == record.LaneMessages {
