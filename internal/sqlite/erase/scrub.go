@@ -36,7 +36,7 @@ func Scrub(ctx context.Context, f *dbfile.File) error {
 		}
 		if err := dbfile.Vacuum(c); err != nil {
 			return &store.Problem{
-				Err:  fmt.Errorf("the erased messages are gone from every table, but the file could not be built anew: %w", err),
+				Err:  fmt.Errorf("the erased messages are gone from every table, but the file could not be rebuilt: %w", err),
 				Hint: "make room for a copy of the database, then run `lcm forget --finish`: until then parts of them may be left in free space of the file",
 			}
 		}

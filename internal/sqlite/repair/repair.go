@@ -29,18 +29,18 @@ import (
 func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 	steps := []struct {
 		name string
-		mend func(*dbfile.Conn) error
+		fix  func(*dbfile.Conn) error
 	}{
 		{"the schema", fixSchema},
 		{"the indexes of the tables", fixIndexes},
-		{"what belongs to nothing", fixOrphans},
+		{"rows without parents", fixOrphans},
 		{"the payloads", fixPayloads},
 		{"the leases", func(c *dbfile.Conn) error { return fixLeases(c, f.Now()) }},
-		{"what is left of erased conversations", fixErased},
+		{"erased conversations", fixErased},
 	}
 	var errs []error
 	for _, step := range steps {
-		if err := f.Transact(ctx, step.mend); err != nil {
+		if err := f.Transact(ctx, step.fix); err != nil {
 			errs = append(errs, fmt.Errorf("repair %s: %w", step.name, err))
 		}
 		if ctx.Err() != nil {

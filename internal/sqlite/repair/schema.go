@@ -105,7 +105,7 @@ func fixSchema(c *dbfile.Conn) error {
 			// An index of a lost table is not made.
 		case !found && (want[name].Kind != "table" || check.CanMakeAgain(name)):
 			if err := c.Script(want[name].Sql); err != nil {
-				return fmt.Errorf("make the %s %s anew: %w", want[name].Kind, name, err)
+				return fmt.Errorf("make the %s %s again: %w", want[name].Kind, name, err)
 			}
 			if want[name].Kind == "table" {
 				made = append(made, name)
@@ -176,7 +176,7 @@ func addColumns(c *dbfile.Conn, table string, missing []dbfile.Column) error {
 			continue
 		}
 		if err := c.Script("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + check.ColumnDefinition(col)); err != nil {
-			return fmt.Errorf("add the column %s.%s anew: %w", table, col.Name, err)
+			return fmt.Errorf("add the column %s.%s again: %w", table, col.Name, err)
 		}
 	}
 	return nil
