@@ -25,8 +25,8 @@ func RefsOf(parts []llms.Part) []llms.Ref {
 	return refs
 }
 
-// Needs lists the payloads that a message cannot do without: those of its
-// references and those that were cut out of its record.
+// Needs lists the payloads that a message refers to or that were cut out of its
+// record.
 func Needs(refs []llms.Ref, cuts string) []string {
 	var ids []string
 	for _, r := range refs {
@@ -42,7 +42,8 @@ func Needs(refs []llms.Ref, cuts string) []string {
 	return slices.Compact(ids)
 }
 
-// IsLinked reports whether a message is linked to a payload that exists.
+// IsLinked reports whether a payload exists, and whether the message is linked
+// to it.
 func IsLinked(c *dbfile.Conn, message int64, payload string) (exists, linked bool, err error) {
 	exists, err = c.One(`
 		SELECT EXISTS (SELECT 1 FROM message_payloads mp WHERE mp.message = ? AND mp.payload = p.num) FROM payloads p WHERE p.id = ?`,

@@ -10,8 +10,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// fixReferences links payloads to messages that need them, and gives them
-// back the name and description that they came with.
+// fixReferences links payloads to the messages that need them, and restores
+// their names and descriptions.
 func fixReferences(c *dbfile.Conn) error {
 	type need struct {
 		message int64
@@ -24,7 +24,7 @@ func fixReferences(c *dbfile.Conn) error {
 		if s.ColumnType(1) != sqlite3.NULL {
 			m, err := llms.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
 			if err != nil {
-				return nil // Verify tells of it
+				return nil // Verify reports it
 			}
 			n.refs = check.RefsOf(m.Parts)
 		}
