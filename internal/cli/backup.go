@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 )
 
 type backupReport struct {
@@ -113,7 +113,7 @@ const deserted = 24 * time.Hour
 // removeLeftovers removes the unfinished files of killed backups and exports
 // from a directory: they may hold messages that were erased since.
 func removeLeftovers(p *program, dir string, now time.Time) {
-	removed, err := sqlite.RemoveLeftOvers(dir, now.Add(-deserted))
+	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
 	for _, path := range removed {
 		p.note("removed %s, which a command that was cut off more than a day ago had left", safetext.Line(path))
 	}
@@ -126,7 +126,7 @@ func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }
 
 // backupName is how backups beside a database are called. Those that a
 // treatment made are left alone.
-var backupName = regexp.MustCompile(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
+var backupName = lazyregexp.New(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
 
 // rotate removes all but the newest backups of a directory.
 func rotate(dir string, keep int) ([]string, error) {
@@ -136,7 +136,7 @@ func rotate(dir string, keep int) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Type().IsRegular() && backupName.MatchString(e.Name()) {
+		if e.Type().IsRegular() && backupName().MatchString(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}

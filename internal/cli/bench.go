@@ -146,7 +146,7 @@ Each number is set beside its target. The default takes about two minutes.`,
 		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --json > scale.json",
 		Args:    usage(cobra.NoArgs),
 		RunE: benchmark(p, "measuring", func(ctx context.Context, b *bar) (measured, error) {
-			o.Progress = func(what string) { b.set(0, 0, what) }
+			o.Progress = b.set
 			r, err := scale.Measure(ctx, o)
 			if err != nil {
 				return measured{}, err
@@ -176,7 +176,7 @@ the report of the time it had.`,
 		Example: "lcm bench soak --duration 1h --rate 50\nlcm bench soak --duration 2m --json > soak.json",
 		Args:    usage(cobra.NoArgs),
 		RunE: benchmark(p, "soaking", func(ctx context.Context, b *bar) (measured, error) {
-			o.Progress = func(done, total time.Duration, what string) { b.set(int64(done), int64(total), what) }
+			o.Progress = b.set
 			r, err := soak.Measure(ctx, o)
 			if err != nil {
 				return measured{}, err
@@ -210,7 +210,7 @@ every miss. The default takes about a minute; it exits with 1 if one is missed.`
 			if len(o.Sizes) == 0 || slices.Min(o.Sizes) < 1 {
 				return measured{}, failed(exitUsage, "for example --sizes 32000,1000000", "a haystack has at least one token")
 			}
-			o.Progress = func(what string) { b.set(0, 0, what) }
+			o.Progress = b.set
 			r, err := needle.Measure(ctx, o)
 			if err != nil {
 				return measured{}, err
@@ -248,7 +248,7 @@ It exits with 1 if a target is missed. A gigabyte takes a few minutes.`,
 				return measured{}, failed(exitUsage, "for example --size 100", "there is nothing to import in %d MB", megabytes)
 			}
 			o.Bytes = megabytes * 1_000_000
-			o.Progress = func(what string) { b.set(0, 0, what) }
+			o.Progress = b.set
 			r, err := imports.Measure(ctx, o)
 			if err != nil {
 				return measured{}, err
@@ -289,7 +289,7 @@ a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
 				}
 				defer os.RemoveAll(o.Dir)
 			}
-			o.Progress = func(done, total int, what string) { b.set(int64(done), int64(total), what) }
+			o.Progress = b.set
 			return reported(hooks.Measure(ctx, o))
 		}),
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ that begin with it, are counted under several bounds.`,
 		Example: "lcm bench answer\nlcm bench answer --data locomo10.json --json\nlcm bench answer --identifiers",
 		Args:    usage(cobra.NoArgs),
 		RunE: benchmark(p, "asking", func(ctx context.Context, b *bar) (measured, error) {
-			o.Progress = func(done, of int) { b.set(int64(done), int64(of), fmt.Sprintf("question %d", done)) }
+			o.Progress = b.set
 			switch {
 			case identifiers:
 				return reported(answer.Identifiers(ctx, o, identifierBounds...))

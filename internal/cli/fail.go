@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
@@ -138,12 +138,12 @@ func damageShown(n int) error {
 }
 
 // plumbing is what libraries put in front of what went wrong.
-var plumbing = regexp.MustCompile(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
+var plumbing = lazyregexp.New(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
 
 // plain takes the plumbing out of a message, and what an error and the one
 // that it led to both say.
 func plain(message string) string {
-	lines := strings.Split(plumbing.ReplaceAllString(message, ""), "\n")
+	lines := strings.Split(plumbing().ReplaceAllString(message, ""), "\n")
 	var kept []string
 	for i, line := range lines {
 		if !slices.ContainsFunc(lines[:i], func(before string) bool { return strings.HasSuffix(before, line) }) {

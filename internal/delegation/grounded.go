@@ -3,10 +3,10 @@ package delegation
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 )
 
@@ -39,7 +39,7 @@ func (d *Service) grounded(ctx context.Context, r Request, g *Grant, said reply)
 }
 
 // figures finds numbers and whatever is written with one: dates, versions, ids.
-var figures = regexp.MustCompile(`[\pL\pN_./:-]*\pN[\pL\pN_./:-]*`)
+var figures = lazyregexp.New(`[\pL\pN_./:-]*\pN[\pL\pN_./:-]*`)
 
 // unsupported returns a figure of an answer that stands neither in what was
 // read nor in the question.
@@ -53,7 +53,7 @@ func (r *reading) unsupported(answer, question string) (string, bool) {
 		}
 	}
 	low := strings.ToLower(known.String())
-	for _, figure := range figures.FindAllString(answer, -1) {
+	for _, figure := range figures().FindAllString(answer, -1) {
 		if figure = strings.Trim(figure, "./:-_"); !strings.Contains(low, strings.ToLower(figure)) {
 			return figure, true
 		}

@@ -2,10 +2,10 @@ package delegation
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -29,7 +29,7 @@ func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) in
 		if text.Len() > 0 {
 			text.WriteString("\n\n")
 		}
-		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading.ReplaceAllString(o.answer.Answer, "$1| $2"))
+		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading().ReplaceAllString(o.answer.Answer, "$1| $2"))
 		merged.join(o.answer)
 		short = short || o.answer.TruncatedBy == cutMaxTokens || o.answer.TruncatedBy == cutBoth
 		starved = starved || o.answer.TruncatedBy == cutExpansion || o.answer.TruncatedBy == cutBoth
@@ -61,7 +61,7 @@ func heading(id store.ConversationID) string { return fmt.Sprintf("Conversation 
 
 // forgedHeading finds lines inside an answer that look like the heading of
 // another one: a sub-agent speaks for the conversation that it has read.
-var forgedHeading = regexp.MustCompile(newLine + `(Conversation \d+:)`)
+var forgedHeading = lazyregexp.New(newLine + `(Conversation \d+:)`)
 
 // shares divides the cap on an answer among those that are asked, with room
 // for the headings.

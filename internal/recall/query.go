@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
@@ -48,7 +49,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	if q.search.Since, q.search.Before, err = Span(r.Since, r.Before, s.clock()); err != nil {
 		return nil, err
 	}
-	if q.scope, err = s.scope(ctx, r.Where); err != nil {
+	if q.scope, err = s.scopes.scope(ctx, r.Where); err != nil {
 		return nil, err
 	}
 	for _, id := range q.search.Payloads {
@@ -144,7 +145,7 @@ func (q *query) pattern(r GrepRequest) error {
 			return refuse("search for the few words that matter", "the pattern cannot be searched for: %w", err)
 		}
 		q.words = words
-		if expression.MatchString(r.Pattern) {
+		if expression().MatchString(r.Pattern) {
 			q.notes = append(q.notes, `the pattern looks like a regular expression, and full_text reads it as words: mode "regex" would match it`)
 		}
 	default:
@@ -154,7 +155,7 @@ func (q *query) pattern(r GrepRequest) error {
 }
 
 // expression recognises what nobody writes in a question.
-var expression = regexp.MustCompile(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
+var expression = lazyregexp.New(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
 
 // order settles how what is found is sorted.
 func (q *query) order(r GrepRequest) error {

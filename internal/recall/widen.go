@@ -57,7 +57,7 @@ func (q *query) first(hits []store.Hit) {
 // like this by somebody who means an expression.
 func isPlain(pattern string) bool {
 	pattern = strings.TrimPrefix(pattern, ignoreCase)
-	if expression.MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
+	if expression().MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
 		return false
 	}
 	re, err := syntax.Parse(pattern, syntax.Perl)

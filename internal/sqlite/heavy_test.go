@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -39,14 +40,14 @@ func TestLargeRecordsAreIndexedOnce(t *testing.T) {
 	}
 	// A process that leaves the index to others only reads them.
 	find(t, db, "needle3")
-	if st, err := db.IndexStats(t.Context()); err != nil || st.Docs != 0 {
+	if st, err := search.ReadStats(t.Context(), db.File()); err != nil || st.Docs != 0 {
 		t.Errorf("a search with DeferIndex indexed %d documents: %v", st.Docs, err)
 	}
 	find(t, open(t, path, sqlite.Options{}), "needle4")
 	if due, err := db.IndexDue(t.Context()); err != nil || due {
 		t.Errorf("what is indexed is due: %v", err)
 	}
-	st, err := db.IndexStats(t.Context())
+	st, err := search.ReadStats(t.Context(), db.File())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -40,21 +43,21 @@ func linked(t *testing.T) (link, file string) {
 func TestResolve(t *testing.T) {
 	link, file := linked(t)
 	for _, when := range []string{"nothing is there", "the file is there"} {
-		got, err := filepath.EvalSymlinks(filepath.Dir(sqlite.Resolve(link)))
+		got, err := filepath.EvalSymlinks(filepath.Dir(dbfile.Resolve(link)))
 		want, _ := filepath.EvalSymlinks(filepath.Dir(file))
-		if err != nil || got != want || filepath.Base(sqlite.Resolve(link)) != "lcm.db" {
-			t.Errorf("%s: %s leads to %s, not to %s (%v)", when, link, sqlite.Resolve(link), file, err)
+		if err != nil || got != want || filepath.Base(dbfile.Resolve(link)) != "lcm.db" {
+			t.Errorf("%s: %s leads to %s, not to %s (%v)", when, link, dbfile.Resolve(link), file, err)
 		}
 		write(t, file, nil)
 	}
-	if got := sqlite.Resolve("some/file.db"); got != "some/file.db" {
+	if got := dbfile.Resolve("some/file.db"); got != "some/file.db" {
 		t.Errorf("a path that is no link became %s", got)
 	}
 	loop := filepath.Join(t.TempDir(), "loop")
 	if err := os.Symlink("loop", loop); err != nil {
 		t.Fatal(err)
 	}
-	if got := sqlite.Resolve(loop); got != loop {
+	if got := dbfile.Resolve(loop); got != loop {
 		t.Errorf("a loop became %s", got)
 	}
 }
@@ -70,7 +73,7 @@ func TestLogWithoutItsFileBehindALink(t *testing.T) {
 	if after, _ := os.ReadFile(file + "-wal"); !bytes.Equal(log, after) {
 		t.Error("the log was touched")
 	}
-	faults, err := sqlite.CheckFile(t.Context(), link)
+	faults, err := check.File(t.Context(), link)
 	if err != nil || len(faults) != 1 || faults[0].Code != "wal-orphan" {
 		t.Errorf("found %v, %v", faults, err)
 	}
@@ -104,7 +107,7 @@ func TestInstallThroughLinks(t *testing.T) {
 	if err := build(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	done, err := sqlite.Install(t.Context(), from, to, sqlite.Replacement{Force: true})
+	done, err := backup.Install(t.Context(), from, to, backup.Replacement{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +117,7 @@ func TestInstallThroughLinks(t *testing.T) {
 	if info, err := os.Lstat(to); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
-	if got, err := sqlite.ProveFile(t.Context(), file); err != nil || got.Digest != done.Proof.Digest {
+	if got, err := check.ProveFile(t.Context(), file); err != nil || got.Digest != done.Proof.Digest {
 		t.Errorf("behind the link is %+v, %v", got, err)
 	}
 }

@@ -2,10 +2,10 @@ package store
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 )
 
@@ -48,13 +48,13 @@ type ID struct {
 	Payload PayloadID
 }
 
-var idPattern = regexp.MustCompile(`\b(sum|file|msg)_([0-9A-Za-z]+)\b`)
+var idPattern = lazyregexp.New(`\b(sum|file|msg)_([0-9A-Za-z]+)\b`)
 
 // ParseID parses an id, bare or inside a pasted reference such as
 // "[LCM File: file_0123456789abcdef | notes.txt]". It accepts a sum_ or file_ of any
 // length: a lookup tells whether it exists. A msg_ must have a possible number.
 func ParseID(s string) (ID, error) {
-	found := idPattern.FindAllStringSubmatch(s, -1)
+	found := idPattern().FindAllStringSubmatch(s, -1)
 	switch {
 	case len(found) == 0:
 		return ID{}, fmt.Errorf("%q holds no id: want sum_…, file_… or msg_…", prose.Clip(s, 80))

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -17,17 +17,12 @@ import (
 // Measure runs all questions of a dataset, also through the search of a database
 // that it makes in a temporary directory.
 func Measure(ctx context.Context, data Dataset) (r Report, err error) {
-	dir, err := os.MkdirTemp("", "lcm-recall-")
+	record, err := harness.Temp(ctx, "", sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := sqlite.Open(ctx, filepath.Join(dir, "lcm.db"), sqlite.Options{Relaxed: true})
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	in, err := load(ctx, db, data)
+	defer func() { err = errors.Join(err, record.Close(ctx)) }()
+	in, err := load(ctx, record.DB, data)
 	if err != nil {
 		return r, err
 	}
