@@ -11,6 +11,11 @@ import (
 // whose packages may import each other. docs/DESIGN.md tells the reasons.
 var Layers = [][]string{
 	{
+		"internal/hint",
+		"internal/lazyregexp",
+		"internal/prose",
+		"internal/safetext",
+	}, {
 		// They know bytes and text, and nothing of this module.
 		"core",
 		"internal/explore",
@@ -18,7 +23,6 @@ var Layers = [][]string{
 		"internal/process",
 		"internal/redact",
 		"internal/regularfile",
-		"internal/safetext",
 		"internal/search/...",
 		"internal/tomledit",
 		"internal/turns",

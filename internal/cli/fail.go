@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -37,23 +40,27 @@ var errNoMatch = errors.New("no match")
 // errTerminated is the cause of a context that SIGTERM has cancelled.
 var errTerminated = fmt.Errorf("terminated: %w", context.Canceled)
 
-// failure is an error with an exit code and a hint of what to do.
+// failure is an error with an exit code. Its hint is that of the error.
 type failure struct {
 	code int
 	err  error
-	hint string
 }
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// failed returns a failure.
-func failed(code int, hint, format string, args ...any) error {
-	return &failure{code: code, err: fmt.Errorf(format, args...), hint: hint}
+// failed returns a failure with a hint.
+func failed(code int, advice, format string, args ...any) error {
+	return &failure{code, hint.New(advice, format, args...)}
+}
+
+// advise gives an error an exit code and a hint.
+func advise(code int, advice string, err error) error {
+	return &failure{code, &hint.Error{Err: err, Hint: advice}}
 }
 
 func wrongUsage(c *cobra.Command, err error) error {
-	return &failure{code: exitUsage, err: err, hint: fmt.Sprintf("`%s --help` shows how it is used", c.CommandPath())}
+	return advise(exitUsage, fmt.Sprintf("`%s --help` shows how it is used", c.CommandPath()), err)
 }
 
 // exitCode says how the program ends.
@@ -70,7 +77,7 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.Is(err, store.ErrDamaged):
 		return exitFaults
-	case errors.As(err, new(*store.Problem)):
+	case f == nil && errors.As(err, new(*hint.Error)):
 		return exitDatabase
 	}
 	return exitFailure
@@ -104,15 +111,15 @@ func (p *program) report(err error) {
 		fmt.Fprintln(p.err, p.mark(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
 		return
 	}
-	message, hint := split(err)
+	message, advice := split(err)
 	// Providers quote keys, and addresses carry passwords.
 	hide := p.hide
 	if hide == nil {
 		hide = hideShapes
 	}
-	fmt.Fprintln(p.err, p.mark(red, "lcm:"), neutralLine(hide(plain(message))))
-	if hint != "" {
-		fmt.Fprintln(p.err, p.mark(dim, "hint:"), neutralLine(hint))
+	fmt.Fprintln(p.err, p.mark(red, "lcm:"), safetext.Line(hide(plain(message))))
+	if advice != "" {
+		fmt.Fprintln(p.err, p.mark(dim, "hint:"), safetext.Line(advice))
 	}
 }
 
@@ -127,16 +134,16 @@ func damageShown(n int) error {
 		return nil
 	}
 	return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database, and a backup may have what arrived",
-		"%s: not what arrived", counted(n, "text is damaged", "texts are damaged"))
+		"%s: not what arrived", prose.Count(n, "text is damaged", "texts are damaged"))
 }
 
 // plumbing is what libraries put in front of what went wrong.
-var plumbing = regexp.MustCompile(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
+var plumbing = lazyregexp.New(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
 
 // plain takes the plumbing out of a message, and what an error and the one
 // that it led to both say.
 func plain(message string) string {
-	lines := strings.Split(plumbing.ReplaceAllString(message, ""), "\n")
+	lines := strings.Split(plumbing().ReplaceAllString(message, ""), "\n")
 	var kept []string
 	for i, line := range lines {
 		if !slices.ContainsFunc(lines[:i], func(before string) bool { return strings.HasSuffix(before, line) }) {
@@ -146,25 +153,20 @@ func plain(message string) string {
 	return strings.Join(kept, "; ")
 }
 
-// split parts an error from its hint.
-func split(err error) (message, hint string) {
-	message = err.Error()
-	var f *failure
-	if errors.As(err, &f) && f.hint != "" {
-		return message, f.hint
+// split returns the message of an error without its hint, and the hint.
+func split(err error) (message, advice string) {
+	message, advice = hint.Split(err)
+	wrongSetting := errors.As(err, new(*config.Error))
+	switch {
+	case wrongSetting && strings.Contains(message, "\n"): // several, each with its own hint
+		return err.Error(), settingsHint
+	case advice != "":
+	case wrongSetting:
+		advice = settingsHint
+	case errors.Is(err, store.ErrNotFound):
+		advice = "`lcm tree` and `lcm grep` print ids, `lcm conversations --all` prints numbers; --db names another database"
 	}
-	var p *store.Problem
-	if errors.As(err, &p) {
-		return strings.Replace(message, "; "+p.Hint, "", 1), p.Hint
-	}
-	var wrong *config.Error
-	if errors.As(err, &wrong) && !strings.Contains(message, "\n") {
-		if before, after, ok := strings.Cut(message, wrong.Problem+"; "); ok {
-			return before + wrong.Problem, after
-		}
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return message, "`lcm tree` and `lcm grep` print ids, `lcm conversations --all` prints numbers; --db names another database"
-	}
-	return message, ""
+	return message, advice
 }
+
+const settingsHint = "`lcm config` shows every setting; docs/CONFIG.md says what each may be"

@@ -2,15 +2,16 @@ package setup
 
 import (
 	"maps"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// shellLine writes words as a line that a shell reads as those words.
+// shellLine quotes words for a shell.
 func shellLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -21,7 +22,7 @@ func shellLine(words []string) string {
 
 func shellWord(w string) string {
 	switch {
-	case plainWord.MatchString(w):
+	case plainWord().MatchString(w):
 		return w
 	case runtime.GOOS == "windows":
 		return `"` + w + `"` // no path there may hold a quote
@@ -29,7 +30,7 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// shellWords splits a line that shellLine wrote, or one that is as simple.
+// shellWords splits a line of shellLine, or one that is as simple.
 func shellWords(line string) []string {
 	var words []string
 	var b strings.Builder
