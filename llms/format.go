@@ -30,16 +30,3 @@ const (
 	// beside it.
 	FormatOpencode Format = "opencode"
 )
-
-// transcript reports whether f is a shape of an agent's transcripts.
-func (f Format) transcript() bool {
-	return f == FormatClaude || f == FormatCodex || f == FormatOpencode
-}
-
-// shape is the provider's shape that the blocks of a record are in.
-func (f Format) shape() Format {
-	if f == FormatClaude {
-		return FormatAnthropic
-	}
-	return f
-}

@@ -189,3 +189,17 @@ func (m Message) ToolResults() []ToolResult {
 	}
 	return results
 }
+
+// SplitSystem takes the system messages out of a conversation, for APIs that
+// want their text apart. The texts are joined by blank lines.
+func SplitSystem(ms []Message) (system string, rest []Message) {
+	var texts []string
+	for _, m := range ms {
+		if m.Role != RoleSystem {
+			rest = append(rest, m)
+		} else if s := m.Render(); s != "" {
+			texts = append(texts, s)
+		}
+	}
+	return strings.Join(texts, "\n\n"), rest
+}

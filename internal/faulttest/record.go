@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -67,7 +68,7 @@ func Record(id string) []byte {
 
 // Message returns the message with the given id.
 func Message(id string) (llms.Message, error) {
-	m, err := llms.Decode(llms.FormatOpenAI, "", Record(id))
+	m, err := wire.Decode(llms.FormatOpenAI, "", Record(id))
 	m.ID = id
 	return m, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -69,7 +70,7 @@ func (c *conn) described(message int64, ref llms.Ref) (bool, error) {
 func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error {
 	var refs []llms.Ref
 	if body != nil {
-		m, err := llms.Decode(llms.FormatLCM, "", body)
+		m, err := wire.Decode(llms.FormatLCM, "", body)
 		if err != nil {
 			v.fault("body", id, "what is stored beside its record does not decode: %v", err)
 			return nil
@@ -108,7 +109,7 @@ func (c *conn) mendReferences() error {
 	err := c.query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s *sqlite3.Stmt) error {
 		n := need{message: s.ColumnInt64(0)}
 		if s.ColumnType(1) != sqlite3.NULL {
-			m, err := llms.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
+			m, err := wire.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
 			if err != nil {
 				return nil // Verify tells of it
 			}

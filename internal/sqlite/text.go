@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -33,14 +34,14 @@ func (c *conn) peekText(s *sqlite3.Stmt) ([]byte, error) {
 	if format == llms.FormatText {
 		return record, nil
 	}
-	text, ok := llms.AppendSearchText(c.text[:0], format, record)
+	text, ok := wire.AppendSearchText(c.text[:0], format, record)
 	if cap(text) <= maxKept {
 		c.text = text[:0]
 	}
 	if ok {
 		return text, nil
 	}
-	m, err := llms.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
+	m, err := wire.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
 	if err != nil {
 		return record, nil
 	}
@@ -54,7 +55,7 @@ const maxKept = 1 << 20
 // out of it is searched with it. Where whole is given, payloads are checked
 // against their hashes, and it is set to false if one does not match.
 func (c *conn) bodyText(s *sqlite3.Stmt, whole *bool) ([]byte, error) {
-	m, err := llms.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
+	m, err := wire.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
 	text := []byte(m.SearchText())
 	if err != nil {
 		text = s.ColumnBlob(7, nil)

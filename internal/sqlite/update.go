@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -214,7 +215,7 @@ func (w *writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 // encodeBody encodes a body without what the row says already.
 func encodeBody(m llms.Message) ([]byte, error) {
 	m.ID, m.Time, m.Raw = "", time.Time{}, llms.Raw{}
-	return llms.Encode(llms.FormatLCM, m)
+	return wire.Encode(llms.FormatLCM, m)
 }
 
 func (w *writer) existing(native string) (store.Appended, error) {

@@ -1,4 +1,4 @@
-package llms_test
+package wire_test
 
 import (
 	"strings"
