@@ -256,13 +256,6 @@ func TestEncodeRefs(t *testing.T) {
 	}
 }
 
-func TestSplitSystem(t *testing.T) {
-	system, rest := llms.SplitSystem([]llms.Message{llms.System("a"), llms.User("hi"), llms.System("b")})
-	if system != "a\n\nb" || len(rest) != 1 || rest[0].Role != llms.RoleUser {
-		t.Errorf("SplitSystem = %q, %v", system, rest)
-	}
-}
-
 func TestDetect(t *testing.T) {
 	for record, want := range map[string]llms.Format{
 		`{"role":"user","content":"x"}`:                                             llms.FormatOpenAI,
@@ -396,18 +389,5 @@ func TestEncodeErrors(t *testing.T) {
 	}
 	if _, err := Encode("yaml", llms.User("x")); err == nil {
 		t.Error("an unknown format gave no error")
-	}
-}
-
-func TestMessageAccessors(t *testing.T) {
-	m := everything()
-	if got := m.PlainText(); got != "Looking." {
-		t.Errorf("PlainText = %q", got)
-	}
-	if got := m.ToolCalls(); len(got) != 1 || got[0].ID != "c1" {
-		t.Errorf("ToolCalls = %v", got)
-	}
-	if got := m.ToolResults(); len(got) != 2 || !got[1].IsError {
-		t.Errorf("ToolResults = %v", got)
 	}
 }

@@ -37,7 +37,9 @@ func drawParts(t *rapid.T, depth int) []llms.Part {
 	for range rapid.IntRange(0, 3).Draw(t, "parts") {
 		p := llms.Part{Kind: kinds.Draw(t, "kind"), Text: s("text"), Signature: s("signature")}
 		p.Call = optional(t, "call", func() llms.ToolCall { return llms.ToolCall{ID: s("id"), Name: s("name"), Arguments: s("arguments")} })
-		p.Blob = optional(t, "blob", func() llms.Blob { return llms.Blob{MIME: s("mime"), Name: s("name"), URL: s("url"), Data: []byte(s("data"))} })
+		p.Blob = optional(t, "blob", func() llms.Blob {
+			return llms.Blob{MIME: s("mime"), Name: s("name"), URL: s("url"), Data: []byte(s("data"))}
+		})
 		p.Ref = optional(t, "ref", func() llms.Ref {
 			return llms.Ref{ID: s("id"), Name: s("name"), MIME: s("mime"), Note: s("note"), Bytes: rapid.Int64().Draw(t, "bytes"), Tokens: rapid.Int().Draw(t, "tokens")}
 		})
@@ -183,32 +185,6 @@ func TestEqual(t *testing.T) {
 		change(&c)
 		if Equal(a, c) {
 			t.Errorf("a change of %s goes unnoticed", name)
-		}
-	}
-}
-
-func TestValidate(t *testing.T) {
-	for name, p := range map[string]llms.Part{
-		"unknown kind":       {Kind: "song"},
-		"call without Call":  {Kind: llms.PartToolCall},
-		"result, no Result":  {Kind: llms.PartToolResult},
-		"blob without Blob":  {Kind: llms.PartBlob},
-		"text with a call":   {Kind: llms.PartText, Call: &llms.ToolCall{}},
-		"other, no block":    {Kind: llms.PartOther},
-		"ref beside text":    {Kind: llms.PartText, Text: "x", Ref: &llms.Ref{}},
-		"extra not JSON":     {Kind: llms.PartText, Extra: json.RawMessage("{")},
-		"bad part in output": {Kind: llms.PartToolResult, Result: &llms.ToolResult{Output: []llms.Part{{}}}},
-	} {
-		if err := (llms.Message{Role: llms.RoleUser, Parts: []llms.Part{p}}).Validate(); err == nil {
-			t.Errorf("%s passes", name)
-		}
-	}
-	if (llms.Message{Role: "robot"}).Validate() == nil {
-		t.Error("an unknown role passes")
-	}
-	for _, m := range []llms.Message{llms.User("x"), llms.Calls("x", llms.ToolCall{ID: "a"}), llms.Result("a", "b", "c", true), {Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Ref: &llms.Ref{}}}}} {
-		if err := m.Validate(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package wire_test
+package llms_test
 
 import (
 	"strings"
