@@ -3,7 +3,6 @@ package lcm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/delegation"
@@ -14,7 +13,7 @@ import (
 // expansion is how questions about the record are answered.
 type expansion struct {
 	engine llms.Model
-	limits delegation.Limits
+	limits QuestionLimits
 }
 
 // WithExpansionModel has questions about the record answered by a model of its
@@ -33,16 +32,16 @@ func WithExpansionModel(e llms.Model) Option {
 
 // WithExpansionLimits bounds what one question about the record may cost. Zero
 // fields keep their defaults.
-func WithExpansionLimits(l delegation.Limits) Option {
+func WithExpansionLimits(l QuestionLimits) Option {
 	return func(s *settings) error { s.expansion.limits = l; return nil }
 }
 
 // asking is made when the record is first asked.
 type asking struct {
-	once       sync.Once
-	recall     *recall.Service
-	delegation *delegation.Delegation
-	err        error
+	once      sync.Once
+	recall    *recall.Service
+	questions *delegation.Service
+	err       error
 }
 
 func (e *Engine) ready() (*asking, error) {
@@ -57,13 +56,13 @@ func (e *Engine) ready() (*asking, error) {
 		if model := e.settings.expansion.engine; model != nil {
 			c.Runner = subAgents{model}
 		}
-		a.delegation, a.err = delegation.New(c)
+		a.questions, a.err = delegation.New(c)
 	})
 	return a, a.err
 }
 
-// Recall returns what searches, describes and expands the engine's record.
-func (e *Engine) Recall() (*recall.Service, error) {
+// Recall returns the search over the engine's record.
+func (e *Engine) Recall() (*Recall, error) {
 	a, err := e.ready()
 	if err != nil {
 		return nil, err
@@ -71,35 +70,26 @@ func (e *Engine) Recall() (*recall.Service, error) {
 	return a.recall, nil
 }
 
-// Delegation returns what answers questions about the engine's record.
-func (e *Engine) Delegation() (*delegation.Delegation, error) {
+// Ask answers a question about the record. The question says where to look;
+// [Session.Ask] looks in the session.
+func (e *Engine) Ask(ctx context.Context, r Question) (Answer, error) {
 	a, err := e.ready()
 	if err != nil {
-		return nil, err
-	}
-	return a.delegation, nil
-}
-
-// Ask answers a question about the record. The request says where to look; a
-// session's [Session.Ask] looks in the session.
-func (e *Engine) Ask(ctx context.Context, r delegation.Request) (delegation.Answer, error) {
-	d, err := e.Delegation()
-	if err != nil {
-		return delegation.Answer{}, err
+		return Answer{}, err
 	}
 	if model := llms.ModelFrom(ctx); model != nil && r.Runner == nil {
 		r.Runner = subAgents{model}
 	}
-	return d.Ask(ctx, r)
+	return a.questions.Ask(ctx, r)
 }
 
-// Ask answers a question about the session's record, or with AllConversations
-// about all of it: what lcm_expand_query does, for programs. Questions of one
-// session take turns.
-func (s *Session) Ask(ctx context.Context, r delegation.Request) (delegation.Answer, error) {
+// Ask answers a question about the session, or with AllConversations about the
+// whole record: lcm_expand_query for programs. Questions of one session take
+// turns.
+func (s *Session) Ask(ctx context.Context, r Question) (Answer, error) {
 	id, err := s.active(ctx)
 	if err != nil {
-		return delegation.Answer{}, err
+		return Answer{}, err
 	}
 	r.Current = id
 	if r.Caller == "" {
@@ -111,10 +101,11 @@ func (s *Session) Ask(ctx context.Context, r delegation.Request) (delegation.Ans
 	return s.engine.Ask(ctx, r)
 }
 
-// SubAgents returns what runs sub-agents of package delegation on a model.
-func SubAgents(e llms.Model) (delegation.Runner, error) {
-	if e == nil {
-		return nil, fmt.Errorf("lcm: sub-agents need a model")
+// NewSubAgentRunner returns a runner for [Question].Runner: it has the question
+// answered by a sub-agent on the given model.
+func NewSubAgentRunner(m llms.Model) (SubAgentRunner, error) {
+	if m == nil {
+		return nil, errors.New("lcm: sub-agents need a model")
 	}
-	return subAgents{e}, nil
+	return subAgents{m}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/store"
 )
 
 // limits turns a budget into the sizes at which compaction works.
@@ -18,7 +17,7 @@ func (e *Engine) limits(budget int) compact.Limits {
 
 // maintain has a conversation folded in the background once it is above the
 // soft threshold. Below it, nothing happens and nothing is paid.
-func (s *Session) maintain(ctx context.Context, c store.Conversation) {
+func (s *Session) maintain(ctx context.Context, c Conversation) {
 	e := s.engine
 	if e.settings.foreground || !e.isDue(c) {
 		return
@@ -37,19 +36,19 @@ func (s *Session) maintain(ctx context.Context, c store.Conversation) {
 
 // budgetOf returns the budget of the last Context of a conversation, else the
 // engine's.
-func (e *Engine) budgetOf(id store.ConversationID) int {
+func (e *Engine) budgetOf(id ConversationID) int {
 	if b, ok := e.budgets.Load(id); ok {
 		return b.(int)
 	}
 	return e.settings.budget
 }
 
-func (e *Engine) compactSoftly(ctx context.Context, id store.ConversationID) (compact.Report, error) {
+func (e *Engine) compactSoftly(ctx context.Context, id ConversationID) (Report, error) {
 	return e.runner.Run(ctx, id, e.limits(e.budgetOf(id)), compact.Soft)
 }
 
 // logRun reports background work: it has no caller to return an error to.
-func (e *Engine) logRun(r compact.Report, err error) {
+func (e *Engine) logRun(r Report, err error) {
 	switch {
 	case err != nil:
 		e.settings.log.Error("compaction failed", "conversation", r.Conversation, "err", err)
@@ -92,28 +91,28 @@ type CompactOptions struct {
 	// say.
 	Full bool
 	// OnRun is told of each run: a long compaction takes several.
-	OnRun func(compact.Report)
+	OnRun func(Report)
 	// OnFold is told whenever folds were written: with what the run that made
 	// them did until then.
-	OnFold func(compact.Report)
+	OnFold func(Report)
 }
 
 // Compact folds the session now, until it is below the soft threshold or
 // nothing is left to fold. The report adds up all runs.
-func (s *Session) Compact(ctx context.Context, o CompactOptions) (compact.Report, error) {
+func (s *Session) Compact(ctx context.Context, o CompactOptions) (Report, error) {
 	budget, err := s.useBudget(o.Budget)
 	if err != nil {
-		return compact.Report{}, err
+		return Report{}, err
 	}
 	id, err := s.active(ctx)
 	if err != nil {
-		return compact.Report{}, err
+		return Report{}, err
 	}
 	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, OnRun: o.OnRun, OnFold: o.OnFold})
 }
 
 // Compact is [Session.Compact] for a conversation by number.
-func (e *Engine) Compact(ctx context.Context, id store.ConversationID, o CompactOptions) (compact.Report, error) {
+func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOptions) (Report, error) {
 	if o.Budget == 0 {
 		o.Budget = e.budgetOf(id)
 	}
@@ -121,7 +120,7 @@ func (e *Engine) Compact(ctx context.Context, id store.ConversationID, o Compact
 	if o.Full {
 		mode = compact.Full
 	}
-	var total compact.Report
+	var total Report
 	for {
 		r, err := e.runner.OnFold(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
 		total = sum(total, r)
@@ -135,7 +134,7 @@ func (e *Engine) Compact(ctx context.Context, id store.ConversationID, o Compact
 }
 
 // sum adds a run to what earlier runs did.
-func sum(total, r compact.Report) compact.Report {
+func sum(total, r Report) Report {
 	if total.Passes == 0 {
 		return r
 	}
@@ -156,6 +155,6 @@ func sum(total, r compact.Report) compact.Report {
 
 // Rewrite has the configured summariser reword the summaries of a conversation
 // that were made without a model. The old texts stay as revisions.
-func (e *Engine) Rewrite(ctx context.Context, id store.ConversationID, progress func(compact.Rewritten)) (compact.Rewritten, error) {
+func (e *Engine) Rewrite(ctx context.Context, id ConversationID, progress func(Rewritten)) (Rewritten, error) {
 	return e.runner.Rewrite(ctx, id, progress)
 }

@@ -20,19 +20,19 @@ type Context struct {
 	Tokens   int
 	Budget   int
 	// Items says what each part of it is and costs, oldest first.
-	Items []assemble.Shown
+	Items []Shown
 	// Dropped is what the view holds but the budget does not.
-	Dropped []store.Node
+	Dropped []Node
 	// Skipped counts older items that were not even looked at.
 	Skipped int
 	// Repairs says what was changed to make the messages valid.
 	Repairs []string
 	// Damaged are the messages shown whose stored bytes are not those that
 	// arrived; each says so in its text.
-	Damaged []store.MessageID
+	Damaged []MessageID
 	// Compaction is what had to be folded before the view fitted, if
 	// anything.
-	Compaction *compact.Report
+	Compaction *Report
 }
 
 // Context returns what the model should see within a budget of tokens; 0
@@ -76,7 +76,7 @@ func (s *Session) Preview(ctx context.Context, budget int) (Context, error) {
 }
 
 // build makes a context of a view.
-func (s *Session) build(ctx context.Context, view store.View, budget int, report *compact.Report) (Context, error) {
+func (s *Session) build(ctx context.Context, view store.View, budget int, report *Report) (Context, error) {
 	in, err := s.load(ctx, view, budget)
 	if err != nil {
 		return Context{}, err
@@ -116,7 +116,7 @@ func (s *Session) useBudget(budget int) (int, error) {
 }
 
 // fit reads the view, folded first if it is above the hard threshold.
-func (e *Engine) fit(ctx context.Context, id store.ConversationID, budget int) (store.View, *compact.Report, error) {
+func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.View, *Report, error) {
 	// More than the budget never fits, so no more than that is read.
 	window := store.Window{NewestTokens: budget}
 	view, err := e.store.View(ctx, id, window)
@@ -137,7 +137,7 @@ func (e *Engine) fit(ctx context.Context, id store.ConversationID, budget int) (
 func (s *Session) load(ctx context.Context, view store.View, budget int) (assemble.Input, error) {
 	in := assemble.Input{
 		View: view, Pinned: view.LastUserItem, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
-		Messages: make(map[store.MessageID]store.Message, len(view.Items)+1), Summaries: map[store.SummaryID]assemble.Rendered{},
+		Messages: make(map[MessageID]store.Message, len(view.Items)+1), Summaries: map[SummaryID]assemble.Rendered{},
 		// What was counted on arrival need not be estimated again. A real
 		// tokenizer may have been configured since, so it counts anew.
 		Counted: s.engine.settings.counter == llms.Estimate,
@@ -161,7 +161,7 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 	s.mu.Lock()
 	seen := s.seen
 	s.mu.Unlock()
-	var missing []store.MessageID
+	var missing []MessageID
 	for _, it := range items {
 		if it.IsSummary() {
 			continue
@@ -190,7 +190,7 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 }
 
 func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items []store.Item) error {
-	var ids []store.SummaryID
+	var ids []SummaryID
 	for _, it := range items {
 		if it.IsSummary() {
 			ids = append(ids, it.Summary)
@@ -203,7 +203,7 @@ func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items [
 		if err != nil {
 			return err
 		}
-		var sources []store.Node // a leaf does not list its messages
+		var sources []Node // a leaf does not list its messages
 		if sum.Kind == summary.Condensed {
 			if sources, err = s.engine.store.Sources(ctx, sum.ID); err != nil {
 				return err
@@ -229,7 +229,7 @@ func (s *Session) loadPayloads(ctx context.Context, in *assemble.Input) error {
 			return fmt.Errorf("%s: %w", id, err)
 		}
 		if in.Payloads == nil {
-			in.Payloads = map[store.PayloadID][]byte{}
+			in.Payloads = map[PayloadID][]byte{}
 		}
 		in.Payloads[id] = data
 	}

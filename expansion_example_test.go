@@ -39,10 +39,13 @@ func ExampleSession_Memory() {
 		llmtest.Call(lcm.GrepName, map[string]any{"pattern": "berth \\d+"}),
 		llmtest.Say("Berth 17."),
 	))
-	agent := agents.NewAgent(agents.AgentConfig{
+	agent, err := agents.New(agents.AgentConfig{
 		LLMEngine: model, AgentName: "harbour-master",
 		Memory: engine.Session("harbour").Memory(32_000, lcm.CallerModel(model)),
 	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, text := range []string{"The Halcyon got berth 17.", "Where is the Halcyon?"} {
 		answer, err := agent.ChatStream(text).StartContext(ctx).Text()
 		if err != nil {

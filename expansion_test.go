@@ -158,11 +158,7 @@ func (l *long) locate(t testing.TB, other *lcm.Session) {
 // live asserts that nothing of a question is left.
 func (l *long) live(t testing.TB) {
 	t.Helper()
-	d, err := l.engine.Delegation()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if children, callers := d.Live(); children+callers != 0 {
+	if children, callers := l.engine.LiveQuestions(t); children+callers != 0 {
 		t.Errorf("%d child sessions and %d callers are left", children, callers)
 	}
 }

@@ -14,16 +14,16 @@ import (
 type FoldOptions struct {
 	// Conversations are the ones to fold. Nil stands for every active
 	// conversation, the last used first.
-	Conversations []store.ConversationID
+	Conversations []ConversationID
 	// Time is how long FoldDue may take, 0 for as long as it needs. It ends
 	// after the run in which it is reached.
 	Time time.Duration
 	// OnStart is told of each conversation before it is folded, and of how many
 	// are left, that one included.
-	OnStart func(c store.Conversation, left int)
+	OnStart func(c Conversation, left int)
 	// OnFold is told whenever folds were written: with what the run that made
 	// them did until then.
-	OnFold func(compact.Report)
+	OnFold func(Report)
 }
 
 // Folded is what [Engine.FoldDue] did.
@@ -58,7 +58,7 @@ func (e *Engine) Folding(ctx context.Context) (bool, error) { return e.runner.Oc
 
 // Due returns those of the named conversations, nil for all, that are active
 // and above the soft threshold.
-func (e *Engine) Due(ctx context.Context, of []store.ConversationID) (due []store.Conversation, err error) {
+func (e *Engine) Due(ctx context.Context, of []ConversationID) (due []Conversation, err error) {
 	if of == nil {
 		due, err = e.store.Conversations(ctx, store.ConversationQuery{ActiveOnly: true})
 	}
@@ -69,17 +69,17 @@ func (e *Engine) Due(ctx context.Context, of []store.ConversationID) (due []stor
 		}
 		due = append(due, c)
 	}
-	return slices.DeleteFunc(due, func(c store.Conversation) bool { return !c.Active() || !e.isDue(c) }), err
+	return slices.DeleteFunc(due, func(c Conversation) bool { return !c.Active() || !e.isDue(c) }), err
 }
 
 // isDue reports whether a conversation is above the soft threshold.
-func (e *Engine) isDue(c store.Conversation) bool {
+func (e *Engine) isDue(c Conversation) bool {
 	return c.ViewTokens >= e.limits(e.budgetOf(c.ID)).Soft
 }
 
 // foldAll folds conversations in turn. One that cannot be folded does not keep
 // the others from it.
-func (e *Engine) foldAll(ctx context.Context, due []store.Conversation, o FoldOptions) (f Folded, err error) {
+func (e *Engine) foldAll(ctx context.Context, due []Conversation, o FoldOptions) (f Folded, err error) {
 	var ends time.Time
 	if o.Time > 0 {
 		ends = e.settings.clock().Add(o.Time)
@@ -104,7 +104,7 @@ func (e *Engine) foldAll(ctx context.Context, due []store.Conversation, o FoldOp
 
 // foldUntil folds a conversation until nothing is left to fold, or the time
 // ends. Runs are short, so that a process that ends them does it soon.
-func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, id store.ConversationID, ends time.Time) (folds int, late bool, err error) {
+func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, id ConversationID, ends time.Time) (folds int, late bool, err error) {
 	for {
 		if !ends.IsZero() && !e.settings.clock().Before(ends) {
 			return folds, true, nil

@@ -17,23 +17,23 @@ import (
 // WithPrivacy keeps out of the record what p says: sessions and projects that
 // are never stored, and secrets. Whatever comes in through an Engine goes
 // through it.
-func WithPrivacy(p ingest.Privacy) Option {
+func WithPrivacy(p Privacy) Option {
 	return func(s *settings) error { s.privacy = p; return nil }
 }
 
-// Ignored returns an error that wraps [ingest.ErrIgnored] if the session with
+// Ignored returns an error that wraps [ErrIgnored] if the session with
 // this key, in this project, is never to be stored.
-func (e *Engine) Ignored(key string, in store.Project) error {
+func (e *Engine) Ignored(key string, in Project) error {
 	return e.settings.privacy.Ignored(key, in)
 }
 
-// Ignored returns an error that wraps [ingest.ErrIgnored] if the session is
+// Ignored returns an error that wraps [ErrIgnored] if the session is
 // never to be stored. Everything that would write to it returns the same.
 func (s *Session) Ignored() error { return s.engine.Ignored(s.open.Key, s.open.Project) }
 
 // forgotten answers for messages all of which were erased before, where the
 // session has no conversation that they could go to: none is made for them.
-func (s *Session) forgotten(ctx context.Context, ms []ingest.Input) ([]store.Appended, error) {
+func (s *Session) forgotten(ctx context.Context, ms []Input) ([]Appended, error) {
 	s.mu.Lock()
 	open := s.conv != 0
 	s.mu.Unlock()
@@ -48,9 +48,9 @@ func (s *Session) forgotten(ctx context.Context, ms []ingest.Input) ([]store.App
 	if err != nil || len(active) > 0 {
 		return nil, err
 	}
-	all := make([]store.Appended, len(ms))
+	all := make([]Appended, len(ms))
 	for i := range all {
-		all[i] = store.Appended{Existed: true, Forgotten: true}
+		all[i] = Appended{Existed: true, Forgotten: true}
 	}
 	return all, nil
 }
@@ -64,7 +64,7 @@ func (s *Session) DropForgottenTitle(ctx context.Context, ms ...ingest.Input) er
 }
 
 // dropTitle is DropForgottenTitle, and says which messages were erased.
-func (s *Session) dropTitle(ctx context.Context, ms []ingest.Input) ([]bool, error) {
+func (s *Session) dropTitle(ctx context.Context, ms []Input) ([]bool, error) {
 	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, ms)
 	for i := range gone {
 		if gone[i] && quotes(s.open.Title, ms[i].SearchText()) {
@@ -96,19 +96,19 @@ func quotes(title, text string) bool {
 // conversations without any other condition go whole, with those of their
 // sub-agents.
 type Forget struct {
-	Conversations []store.ConversationID // none: all of them
-	Messages      []store.MessageID      // these, and nothing else
-	Since         time.Time              // said then or later
-	Before        time.Time              // said before
-	Pattern       string                 // what they say, as for a search
-	Mode          store.Mode             // of the pattern; empty is a regular expression
-	Cause         string                 // "forget" if empty
+	Conversations []ConversationID // none: all of them
+	Messages      []MessageID      // these, and nothing else
+	Since         time.Time        // said then or later
+	Before        time.Time        // said before
+	Pattern       string           // what they say, as for a search
+	Mode          SearchMode       // of the pattern; empty is a regular expression
+	Cause         string           // "forget" if empty
 }
 
 // Order makes an order for [Engine.Erase] of it. A regular expression is held
 // against everything that is kept of a message, its original record included.
-func (e *Engine) Order(ctx context.Context, f Forget) (store.Erasure, error) {
-	order := store.Erasure{Cause: f.Cause}
+func (e *Engine) Order(ctx context.Context, f Forget) (Erasure, error) {
+	order := Erasure{Cause: f.Cause}
 	if order.Cause == "" {
 		order.Cause = "forget"
 	}
@@ -142,7 +142,7 @@ func (e *Engine) Order(ctx context.Context, f Forget) (store.Erasure, error) {
 }
 
 // withSubAgents adds the conversations that were begun by those given.
-func (e *Engine) withSubAgents(ctx context.Context, ids []store.ConversationID) ([]store.ConversationID, error) {
+func (e *Engine) withSubAgents(ctx context.Context, ids []ConversationID) ([]ConversationID, error) {
 	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
@@ -159,12 +159,12 @@ func (e *Engine) withSubAgents(ctx context.Context, ids []store.ConversationID) 
 }
 
 // matching lists the messages that have the words of a query.
-func (e *Engine) matching(ctx context.Context, f Forget) ([]store.MessageID, error) {
+func (e *Engine) matching(ctx context.Context, f Forget) ([]MessageID, error) {
 	q := store.Search{
 		Mode: store.FullText, Pattern: f.Pattern, Conversations: f.Conversations, Since: f.Since, Before: f.Before,
 		Everything: true, Sort: store.ByRecency, Limit: 1000,
 	}
-	var ids []store.MessageID
+	var ids []MessageID
 	for {
 		found, err := e.store.Search(ctx, q)
 		if err != nil {
@@ -187,7 +187,7 @@ func (e *Engine) matching(ctx context.Context, f Forget) ([]store.MessageID, err
 
 // scan lists the messages of a time that match an expression. It reads the
 // records: they may say more than what is searched of them.
-func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]store.MessageID, error) {
+func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]MessageID, error) {
 	in := f.Conversations
 	if in == nil {
 		all, err := e.store.Conversations(ctx, store.ConversationQuery{})
@@ -198,7 +198,7 @@ func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]store
 			in = append(in, c.ID)
 		}
 	}
-	var ids []store.MessageID
+	var ids []MessageID
 	for _, id := range in {
 		for m, err := range e.store.Messages(ctx, store.MessageQuery{Conversation: id}) {
 			if err != nil {
@@ -232,7 +232,7 @@ func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (
 	if found {
 		return true, nil
 	}
-	text, err := e.store.Text(ctx, store.Node{Message: m.ID})
+	text, err := e.store.Text(ctx, Node{Message: m.ID})
 	if errors.Is(err, store.ErrDamaged) {
 		err = nil
 	}
@@ -242,13 +242,13 @@ func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (
 // Idle lists the conversations, of a project or of all, in which nothing was
 // said since a time, oldest first. One that a younger conversation was forked
 // from is none of them: it is still in use.
-func (e *Engine) Idle(ctx context.Context, since time.Time, in *store.Project) ([]store.Conversation, error) {
+func (e *Engine) Idle(ctx context.Context, since time.Time, in *Project) ([]Conversation, error) {
 	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
 	}
-	used := map[store.ConversationID]bool{}
-	byID := map[store.ConversationID]store.Conversation{}
+	used := map[ConversationID]bool{}
+	byID := map[ConversationID]Conversation{}
 	for _, c := range all {
 		byID[c.ID] = c
 	}
@@ -263,13 +263,13 @@ func (e *Engine) Idle(ctx context.Context, since time.Time, in *store.Project) (
 	if all, err = e.store.Conversations(ctx, store.ConversationQuery{Project: in}); err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(c store.Conversation) bool { return used[c.ID] })
+	all = slices.DeleteFunc(all, func(c Conversation) bool { return used[c.ID] })
 	slices.Reverse(all)
 	return all, nil
 }
 
 // Weigh says what an order would erase, and changes nothing.
-func (e *Engine) Weigh(ctx context.Context, order store.Erasure) (store.Erased, error) {
+func (e *Engine) Weigh(ctx context.Context, order Erasure) (Erased, error) {
 	return e.store.Weigh(ctx, order)
 }
 
@@ -277,7 +277,7 @@ func (e *Engine) Weigh(ctx context.Context, order store.Erasure) (store.Erased, 
 // everything that was made of it, and summaries are written anew without it.
 // Should it be cut off, [Engine.FinishErasing] goes on from there. progress is
 // told what is being done; nil is fine.
-func (e *Engine) Erase(ctx context.Context, order store.Erasure, progress func(doing string)) (store.Erased, error) {
+func (e *Engine) Erase(ctx context.Context, order Erasure, progress func(doing string)) (Erased, error) {
 	weighed, err := e.store.Weigh(ctx, order)
 	if err != nil {
 		return weighed, err
@@ -286,7 +286,7 @@ func (e *Engine) Erase(ctx context.Context, order store.Erasure, progress func(d
 	for _, id := range weighed.Affected {
 		release, err := e.runner.Hold(ctx, id)
 		if err != nil {
-			return store.Erased{}, err
+			return Erased{}, err
 		}
 		defer release()
 	}
@@ -326,8 +326,8 @@ func (e *Engine) reword(ctx context.Context, progress func(doing string)) error 
 	if err != nil {
 		return err
 	}
-	in := map[store.ConversationID][]store.SummaryID{}
-	var order []store.ConversationID
+	in := map[ConversationID][]SummaryID{}
+	var order []ConversationID
 	for _, s := range unworded {
 		if in[s.Conversation] == nil {
 			order = append(order, s.Conversation)

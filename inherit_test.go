@@ -52,7 +52,7 @@ func TestTheInheritedModelIsTheLastChoice(t *testing.T) {
 		return llmtest.Status(500, "no")
 	})
 	own := llmtest.New(reader(fact, nil))
-	runner, err := lcm.SubAgents(own)
+	runner, err := lcm.NewSubAgentRunner(own)
 	if err != nil {
 		t.Fatal(err)
 	}

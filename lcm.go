@@ -1,28 +1,79 @@
-// Package lcm is lossless context memory for AI agents: it keeps every message
-// of a conversation verbatim, folds older ones into a DAG of summaries that
-// link back to their sources, and shows the model a bounded view.
+// Package lcm is lossless context memory for AI agents. It keeps every message of
+// a conversation verbatim, folds older messages into summaries that link back to
+// their sources, and gives the model a view that fits its context window.
 //
-// A program opens a store, makes an [Engine] and asks it for a [Session]:
+// # A complete example
 //
-//	db, err := sqlite.Open(ctx, "agent.db", sqlite.Options{})
+// A program opens a store, makes an [Engine] on it and asks the engine for a
+// [Session]. In each turn it appends the new messages and sends the model the
+// session's context:
+//
+//	db, err := sqlite.Open(ctx, "agent.db", sqlite.Options{}) // package store/sqlite
+//	if err != nil {
+//		return err
+//	}
+//	defer db.Close()
 //	engine, err := lcm.New(db)
+//	if err != nil {
+//		return err
+//	}
+//	defer engine.Close(ctx)
 //	session := engine.Session("support-bot/42")
 //
-// Then, each turn, it appends what was said and asks for what the model should
-// see:
+//	for { // each turn
+//		if err := session.Append(ctx, llms.User(prompt)); err != nil {
+//			return err
+//		}
+//		view, err := session.Context(ctx, 128_000) // at most 128,000 tokens
+//		if err != nil {
+//			return err
+//		}
+//		reply := ask(view.Messages, session.Tools()) // your own model call
+//		if err := session.Append(ctx, reply); err != nil {
+//			return err
+//		}
+//	}
 //
-//	err = session.Append(ctx, llms.User("why does the build fail?"))
-//	view, err := session.Context(ctx, 128_000)
-//	// send view.Messages to the model
+// [Session.Tools] returns the tools with which the model finds older messages:
+// lcm_grep, lcm_describe and lcm_expand_query. [Session.Guidance] is the
+// paragraph about them for the system prompt. For tests, open the store with
+// sqlite.Memory as its path.
 //
-// Nothing else is needed: below the soft threshold the view is the history
-// itself, above it older messages are folded in the background, and at the
-// hard threshold Context waits until the view fits. With no model configured,
-// summaries are extractive: made of sentences of the messages themselves,
-// without a network and always the same.
+// An agent of package agents needs none of the loop. [Session.Memory] gives it
+// the context, the tools and the guidance:
 //
-// What was folded is not gone: every summary names its sources, and
-// [Session.Verify] proves that every message is reachable, byte for byte.
+//	agent, err := agents.New(agents.AgentConfig{
+//		LLMEngine: model, AgentName: "support",
+//		Memory:    session.Memory(128_000),
+//	})
+//
+// # Folding
+//
+// Below the soft threshold (75 % of the budget) the context is the history
+// itself. Above it, the engine folds older messages in the background. Above the
+// hard threshold (95 %), Context folds before it returns. Without a model,
+// summaries are extractive: sentences of the messages, without a network, and the
+// same for the same messages. [WithSummariser] with [NewModelSummariser] has a
+// model write them.
+//
+// Folding removes nothing from the record. Every summary names its sources, and
+// [Session.Verify] proves that every message is still there, byte for byte.
+// [Engine.Erase] is the only way to remove messages.
+//
+// # Questions
+//
+// [Session.Ask] answers a question about the record in one call. A sub-agent
+// reads the folded messages and cites them; without a model the answer is the
+// best verbatim passages. [Engine.Recall] searches without either.
+//
+// # Options
+//
+// Options of [New]: [WithBudget], [WithThresholds], [WithCounter],
+// [WithSummariser], [WithPolicy], [WithBounds], [WithLargeContent],
+// [WithExpansionModel], [WithExpansionLimits], [WithPrivacy], [WithClock],
+// [WithLogger], [WithoutBackground]. Options of [Engine.Session]: [InProject],
+// [ByAgent], [Titled], [ChildOf]. Options of [Session.Tools] and
+// [Session.Memory]: [CallerModel], [ProjectScope].
 package lcm
 
 import (
@@ -35,15 +86,13 @@ import (
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/process"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
 )
 
 // Engine holds what the sessions of a program share. It is safe for
 // concurrent use, and so are its sessions.
 type Engine struct {
-	store    store.Store
+	store    Store
 	ingest   *ingest.Ingester
 	runner   *compact.Runner
 	settings settings
@@ -60,15 +109,15 @@ type settings struct {
 	counter    llms.Counter
 	budget     int
 	soft, hard float64
-	policy     compact.Policy
-	bounds     compact.Bounds
-	summariser summary.Summariser
+	policy     Policy
+	bounds     Bounds
+	summariser Summariser
 	threshold  int
 	clock      func() time.Time
 	log        *slog.Logger
 	foreground bool
 	expansion  expansion
-	privacy    ingest.Privacy
+	privacy    Privacy
 }
 
 // Option sets something of an Engine.
@@ -110,19 +159,19 @@ func WithThresholds(soft, hard float64) Option {
 }
 
 // WithPolicy sets how views are folded. Zero fields keep their defaults.
-func WithPolicy(p compact.Policy) Option {
+func WithPolicy(p Policy) Option {
 	return func(s *settings) error { s.policy = p; return nil }
 }
 
 // WithBounds sets how much one run of compaction may do. Zero fields keep
 // their defaults.
-func WithBounds(b compact.Bounds) Option {
+func WithBounds(b Bounds) Option {
 	return func(s *settings) error { s.bounds = b; return nil }
 }
 
-// WithSummariser has summaries written by s. Whatever it returns is checked,
-// and an extractive summary takes its place where it fails.
-func WithSummariser(sum summary.Summariser) Option {
+// WithSummariser has summaries written by s. The engine checks each text and
+// writes an extractive summary where s fails.
+func WithSummariser(sum Summariser) Option {
 	return func(s *settings) error { s.summariser = sum; return nil }
 }
 
@@ -132,7 +181,7 @@ func WithLargeContent(tokens int) Option {
 	return func(s *settings) error { s.threshold = tokens; return nil }
 }
 
-// WithClock sets what time it is.
+// WithClock sets the clock, for tests.
 func WithClock(now func() time.Time) Option {
 	return func(s *settings) error { s.clock = now; return nil }
 }
@@ -143,8 +192,8 @@ func WithLogger(l *slog.Logger) Option {
 	return func(s *settings) error { s.log = l; return nil }
 }
 
-// WithoutBackground leaves all folding to Context and Compact: a short-lived
-// program does not begin what it cannot finish.
+// WithoutBackground folds only in Context and Compact. It is for short-lived
+// programs, which would end before the background work does.
 func WithoutBackground() Option {
 	return func(s *settings) error { s.foreground = true; return nil }
 }
@@ -152,9 +201,8 @@ func WithoutBackground() Option {
 // MinBudget is the smallest budget that holds a summary and a few messages.
 const MinBudget = 1_000
 
-// New returns an engine on a store. The store stays the caller's to close,
-// after the engine.
-func New(s store.Store, options ...Option) (*Engine, error) {
+// New returns an engine on a store. The caller closes the engine, then the store.
+func New(s Store, options ...Option) (*Engine, error) {
 	if s == nil {
 		return nil, errors.New("lcm: no store was given")
 	}
@@ -180,4 +228,4 @@ func New(s store.Store, options ...Option) (*Engine, error) {
 }
 
 // Store returns the store that the engine works on.
-func (e *Engine) Store() store.Store { return e.store }
+func (e *Engine) Store() Store { return e.store }

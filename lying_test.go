@@ -25,7 +25,7 @@ import (
 func lied(t *testing.T, l *long, r delegation.Request, lines ...llmtest.Reply) (delegation.Answer, []string) {
 	t.Helper()
 	engine := llmtest.New(llmtest.ByTurn(lines...))
-	runner, err := lcm.SubAgents(engine)
+	runner, err := lcm.NewSubAgentRunner(engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestALoopingSubAgentIsEnded(t *testing.T) {
 				}
 				return next(last)
 			})
-			runner, err := lcm.SubAgents(engine)
+			runner, err := lcm.NewSubAgentRunner(engine)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -372,7 +372,7 @@ func (l *long) mixed(t *testing.T, watch *watcher, fate int, caller string) stri
 		}
 		return llmtest.Say(answerJSON("47.25 kPa", l.leaf))
 	}
-	runner, err := lcm.SubAgents(llmtest.New(model))
+	runner, err := lcm.NewSubAgentRunner(llmtest.New(model))
 	if err != nil {
 		t.Error(err)
 		return "error"

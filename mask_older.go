@@ -11,7 +11,7 @@ import (
 // before secrets were masked, up to limit; 0 is no limit.
 func (e *Engine) Unmasked(ctx context.Context, limit int) (int, error) {
 	n := 0
-	err := e.eachUnmasked(ctx, func(store.ConversationID, []store.Mask) error { return nil }, func() bool {
+	err := e.eachUnmasked(ctx, func(ConversationID, []store.Mask) error { return nil }, func() bool {
 		n++
 		return limit == 0 || n < limit
 	})
@@ -32,7 +32,7 @@ func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (in
 	}
 	tell(progress, "looking for secrets")
 	n := 0
-	err := e.eachUnmasked(ctx, func(id store.ConversationID, masks []store.Mask) error {
+	err := e.eachUnmasked(ctx, func(id ConversationID, masks []store.Mask) error {
 		release, err := e.runner.Hold(ctx, id)
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (in
 
 // eachUnmasked calls each for every message that shows secrets, until it
 // returns false, and done with those of a conversation.
-func (e *Engine) eachUnmasked(ctx context.Context, done func(store.ConversationID, []store.Mask) error, each func() bool) error {
+func (e *Engine) eachUnmasked(ctx context.Context, done func(ConversationID, []store.Mask) error, each func() bool) error {
 	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return err

@@ -5,13 +5,14 @@ import (
 
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/turns"
 	"github.com/lossless-context/lcm/llms"
 )
 
 // Memory is a session as the memory of an agent of package agents: whatever
 // the agent says or hears is kept, and what it sees fits the budget.
 //
-//	agent := agents.NewAgent(agents.AgentConfig{
+//	agent, err := agents.New(agents.AgentConfig{
 //		LLMEngine: model, AgentName: "support",
 //		Memory:    session.Memory(128_000, lcm.CallerModel(model)),
 //	})
@@ -21,7 +22,7 @@ type Memory struct {
 	session *Session
 	budget  int
 	tools   []core.Tool
-	turn    chan struct{} // holds one value while a chat has the turn
+	turns   turns.Turns
 }
 
 var (
@@ -33,17 +34,12 @@ var (
 // messages of one call (0: the engine's). The options are those of
 // [Session.Tools].
 func (s *Session) Memory(budget int, options ...ToolOption) *Memory {
-	return &Memory{session: s, budget: budget, tools: s.Tools(options...), turn: make(chan struct{}, 1)}
+	return &Memory{session: s, budget: budget, tools: s.Tools(options...)}
 }
 
 // TakeTurn implements [agents.TurnTaker].
 func (m *Memory) TakeTurn(ctx context.Context) (done func(), err error) {
-	select {
-	case m.turn <- struct{}{}:
-		return func() { <-m.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return m.turns.Take(ctx, "")
 }
 
 // Append implements [agents.Memory].

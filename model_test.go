@@ -162,7 +162,7 @@ func checkPrompts(t *testing.T, server *llmtest.Server) {
 // checkLedger compares what was written down with what the server counted.
 func checkLedger(t *testing.T, state store.State, server *llmtest.Server) {
 	t.Helper()
-	entries, err := spend.Ledger(t.Context(), state)
+	entries, err := spend.Usage(t.Context(), state)
 	if err != nil {
 		t.Fatal(err)
 	}

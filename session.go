@@ -19,43 +19,46 @@ type Session struct {
 	open   store.NewConversation
 
 	mu     sync.Mutex
-	conv   store.ConversationID // the active conversation, once known
-	budget int                  // of the last Context
-	seen   map[store.MessageID]store.Message
+	conv   ConversationID // the active conversation, once known
+	budget int            // of the last Context
+	seen   map[MessageID]store.Message
 }
 
 // SessionOption says more about a session than its key.
-type SessionOption func(*store.NewConversation)
+type SessionOption func(*sessionSettings)
+
+// sessionSettings are set by SessionOptions.
+type sessionSettings struct{ store.NewConversation }
 
 // InProject says where the session's work happens.
-func InProject(p store.Project) SessionOption {
-	return func(n *store.NewConversation) { n.Project = p }
+func InProject(p Project) SessionOption {
+	return func(n *sessionSettings) { n.Project = p }
 }
 
 // ByAgent names the agent or host that speaks in the session.
 func ByAgent(name string) SessionOption {
-	return func(n *store.NewConversation) { n.Agent = name }
+	return func(n *sessionSettings) { n.Agent = name }
 }
 
 // Titled gives the session a title for people.
 func Titled(title string) SessionOption {
-	return func(n *store.NewConversation) { n.Title = title }
+	return func(n *sessionSettings) { n.Title = title }
 }
 
 // ChildOf says that the session is a sub-agent's.
-func ChildOf(parent store.ConversationID) SessionOption {
-	return func(n *store.NewConversation) { n.Parent = parent }
+func ChildOf(parent ConversationID) SessionOption {
+	return func(n *sessionSettings) { n.Parent = parent }
 }
 
 // Session returns the session with the given key. It does no I/O: a bad key is
 // reported by the first method that is called.
 func (e *Engine) Session(key string, options ...SessionOption) *Session {
-	n := store.NewConversation{Key: key}
+	n := sessionSettings{store.NewConversation{Key: key}}
 	for _, o := range options {
 		o(&n)
 	}
 	n.Title = e.settings.privacy.Title(n.Title)
-	return &Session{engine: e, open: n, budget: e.settings.budget}
+	return &Session{engine: e, open: n.NewConversation, budget: e.settings.budget}
 }
 
 // Key returns the session's key.
@@ -63,7 +66,7 @@ func (s *Session) Key() string { return s.open.Key }
 
 // Conversation returns the session's active conversation, made if there is
 // none.
-func (s *Session) Conversation(ctx context.Context) (store.Conversation, error) {
+func (s *Session) Conversation(ctx context.Context) (Conversation, error) {
 	s.mu.Lock()
 	id := s.conv
 	s.mu.Unlock()
@@ -74,7 +77,7 @@ func (s *Session) Conversation(ctx context.Context) (store.Conversation, error) 
 		}
 	}
 	if err := s.Ignored(); err != nil {
-		return store.Conversation{}, err
+		return Conversation{}, err
 	}
 	c, err := s.engine.store.Open(ctx, s.open)
 	if err != nil {
@@ -88,7 +91,7 @@ func (s *Session) Conversation(ctx context.Context) (store.Conversation, error) 
 
 // active returns the conversation's number without looking whether it is
 // still active.
-func (s *Session) active(ctx context.Context) (store.ConversationID, error) {
+func (s *Session) active(ctx context.Context) (ConversationID, error) {
 	s.mu.Lock()
 	id := s.conv
 	s.mu.Unlock()
@@ -101,7 +104,7 @@ func (s *Session) active(ctx context.Context) (store.ConversationID, error) {
 
 // onActive runs fn on the active conversation, and once more on its successor
 // if another process archived it in the meantime.
-func (s *Session) onActive(ctx context.Context, fn func(store.ConversationID) error) error {
+func (s *Session) onActive(ctx context.Context, fn func(ConversationID) error) error {
 	for try := 0; ; try++ {
 		id, err := s.active(ctx)
 		if err != nil {
@@ -127,12 +130,12 @@ func (s *Session) Append(ctx context.Context, ms ...llms.Message) error {
 
 // AppendInputs is Append for messages with flags, and tells the numbers that
 // the messages were given.
-func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]store.Appended, error) {
+func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]Appended, error) {
 	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
 		return all, err
 	}
 	var done ingest.Stored
-	err := s.onActive(ctx, func(id store.ConversationID) (err error) {
+	err := s.onActive(ctx, func(id ConversationID) (err error) {
 		done, err = s.engine.ingest.Append(ctx, id, ms...)
 		return err
 	})
@@ -153,17 +156,17 @@ func CompareAll() SyncOption { return func(full *bool) { *full = true } }
 
 // Sync stores what is new of a whole history, as an agent that resends
 // everything each turn has it; see [ingest.Ingester.Sync].
-func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (ingest.Synced, error) {
+func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (Synced, error) {
 	full := false
 	for _, o := range options {
 		o(&full)
 	}
-	var done ingest.Synced
+	var done Synced
 	ms := ingest.Messages(history...)
 	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
-		return ingest.Synced{Existing: len(all)}, err
+		return Synced{Existing: len(all)}, err
 	}
-	err := s.onActive(ctx, func(id store.ConversationID) (err error) {
+	err := s.onActive(ctx, func(id ConversationID) (err error) {
 		done, err = s.engine.ingest.Sync(ctx, id, ms, full)
 		return err
 	})
@@ -191,7 +194,7 @@ func (s *Session) Archive(ctx context.Context, cause string) error {
 
 // Fork returns a session with a key of its own whose view starts as this one's
 // up to and including a message.
-func (s *Session) Fork(ctx context.Context, key string, at store.MessageID) (*Session, error) {
+func (s *Session) Fork(ctx context.Context, key string, at MessageID) (*Session, error) {
 	id, err := s.active(ctx)
 	if err != nil {
 		return nil, err
@@ -207,8 +210,8 @@ func (s *Session) Fork(ctx context.Context, key string, at store.MessageID) (*Se
 
 // Rewind makes a message the newest of the view; what came after it is kept
 // as a branch.
-func (s *Session) Rewind(ctx context.Context, to store.MessageID, cause string) error {
-	return s.onActive(ctx, func(id store.ConversationID) error {
+func (s *Session) Rewind(ctx context.Context, to MessageID, cause string) error {
+	return s.onActive(ctx, func(id ConversationID) error {
 		return s.engine.store.Update(ctx, id, func(w store.Writer) error {
 			_, err := w.Rewind(ctx, to, cause)
 			return err
@@ -217,10 +220,10 @@ func (s *Session) Rewind(ctx context.Context, to store.MessageID, cause string) 
 }
 
 // Verify proves the session's active conversation.
-func (s *Session) Verify(ctx context.Context) (store.Verification, error) {
+func (s *Session) Verify(ctx context.Context) (ConversationVerification, error) {
 	id, err := s.active(ctx)
 	if err != nil {
-		return store.Verification{}, err
+		return ConversationVerification{}, err
 	}
 	return s.engine.store.Verify(ctx, id)
 }

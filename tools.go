@@ -123,35 +123,35 @@ func jsonResult(v any) (core.Result, error) {
 
 // where completes a request's scope with the session's own conversation and,
 // with ProjectScope, its project.
-func (t *toolset) where(ctx context.Context, conversation store.ConversationID, all bool) (recall.Where, error) {
+func (t *toolset) where(ctx context.Context, conversation ConversationID, all bool) (recall.Where, error) {
 	current, err := t.session.active(ctx)
 	w := recall.Where{ConversationID: conversation, AllConversations: all, Current: current, InTurn: true}
 	if p := t.session.open.Project; t.project {
 		given, _ := ctx.Value(givenKey{}).(bool)
 		w.CurrentOnly, w.Widen = given && !all, true
-		if p != (store.Project{}) {
-			w.Projects = []store.Project{p}
+		if p != (Project{}) {
+			w.Projects = []Project{p}
 		}
 	}
 	return w, err
 }
 
 type grepArgs struct {
-	Pattern          string               `json:"pattern" description:"Search pattern: a regular expression, or words or a question with mode full_text"`
-	Mode             store.Mode           `json:"mode" enum:"regex,full_text" default:"regex" description:"How the pattern is read"`
-	Scope            string               `json:"scope" enum:"messages,summaries,both,files" default:"both" description:"What is searched; files are stored payloads alone"`
-	ConversationID   store.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
-	AllConversations bool                 `json:"allConversations" default:"false" description:"Search all conversations"`
-	Since            string               `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
-	Before           string               `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
-	Limit            int                  `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
-	Sort             store.Sort           `json:"sort,omitempty" enum:"recency,relevance,hybrid" description:"Order (default: relevance for full_text, recency for regex)"`
-	Role             llms.Role            `json:"role,omitempty" enum:"user,assistant,system,tool" description:"Only messages of this role"`
-	Tool             string               `json:"tool,omitempty" description:"Only calls of this tool and their results"`
-	Context          int                  `json:"context,omitempty" minimum:"0" maximum:"20" description:"Messages to show before and after each match"`
-	FileIDs          []string             `json:"fileIds,omitempty" description:"With scope files: only these (file_…)"`
-	Everything       bool                 `json:"everything,omitempty" description:"Also find the current prompt, lcm's own output and hosts' bookkeeping"`
-	Cursor           string               `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
+	Pattern          string         `json:"pattern" description:"Search pattern: a regular expression, or words or a question with mode full_text"`
+	Mode             SearchMode     `json:"mode" enum:"regex,full_text" default:"regex" description:"How the pattern is read"`
+	Scope            string         `json:"scope" enum:"messages,summaries,both,files" default:"both" description:"What is searched; files are stored payloads alone"`
+	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
+	AllConversations bool           `json:"allConversations" default:"false" description:"Search all conversations"`
+	Since            string         `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
+	Before           string         `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
+	Limit            int            `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
+	Sort             store.Sort     `json:"sort,omitempty" enum:"recency,relevance,hybrid" description:"Order (default: relevance for full_text, recency for regex)"`
+	Role             llms.Role      `json:"role,omitempty" enum:"user,assistant,system,tool" description:"Only messages of this role"`
+	Tool             string         `json:"tool,omitempty" description:"Only calls of this tool and their results"`
+	Context          int            `json:"context,omitempty" minimum:"0" maximum:"20" description:"Messages to show before and after each match"`
+	FileIDs          []string       `json:"fileIds,omitempty" description:"With scope files: only these (file_…)"`
+	Everything       bool           `json:"everything,omitempty" description:"Also find the current prompt, lcm's own output and hosts' bookkeeping"`
+	Cursor           string         `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
 }
 
 func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
@@ -171,13 +171,13 @@ func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
 }
 
 type expandQueryArgs struct {
-	Prompt           string               `json:"prompt" description:"The question to answer"`
-	Query            string               `json:"query,omitempty" description:"Words to find summaries and messages with (required if there are no summaryIds)"`
-	SummaryIDs       []string             `json:"summaryIds,omitempty" description:"Specific summaries to expand, sum_… (required if there is no query)"`
-	MaxTokens        int                  `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000" description:"Answer length cap"`
-	ConversationID   store.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
-	AllConversations bool                 `json:"allConversations" default:"false" description:"Search across all conversations"`
-	Output           string               `json:"output" enum:"answer,evidence" default:"answer" description:"answer, or evidence for verbatim passages without a sub-agent"`
+	Prompt           string         `json:"prompt" description:"The question to answer"`
+	Query            string         `json:"query,omitempty" description:"Words to find summaries and messages with (required if there are no summaryIds)"`
+	SummaryIDs       []string       `json:"summaryIds,omitempty" description:"Specific summaries to expand, sum_… (required if there is no query)"`
+	MaxTokens        int            `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000" description:"Answer length cap"`
+	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
+	AllConversations bool           `json:"allConversations" default:"false" description:"Search across all conversations"`
+	Output           string         `json:"output" enum:"answer,evidence" default:"answer" description:"answer, or evidence for verbatim passages without a sub-agent"`
 }
 
 func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, error) {
@@ -185,7 +185,7 @@ func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, err
 	if err != nil {
 		return nil, err
 	}
-	a, err := t.session.Ask(ctx, delegation.Request{
+	a, err := t.session.Ask(ctx, Question{
 		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output, Where: w,
 		Agent: core.AgentContextFrom(ctx).AgentName(), Runner: t.runner,
 	})

@@ -4,17 +4,16 @@ import (
 	"context"
 
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/store"
 )
 
 type describeArgs struct {
-	ID               string               `json:"id" description:"sum_… for a summary, file_… for a stored file, msg_… for a message"`
-	ConversationID   store.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
-	AllConversations bool                 `json:"allConversations" default:"false" description:"Allow lookups across conversations"`
-	MaxTokens        int                  `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000" description:"Most content in one answer; nextCursor leads to the rest"`
-	StartLine        int                  `json:"startLine,omitempty" minimum:"1" description:"First line of a file to show"`
-	EndLine          int                  `json:"endLine,omitempty" minimum:"1" description:"Last line of a file to show"`
-	Cursor           string               `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
+	ID               string         `json:"id" description:"sum_… for a summary, file_… for a stored file, msg_… for a message"`
+	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
+	AllConversations bool           `json:"allConversations" default:"false" description:"Allow lookups across conversations"`
+	MaxTokens        int            `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000" description:"Most content in one answer; nextCursor leads to the rest"`
+	StartLine        int            `json:"startLine,omitempty" minimum:"1" description:"First line of a file to show"`
+	EndLine          int            `json:"endLine,omitempty" minimum:"1" description:"Last line of a file to show"`
+	Cursor           string         `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
 }
 
 // describe looks one thing up. Content is paged: a file is stored apart

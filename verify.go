@@ -11,19 +11,19 @@ import (
 
 // Verification is the outcome of proving every conversation of a store.
 type Verification struct {
-	Conversations []store.Verification
+	Conversations []ConversationVerification
 	Messages      int64
 	Summaries     int64
 	Bytes         int64
 	// Digest is the same for the same messages, whatever the database.
 	Digest [sha256.Size]byte
 	// Faults are of rows that belong to no conversation.
-	Faults []store.Fault
+	Faults []Fault
 }
 
 // Sound reports whether nothing was found wrong.
 func (v Verification) Sound() bool {
-	return len(v.Faults) == 0 && !slices.ContainsFunc(v.Conversations, func(c store.Verification) bool { return len(c.Faults) > 0 })
+	return len(v.Faults) == 0 && !slices.ContainsFunc(v.Conversations, func(c ConversationVerification) bool { return len(c.Faults) > 0 })
 }
 
 // Verify proves every conversation of the store: each record is what arrived,
@@ -35,7 +35,7 @@ func (e *Engine) Verify(ctx context.Context) (Verification, error) {
 		return Verification{}, err
 	}
 	// By key and segment, which do not depend on the database.
-	slices.SortFunc(all, func(a, b store.Conversation) int {
+	slices.SortFunc(all, func(a, b Conversation) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Segment, b.Segment))
 	})
 	var v Verification

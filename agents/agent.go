@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/turns"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -18,7 +19,7 @@ type Agent struct {
 	tools  map[string]llms.Tool // the same, by name
 	specs  []llms.ToolSpec
 	system string
-	turns  turns // for a memory that has none of its own
+	turns  turns.Turns // for a memory that is not a TurnTaker
 	err    error
 }
 
@@ -27,7 +28,7 @@ var _ core.SubAgent = (*Agent)(nil)
 // New returns the agent that the config describes, or everything that is
 // wrong with it.
 func New(c AgentConfig) (*Agent, error) {
-	a := &Agent{config: c.withDefaults(), turns: newTurns()}
+	a := &Agent{config: c.withDefaults()}
 	if err := a.config.check(); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", c.AgentName, err)
 	}
@@ -42,8 +43,8 @@ func New(c AgentConfig) (*Agent, error) {
 	return a, nil
 }
 
-// NewAgent is New for code that wants just the agent. A bad config is
-// reported by Err, and by every chat when it is started.
+// NewAgent is New without an error result; prefer New. For a bad config it returns
+// an agent whose Err is the error of New and whose chats all fail with it.
 func NewAgent(c AgentConfig) *Agent {
 	a, err := New(c)
 	if err != nil {

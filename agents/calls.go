@@ -9,13 +9,13 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -85,36 +85,24 @@ func (c *chat) unknownTool(name string) error {
 	return fmt.Errorf("there is no tool '%s'. Your tools are: %s", name, strings.Join(names, ", "))
 }
 
-// outcome is what a tool call came to.
-type outcome struct {
-	result core.Result
-	err    error
-}
-
-// contained runs a tool so that it can neither take the program down nor hold
-// the chat up. A tool that ignores its context is left behind: its goroutine
-// ends when the tool does, and what it says then is dropped.
+// contained runs a tool so that it can neither crash the program nor hold the
+// chat up. The goroutine of a tool that ignores its context ends when the tool
+// does, and its late result is dropped.
 func (c *chat) contained(ctx context.Context, tool llms.Tool, args map[string]any) (core.Result, error) {
 	name := tool.GetName()
 	ctx, cancel := c.bounded(ctx, name)
 	defer cancel()
-	done := make(chan outcome, 1)
-	go func() {
-		out := outcome{err: fmt.Errorf("tool '%s' ended without a result", name)}
-		defer func() {
-			if p := recover(); p != nil {
-				c.config.Logger.LogAttrs(ctx, slog.LevelError, "a tool panicked",
-					slog.String("tool", name), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-				out = outcome{err: fmt.Errorf("tool '%s' crashed: %v", name, p)}
-			}
-			done <- out
-		}()
-		out.result, out.err = tool.Run(ctx, args)
-	}()
-	select {
-	case out := <-done:
-		return out.result, out.err
-	case <-ctx.Done():
+	result, err := guard.Call(ctx, 0, func(ctx context.Context) (core.Result, error) { return tool.Run(ctx, args) })
+	if p, ok := err.(*guard.Panic); ok {
+		c.config.Logger.LogAttrs(ctx, slog.LevelError, "a tool panicked",
+			slog.String("tool", name), slog.Any("panic", p.Value), slog.String("stack", string(p.Stack)))
+		return core.Result{}, fmt.Errorf("tool '%s' crashed: %v", name, p.Value)
+	}
+	if err == guard.ErrNoResult {
+		return core.Result{}, fmt.Errorf("tool '%s' ended without a result", name)
+	}
+	if err != guard.ErrGivenUp {
+		return result, err
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSlowTool):

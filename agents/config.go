@@ -55,9 +55,9 @@ type AgentConfig struct {
 	DelegateTimeout time.Duration
 	// Timeout bounds a whole chat. Default none but the context's.
 	Timeout time.Duration
-	// Delegation bounds the work that one chat hands to sub-agents. For an
+	// DelegationBudget bounds the work that one chat hands to sub-agents. For an
 	// agent that is itself a sub-agent, it can only narrow what it was given.
-	Delegation tools.Budget
+	DelegationBudget tools.Budget
 	// Hooks run around every tool call, the first outermost.
 	Hooks []tools.Hook
 	// Logger is told where a tool panicked. Default: nobody is. The model

@@ -1,11 +1,17 @@
 // Package agents runs agents: a model, its tools, its sub-agents and a memory.
 //
-//	agent := agents.NewAgent(agents.AgentConfig{
+//	agent, err := agents.New(agents.AgentConfig{
 //		LLMEngine: llm,
 //		AgentName: "my-agent",
 //		Tools:     []llms.Tool{tools.NewFooTool(), tools.NewExpandTool()},
 //	})
+//	if err != nil {
+//		return err // everything that is wrong with the config
+//	}
 //	answer, err := agent.ChatStream("hello").StartContext(ctx).Text()
+//
+// [NewAgent] is the form without an error: the agent it returns for a bad config
+// fails every chat with that error.
 //
 // # The loop
 //

@@ -59,10 +59,10 @@ func (a *Agent) chat(ctx context.Context, m llms.Message, emit func(core.Event))
 		ctx = held
 	}
 	if c.scope == nil {
-		c.scope = tools.NewScope(a.config.Delegation)
+		c.scope = tools.NewScope(a.config.DelegationBudget)
 		ctx = tools.WithScope(ctx, c.scope)
 	} else {
-		ctx = tools.WithScope(ctx, c.scope.Narrow(a.config.Delegation))
+		ctx = tools.WithScope(ctx, c.scope.Narrow(a.config.DelegationBudget))
 	}
 	if err := c.memory.Append(ctx, m); err != nil {
 		return "", fmt.Errorf("recording the message: %w", err)
@@ -83,11 +83,15 @@ func (a *Agent) takeTurn(ctx context.Context) (held context.Context, done func()
 			return ctx, nil, ErrSharedMemory
 		}
 	}
-	take := a.turns.take
 	if taker, ok := memory.(TurnTaker); ok {
-		take = taker.TakeTurn
+		done, err = taker.TakeTurn(ctx)
+	} else {
+		done, err = a.turns.Take(ctx, "")
 	}
-	if done, err = take(ctx); err != nil {
+	if err != nil {
+		if ctx.Err() != nil {
+			err = gaveUp(ctx)
+		}
 		return ctx, nil, err
 	}
 	return context.WithValue(ctx, heldKey{}, append(slices.Clone(above), memory)), done, nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/turns"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -38,25 +39,11 @@ type TurnTaker interface {
 	TakeTurn(ctx context.Context) (done func(), err error)
 }
 
-// turns lets one chat through at a time.
-type turns chan struct{}
-
-func newTurns() turns { return make(turns, 1) }
-
-func (t turns) take(ctx context.Context) (done func(), err error) {
-	select {
-	case t <- struct{}{}:
-		return func() { <-t }, nil
-	case <-ctx.Done():
-		return nil, gaveUp(ctx)
-	}
-}
-
 // Transcript is a Memory that keeps every message in process and shows them
 // all. Its zero value is empty and ready.
 type Transcript struct {
+	turns    turns.Turns
 	mu       sync.Mutex
-	turns    turns // made when it is first needed
 	messages []llms.Message
 }
 
@@ -72,13 +59,7 @@ func NewTranscript(ms ...llms.Message) *Transcript {
 
 // TakeTurn implements [TurnTaker].
 func (t *Transcript) TakeTurn(ctx context.Context) (done func(), err error) {
-	t.mu.Lock()
-	if t.turns == nil {
-		t.turns = newTurns()
-	}
-	turns := t.turns
-	t.mu.Unlock()
-	return turns.take(ctx)
+	return t.turns.Take(ctx, "")
 }
 
 // Append implements [Memory].

@@ -100,7 +100,7 @@ func TestASpentBudgetStopsSubAgentsButNotTheRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, engine := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{greedy}, Delegation: tools.Budget{Tokens: 250}},
+	root, engine := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{greedy}, DelegationBudget: tools.Budget{Tokens: 250}},
 		llmtest.Call("delegate", delegation("greedy", "eat", "")),
 		llmtest.Call("delegate", delegation("greedy", "eat more", "")),
 		llmtest.Say("enough"))
@@ -132,7 +132,7 @@ func TestASubAgentErrorKeepsItsClass(t *testing.T) {
 func TestASubAgentsOwnBudgetBinds(t *testing.T) {
 	for _, own := range []tools.Budget{{Depth: -1}, {Handoffs: -1}, {Tokens: -1}} {
 		leaf, leafEngine := build(t, agents.AgentConfig{AgentName: "leaf"}, llmtest.Say("done"))
-		middle, middleEngine := build(t, agents.AgentConfig{AgentName: "middle", SubAgents: []core.SubAgent{leaf}, Delegation: own},
+		middle, middleEngine := build(t, agents.AgentConfig{AgentName: "middle", SubAgents: []core.SubAgent{leaf}, DelegationBudget: own},
 			llmtest.Call("delegate", delegation("leaf", "look at file b", "file c")), llmtest.Say("by myself"))
 		root, _ := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{middle}},
 			llmtest.Call("delegate", delegation("middle", "look at everything in the repository", "")), llmtest.Say("ok"))

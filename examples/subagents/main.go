@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
@@ -62,7 +61,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 
 // ask asks twice: once the sub-agent, once for the passages themselves.
 func ask(ctx context.Context, session *lcm.Session, out io.Writer) error {
-	question := delegation.Request{Query: "lease on a parcel, Retry-After", Prompt: "How long do we wait at most for Retry-After, and why?"}
+	question := lcm.Question{Query: "lease on a parcel, Retry-After", Prompt: "How long do we wait at most for Retry-After, and why?"}
 	answer, err := session.Ask(ctx, question)
 	if err != nil {
 		return err
@@ -73,7 +72,7 @@ func ask(ctx context.Context, session *lcm.Session, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "  %d tokens of the record were read for it\n", answer.TotalSourceTokens)
 
-	question.Output = delegation.OutputEvidence
+	question.Output = lcm.OutputEvidence
 	question.MaxTokens = 300
 	if answer, err = session.Ask(ctx, question); err != nil {
 		return err
@@ -97,7 +96,7 @@ func subAgent(r llms.Request) llmtest.Reply {
 		if call == nil {
 			return llmtest.Say("There is no payload in the task.")
 		}
-		return llmtest.Call(delegation.ExpandName, call[1])
+		return llmtest.Call("lcm_expand", call[1])
 	}
 	found := piece.FindStringSubmatch(strings.ReplaceAll(results[0].Output[0].Text, "<record", "\n<record"))
 	if found == nil {

@@ -10,35 +10,74 @@ import (
 // packages of lower layers. "/..." after a directory means everything below it,
 // whose packages may import each other. docs/DESIGN.md tells the reasons.
 var Layers = [][]string{
-	// They know bytes and text, and nothing of this module.
 	{
+		"internal/hint",
+		"internal/lazyregexp",
+		"internal/prose",
+		"internal/safetext",
+	}, {
+		// They know bytes and text, and nothing of this module.
 		"core",
 		"internal/explore",
 		"internal/guard",
-		"internal/lazyregexp",
 		"internal/process",
 		"internal/redact",
 		"internal/regularfile",
-		"internal/safetext",
 		"internal/search/...",
 		"internal/tomledit",
 		"internal/turns",
+	}, {
+		"internal/config",
+		"llms",
+	}, {
+		"internal/wire",
+	}, {
+		"internal/summary",
+		"tools",
+	}, {
+		"internal/store",
+	}, {
+		"internal/assemble",
+		"internal/ingest",
+		"internal/lease",
+		"internal/portable",
+		"internal/project",
+		"internal/recall",
+		"internal/spend",
+		"internal/storetest",
+	}, {
+		// The runtime knows nothing of the record, and the record nothing of
+		// the runtime: they meet in the root package.
+		"agents",
+		"internal/compact",
+		"internal/delegation",
+	}, {
+		".",
+	}, {
+		// The engine links neither a backend nor a provider: both are above it.
+		"internal/hosts/...",
+		"internal/mcpserver",
+		"internal/sample",
+		"internal/sqlite/...",
+		"llms/anthropic",
+		"llms/llmtest",
+		"llms/openai",
+		"llms/tiktoken",
+	}, {
+		"internal/doctor",
+		"internal/fromconfig",
+		"store/sqlite",
+	}, {
+		"examples/...",
+		"internal/bench/...",
+		"internal/faulttest",
+	}, {
+		"internal/cli",
+	}, {
+		"cmd/lcm",
+		"e2e",
+		"internal/archtest",
 	},
-	{"internal/config", "llms"},
-	{"internal/wire"},
-	{"internal/summary", "tools"},
-	{"internal/store"},
-	{"internal/assemble", "internal/ingest", "internal/lease", "internal/portable", "internal/project", "internal/recall", "internal/spend", "internal/storetest"},
-	// The runtime knows nothing of the record, and the record nothing of the
-	// runtime: they meet in the root package.
-	{"agents", "internal/compact", "internal/delegation"},
-	{"."},
-	// The engine links neither a backend nor a provider: both are above it.
-	{"internal/hosts/...", "internal/mcpserver", "internal/sample", "internal/sqlite", "llms/anthropic", "llms/llmtest", "llms/openai", "llms/tiktoken"},
-	{"internal/doctor", "internal/fromconfig", "store/sqlite"},
-	{"examples/...", "internal/bench/...", "internal/faulttest"},
-	{"internal/cli"},
-	{"cmd/lcm", "e2e", "internal/archtest"},
 }
 
 // layerOf finds the layer of a package and the entry that names it. The

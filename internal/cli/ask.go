@@ -75,8 +75,7 @@ func (cmd *askCommand) ask(ctx context.Context, ar *archive, r delegation.Reques
 	answer, err := ar.engine.Ask(ctx, r)
 	bar.clear()
 	if err != nil {
-		var refused *recall.Error
-		if errors.As(err, &refused) || ctx.Err() != nil {
+		if errors.Is(err, recall.ErrRefused) || ctx.Err() != nil {
 			return err
 		}
 		return failed(exitUsage, "`lcm ask --help` shows how it is used", "%s", askWords.Replace(err.Error()))

@@ -102,7 +102,7 @@ func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
 	}
 	engine, err := fromconfig.Model(cfg, ar.db, model, "chat")
 	if err != nil {
-		return nil, &failure{code: exitConfig, err: err, hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own"}
+		return nil, advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
 	}
 	project, err := currentProject()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -37,23 +38,27 @@ var errNoMatch = errors.New("no match")
 // errTerminated is the cause of a context that SIGTERM has cancelled.
 var errTerminated = fmt.Errorf("terminated: %w", context.Canceled)
 
-// failure is an error with an exit code and a hint of what to do.
+// failure is an error with an exit code. Its hint is that of the error.
 type failure struct {
 	code int
 	err  error
-	hint string
 }
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// failed returns a failure.
-func failed(code int, hint, format string, args ...any) error {
-	return &failure{code: code, err: fmt.Errorf(format, args...), hint: hint}
+// failed returns a failure with a hint.
+func failed(code int, advice, format string, args ...any) error {
+	return &failure{code, hint.New(advice, format, args...)}
+}
+
+// advise gives an error an exit code and a hint.
+func advise(code int, advice string, err error) error {
+	return &failure{code, &hint.Error{Err: err, Hint: advice}}
 }
 
 func wrongUsage(c *cobra.Command, err error) error {
-	return &failure{code: exitUsage, err: err, hint: fmt.Sprintf("`%s --help` shows how it is used", c.CommandPath())}
+	return advise(exitUsage, fmt.Sprintf("`%s --help` shows how it is used", c.CommandPath()), err)
 }
 
 // exitCode says how the program ends.
@@ -70,7 +75,7 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.Is(err, store.ErrDamaged):
 		return exitFaults
-	case errors.As(err, new(*store.Problem)):
+	case f == nil && errors.As(err, new(*hint.Error)):
 		return exitDatabase
 	}
 	return exitFailure
@@ -104,15 +109,15 @@ func (p *program) report(err error) {
 		fmt.Fprintln(p.err, p.mark(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
 		return
 	}
-	message, hint := split(err)
+	message, advice := split(err)
 	// Providers quote keys, and addresses carry passwords.
 	hide := p.hide
 	if hide == nil {
 		hide = hideShapes
 	}
 	fmt.Fprintln(p.err, p.mark(red, "lcm:"), neutralLine(hide(plain(message))))
-	if hint != "" {
-		fmt.Fprintln(p.err, p.mark(dim, "hint:"), neutralLine(hint))
+	if advice != "" {
+		fmt.Fprintln(p.err, p.mark(dim, "hint:"), neutralLine(advice))
 	}
 }
 
@@ -146,25 +151,20 @@ func plain(message string) string {
 	return strings.Join(kept, "; ")
 }
 
-// split parts an error from its hint.
-func split(err error) (message, hint string) {
-	message = err.Error()
-	var f *failure
-	if errors.As(err, &f) && f.hint != "" {
-		return message, f.hint
+// split returns the message of an error without its hint, and the hint.
+func split(err error) (message, advice string) {
+	message, advice = hint.Split(err)
+	wrongSetting := errors.As(err, new(*config.Error))
+	switch {
+	case wrongSetting && strings.Contains(message, "\n"): // several, each with its own hint
+		return err.Error(), settingsHint
+	case advice != "":
+	case wrongSetting:
+		advice = settingsHint
+	case errors.Is(err, store.ErrNotFound):
+		advice = "`lcm tree` and `lcm grep` print ids, `lcm conversations --all` prints numbers; --db names another database"
 	}
-	var p *store.Problem
-	if errors.As(err, &p) {
-		return strings.Replace(message, "; "+p.Hint, "", 1), p.Hint
-	}
-	var wrong *config.Error
-	if errors.As(err, &wrong) && !strings.Contains(message, "\n") {
-		if before, after, ok := strings.Cut(message, wrong.Problem+"; "); ok {
-			return before + wrong.Problem, after
-		}
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return message, "`lcm tree` and `lcm grep` print ids, `lcm conversations --all` prints numbers; --db names another database"
-	}
-	return message, ""
+	return message, advice
 }
+
+const settingsHint = "`lcm config` shows every setting; docs/CONFIG.md says what each may be"

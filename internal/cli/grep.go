@@ -100,7 +100,7 @@ lcm grep -i --since 7d --role user --context 1 deploy`,
 func (cmd *grepCommand) complete(c *cobra.Command, pattern string) error {
 	if c.Flags().Changed("limit") && cmd.Limit == 0 {
 		// 0 asks for the default only where it was not typed.
-		return &recall.Error{Err: fmt.Errorf("limit is 0: it must be from 1 to %d", recall.MaxLimit), Hint: "page through more with --cursor"}
+		return failed(exitUsage, "page through more with --cursor", "limit is 0: it must be from 1 to %d", recall.MaxLimit)
 	}
 	if cmd.words {
 		if c.Flags().Changed("mode") && cmd.mode != string(store.FullText) {

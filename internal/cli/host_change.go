@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
@@ -142,10 +143,10 @@ func (h *hostChange) leftOut(steps []step) error {
 		return failures[0]
 	}
 	for _, err := range failures {
-		message, hint := split(err)
+		message, advice := split(err)
 		h.warn("%s", neutralLine(message))
-		if hint != "" {
-			h.note("%s", neutralLine(hint))
+		if advice != "" {
+			h.note("%s", neutralLine(advice))
 		}
 	}
 	return failed(exitFailure, "see to what is said above and repeat the command; the other hosts are done",
@@ -188,15 +189,13 @@ func openReceipts() (*setup.Receipts, error) {
 	return setup.OpenReceipts(filepath.Join(dir, "lcm", "setup"))
 }
 
-// setupFailure gives an error of setup its exit code and hint.
+// setupFailure gives an error of setup its exit code.
 func setupFailure(err error) error {
-	var p *setup.Problem
-	if !errors.As(err, &p) {
-		return err
+	switch {
+	case errors.Is(err, setup.ErrNotInstalled):
+		return &failure{exitNotFound, err}
+	case errors.As(err, new(*hint.Error)):
+		return &failure{exitFailure, err}
 	}
-	code := exitFailure
-	if errors.Is(err, setup.ErrNotInstalled) {
-		code = exitNotFound
-	}
-	return &failure{code: code, err: err, hint: p.Hint}
+	return err
 }

@@ -100,7 +100,7 @@ func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 	s.torn, s.untimed = t.Torn, t.Untimed
 	begins.Sum(s.begins[:0])
 	if errors.As(err, new(*jsonl.BadRecord)) {
-		return s, &failure{code: exitFailure, err: err, hint: "nothing was stored; mend or remove that record and repeat the command"}
+		return s, advise(exitFailure, "nothing was stored; mend or remove that record and repeat the command", err)
 	}
 	if err == nil && s.messages == 0 {
 		return s, failed(exitFailure, "a message looks like {\"role\": \"user\", \"content\": \"…\"}", "%s holds no complete message", src.name)

@@ -29,17 +29,10 @@ func (p *program) settings() (*config.Config, error) {
 	}
 	cfg, err := config.Load(o)
 	if err != nil {
-		return nil, &failure{code: exitConfig, err: err, hint: configHint(err)}
+		return nil, &failure{exitConfig, err}
 	}
 	p.hide = concealer(cfg)
 	return cfg, nil
-}
-
-func configHint(err error) string {
-	if _, hint := split(err); hint != "" {
-		return "" // the error brings its own
-	}
-	return "`lcm config` shows every setting; docs/CONFIG.md says what each may be"
 }
 
 // archive is an open database with what works on it.
@@ -110,14 +103,8 @@ func databaseFailure(err error) error {
 	case damaged(err):
 		hint = beyondReading
 	}
-	return &failure{code: exitDatabase, err: hintless{err}, hint: hint}
+	return advise(exitDatabase, hint, err)
 }
-
-// hintless is an error whose hint is told elsewhere.
-type hintless struct{ error }
-
-func (h hintless) Error() string { message, _ := split(h.error); return message }
-func (h hintless) Unwrap() error { return h.error }
 
 func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more ...lcm.Option) (*archive, error) {
 	counter, err := fromconfig.Counter(cfg)
@@ -136,7 +123,7 @@ func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *sl
 	options := append(fromconfig.Options(cfg, db, counter), lcm.WithLogger(log), lcm.WithoutBackground())
 	engine, err := lcm.New(db, append(options, more...)...)
 	if err != nil {
-		return nil, &failure{code: exitConfig, err: err, hint: "`lcm config` shows the settings and where they come from"}
+		return nil, advise(exitConfig, "`lcm config` shows the settings and where they come from", err)
 	}
 	return engine, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -73,7 +74,7 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 		c, err := ar.pick(ctx, w.choice)
 		var f *failure
 		if errors.As(err, &f) && f.code == exitNotFound {
-			f.hint = "--conversation N looks in one conversation, --all-conversations in all of them; `lcm conversations --all` lists them"
+			err = advise(exitNotFound, "--conversation N looks in one conversation, --all-conversations in all of them; `lcm conversations --all` lists them", err)
 		}
 		at.Current = c.ID
 		return at, err
@@ -107,20 +108,21 @@ var recallWords = strings.NewReplacer(
 	"begin the pattern with (?i)", "add -i",
 )
 
-// recallFailure gives what recall refuses its exit code and its hint.
+// recallFailure gives a request that recall refused its exit code, and puts the
+// error in the words of the command line.
 func recallFailure(err error) error {
-	var e *recall.Error
-	if !errors.As(err, &e) {
+	if !errors.Is(err, recall.ErrRefused) {
 		return err
 	}
-	f := &failure{code: exitUsage, err: errors.New(recallWords.Replace(e.Err.Error())), hint: recallWords.Replace(e.Hint)}
+	code := exitUsage
 	switch {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, recall.ErrOutOfScope):
-		f.code = exitNotFound
+		code = exitNotFound
 	case errors.Is(err, context.DeadlineExceeded):
-		f.code = exitFailure
+		code = exitFailure
 	}
-	return f
+	message, advice := hint.Split(err)
+	return failed(code, recallWords.Replace(advice), "%s", recallWords.Replace(message))
 }
 
 // printNotes prints the notes of an answer.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -42,14 +43,14 @@ func TestMatchedLine(t *testing.T) {
 }
 
 func TestRecallFailures(t *testing.T) {
-	err := recallFailure(&recall.Error{Err: store.Missing("sum_1"), Hint: "find it with lcm_grep, or pass allConversations: true"})
+	err := recallFailure(&hint.Error{Err: store.Missing("sum_1"), Hint: "find it with lcm_grep, or pass allConversations: true", Kind: recall.ErrRefused})
 	if code := exitCode(err); code != exitNotFound {
 		t.Errorf("exit code %d", code)
 	}
 	if _, hint := split(err); hint != "find it with `lcm grep`, or pass --all-conversations" {
 		t.Errorf("hint %q", hint)
 	}
-	if code := exitCode(recallFailure(&recall.Error{Err: errors.New("the pattern is empty")})); code != exitUsage {
+	if code := exitCode(recallFailure(&hint.Error{Err: errors.New("the pattern is empty"), Kind: recall.ErrRefused})); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
 }

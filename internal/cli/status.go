@@ -79,7 +79,7 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 		r.Depths = append(r.Depths, summaryCounts(s))
 		r.Summaries += s.Count
 	}
-	if r.Spent, err = spend.Ledger(ctx, ar.db); err != nil {
+	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
 		return err
 	}
 	space, err := ar.db.Space(ctx)

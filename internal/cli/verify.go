@@ -74,7 +74,7 @@ anything is wrong there is none.`,
 				r, err := ar.verify(c.Context(), cmd.choice, cmd.all)
 				switch {
 				case damaged(err):
-					return &failure{code: exitDatabase, err: hintless{err}, hint: beyondReading}
+					return advise(exitDatabase, beyondReading, err)
 				case err != nil:
 					return err
 				}

@@ -104,8 +104,8 @@ func (n *run) call(ctx context.Context, req summary.Request) (summary.Result, er
 	if p, ok := err.(*guard.Panic); ok {
 		return res, fmt.Errorf("the summariser panicked: %v", p.Value)
 	}
-	if err != nil && ctx.Err() != nil {
-		return res, fmt.Errorf("the summariser took longer than %s: %w", n.bounds.SummaryTimeout, err)
+	if err == guard.ErrGivenUp {
+		return res, fmt.Errorf("the summariser took longer than %s: %w", n.bounds.SummaryTimeout, ctx.Err())
 	}
 	return res, err
 }

@@ -50,7 +50,7 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"instructions are not folded for the soft threshold", "i:10000 u:33000 u:33000", pressed, tail, relaxed},
 		{"instructions are folded last", "i:10000 u:35000 u:35000", pressed, tail, "leaf 0-1 depth 0 pressure, 10000 to 2400"},
 		{"instructions are not folded while a stub helps", "i:10000 u:10 a:70001", pressed, tail, "stub 2"},
-		{"instructions end at the gap", "i:2000 i:2000 | " + repeat("i:1000", 80), pressed, tail, "leaf 2-22 depth 0 pressure, 20000 to 2400"},
+		{"instructions end at the gap", "i:5000 i:5000 | " + repeat("i:1000", 80), pressed, tail, "leaf 2-22 depth 0 pressure, 20000 to 2400"},
 
 		{"calls that hold half the limit together", overlap(4900), pressed, tail, stuck},
 		{"calls that hold more than half together", overlap(4901), pressed, tail, "leaf 2-10 depth 0 pressure, 20000 to 2400"},
@@ -85,10 +85,12 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		})
 	}
 	t.Run("a gap of one item", func(t *testing.T) {
-		v := view(repeat("a:1000", 5) + " | " + repeat("a:1000", 90))
-		v.Skipped, v.Count = 1, len(v.Items)+1
-		if got := describe(compact.Plan(v, big, tail)); got != "leaf 5-25 depth 0 pressure" {
-			t.Error(got)
+		for _, item := range []string{"a:1000", "i:1000"} {
+			v := view(repeat(item, 5) + " | " + repeat(item, 90))
+			v.Skipped, v.Count = 1, len(v.Items)+1
+			if got := describe(compact.Plan(v, big, tail)); got != "leaf 5-25 depth 0 pressure" {
+				t.Errorf("%s: %s", item, got)
+			}
 		}
 	})
 }

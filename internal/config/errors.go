@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // Error is a problem with one setting.
@@ -20,8 +22,11 @@ type Error struct {
 	Hint     string // what to do, if Allowed does not say it
 }
 
-// Error names the position of the setting, the problem and the remedy.
-func (e *Error) Error() string {
+// Error returns the place of the setting, the problem and the hint.
+func (e *Error) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the same message as a [hint.Error].
+func (e *Error) Unwrap() error {
 	var b strings.Builder
 	switch e.Source {
 	case FromFile:
@@ -39,13 +44,14 @@ func (e *Error) Error() string {
 		b.WriteString(e.Key + ": ")
 	}
 	b.WriteString(e.Problem)
+	advice := e.Hint
 	if e.Allowed != "" {
-		b.WriteString("; give " + e.Allowed)
+		advice = "give " + e.Allowed
+		if e.Hint != "" {
+			advice += "; " + e.Hint
+		}
 	}
-	if e.Hint != "" {
-		b.WriteString("; " + e.Hint)
-	}
-	return b.String()
+	return hint.New(advice, "%s", b.String())
 }
 
 // unknown completes an error about an unknown key.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -15,18 +16,20 @@ import (
 // Ask answers a question. It fails only where the question itself is wrong
 // (the error says what to mend), where the record cannot be read, and where
 // ctx ends; a model that fails is replaced by evidence.
-func (d *Delegation) Ask(ctx context.Context, r Request) (Answer, error) {
+func (d *Service) Ask(ctx context.Context, r Request) (Answer, error) {
 	if delegated(ctx) {
 		return Answer{}, ErrRecursion
 	}
 	if err := r.check(); err != nil {
 		return Answer{}, err
 	}
-	done, err := d.turns.take(ctx, r.Caller)
-	if err != nil {
-		return Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
+	if r.Caller != "" { // calls without a caller are not serialised
+		done, err := d.turns.Take(ctx, r.Caller)
+		if err != nil {
+			return Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
+		}
+		defer done()
 	}
-	defer done()
 	p, err := d.plan(ctx, r)
 	if err != nil {
 		return Answer{}, err
@@ -96,7 +99,7 @@ type outcome struct {
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
 // and merges what they say. It returns what they cost also where it fails.
-func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
+func (d *Service) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
 	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
@@ -110,16 +113,17 @@ func (d *Delegation) delegate(ctx context.Context, r Request, p *plan, runner Ru
 		running.Go(func() {
 			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.count)
 			o := &outcomes[i]
-			defer func() {
-				if p := recover(); p != nil { // a counter or a store that is not ours
-					o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p)
-				}
-				o.used = meter.Usage()
-				if o.err != nil {
-					o.err = redactedError{o.err}
-				}
-			}()
-			o.answer, o.err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), meter, grace})
+			o.err = guard.Run(func() (err error) {
+				o.answer, err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), meter, grace})
+				return err
+			})
+			if p, ok := o.err.(*guard.Panic); ok { // of a counter or a store that is not ours
+				o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p.Value)
+			}
+			o.used = meter.Usage()
+			if o.err != nil {
+				o.err = redactedError{o.err}
+			}
 		})
 	}
 	running.Wait()
@@ -143,7 +147,7 @@ const evidenceTime = 3 * time.Second
 
 // patience is how long sub-agents may take, and how long those whose time is up
 // are waited for.
-func (d *Delegation) patience(ctx context.Context) (patience, grace time.Duration) {
+func (d *Service) patience(ctx context.Context) (patience, grace time.Duration) {
 	patience, grace = d.config.Limits.Timeout, graceTime
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
@@ -187,7 +191,7 @@ func reason(err error) string { return clip(err.Error(), 400) + instead }
 const instead = "; the passages below are quoted from the record instead"
 
 // askChild runs one sub-agent from its grant to its verified answer.
-func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner Runner, of allotment) (Answer, error) {
+func (d *Service) askChild(ctx context.Context, r Request, b *bucket, runner Runner, of allotment) (Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{
@@ -204,41 +208,22 @@ func (d *Delegation) askChild(ctx context.Context, r Request, b *bucket, runner 
 	return d.verified(ctx, r, b, c.grant, said)
 }
 
-// converse has the sub-agent work on its task in a goroutine of its own: one
-// that ignores its context is left behind, with a revoked grant.
-func (d *Delegation) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
-	type result struct {
-		reply
-		err error
+// converse has the sub-agent work on its task. A sub-agent that ignores its
+// context is left behind with a revoked grant.
+func (d *Service) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+	said, err := guard.Call(ctx, c.grace, func(ctx context.Context) (reply, error) {
+		return d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
+	})
+	p, crashed := err.(*guard.Panic)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return reply{}, context.Cause(ctx)
+	case crashed:
+		return reply{}, fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p.Value)
+	case err == guard.ErrNoResult:
+		return reply{}, fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)
 	}
-	ended := make(chan result, 1)
-	go func() {
-		out := result{err: fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)}
-		defer func() {
-			if p := recover(); p != nil {
-				out.err = fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p)
-			}
-			ended <- out
-		}()
-		out.reply, out.err = d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
-	}()
-	select {
-	case out := <-ended:
-		if out.err != nil && ctx.Err() != nil {
-			return reply{}, context.Cause(ctx)
-		}
-		return out.reply, out.err
-	case <-ctx.Done():
-	}
-	// Time is up. A sub-agent that honours its context is gone in a moment,
-	// and its session with it.
-	grace := time.NewTimer(c.grace)
-	defer grace.Stop()
-	select {
-	case <-ended:
-	case <-grace.C:
-	}
-	return reply{}, context.Cause(ctx)
+	return said, err
 }
 
 // graceTime is how long a sub-agent whose time is up is waited for.
@@ -246,7 +231,7 @@ const graceTime = 2 * time.Second
 
 // talk puts the task to a sub-agent. A reply that cannot be read, or that rests
 // on nothing in the record, is asked for once more.
-func (d *Delegation) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+func (d *Service) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
 	task, err := taskPrompt(r, b)
 	if err != nil {
 		return reply{}, err
@@ -283,7 +268,7 @@ type rejection struct {
 func (e *rejection) Error() string { return e.problem }
 
 // turn sends one message to a sub-agent and returns its reply, or a rejection.
-func (d *Delegation) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
+func (d *Service) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
 	text, err := session.Ask(ctx, message)
 	if stop := c.meter.stopped(); err != nil && stop != nil {
 		return reply{}, stop
@@ -298,7 +283,7 @@ func (d *Delegation) turn(ctx context.Context, r Request, c *child, session Sess
 	return said, d.grounded(ctx, r, c.grant, said)
 }
 
-func (d *Delegation) count(text string) int {
+func (d *Service) count(text string) int {
 	if text == "" {
 		return 0
 	}

@@ -44,13 +44,13 @@ func (c *child) end() {
 }
 
 // enter and leave keep the list of what is alive.
-func (d *Delegation) enter(c *child) {
+func (d *Service) enter(c *child) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.children[c.key] = c
 }
 
-func (d *Delegation) leave(c *child) {
+func (d *Service) leave(c *child) {
 	defer func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()

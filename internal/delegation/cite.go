@@ -19,7 +19,7 @@ const (
 // verified turns what a sub-agent said into an answer. All numbers are the
 // ledger's; a citation that the ledger does not know is dropped, and the
 // answer says so.
-func (d *Delegation) verified(ctx context.Context, r Request, b *bucket, g *Grant, said reply) (Answer, error) {
+func (d *Service) verified(ctx context.Context, r Request, b *bucket, g *Grant, said reply) (Answer, error) {
 	read, err := g.account(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -96,7 +96,7 @@ func (r *reading) cite(text string) (Citation, bool) {
 
 // quote gives each citation a short verbatim passage, as long as the cap on
 // the answer has room for it.
-func (d *Delegation) quote(a *Answer, read *reading, r Request) {
+func (d *Service) quote(a *Answer, read *reading, r Request) {
 	q, err := search.ParseQuery(a.Answer + " " + r.Prompt)
 	if err != nil {
 		q = nil // no words: quotes are how the messages begin

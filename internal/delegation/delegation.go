@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/turns"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -89,7 +90,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Config is what a Delegation works with. Recall and Store are required.
+// Config is what a Service works with. Recall and Store are required.
 type Config struct {
 	Recall Recall
 	Store  recall.Store
@@ -104,18 +105,18 @@ type Config struct {
 	Limits Limits
 }
 
-// Delegation answers questions about the record. It is safe for concurrent
+// Service answers questions about the record. It is safe for concurrent
 // use.
-type Delegation struct {
+type Service struct {
 	config Config
-	turns  turns
+	turns  turns.Turns // of the callers
 
 	mu       sync.Mutex
 	children map[string]*child // by key of the session
 }
 
-// New returns a Delegation.
-func New(c Config) (*Delegation, error) {
+// New returns a Service.
+func New(c Config) (*Service, error) {
 	if c.Recall == nil || c.Store == nil {
 		return nil, errors.New("delegation: a store and a recall service are needed")
 	}
@@ -129,15 +130,15 @@ func New(c Config) (*Delegation, error) {
 		c.NewID = uuid
 	}
 	c.Limits = c.Limits.withDefaults()
-	return &Delegation{config: c, children: map[string]*child{}}, nil
+	return &Service{config: c, children: map[string]*child{}}, nil
 }
 
 // Live returns how many child sessions, each with its grant, are open, and how
 // many callers have a question under way.
-func (d *Delegation) Live() (children, callers int) {
+func (d *Service) Live() (children, callers int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.children), d.turns.waiting()
+	return len(d.children), d.turns.Keys()
 }
 
 // uuid returns a random UUID of version 4.

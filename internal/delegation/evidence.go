@@ -31,7 +31,7 @@ const leastResult = 250
 // for the question, whole where they are short and their best part where they
 // are long, until relevance or room ends. The bound holds for the result as
 // JSON, citations included.
-func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why string) (Answer, error) {
+func (d *Service) evidence(ctx context.Context, r Request, p *plan, why string) (Answer, error) {
 	all, err := d.rank(ctx, r, p)
 	if err != nil {
 		return Answer{}, err
@@ -43,7 +43,7 @@ func (d *Delegation) evidence(ctx context.Context, r Request, p *plan, why strin
 		}
 		return a, nil
 	}
-	e := &extract{Delegation: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
+	e := &extract{Service: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
 	e.proseFirst = proseLeads(r.Prompt)
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
@@ -103,7 +103,7 @@ func (p passage) kind() int {
 
 // extract chooses passages under a bound.
 type extract struct {
-	*Delegation
+	*Service
 	literal  *regexp.Regexp  // the query as it was typed
 	queries  []*search.Query // the query and the prompt, which say what part of a long message is shown
 	most     int             // tokens of the answer's text
@@ -374,7 +374,7 @@ func citation(p passage) Citation {
 
 // expanded counts the summaries that were opened for these passages: those
 // that the question names, and those that matched where no message did.
-func (d *Delegation) expanded(ctx context.Context, shown []passage, p *plan) (int, error) {
+func (d *Service) expanded(ctx context.Context, shown []passage, p *plan) (int, error) {
 	n := 0
 	for _, id := range p.opened {
 		for _, s := range shown {

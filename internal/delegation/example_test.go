@@ -16,7 +16,7 @@ import (
 )
 
 // Without a model a question is answered with the passages themselves.
-func ExampleDelegation_Ask() {
+func ExampleService_Ask() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "lcm-example-")
 	if err != nil {

@@ -16,7 +16,7 @@ const shownIDs = 16
 // without reading, one whose citations all name what was not read, and one
 // that cites nothing and has figures that were nowhere to be read. An answer
 // without figures needs no citation: "the record does not say" has none.
-func (d *Delegation) grounded(ctx context.Context, r Request, g *Grant, said reply) error {
+func (d *Service) grounded(ctx context.Context, r Request, g *Grant, said reply) error {
 	read, err := g.account(ctx)
 	if err != nil {
 		return err

@@ -40,11 +40,11 @@ type ranking map[store.MessageID]struct {
 
 // search ranks the messages of the plan's scope for a text. A text without
 // words finds nothing.
-func (d *Delegation) search(ctx context.Context, p *plan, text string) (ranking, error) {
+func (d *Service) search(ctx context.Context, p *plan, text string) (ranking, error) {
 	request := store.Search{
 		Mode: store.FullText, Pattern: text, Since: p.since, Before: p.before, Sort: store.ByRelevance, Limit: evidenceHits,
 	}
-	p.scope.Narrow(&request)
+	recall.Narrow(&request, p.scope)
 	found, err := d.config.Store.Search(ctx, request)
 	if errors.Is(err, search.ErrNoWords) {
 		return nil, nil
@@ -77,7 +77,7 @@ const promptWorth = 0.3
 // matches of the query in the order of search, and the messages around them.
 // The prompt decides between matches of the query; where there is no query, or
 // nothing matches it, the messages are those that match the prompt.
-func (d *Delegation) rank(ctx context.Context, r Request, p *plan) ([]candidate, error) {
+func (d *Service) rank(ctx context.Context, r Request, p *plan) ([]candidate, error) {
 	var byQuery ranking
 	var err error
 	if r.Query != "" && r.Query != r.Prompt {
@@ -140,7 +140,7 @@ func sortByScore(all []candidate) {
 
 // rankPrompt searches for the question, and again for those of its words that
 // say what it is about. A message counts for both.
-func (d *Delegation) rankPrompt(ctx context.Context, r Request, p *plan) (ranking, error) {
+func (d *Service) rankPrompt(ctx context.Context, r Request, p *plan) (ranking, error) {
 	question := asWords(r.Prompt)
 	sum := ranking{}
 	for _, text := range []string{question, keywords(question)} {
@@ -174,7 +174,7 @@ const (
 // around returns spoken messages near the best candidates that are not among
 // them: in work with tools, calls and results stand between a question and its
 // answer, and search takes those for the neighbours.
-func (d *Delegation) around(ctx context.Context, all []candidate) ([]store.Message, error) {
+func (d *Service) around(ctx context.Context, all []candidate) ([]store.Message, error) {
 	seen := map[store.MessageID]bool{}
 	for _, c := range all {
 		seen[c.msg.ID] = true
@@ -246,7 +246,7 @@ func share(all []candidate) {
 
 // literalFirst puts the messages that have the query as it was typed before all
 // others.
-func (d *Delegation) literalFirst(ctx context.Context, query string, all []candidate) error {
+func (d *Service) literalFirst(ctx context.Context, query string, all []candidate) error {
 	if query == "" {
 		return nil
 	}
@@ -281,7 +281,7 @@ func literalOf(query string) *regexp.Regexp {
 // inside keeps what lies beneath the summaries that the question names. Where
 // search finds nothing there, or nothing but summaries, it is the beginning of
 // what the summaries cover.
-func (d *Delegation) inside(ctx context.Context, found []store.MessageID, p *plan) ([]store.MessageID, error) {
+func (d *Service) inside(ctx context.Context, found []store.MessageID, p *plan) ([]store.MessageID, error) {
 	if p.within == nil && len(found) > 0 {
 		return found, nil
 	}

@@ -88,7 +88,7 @@ func (p *planner) bucket(id store.ConversationID) *bucket {
 }
 
 // plan settles the scope of a question and finds what it is about.
-func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
+func (d *Service) plan(ctx context.Context, r Request) (*plan, error) {
 	p := &planner{plan: &plan{}, apart: r.ConversationID == 0 && r.AllConversations}
 	if len(r.SummaryIDs) > 0 {
 		if err := d.named(ctx, r, p); err != nil {
@@ -148,7 +148,7 @@ func (d *Delegation) plan(ctx context.Context, r Request) (*plan, error) {
 
 // named takes the summaries that the question names. Recall refuses those that
 // do not exist or lie elsewhere, in its own words.
-func (d *Delegation) named(ctx context.Context, r Request, p *planner) error {
+func (d *Service) named(ctx context.Context, r Request, p *planner) error {
 	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{SummaryIDs: r.SummaryIDs, Where: r.Where, Depth: 1, TokenCap: 1})
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (p *plan) covers(sum store.Summary) {
 }
 
 // take sorts matches into buckets.
-func (d *Delegation) take(ctx context.Context, p *planner, matches []recall.Match) error {
+func (d *Service) take(ctx context.Context, p *planner, matches []recall.Match) error {
 	for _, m := range matches {
 		summary := m.SummaryID
 		var message store.MessageID
@@ -223,7 +223,7 @@ func (d *Delegation) take(ctx context.Context, p *planner, matches []recall.Matc
 }
 
 // beneath reports whether a node is one of the summaries or lies beneath one.
-func (d *Delegation) beneath(ctx context.Context, n store.Node, roots []store.SummaryID) (bool, error) {
+func (d *Service) beneath(ctx context.Context, n store.Node, roots []store.SummaryID) (bool, error) {
 	g := Grant{allows: Allowance{Summaries: roots}, store: d.config.Store, beneath: map[store.SummaryID]bool{}}
 	return g.holds(ctx, n)
 }
@@ -238,7 +238,7 @@ func apart(parts []llms.Part) bool {
 
 // orderMessages puts large messages after the others: one of them would fill a
 // page by itself.
-func (d *Delegation) orderMessages(ctx context.Context, p *plan) error {
+func (d *Service) orderMessages(ctx context.Context, p *plan) error {
 	for _, b := range p.buckets {
 		if len(b.messages) == 0 {
 			continue

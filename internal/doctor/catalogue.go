@@ -7,11 +7,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// entry is what is known about a code.
+// entry describes a code.
 type entry struct {
 	severity Severity
 	fix      string // what Treat does
-	advice   string // what a person can do where Treat cannot
+	advice   string // what a person can do if Treat cannot
 }
 
 const (
@@ -20,7 +20,7 @@ const (
 	rebuilt    = "the edges, the view and the numbers are derived anew from the messages"
 )
 
-// catalogue tells of every code how grave it is and what can be done.
+// catalogue gives the severity, the fix and the advice of every code.
 var catalogue = map[string]entry{
 	// The file.
 	"absent":       {Note, "", "`lcm import` or the first session makes it"},
@@ -48,7 +48,7 @@ var catalogue = map[string]entry{
 	"schema-changed":     {Problem, "", "restore a backup; `lcm export` and `lcm import` make a database with lcm's own definitions"},
 	"schema-foreign":     {Warning, "", "find out what put it there; lcm does not use it"},
 
-	// The record: never changed.
+	// The record, which is never changed.
 	"record":      {Problem, "", fromBackup},
 	"body":        {Problem, "", fromBackup},
 	"chain":       {Problem, "", fromBackup},
@@ -61,7 +61,7 @@ var catalogue = map[string]entry{
 	"conversation-missing": {Problem, "the conversation is made anew from its messages; where nobody remembers its session key it gets one when the session is read again", fromBackup},
 	"dangling":             {Problem, "content and conversations get their rows back where they can be derived; derived rows that lead nowhere are removed", fromBackup},
 
-	// What is derived from it.
+	// Data derived from the record.
 	"head":             {Problem, "the end of the chain is taken from the last message, where the chain proves that none is missing", fromBackup},
 	"totals":           {Problem, "the messages are counted anew, where the chain proves that none is missing", fromBackup},
 	"base":             {Problem, rebuilt, ""},
@@ -90,7 +90,7 @@ var catalogue = map[string]entry{
 	"search-index":     {Problem, "it is built anew from the record", ""},
 	"search-behind":    {Warning, "it is brought up to date", ""},
 
-	// What processes leave behind.
+	// Leftovers of processes.
 	"erasure-missing":    {Problem, "it is noted anew, without when and why, and completed; what was erased stays refused", ""},
 	"erasure-unfinished": {Problem, "it is completed: summaries and the search index are made anew, free space and the log are overwritten", "end the processes that use the database, make room for a copy of it, then run `lcm forget --finish`"},
 	"lease-stuck":        {Problem, "it is given back", ""},
@@ -100,7 +100,7 @@ var catalogue = map[string]entry{
 	"maintenance-stuck":  {Warning, "what is remembered of the failures is forgotten, and it is tried again", ""},
 }
 
-// Codes lists every code that a database can be found with, for the docs.
+// Codes lists every code, for the docs.
 func Codes() []Finding {
 	var all []Finding
 	for code, e := range catalogue {
@@ -110,7 +110,7 @@ func Codes() []Finding {
 	return all
 }
 
-// add adds what the store found.
+// add adds the faults that the store found.
 func (r *Report) add(faults []store.Fault) {
 	for _, f := range faults {
 		e, known := catalogue[f.Code]

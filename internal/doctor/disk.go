@@ -11,13 +11,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// roomWanted is how much must fit on the disk for it not to be full. A session
-// that is stored needs less.
+// roomWanted is how many bytes must fit on the disk. Storing a session needs less.
 const roomWanted = 1 << 20
 
-// fullDisk finds out whether the disk of the database takes anything more. It
-// writes a file and removes it: unlike the free space that the system tells of,
-// that knows of quotas.
+// fullDisk checks whether the disk of the database is full. It writes a file and
+// removes it, because the free space that the system reports ignores quotas.
 func (p Patient) fullDisk(ctx context.Context, db *sqlite.DB) []store.Fault {
 	if db == nil || !sqlite.Full(room(filepath.Dir(db.Path()), roomWanted)) {
 		return nil

@@ -1,21 +1,19 @@
-// Package doctor finds what is wrong with a memory and mends what can be
-// mended.
+// Package doctor finds problems of a database and fixes those that it can.
 //
-// [Examine] looks at everything: the file and who may read it, the schema, the
-// proof of every conversation, what is derived in it, the payloads, the search
-// index, leases and maintenance, and unfinished copies beside the file. It changes nothing. Every [Finding] has a
-// stable code, a severity, a sentence, and either what [Treat] would do about
-// it or what a person can do.
+// [Examine] checks everything and changes nothing: the file and its permissions,
+// the schema, the proof of every conversation, derived data, payloads, the search
+// index, leases, compaction, and unfinished copies beside the file. Every
+// [Finding] has a stable code, a severity, a sentence, and either the fix that
+// [Treat] would apply or advice for a person.
 //
-// Treat makes a backup first, proves it unless tables are missing that the proof
-// needs, and derives anew what follows from the messages. It never changes a message, and never makes a loss look sound:
-// what is gone stays named. Whatever cannot be mended leaves the rest readable.
-// Unfinished copies that a killed process left are removed from beside a sound
-// database, which takes no backup.
+// Treat makes a backup first and verifies it, unless tables are missing that
+// verification needs. Then it rebuilds derived data from the messages. It never
+// changes a message and never hides a loss: missing data stays reported. Data
+// that cannot be fixed leaves the rest readable. Removing unfinished copies from
+// beside a sound database needs no backup.
 //
-// What a damaged file still holds is for the store to read; what is wrong with
-// the hosts and the configuration is found elsewhere and joins the report as
-// findings.
+// The store reads damaged files. Other packages check hosts and configuration,
+// and add their findings to the report.
 package doctor
 
 import (
@@ -34,41 +32,39 @@ type Severity string
 
 // The severities.
 const (
-	// Problem is something that is wrong: data are lost or not what they were,
-	// or could get lost.
+	// Problem means that data are lost or changed, or could get lost.
 	Problem Severity = "problem"
-	// Warning is something that works, but worse than it could.
+	// Warning means that something works worse than it could.
 	Warning Severity = "warning"
 	// Note is worth knowing.
 	Note Severity = "note"
 )
 
-// Finding is one thing that is not as it should be.
+// Finding is one problem.
 type Finding struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
 	Where    string   `json:"where"` // an id, a file or a part of the database
 	Message  string   `json:"message"`
-	// Fix is what Treat does about it, empty where it can do nothing.
+	// Fix is what Treat does about it; empty if it can do nothing.
 	Fix string `json:"fix,omitempty"`
-	// Advice is what a person can do where Treat cannot.
+	// Advice is what a person can do if Treat cannot.
 	Advice string `json:"advice,omitempty"`
 }
 
-// Patient is a database to be looked at.
+// Patient is a database to examine.
 type Patient struct {
 	Path    string
 	Options sqlite.Options
-	// Counter counts the tokens of summaries that are made anew
-	// (llms.Estimate).
+	// Counter counts the tokens of rewritten summaries (llms.Estimate).
 	Counter llms.Counter
-	// Clock is what time it is (time.Now).
+	// Clock returns the time (time.Now).
 	Clock func() time.Time
-	// Also finds what is wrong outside of the database: hosts, settings. db is
-	// nil where the database cannot be opened.
+	// Also finds problems outside of the database: hosts, settings. db is nil
+	// if the database cannot be opened.
 	Also func(ctx context.Context, db *sqlite.DB) []Finding
-	// Waiting counts the sessions that are not stored wholly, for a disk that
-	// is full. It may be nil.
+	// Waiting counts the sessions that are not stored completely; it is asked
+	// when the disk is full, and may be nil.
 	Waiting func(ctx context.Context, db *sqlite.DB) (int, error)
 }
 
@@ -79,18 +75,18 @@ func (p Patient) now() time.Time {
 	return p.Clock()
 }
 
-// Report is what Examine found, and what Treat did.
+// Report is the result of Examine or Treat.
 type Report struct {
-	Findings []Finding // that remain, the gravest first
-	Fixed    []Finding // that are gone after Treat
-	Backup   string    // what Treat kept of the database before it began
-	// Failures are parts of the treatment that did not work.
+	Findings []Finding // that remain, the most severe first
+	Fixed    []Finding // that Treat removed
+	Backup   string    // the path of Treat's backup
+	// Failures are fixes that did not work.
 	Failures []string
-	// Opened says that the database can be opened at all.
+	// Opened says that the database can be opened.
 	Opened bool
 }
 
-// Healthy reports whether no problem is left.
+// Healthy reports whether no problem remains.
 func (r Report) Healthy() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Problem })
 }
@@ -100,8 +96,8 @@ func (r Report) Fixable() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" })
 }
 
-// Examine looks at everything and changes nothing. The error says that it
-// could not look.
+// Examine checks everything and changes nothing. The error says that it could not
+// check.
 func Examine(ctx context.Context, p Patient) (Report, error) {
 	var r Report
 	faults, err := sqlite.CheckFile(ctx, p.Path)
@@ -127,8 +123,8 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	}
 	r.add(p.leftovers())
 	r.add(p.fullDisk(ctx, db))
-	r.spare()
-	r.keepParts()
+	r.dropFixes()
+	r.keepUnfinished()
 	if p.Also != nil {
 		r.Findings = append(r.Findings, p.Also(ctx, db)...)
 	}
@@ -136,8 +132,8 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	return r, nil
 }
 
-// unopened finds what keeps a database from being opened: tables that are
-// missing, code in its schema, or whatever the error says.
+// unopened finds why a database cannot be opened: missing tables, code in its
+// schema, or the error itself.
 func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 	if missing, err := sqlite.CheckSchema(ctx, p.Path); err == nil && len(missing) > 0 {
 		return missing
@@ -145,27 +141,27 @@ func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + message(cause)}}
 }
 
-// maimed are the codes of a database that something is missing from.
-var maimed = []string{"schema-table", "schema-table-bare", "schema-table-lost", "schema-column", "schema-column-lost"}
+// incomplete are the codes of a database that lacks tables or columns.
+var incomplete = []string{"schema-table", "schema-table-bare", "schema-table-lost", "schema-column", "schema-column-lost"}
 
-// rotten are the codes of a file whose pages are damaged. SQLite could make it
-// worse by writing to it.
-var rotten = []string{"page", "truncated"}
+// corrupt are the codes of a file with damaged pages. Writing to it could make it
+// worse.
+var corrupt = []string{"page", "truncated"}
 
-// spare promises nothing for a file that must not be written to.
-func (r *Report) spare() {
-	if !r.has(rotten...) {
+// dropFixes drops the fixes that would write to a damaged file.
+func (r *Report) dropFixes() {
+	if !r.has(corrupt...) {
 		return
 	}
 	for i, f := range r.Findings {
-		if f.Fix != "" && !outside[f.Code] {
+		if f.Fix != "" && !outsideFile[f.Code] {
 			r.Findings[i].Fix, r.Findings[i].Advice = "", "the file is damaged and is not written to: restore a backup, or save what is readable with `lcm doctor --salvage NEW.db`"
 		}
 	}
 }
 
-// outside are the codes of what is mended without writing to the database.
-var outside = map[string]bool{"permissions": true, "directory": true}
+// outsideFile are the codes whose fix does not write to the database.
+var outsideFile = map[string]bool{"permissions": true, "directory": true}
 
 func (r *Report) has(codes ...string) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return slices.Contains(codes, f.Code) })
@@ -182,7 +178,7 @@ func (r *Report) look(ctx context.Context, p Patient, db *sqlite.DB) error {
 	}
 	var cutOff []store.Fault
 	if !slices.ContainsFunc(found, func(f store.Fault) bool { return f.Code == "erasure-missing" }) {
-		// The store lists erasures only where each is noted.
+		// The store lists erasures only if each has its note.
 		if cutOff, err = unfinished(ctx, db); err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -191,8 +187,7 @@ func (r *Report) look(ctx context.Context, p Patient, db *sqlite.DB) error {
 	return nil
 }
 
-// open opens the database for writing, and only for reading where that is all
-// it allows.
+// open opens the database for writing, or for reading if that is all it allows.
 func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
 	db, err := sqlite.Open(ctx, p.Path, p.Options)
 	if err != nil && (errors.Is(err, store.ErrReadOnly) || sqlite.Unopenable(err) || sqlite.Full(err)) {
@@ -203,7 +198,7 @@ func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
 	return db, err
 }
 
-// closed reports whether faults of the file keep it from being opened.
+// closed reports whether faults prevent the file from being opened.
 func closed(faults []store.Fault) bool {
 	return slices.ContainsFunc(faults, func(f store.Fault) bool {
 		switch f.Code {

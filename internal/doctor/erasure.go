@@ -8,8 +8,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// unfinished finds erasures that were cut off: what was erased is gone from
-// every table, but parts of it may be left in free space and in the log.
+// unfinished finds interrupted erasures: the content is gone from every table,
+// but parts of it may remain in free space and in the log.
 func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
 	all, err := db.Tombstones(ctx)
 	var faults []store.Fault
@@ -22,9 +22,8 @@ func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
 	return faults, err
 }
 
-// finishErasing completes erasures that were cut off: summaries that lost
-// their text are written anew from what is left, the search index is built, and
-// free space and logs are overwritten.
+// finishErasing completes interrupted erasures: it rewrites summaries that lost
+// their text, rebuilds the search index, and overwrites free space and logs.
 func (p Patient) finishErasing(ctx context.Context, db *sqlite.DB) error {
 	left, err := unfinished(ctx, db)
 	if err != nil || len(left) == 0 {

@@ -10,19 +10,19 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// abandonedAfter is how long nobody has written to an unfinished copy that
-// nobody is writing any more.
+// abandonedAfter is how long an unfinished copy must be unchanged to count as
+// abandoned.
 const abandonedAfter = time.Hour
 
-// leftovers finds unfinished copies beside the database and among its backups.
-// Whoever was killed while writing one will not remove it, and it may hold what
-// was erased since.
+// leftovers finds unfinished copies beside the database and among its backups. A
+// killed process does not remove its copy, and the copy may hold content that was
+// erased since.
 func (p Patient) leftovers() []store.Fault {
 	var faults []store.Fault
-	for _, dir := range p.places() {
+	for _, dir := range p.copyDirs() {
 		all, err := sqlite.LeftOvers(dir)
 		if err != nil {
-			continue // a directory that may not be listed is no fault of the database
+			continue // an unreadable directory is not a fault of the database
 		}
 		for _, l := range all {
 			written := l.Written.UTC().Format(time.RFC3339)
@@ -38,8 +38,8 @@ func (p Patient) leftovers() []store.Fault {
 	return faults
 }
 
-// places are the directories that copies of the database are written in.
-func (p Patient) places() []string {
+// copyDirs lists the directories in which copies of the database are written.
+func (p Patient) copyDirs() []string {
 	return []string{filepath.Dir(p.Path), filepath.Dir(BackupPath(p.Path, time.Time{}, ""))}
 }
 
@@ -47,9 +47,9 @@ func (p Patient) abandoned(l sqlite.LeftOver) bool {
 	return l.Written.Before(p.now().Add(-abandonedAfter))
 }
 
-// keepParts promises to remove no unfinished copy of a database that is
-// damaged or not there: it may hold what is missing.
-func (r *Report) keepParts() {
+// keepUnfinished drops the fix for unfinished copies if the database is damaged or
+// missing: a copy may hold what it lacks.
+func (r *Report) keepUnfinished() {
 	if r.Healthy() && !r.has("absent") {
 		return
 	}
@@ -60,13 +60,13 @@ func (r *Report) keepParts() {
 	}
 }
 
-// sweep removes the unfinished copies that the report promises to remove.
-func (p Patient) sweep(r *Report) {
+// removeLeftovers removes the unfinished copies that the report offers to remove.
+func (p Patient) removeLeftovers(r *Report) {
 	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool {
 		if f.Code != "part-file" || f.Fix == "" {
 			return false
 		}
-		if err := p.removePart(f.Where); err != nil {
+		if err := p.removeUnfinished(f.Where); err != nil {
 			r.Failures = append(r.Failures, f.Where+": "+message(err))
 			return false
 		}
@@ -74,9 +74,8 @@ func (p Patient) sweep(r *Report) {
 	})
 }
 
-// removePart removes an unfinished copy, unless somebody has written to it by
-// now.
-func (p Patient) removePart(path string) error {
+// removeUnfinished removes an unfinished copy, unless it has changed since.
+func (p Patient) removeUnfinished(path string) error {
 	all, err := sqlite.LeftOvers(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -86,7 +85,7 @@ func (p Patient) removePart(path string) error {
 			continue
 		}
 		if !p.abandoned(l) {
-			return fmt.Errorf("it has been written to since and was left")
+			return fmt.Errorf("it was written to since, and was kept")
 		}
 		return l.Remove()
 	}

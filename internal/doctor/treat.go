@@ -16,8 +16,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// BackupPath names a backup of a database made at a moment. It says nothing
-// but what and when.
+// BackupPath names a backup of a database by its purpose and time.
 func BackupPath(database string, now time.Time, why string) string {
 	name := "lcm-" + now.UTC().Format("20060102T150405.000Z")
 	if why != "" {
@@ -26,9 +25,9 @@ func BackupPath(database string, now time.Time, why string) string {
 	return filepath.Join(filepath.Dir(database), "backups", name+".db")
 }
 
-// Treat mends what Examine finds and can be mended, after a backup that was
-// proved as far as it can be. Without one nothing is touched. Where only
-// unfinished copies are to be removed none is made.
+// Treat fixes the findings of Examine that it can, after a verified backup.
+// Without a backup it changes nothing. If there are only unfinished copies to
+// remove it makes none.
 func Treat(ctx context.Context, p Patient) (Report, error) {
 	before, err := Examine(ctx, p)
 	if err != nil || !before.Fixable() {
@@ -40,14 +39,14 @@ func Treat(ctx context.Context, p Patient) (Report, error) {
 			return after, err
 		}
 	}
-	p.sweep(&after)
+	p.removeLeftovers(&after)
 	for _, f := range before.Findings {
 		if !slices.ContainsFunc(after.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }) {
 			after.Fixed = append(after.Fixed, f)
 		}
 	}
 	for i, f := range after.Findings {
-		// What is still there was beyond the treatment.
+		// Treat could not fix these.
 		if slices.ContainsFunc(before.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }) && f.Advice != "" {
 			after.Findings[i].Fix = ""
 		}
@@ -55,18 +54,18 @@ func Treat(ctx context.Context, p Patient) (Report, error) {
 	return after, nil
 }
 
-// mendable reports whether there is anything to mend in the database. What is
-// only left beside it needs no backup, for which there may be no room before it
-// is gone.
+// mendable reports whether there is anything to fix in the database itself.
+// Removing leftovers beside it needs no backup, and a backup may have no room
+// before they are removed.
 func (r Report) mendable() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" && f.Code != "part-file" })
 }
 
-// treat mends the database after a backup, and looks at it again.
+// treat fixes the database after a backup, and examines it again.
 func (p Patient) treat(ctx context.Context, before Report) (Report, error) {
 	backup := BackupPath(p.Path, p.now(), "before-fix")
 	if err := p.keep(ctx, before, backup); err != nil {
-		return before, fmt.Errorf("nothing was touched, because no backup could be made: %w", err)
+		return before, fmt.Errorf("nothing was changed, because no backup could be made: %w", err)
 	}
 	failures := p.mend(ctx, before)
 	if ctx.Err() != nil {
@@ -77,11 +76,11 @@ func (p Patient) treat(ctx context.Context, before Report) (Report, error) {
 	return after, err
 }
 
-// keep makes a backup of the database, of whatever can be read of it. One of
-// which something is missing is copied without a proof, one that cannot be
-// opened byte by byte.
+// keep makes a backup of the readable part of the database. It copies an
+// incomplete database without verification, and one that cannot be opened byte by
+// byte.
 func (p Patient) keep(ctx context.Context, r Report, to string) error {
-	if r.has(maimed...) && !r.has(rotten...) {
+	if r.has(incomplete...) && !r.has(corrupt...) {
 		return sqlite.CopyUnproved(ctx, p.Path, to)
 	}
 	if r.Opened {
@@ -117,12 +116,12 @@ func copyFile(from, to string) (err error) {
 	}
 	_, err = io.Copy(dst, src)
 	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
-		_ = os.Remove(to) // a part of a backup must not look like one
+		_ = os.Remove(to) // an incomplete backup must not look like a backup
 	}
 	return err
 }
 
-// mend does what can be done, and returns what did not work.
+// mend applies the fixes, and returns the failures.
 func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	fail := func(what string, err error) {
 		if err != nil {
@@ -137,10 +136,10 @@ func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	if still, err := sqlite.CheckFile(ctx, p.Path); err != nil || closed(still) {
 		return failures
 	}
-	if r.has(rotten...) {
+	if r.has(corrupt...) {
 		return failures
 	}
-	if r.has(maimed...) || r.has("schema-code") {
+	if r.has(incomplete...) || r.has("schema-code") {
 		fail("the schema", sqlite.MendSchema(ctx, p.Path))
 	}
 	db, err := sqlite.Open(ctx, p.Path, p.Options)
@@ -156,8 +155,7 @@ func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	return failures
 }
 
-// remake has the summaries written anew whose texts are not what they should
-// be.
+// remake rewrites the summaries whose texts are damaged.
 func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 	faults, err := db.Check(ctx)
 	if err != nil {
@@ -178,8 +176,8 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 	return p.rewrite(ctx, db, by)
 }
 
-// rewrite has summaries written anew from their sources. A failure in one
-// conversation keeps it from none of the others.
+// rewrite writes summaries again from their sources. A failure in one conversation
+// does not affect the others.
 func (p Patient) rewrite(ctx context.Context, db *sqlite.DB, by map[store.ConversationID][]store.SummaryID) error {
 	if len(by) == 0 {
 		return nil
@@ -189,7 +187,7 @@ func (p Patient) rewrite(ctx context.Context, db *sqlite.DB, by map[store.Conver
 		return err
 	}
 	var errs []error
-	// A fork's summaries may be made of its origin's, which was there before.
+	// Origins come before forks: a fork's summaries may have them as sources.
 	for _, conversation := range slices.Sorted(maps.Keys(by)) {
 		if _, err := runner.Remake(ctx, conversation, by[conversation]); err != nil {
 			errs = append(errs, fmt.Errorf("conversation %d: %w", conversation, err))
@@ -201,11 +199,10 @@ func (p Patient) rewrite(ctx context.Context, db *sqlite.DB, by map[store.Conver
 	return errors.Join(errs...)
 }
 
-// stuckAfter is how many runs of compaction in a row without progress are more
-// than a busy moment.
+// stuckAfter is how many compactions in a row without progress count as stuck.
 const stuckAfter = 3
 
-// maintenance finds conversations whose compaction does not get on.
+// maintenance finds conversations whose compaction is stuck.
 func maintenance(ctx context.Context, p Patient, db *sqlite.DB) ([]store.Fault, error) {
 	list, err := db.Conversations(ctx, store.ConversationQuery{ActiveOnly: true})
 	if err != nil {

@@ -19,14 +19,28 @@ type Panic struct {
 // Error implements error.
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
-// ErrNoResult is the error of a function that ended its goroutine instead of
-// returning.
-var ErrNoResult = errors.New("the call ended without a result")
+// Errors of Call that are not fn's own.
+var (
+	// ErrNoResult: fn ended its goroutine instead of returning.
+	ErrNoResult = errors.New("the call ended without a result")
+	// ErrGivenUp: ctx ended before fn returned. context.Cause has the reason.
+	ErrGivenUp = errors.New("the call was given up")
+)
+
+// Run calls fn and returns its error, or a *Panic if it panicked.
+func Run(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Panic{p, debug.Stack()}
+		}
+	}()
+	return fn()
+}
 
 // Call runs fn in a goroutine and waits until it returns or ctx ends. A panic
 // becomes a *Panic. When ctx ends, Call waits for fn for another grace period,
-// drops its result and returns the cause of ctx. A function that ignores its
-// context keeps its goroutine until it returns.
+// drops its result and returns ErrGivenUp. A function that ignores its context
+// keeps its goroutine until it returns.
 func Call[T any](ctx context.Context, grace time.Duration, fn func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -35,13 +49,8 @@ func Call[T any](ctx context.Context, grace time.Duration, fn func(context.Conte
 	done := make(chan result, 1)
 	go func() {
 		r := result{err: ErrNoResult}
-		defer func() {
-			if p := recover(); p != nil {
-				r = result{err: &Panic{p, debug.Stack()}}
-			}
-			done <- r
-		}()
-		r.value, r.err = fn(ctx)
+		defer func() { done <- r }()
+		r.err = Run(func() (err error) { r.value, err = fn(ctx); return err })
 	}()
 	select {
 	case r := <-done:
@@ -57,5 +66,5 @@ func Call[T any](ctx context.Context, grace time.Duration, fn func(context.Conte
 		}
 	}
 	var none T
-	return none, context.Cause(ctx)
+	return none, ErrGivenUp
 }

@@ -28,8 +28,8 @@ func TestCall(t *testing.T) {
 			t.Errorf("%s: %d, %v", test.name, n, err)
 		}
 	}
-	_, err := guard.Call(t.Context(), 0, func(context.Context) (int, error) { panic("oh") })
-	if p, ok := err.(*guard.Panic); !ok || p.Value != "oh" || !strings.Contains(string(p.Stack), "guard_test") {
+	n, err := guard.Call(t.Context(), 0, func(context.Context) (int, error) { panic("oh") })
+	if p, ok := err.(*guard.Panic); !ok || n != 0 || p.Value != "oh" || !strings.Contains(string(p.Stack), "guard_test") {
 		t.Errorf("a panic: %v", err)
 	}
 }
@@ -46,7 +46,7 @@ func TestCallGivesUp(t *testing.T) {
 			defer cancel()
 			began := time.Now()
 			_, err := guard.Call(ctx, test.grace, func(context.Context) (int, error) { time.Sleep(test.takes); return 0, nil })
-			if took := time.Since(began); !errors.Is(err, gone) || took != test.want {
+			if took := time.Since(began); !errors.Is(err, guard.ErrGivenUp) || !errors.Is(context.Cause(ctx), gone) || took != test.want {
 				t.Errorf("a call of %v with %v of grace: %v after %v, want %v", test.takes, test.grace, err, took, test.want)
 			}
 			time.Sleep(test.takes) // the function ends on its own

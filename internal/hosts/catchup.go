@@ -16,19 +16,19 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// A batch is stored in one transaction. It is bounded in both ways so that
-// memory does not depend on the size of the records either.
+// A batch is stored in one transaction. Its bytes are bounded too, so that memory
+// does not depend on the size of the records.
 const (
 	batchRecords = 1000
 	batchBytes   = 8 << 20
 )
 
-// CatchUp stores what is new in a transcript, from where the last reading of
-// it stopped. Where the limits end it early the next call goes on. Sessions
-// that the engine's settings exclude are not stored, and the report says so.
+// CatchUp stores the new records of a transcript from the position of the last
+// reading. If a limit ends it early the next call continues. It does not store
+// sessions that the engine's settings exclude; the report says so.
 //
-// The error is that of a record that could not be read or of the store; what
-// was read before it is stored.
+// The error is from reading a record or from the store; the records before it are
+// stored.
 func (f *Feed) CatchUp(ctx context.Context, t Transcript, l Limits) (Report, error) {
 	return f.catchUp(ctx, t, l, nil)
 }
@@ -64,7 +64,7 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 		return r.report, &storeError{err}
 	}
 	err = r.run(ctx)
-	if errors.Is(err, errBusy) { // it was so slow that another took over
+	if errors.Is(err, errBusy) { // it was so slow that another process took over
 		r.report.Busy = true
 		return r.report, nil
 	}
@@ -74,8 +74,8 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 	return r.report, err
 }
 
-// storeError is a failure of the store, not of a transcript: with the next
-// transcript it would happen again.
+// storeError is an error of the store, not of a transcript: the next transcript
+// would fail too.
 type storeError struct{ error }
 
 func (e *storeError) Unwrap() error { return e.error }
@@ -96,15 +96,13 @@ type reading struct {
 	batch   []Record
 	bytes   int64
 	next    Position // after the last record of the batch
-	unsaved bool     // something is stored that the cursor does not know
+	unsaved bool     // records are stored that the cursor does not include
 }
 
-// peeked is how many records are looked at for what they tell about their
-// session.
+// peeked is how many records are searched for the session's directory.
 const peeked = 64
 
-// peek completes what is known of a transcript by what its first records
-// tell.
+// peek completes a transcript from its first records.
 func (f *Feed) peek(ctx context.Context, host Host, t Transcript, c cursor) Transcript {
 	if t.Dir = cmp.Or(c.Dir, t.Dir); c.Conversation != 0 || t.Dir != "" {
 		return t
@@ -122,8 +120,7 @@ func (f *Feed) peek(ctx context.Context, host Host, t Transcript, c cursor) Tran
 	return t
 }
 
-// ignored says why the settings exclude a transcript, or the session that
-// started it.
+// ignored returns why the settings exclude a transcript or its parent, or "".
 func (r *reading) ignored(ctx context.Context, c cursor) string {
 	r.t = r.feed.peek(ctx, r.host, r.t, c)
 	in := lcm.InProject(r.feed.projectOf(r.t.Dir))
@@ -142,7 +139,7 @@ func (r *reading) ignored(ctx context.Context, c cursor) string {
 func (r *reading) run(ctx context.Context) error {
 	from := r.held.Position
 	if from != (Position{}) && r.held.Conversation == 0 {
-		from = Position{} // read once, and never stored
+		from = Position{} // it was read before, but never stored
 	}
 	first := true
 	for rec, err := range r.host.Read(ctx, r.t, from) {
@@ -174,8 +171,8 @@ func (r *reading) spent() bool {
 		!r.deadline.IsZero() && !r.feed.options.Clock().Before(r.deadline)
 }
 
-// add puts a record into the batch, and stores the batch when it is full or
-// when the record needs what is before it to be stored.
+// add adds a record to the batch. It stores the batch when it is full, or when the
+// record needs the ones before it to be stored.
 func (r *reading) add(ctx context.Context, rec Record) error {
 	if rec.TooLong > 0 {
 		r.report.TooLong = append(r.report.TooLong, rec.TooLong)
@@ -183,7 +180,7 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 		r.next = rec.End
 		return nil
 	}
-	if rec.Validate() != nil { // one record must not keep the others out
+	if rec.Validate() != nil { // an invalid record must not block the others
 		kept := Unreadable(rec.Raw.Bytes, rec.ID)
 		kept.End = rec.End
 		rec = kept
@@ -239,7 +236,7 @@ func (r *reading) flush(ctx context.Context) error {
 	r.count(stored)
 	r.held.Position, r.held.Ingested = r.next, r.feed.options.Clock()
 	r.unsaved = true
-	clear(r.batch) // the records can be freed
+	clear(r.batch) // let the records be freed
 	r.batch, r.bytes = r.batch[:0], 0
 	if r.told != nil {
 		r.told(r.report)
@@ -247,7 +244,7 @@ func (r *reading) flush(ctx context.Context) error {
 	return nil
 }
 
-// save makes the cursor follow what is stored.
+// save writes the cursor after records were stored.
 func (r *reading) save(ctx context.Context) error {
 	r.unsaved = false
 	err := r.held.save(ctx)
@@ -277,8 +274,8 @@ func (r *reading) count(stored []store.Appended) {
 	}
 }
 
-// open makes the session, and its conversation with what the first records
-// tell about it.
+// open opens the session and its conversation, with title and project from the first
+// records.
 func (r *reading) open(ctx context.Context) error {
 	if r.session != nil {
 		return nil
@@ -321,8 +318,8 @@ func (r *reading) open(ctx context.Context) error {
 	return nil
 }
 
-// titleLength is how much of a first prompt names a session that its host did
-// not name.
+// titleLength is how many characters of the first prompt become the title of a
+// session without one.
 const titleLength = 80
 
 func firstPrompt(records []Record) string {
@@ -339,18 +336,18 @@ func firstPrompt(records []Record) string {
 	return ""
 }
 
-// prompt reports whether a message is one that a person wrote.
+// prompt reports whether a person wrote a message.
 func prompt(m llms.Message, flags store.Flag) bool {
 	return m.Role == llms.RoleUser && m.PlainText() != "" && flags.Said()
 }
 
-// maxOwn bounds how many calls of lcm's tools are remembered at a time.
+// maxOwn bounds how many calls of lcm's tools are remembered.
 const maxOwn = 64
 
-// note completes a record by what the ones before it told. Where it does not
-// say when it was written it was then, not now: what is stored must not depend
-// on when it is read. And results of lcm's own tools are echoes, although in
-// most hosts' records only the call has the tool's name.
+// note completes a record from the ones before it. A record without a time gets the
+// time of the last one: the stored time must not depend on when it is read. A result
+// of one of lcm's own tools is flagged as an echo; in most hosts' records only the
+// call names the tool.
 func (c *cursor) note(rec *Record) {
 	if rec.Time.IsZero() {
 		rec.Time = c.Said

@@ -11,15 +11,15 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// space is where cursors are kept in [store.State], by session key.
-const space = "hosts"
+// cursorSpace is the space of [store.State] that holds cursors, by session key.
+const cursorSpace = "hosts"
 
-// leaseTime is how long a process that died keeps others from its transcript.
-// A batch takes a fraction of it, and every batch renews it.
+// leaseTime is how long a killed process blocks its transcript. Every batch renews
+// the lease, and takes a fraction of it.
 const leaseTime = 10 * time.Second
 
-// cursor is what is known of a transcript between two readings of it. It is
-// the lease as well: whoever writes it with the version that he read has it.
+// cursor is the stored state of a transcript. It is also the lease: the process
+// whose compare-and-set succeeds holds it.
 type cursor struct {
 	Position
 	// Path, Size and Modified are those of the file when it was last read to
@@ -31,11 +31,11 @@ type cursor struct {
 	Conversation store.ConversationID `json:"conversation,omitempty"`
 	Dir          string               `json:"dir,omitempty"`
 	Ingested     time.Time            `json:"ingested,omitzero"`
-	// Said is when the last record was written.
+	// Said is the time of the last record.
 	Said time.Time `json:"said,omitzero"`
-	// Own are calls of lcm's tools whose results have not come yet.
+	// Own are the ids of calls of lcm's tools that have no result yet.
 	Own []string `json:"own,omitempty"`
-	// Undo is a rewind that was begun: to To, because of the record Undo.
+	// Undo is a rewind that has begun: to To, because of the record Undo.
 	Undo string          `json:"undo,omitempty"`
 	To   store.MessageID `json:"to,omitempty"`
 
@@ -43,8 +43,8 @@ type cursor struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// unchanged reports whether a transcript is as it was when it was last read
-// to its end.
+// unchanged reports whether a transcript is as it was when it was last read to its
+// end.
 func (c cursor) unchanged(t Transcript) bool {
 	return c.Path == t.Path && c.Size == t.Size && c.Modified.Equal(t.Modified)
 }
@@ -52,14 +52,14 @@ func (c cursor) unchanged(t Transcript) bool {
 func decodeCursor(data []byte) cursor {
 	var c cursor
 	if json.Unmarshal(data, &c) != nil {
-		return cursor{} // a cursor that cannot be read costs a rescan
+		return cursor{} // an unreadable cursor costs a rescan
 	}
 	return c
 }
 
 // cursor reads the cursor of a transcript and its version.
 func (f *Feed) cursor(ctx context.Context, t Transcript) (cursor, int64, error) {
-	v, err := f.store.Get(ctx, space, t.Key())
+	v, err := f.store.Get(ctx, cursorSpace, t.Key())
 	if errors.Is(err, store.ErrNotFound) {
 		return cursor{}, 0, nil
 	}
@@ -71,7 +71,7 @@ func (f *Feed) cursor(ctx context.Context, t Transcript) (cursor, int64, error) 
 
 // cursors reads the cursors of all transcripts, by session key.
 func (f *Feed) cursors(ctx context.Context) (map[string]cursor, error) {
-	values, err := f.store.List(ctx, space)
+	values, err := f.store.List(ctx, cursorSpace)
 	if err != nil {
 		return nil, fmt.Errorf("read the cursors: %w", err)
 	}
@@ -85,7 +85,7 @@ func (f *Feed) cursors(ctx context.Context) (map[string]cursor, error) {
 // errBusy says that another process reads the transcript.
 var errBusy = errors.New("another process is reading the transcript")
 
-// held is a cursor whose lease this process has.
+// held is a cursor whose lease this process holds.
 type held struct {
 	cursor
 	feed    *Feed
@@ -93,7 +93,7 @@ type held struct {
 	version int64
 }
 
-// poll is how often a process that waits for a transcript looks again.
+// poll is how often a waiting process checks the lease.
 const poll = 100 * time.Millisecond
 
 // take takes the lease of a transcript, or fails with errBusy.
@@ -103,8 +103,8 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		if err != nil {
 			return nil, err
 		}
-		// A lease that lasts longer than any was taken when the clock was
-		// ahead of what it is now.
+		// A lease that ends later than any can was taken when the clock was
+		// ahead.
 		if left := c.Until.Sub(f.options.Clock()); c.Owner == "" || left <= 0 || left > 2*leaseTime || process.Ended(c.Owner) {
 			h := &held{cursor: c, feed: f, key: t.Key(), version: version}
 			if err = h.save(ctx); !errors.Is(err, errBusy) {
@@ -130,8 +130,7 @@ func (h *held) save(ctx context.Context) error {
 	return h.put(ctx)
 }
 
-// release writes the cursor and gives the lease back, also when the work was
-// called off.
+// release writes the cursor and releases the lease, even if ctx was cancelled.
 func (h *held) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTime/2)
 	defer cancel()
@@ -144,7 +143,7 @@ func (h *held) put(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the cursor of %s: %w", h.key, err)
 	}
-	version, err := h.feed.store.Put(ctx, space, h.key, data, h.version, time.Time{})
+	version, err := h.feed.store.Put(ctx, cursorSpace, h.key, data, h.version, time.Time{})
 	if errors.Is(err, store.ErrConflict) {
 		return errBusy
 	}

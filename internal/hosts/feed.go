@@ -15,8 +15,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Feed keeps the record up to date with transcripts. It is safe for
-// concurrent use, and so are the Feeds of several processes on one store.
+// Feed keeps the record up to date with transcripts. It is safe for concurrent use,
+// also by several processes on one store.
 type Feed struct {
 	engine  *lcm.Engine
 	store   store.Store
@@ -28,17 +28,17 @@ type Feed struct {
 	projects map[string]store.Project // by directory
 }
 
-// Options are what a Feed may be told. The zero value is a good one.
+// Options configure a Feed. The zero value is a good default.
 type Options struct {
-	// Clock tells the time (time.Now).
+	// Clock returns the time (time.Now).
 	Clock func() time.Time
-	// Log is told what is out of the ordinary (slog.Default).
+	// Log receives unusual events (slog.Default).
 	Log *slog.Logger
-	// Owner names this feed among those of the store (its process).
+	// Owner names this feed in leases (a name of its process).
 	Owner string
 }
 
-// New returns a Feed of the given hosts, as they are found on a machine.
+// New returns a Feed of the given hosts on a machine.
 func New(engine *lcm.Engine, known []Host, m Machine, o Options) (*Feed, error) {
 	switch {
 	case engine == nil:
@@ -58,7 +58,7 @@ func New(engine *lcm.Engine, known []Host, m Machine, o Options) (*Feed, error) 
 	return &Feed{engine: engine, store: engine.Store(), hosts: known, machine: m, options: o, projects: map[string]store.Project{}}, nil
 }
 
-// Hosts returns the hosts of the feed with what was found of each.
+// Hosts returns the installations of the feed's hosts.
 func (f *Feed) Hosts() []Installation {
 	found := make([]Installation, len(f.hosts))
 	for i, h := range f.hosts {
@@ -77,10 +77,10 @@ func (f *Feed) Host(name string) (Host, error) {
 	return nil, fmt.Errorf("hosts: no host is called %q", name)
 }
 
-// Locate finds the transcript that a host speaks of: by its path, or where it
-// tells none by the session's id. What an event says is not trusted with any
-// file of the machine: the path must lie where the host keeps its transcripts,
-// or be named for the session or a sub-agent of it.
+// Locate finds the transcript of a hook event: by its path or, if that is empty, by
+// the session's id. An event must not make lcm read any file of the machine: the
+// path must lie among the host's transcripts, or have the name of the session or of
+// one of its sub-agents.
 func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcript, error) {
 	h, err := f.Host(host)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcri
 	return t, nil
 }
 
-// one returns the transcript of a session that a file holds, or the only one.
+// one returns the transcript of a session in a file, or the only one.
 func one(ctx context.Context, h Host, path, session string) (Transcript, error) {
 	found, err := h.In(ctx, path)
 	if err != nil {
@@ -114,8 +114,7 @@ func one(ctx context.Context, h Host, path, session string) (Transcript, error) 
 	return Transcript{}, fmt.Errorf("%w: path %q, session %q", ErrNoTranscript, path, session)
 }
 
-// ByPath finds the host and transcript that a file belongs to, wherever it
-// lies.
+// ByPath finds the host and transcript of a file, wherever it lies.
 func (f *Feed) ByPath(ctx context.Context, path string) (Transcript, error) {
 	for _, h := range f.hosts {
 		if t, err := one(ctx, h, path, ""); !errors.Is(err, ErrNoTranscript) {
@@ -125,8 +124,7 @@ func (f *Feed) ByPath(ctx context.Context, path string) (Transcript, error) {
 	return Transcript{}, fmt.Errorf("%w: path %q", ErrNoTranscript, path)
 }
 
-// projectOf returns the project of a directory. One that cannot be looked at
-// is named by its path.
+// projectOf returns the project of a directory. If that fails, the path names it.
 func (f *Feed) projectOf(dir string) store.Project {
 	if dir == "" {
 		return store.Project{}
@@ -137,7 +135,7 @@ func (f *Feed) projectOf(dir string) store.Project {
 	if !ok {
 		var err error
 		if p, err = project.Of(dir); err != nil {
-			f.options.Log.Debug("the project of a transcript cannot be looked at", "dir", dir, "error", err)
+			f.options.Log.Debug("the project of a transcript cannot be determined", "dir", dir, "error", err)
 			p = store.Project{Root: dir}
 		}
 		f.projects[dir] = p

@@ -14,18 +14,17 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// pending is a transcript with something new.
+// pending is a transcript with new records.
 type pending struct {
 	t    Transcript
 	host Host
 	sum  *Summary
-	from int64 // bytes that were read before
+	from int64 // bytes that were already read
 }
 
 // All catches up with every transcript that the filter selects, and returns a
-// summary for each host. A transcript that cannot be read is among the
-// failures and stops nothing else; the error is one that would meet every
-// transcript.
+// summary for each host. A transcript that cannot be read is listed as a failure and
+// does not stop the others; the returned error would affect every transcript.
 func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]Summary, error) {
 	sums, todo, err := f.survey(ctx, filter)
 	if err != nil {
@@ -35,8 +34,8 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 	for _, one := range todo {
 		p.Total += one.size()
 	}
-	// What another process is reading comes last, and is waited for: it may
-	// be about to die.
+	// Transcripts that another process is reading come last, and All waits for
+	// them: that process may die.
 	var busy []pending
 	for i := 0; i < len(todo)+len(busy); i++ {
 		wait := i >= len(todo)
@@ -69,10 +68,10 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 	return sums, nil
 }
 
-// size is about how much there is to read.
+// size is about how many bytes are left to read.
 func (p pending) size() int64 { return max(0, p.t.Size-p.from) }
 
-// one catches up with one transcript, and tells how far it is.
+// one catches up with one transcript, and reports progress.
 func (f *Feed) one(ctx context.Context, one pending, filter Filter, wait bool, p Progress, told func(Progress)) (Report, error) {
 	if filter.DryRun {
 		return f.look(ctx, one.host, one.t)
@@ -87,7 +86,7 @@ func (f *Feed) one(ctx context.Context, one pending, filter Filter, wait bool, p
 	})
 }
 
-// survey finds the transcripts that have something new.
+// survey finds the transcripts with new records.
 func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo []pending, err error) {
 	for _, name := range filter.Hosts {
 		if _, err := f.Host(name); err != nil {
@@ -98,7 +97,7 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 	if err != nil {
 		return nil, nil, err
 	}
-	sums = make([]Summary, 0, len(f.hosts)) // what pending points into does not move
+	sums = make([]Summary, 0, len(f.hosts)) // pending points into it, so it must not grow
 	for _, h := range f.hosts {
 		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.Name()) {
 			continue
@@ -134,9 +133,8 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 	return sums, todo, nil
 }
 
-// oldestFirst puts the session that was written last at the end, because
-// searches take what was stored last for the newest. Sub-agents follow their
-// session.
+// oldestFirst sorts transcripts by the time of their last record, because searches
+// take the session stored last as the newest. Sub-agents follow their session.
 func oldestFirst(todo []pending) {
 	written := map[string]time.Time{}
 	for _, p := range todo {
@@ -153,8 +151,8 @@ func oldestFirst(todo []pending) {
 	})
 }
 
-// ParentsFirst orders sessions before those of sub-agents: a conversation gets
-// its title and project when it is made, and the session itself knows them.
+// ParentsFirst orders sessions before their sub-agents: a conversation gets its
+// title and project when it is made, and the session itself knows them.
 func ParentsFirst(a, b Transcript) int {
 	return cmp.Compare(min(len(a.Parent), 1), min(len(b.Parent), 1))
 }
@@ -170,7 +168,7 @@ func sameProject(a, b store.Project) bool {
 	return a.Origin != "" && a.Origin == b.Origin || a.Root != "" && a.Root == b.Root
 }
 
-// look reads what is new of a transcript without storing it.
+// look reads the new records of a transcript without storing them.
 func (f *Feed) look(ctx context.Context, h Host, t Transcript) (Report, error) {
 	c, _, err := f.cursor(ctx, t)
 	r := &reading{feed: f, host: h, t: t, report: Report{Transcript: t}}
@@ -197,7 +195,7 @@ func (f *Feed) look(ctx context.Context, h Host, t Transcript) (Report, error) {
 	return r.report, ctx.Err()
 }
 
-// add counts what became of a transcript.
+// add adds the result of a transcript.
 func (s *Summary) add(r Report) {
 	for _, size := range r.TooLong {
 		err := fmt.Errorf("a record of %d bytes is too large to be stored and was left out", size)
@@ -219,8 +217,8 @@ func (s *Summary) add(r Report) {
 	}
 }
 
-// Recent returns the transcripts that the filter selects, the last written
-// first. Those that cannot be looked at are left out.
+// Recent returns the transcripts that the filter selects, the last written first. It
+// skips those that cannot be read.
 func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) {
 	cursors, err := f.cursors(ctx)
 	if err != nil {
@@ -241,15 +239,14 @@ func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) 
 	return recent, ctx.Err()
 }
 
-// found yields the transcripts of a host: those of its installation, or those
-// that a path holds.
+// found yields the transcripts of a host: those of its installation, or those below
+// a path.
 func (f *Feed) found(ctx context.Context, h Host, in Installation, path string) iter.Seq2[Transcript, error] {
 	if path == "" {
 		return h.Transcripts(ctx, in)
 	}
 	return func(yield func(Transcript, error) bool) {
-		// Files that cannot be looked at are told, and passed over. Links
-		// are not followed.
+		// Report files that cannot be read, and continue. Do not follow links.
 		_ = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 			if ctx.Err() != nil {
 				return fs.SkipAll

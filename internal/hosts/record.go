@@ -15,43 +15,40 @@ import (
 
 // Record is one record of a transcript.
 type Record struct {
-	// Input is the message, with the bytes of the record in its Raw, an id
-	// that is the same whenever the record is read, and what the host knows
-	// about it as flags.
+	// Input is the message. Its Raw holds the bytes of the record, its id is the
+	// same whenever the record is read, and its flags say what the host knows.
 	ingest.Input
-	// Type is the host's own name for what kind of record this is. Known is
-	// false for one that its package has never heard of.
+	// Type is the host's own name for the kind of record. Known is false for a
+	// type that the host's package does not know.
 	Type  string
 	Known bool
 	// Branch says that the record does not answer the one before it: the
 	// conversation went back to the record with the id After, or to its
-	// beginning where that is empty, and on from there.
+	// beginning if that is empty.
 	Branch bool
 	After  string
-	// Undo says that the host took back this many of the user's turns.
+	// Undo says that the host undid this many of the user's turns.
 	Undo int
-	// Mutable says that the host may write the record again in another form.
-	// The first form is the one that counts; later ones are kept hidden.
+	// Mutable says that the host may rewrite the record. The first form counts;
+	// later ones are stored hidden.
 	Mutable bool
-	// Dir, Title, Parent and Agent are what the record tells about its
-	// session, as in Transcript.
+	// Dir, Title, Parent and Agent describe the session, as in Transcript.
 	Dir    string
 	Title  string
 	Parent string
 	Agent  string
-	// TooLong is the size of a record that is too large to be read. Nothing
-	// else of it is known.
+	// TooLong is the size of a record that is too large to read. It has no
+	// other fields.
 	TooLong int64
 	// End is the position after the record.
 	End Position
 }
 
-// TooLong stands for a record of that many bytes, which is reported and not
-// stored.
+// TooLong stands for a record of that many bytes. It is reported and not stored.
 func TooLong(size int64) Record { return Record{TooLong: size} }
 
-// Unreadable keeps a record that is not what its host writes: its bytes, as
-// something that is not known. prev is the id of the record before it.
+// Unreadable makes a record of bytes that are not in the host's format. prev is the
+// id of the record before it.
 func Unreadable(raw []byte, prev string) Record {
 	m := llms.Text(llms.RoleSystem, string(raw))
 	m.Raw = llms.Raw{Format: llms.FormatText, Bytes: raw}
@@ -59,10 +56,9 @@ func Unreadable(raw []byte, prev string) Record {
 	return Record{Input: ingest.Input{Message: m, Flags: store.FlagHidden | store.FlagUnknown}, Type: "(damaged)"}
 }
 
-// ChainedID is the id of a record that has none: what it says, and after which
-// record it says so. Equal records in different places are then different, and
-// where the file is rewritten a change reaches no further than to the next
-// record with an id of its own.
+// ChainedID is the id of a record that has none: a hash of its bytes and of the id
+// before it. Equal records at different places have different ids, and a change in a
+// rewritten file affects ids only up to the next record with an id of its own.
 func ChainedID(prev string, raw []byte) string {
 	h := sha256.New()
 	io.WriteString(h, prev)
@@ -71,29 +67,27 @@ func ChainedID(prev string, raw []byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// IsUnknown reports whether a message that was read from a transcript is a
-// record of a type that package llms does not know: all of it is one part.
+// IsUnknown reports whether a message is a record of a type that package llms does
+// not know: all of it is one part.
 func IsUnknown(m llms.Message) bool {
 	return len(m.Parts) == 1 && m.Parts[0].Kind == llms.PartOther &&
 		string(m.Parts[0].Extra) == strings.TrimSpace(string(m.Raw.Bytes))
 }
 
-// aside begins the ids of records that are not part of a transcript but were
-// kept with it.
+// aside begins the ids of files that a transcript refers to.
 const aside = "aside:"
 
-// IsAside reports whether a message with this native id is a file that a
-// transcript refers to and that was kept beside its records. Giving a
-// transcript back leaves it out.
+// IsAside reports whether a native id is that of a file that a transcript refers to.
+// Exporting a transcript leaves it out.
 func IsAside(native string) bool { return strings.HasPrefix(native, aside) }
 
-// MaxAside is the largest file that is kept beside a transcript.
+// MaxAside is the largest such file that is stored.
 const MaxAside = 64 << 20
 
-// ReadAside makes a hidden record of a file that a transcript refers to: the
-// spilled output of a tool, say. at is its path below the directory root, and
-// name is what it is called there. Nothing is returned for what is not a file of
-// its own, too large, or outside of root.
+// ReadAside makes a hidden record of a file that a transcript refers to, such as the
+// long output of a tool. at is its path below root, and name becomes part of its id.
+// It returns false for anything that is not a regular file, is too large, or lies
+// outside of root.
 func ReadAside(root, at, name string) (Record, bool) {
 	r, err := os.OpenRoot(root)
 	if err != nil {

@@ -149,7 +149,7 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		r.MaxTokens = max(r.MaxTokens, delegation.MinMaxTokens)
 	}
 	c.report("reading the record")
-	a, err := c.ask.Ask(ctx, r)
+	a, err := c.config.Engine.Ask(ctx, r)
 	if err != nil {
 		return answer{}, c.said(err)
 	}

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/lease"
+	"github.com/lossless-context/lcm/internal/process"
 )
 
 // Feed brings the record up to date with the hosts' transcripts. Implementations
@@ -48,14 +49,10 @@ func (s *Server) freshen(ctx context.Context, from Caller) (note string) {
 	return fmt.Sprintf("the newest messages of this session may be missing: %v", err)
 }
 
-// The lease that keeps the servers of several hosts from reading the same
-// transcripts at the same time. It is left to expire: a server that starts a
-// moment later has nothing to do.
-const (
-	leaseSpace = "mcp"
-	leaseKey   = "catch-up"
-	leaseTime  = time.Minute
-)
+// leaseTime is how long a server that reads all transcripts keeps the servers of
+// other hosts from repeating the work. The lease is left to expire: a server that
+// starts a moment later has nothing to do.
+const leaseTime = time.Minute
 
 // catchUpInBackground reads all transcripts, unless another server does.
 func (s *Server) catchUpInBackground() {
@@ -70,87 +67,20 @@ func (s *Server) catchUpInBackground() {
 	})
 }
 
-// catchUp reads all transcripts under the lease.
+// catchUp reads all transcripts under the lease. If that fails it releases the lease,
+// so that another server may try at once.
 func (s *Server) catchUp(ctx context.Context) error {
-	held, err := s.takeLease(ctx)
-	if errors.Is(err, store.ErrConflict) {
-		return nil // another server reads them
+	leases := &lease.Leases{State: s.store, Space: "mcp", Clock: s.config.Clock, Owner: process.Owner(), TTL: leaseTime}
+	held, err := leases.Take(ctx, "catch-up", false)
+	if errors.Is(err, lease.ErrBusy) {
+		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("take the lease for catching up: %w", err)
+		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	renewed := make(chan struct{})
-	go func() {
-		defer close(renewed)
-		held.keep(ctx, cancel)
-	}()
-	err = s.config.Feed.All(ctx)
-	cancel()
-	<-renewed
-	if err != nil {
-		// Somebody else may try at once.
-		held.drop(context.WithoutCancel(ctx))
+	stop := held.Keep(ctx)
+	if err = errors.Join(s.config.Feed.All(ctx), stop()); err != nil {
+		err = errors.Join(err, held.Release(ctx))
 	}
 	return err
-}
-
-// lease is held by the server that catches up on all transcripts.
-type lease struct {
-	state   store.State
-	clock   func() time.Time
-	version int64
-}
-
-func (s *Server) takeLease(ctx context.Context) (*lease, error) {
-	l := &lease{state: s.store, clock: s.config.Clock}
-	err := l.put(ctx)
-	if !errors.Is(err, store.ErrConflict) {
-		return l, err
-	}
-	// A lease that lasts longer than any was taken when the clock was ahead.
-	v, err := l.state.Get(ctx, leaseSpace, leaseKey)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return l, l.put(ctx)
-	case err != nil:
-		return nil, err
-	case v.Expires.Sub(l.clock()) <= 2*leaseTime:
-		return nil, store.ErrConflict
-	}
-	l.version = v.Version
-	return l, l.put(ctx)
-}
-
-func (l *lease) put(ctx context.Context) error {
-	version, err := l.state.Put(ctx, leaseSpace, leaseKey, nil, l.version, l.clock().Add(leaseTime))
-	if err == nil {
-		l.version = version
-	}
-	return err
-}
-
-// keep renews the lease until ctx ends, and gives up if it is lost.
-func (l *lease) keep(ctx context.Context, lost context.CancelFunc) {
-	tick := time.NewTicker(leaseTime / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := l.put(ctx); err != nil {
-				lost()
-				return
-			}
-		}
-	}
-}
-
-// drop gives the lease back. One that cannot be dropped runs out by itself.
-func (l *lease) drop(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_ = l.state.Delete(ctx, leaseSpace, leaseKey, l.version)
 }

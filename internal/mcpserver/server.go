@@ -13,7 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -104,7 +103,6 @@ type Server struct {
 	mcp      *mcp.Server
 	store    store.Store
 	recall   *recall.Service
-	ask      *delegation.Delegation
 	lifetime context.Context // ends with Close
 	end      context.CancelFunc
 	started  sync.Once
@@ -119,9 +117,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{config: c, store: c.Engine.Store()}
 	var err error
 	if s.recall, err = c.Engine.Recall(); err != nil {
-		return nil, err
-	}
-	if s.ask, err = c.Engine.Delegation(); err != nil {
 		return nil, err
 	}
 	s.lifetime, s.end = context.WithCancel(ctx)

@@ -9,16 +9,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// entries are the entries of an archive's tar file. After an error that is
-// ErrDamaged next goes on with what follows; io.EOF ends them.
+// entries reads the entries of an archive's tar file. After an error that wraps
+// ErrDamaged, next continues behind the damage; io.EOF ends them.
 type entries interface {
 	next() (*tar.Header, io.Reader, error)
 	repaired() int
 	close()
 }
 
-// openEntries tells an archive that is cut into frames from one that is a
-// single stream, as version 1 of the program wrote it.
+// openEntries detects whether an archive has frames or is a single stream, as
+// version 1 of the program wrote it.
 func openEntries(r io.Reader, l Limits) (entries, error) {
 	b := bufio.NewReaderSize(r, 4*maxPacked)
 	begin, err := b.Peek(4 * maxPacked)
@@ -37,8 +37,7 @@ func openEntries(r io.Reader, l Limits) (entries, error) {
 	return &streamEntries{zip: z, tar: tar.NewReader(&counter{r: z, packed: packed, ratio: l.Ratio})}, nil
 }
 
-// streamEntries are those of a single stream: nothing can be read behind
-// damage.
+// streamEntries reads a single stream. Nothing behind damage can be read.
 type streamEntries struct {
 	zip   *zstd.Decoder
 	tar   *tar.Reader
@@ -60,11 +59,11 @@ func (e *streamEntries) next() (*tar.Header, io.Reader, error) {
 func (e *streamEntries) repaired() int { return 0 }
 func (e *streamEntries) close()        { e.zip.Close() }
 
-// framedEntries are those of an archive that is cut into frames.
+// framedEntries reads an archive of frames.
 type framedEntries struct {
 	frames  *frameReader
 	section *section
-	held    bool // the section has not been looked at
+	held    bool // next has not returned the section yet
 	ended   bool
 }
 
@@ -100,7 +99,7 @@ func (e *framedEntries) next() (*tar.Header, io.Reader, error) {
 func (e *framedEntries) repaired() int { return e.frames.repaired }
 func (e *framedEntries) close()        { e.frames.zip.Close() }
 
-// broken names what the layers below say.
+// broken wraps errors of zstd and tar in ErrDamaged.
 func broken(err error) error {
 	if errors.Is(err, errBomb) || errors.Is(err, ErrDamaged) {
 		return err
@@ -111,7 +110,7 @@ func broken(err error) error {
 	return damaged("%v", err)
 }
 
-// brokenReader names the errors of a reader.
+// brokenReader applies broken to the errors of a reader.
 type brokenReader struct{ r io.Reader }
 
 // Read implements [io.Reader].

@@ -9,22 +9,22 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// An archive is cut into frames of zstd that are packed each for itself, so
-// that damage to one leaves the others readable. Before each stands a head, and
-// behind every group of frames the parity of the group, from which one frame of
-// it that is damaged is computed again. Heads and parity are skippable frames:
-// to other programs the file is an ordinary .tar.zst.
+// An archive consists of zstd frames that are compressed independently, so that
+// damage to one leaves the others readable. A head precedes each frame, and a
+// parity follows each group of frames, from which one damaged frame of the group
+// can be computed. Heads and parities are skippable frames: for other programs
+// the file is an ordinary .tar.zst.
 
 const (
-	frameBytes  = 128 << 10 // of the tar file that go into one frame
+	frameBytes  = 128 << 10 // bytes of the tar file in one frame
 	groupFrames = 16        // frames that share a parity
 
 	headMagic   = 0x184d2a5c
 	parityMagic = 0x184d2a5d
-	headBody    = 40 // bytes behind magic and size
+	headBody    = 40 // bytes after magic and size
 	headSize    = 8 + headBody
 
-	// maxPacked bounds what a reader takes for the size of a frame.
+	// maxPacked bounds the size of a frame that a reader accepts.
 	maxPacked = 2 * frameBytes
 )
 
@@ -39,15 +39,15 @@ const (
 	kindParity = 1
 )
 
-// head describes the frame behind it.
+// head describes the frame that follows it.
 type head struct {
 	kind   byte
 	start  bool   // an entry of the tar file begins with it
-	index  byte   // its place in its group; of a parity the number of frames in the group
+	index  byte   // its index in its group; in a parity the number of frames in the group
 	group  uint32 // from 0
 	offset uint64 // in the tar file
 	raw    uint32 // unpacked bytes
-	packed uint32 // bytes behind the head
+	packed uint32 // bytes after the head
 	sum    [8]byte
 }
 
@@ -69,7 +69,7 @@ func (h head) append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
 }
 
-// parseHead reads a head. It reports false for anything else.
+// parseHead parses a head. It returns false for anything else.
 func parseHead(b []byte) (head, bool) {
 	if len(b) < headSize || binary.LittleEndian.Uint32(b) != headMagic || [4]byte(b[8:12]) != headTag ||
 		binary.LittleEndian.Uint32(b[headSize-4:]) != crc32.Checksum(b[:headSize-4], castagnoli) {
@@ -87,7 +87,7 @@ func shortSum(b []byte) [8]byte {
 	return [8]byte(sum[:8])
 }
 
-// unit is what a parity is made of: a frame with what its head says.
+// unit is the data that a parity covers: a frame and the fields of its head.
 func unit(h head, frame []byte) []byte {
 	b := make([]byte, 0, 17+len(frame))
 	start := byte(0)
@@ -101,7 +101,7 @@ func unit(h head, frame []byte) []byte {
 	return append(b, frame...)
 }
 
-// parseUnit is the inverse of unit; behind a unit may be zeros.
+// parseUnit is the inverse of unit; zeros may follow a unit.
 func parseUnit(b []byte) (h head, frame []byte, ok bool) {
 	if len(b) < 17 || b[0] > 1 {
 		return h, nil, false
@@ -124,7 +124,7 @@ func xor(parity, unit []byte) []byte {
 	return parity
 }
 
-// frameWriter cuts what is written to it into frames.
+// frameWriter splits its input into frames.
 type frameWriter struct {
 	w      io.Writer
 	zip    *zstd.Encoder
@@ -156,7 +156,7 @@ func (f *frameWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// entry says that an entry of the tar file begins here.
+// entry marks the beginning of an entry of the tar file.
 func (f *frameWriter) entry() error {
 	err := f.flush()
 	f.start = true
@@ -201,7 +201,7 @@ func (f *frameWriter) write(h head, frame []byte) error {
 	return err
 }
 
-// Close writes what is left.
+// Close writes the rest.
 func (f *frameWriter) Close() error {
 	if err := f.flush(); err != nil {
 		return err

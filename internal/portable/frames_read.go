@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// headPrefix is how every head begins.
+// headPrefix begins every head.
 var headPrefix = func() []byte {
 	b := head{}.append(nil)
 	return b[:12]
@@ -19,30 +19,30 @@ var headPrefix = func() []byte {
 type frame struct {
 	start bool
 	data  []byte
-	lost  int64 // bytes of the tar file that are missing before it
+	lost  int64 // missing bytes of the tar file before it
 }
 
-// frameReader reads the frames of an archive. Damaged ones are computed from
-// the parity of their group, or left out: what follows them is found again.
+// frameReader reads the frames of an archive. It computes a damaged frame from the
+// parity of its group, or skips it and continues with the next.
 type frameReader struct {
 	r        *bufio.Reader
 	zip      *zstd.Decoder
 	limits   Limits
-	read     int64 // of the file
+	read     int64 // bytes of the file
 	unpacked int64
-	repaired int // frames that were damaged and could be computed
+	repaired int // damaged frames that were computed
 
 	group   uint32
 	units   [groupFrames][]byte
 	parity  []byte
-	count   int // of the group, as its parity says
+	count   int // frames of the group, from its parity
 	pending *block
 	ready   []frame
-	next    uint64 // the offset that is due
+	next    uint64 // the expected offset
 	done    bool
 }
 
-// block is a head with the frame behind it.
+// block is a head and its frame.
 type block struct {
 	head
 	data []byte
@@ -53,8 +53,7 @@ func newFrameReader(r io.Reader, l Limits) (*frameReader, error) {
 	return &frameReader{r: bufio.NewReaderSize(r, 4*maxPacked), zip: z, limits: l}, err
 }
 
-// framed reports whether a file is cut into frames, from its beginning, even if
-// the first head is damaged.
+// framed reports whether a file has frames, even if the first head is damaged.
 func framed(begin []byte) bool {
 	for at := 0; ; at++ {
 		n := bytes.Index(begin[at:], headPrefix)
@@ -68,7 +67,7 @@ func framed(begin []byte) bool {
 	}
 }
 
-// frame returns the next frame, and io.EOF behind the last one.
+// frame returns the next frame, and io.EOF after the last one.
 func (f *frameReader) frame() (frame, error) {
 	for len(f.ready) == 0 {
 		if f.done {
@@ -87,7 +86,7 @@ func (f *frameReader) frame() (frame, error) {
 	return out, nil
 }
 
-// readGroup reads blocks up to the next group, and makes frames of them.
+// readGroup reads the blocks of the next group and unpacks its frames.
 func (f *frameReader) readGroup() error {
 	f.units, f.parity, f.count = [groupFrames][]byte{}, nil, 0
 	first := true
@@ -130,7 +129,7 @@ func (f *frameReader) readGroup() error {
 	return nil
 }
 
-// repair computes the one frame of the group that is missing.
+// repair computes the missing frame of a group if it is the only one.
 func (f *frameReader) repair() {
 	missing := -1
 	for i := range f.count {
@@ -138,7 +137,7 @@ func (f *frameReader) repair() {
 			continue
 		}
 		if missing >= 0 {
-			return // more than a parity can make up for
+			return // a parity can replace only one
 		}
 		missing = i
 	}
@@ -160,8 +159,7 @@ func (f *frameReader) repair() {
 	}
 }
 
-// block reads the next head that is sound with a frame that is, past whatever
-// is not.
+// block returns the next undamaged head with an undamaged frame.
 func (f *frameReader) block() (*block, error) {
 	if b := f.pending; b != nil {
 		f.pending = nil
@@ -200,7 +198,7 @@ func (f *frameReader) block() (*block, error) {
 	}
 }
 
-// resync goes on to where the next head may begin.
+// resync skips to where the next head may begin.
 func (f *frameReader) resync() error {
 	all, err := f.r.Peek(f.r.Size())
 	if err != nil && err != io.EOF {
@@ -222,23 +220,23 @@ func (f *frameReader) skip(n int) error {
 	return err
 }
 
-// section is one entry of the tar file: the frames from one that begins an
-// entry up to the next that does. What is missing inside is read as zeros.
+// section is one entry of the tar file: its first frame and those up to the next
+// entry. Missing bytes inside read as zeros.
 type section struct {
 	f     *frameReader
-	first *frame // of the section after this one
+	first *frame // of the next section
 	rest  []byte
 	zeros int64
 	ended bool
-	lossy bool // something is missing inside it
+	lossy bool // bytes inside it are missing
 	err   error
 }
 
-// nextSection skips to the next entry, and reports how many bytes are missing
-// before it.
+// nextSection skips to the next entry, and returns how many bytes before it are
+// missing.
 func (s *section) nextSection() (*section, int64, error) {
 	lost := int64(0)
-	for !s.ended { // what nobody has read of this one
+	for !s.ended { // skip the unread rest
 		s.fill()
 		s.rest, s.zeros = nil, 0
 	}

@@ -1,35 +1,32 @@
-// Package portable is the archive format of lcm: everything that is known of
-// some conversations in a form that outlives the program and its database.
+// Package portable defines the archive format of lcm: all data of some
+// conversations, in a form that outlives the program and its database.
 //
 // An archive is a tar file compressed with zstd. Its entries are
 //
-//	manifest.json       what it is, and what is in it
+//	manifest.json       the version and the conversations
 //	rows/000001.jsonl   the rows of the tables, one JSON object a line
-//	payloads/<sha256>   large content, as it is
-//	damaged/<sha256>    large content that no longer has the hash that it was stored under
-//	end.json            how many rows there are, and a hash over all before it
+//	payloads/<sha256>   large content, unchanged
+//	damaged/<sha256>    large content that no longer has the hash it was stored under
+//	end.json            the number of rows, and a hash of everything before it
 //
 // in this order. A row is an object with one field, the name of its table; the
-// fields of its value are the columns. NULL is left out, numbers are numbers,
-// text is a string, and bytes are an object {"utf8": …} or, where they are not
-// UTF-8, {"base64": …}. A row that was damaged before it was archived has a
-// second field, "damaged", that says how. The tables are those of the schema version that the
-// manifest names: its SQL is in the source, and readers of a later version
-// bring the rows up to date as they would a database.
+// fields of its value are the columns. NULL is left out, numbers are numbers, text
+// is a string, and bytes are an object {"utf8": …} or, if they are not UTF-8,
+// {"base64": …}. A row that was damaged before it was archived has a second field,
+// "damaged", that says how. The tables are those of the manifest's schema version:
+// its SQL is in the source, and readers of a later version migrate the rows as
+// they would a database.
 //
-// The compression is in frames of 128 KiB, each of which can be unpacked without
-// the others, with a parity for every 16 of them. One frame of such a group that
-// is damaged is computed from the others; of more, only what they held is
-// missing, and a reader says what and goes on. Archives of earlier versions are
-// one stream: of those a reader has what stands before the damage.
+// Frames of 128 KiB are compressed independently, with a parity for every 16 of
+// them. A reader computes one damaged frame of such a group from the others. If
+// more are damaged it reports the missing content and continues. Archives of
+// earlier versions are one stream: a reader gets the part before the damage.
 //
 // Writing and reading stream: memory is bounded by the largest row. A reader
-// trusts nothing: names that do not belong are refused and never used as paths,
-// sizes are bounded, hashes are checked, and an archive that was cut off is
-// told from one that ends.
+// trusts nothing: it refuses unknown names and never uses them as paths, bounds
+// sizes, checks hashes, and detects a truncated archive.
 //
-// What the rows mean, and whether they are sound, is for the store that loads
-// them to say.
+// The store that loads the rows interprets and checks them.
 package portable
 
 import (
@@ -44,11 +41,11 @@ import (
 	"unicode/utf8"
 )
 
-// Version is the version of the format that this package writes. It reads it
-// and those before it.
+// Version is the version of the format that this package writes. It reads all
+// earlier ones.
 const Version = 1
 
-// format is what a manifest says it is.
+// format identifies a manifest.
 const format = "lcm-archive"
 
 // The names of entries.
@@ -60,16 +57,16 @@ const (
 	damagedPrefix = "damaged/"
 )
 
-// Manifest says what an archive is and what is in it.
+// Manifest describes an archive.
 type Manifest struct {
 	Format        string         `json:"format"`
 	Version       int            `json:"version"`
 	Schema        int            `json:"schema"` // of the rows
 	Program       string         `json:"program"`
 	Created       time.Time      `json:"createdAt"`
-	Complete      bool           `json:"complete"` // all of a database, and not chosen conversations
+	Complete      bool           `json:"complete"` // a whole database, not selected conversations
 	Conversations []Conversation `json:"conversations"`
-	Digest        string         `json:"digest"` // what verifying all of them gives
+	Digest        string         `json:"digest"` // the combined digest of their verification
 }
 
 // Conversation names a conversation of an archive.
@@ -85,18 +82,18 @@ type Row struct {
 	Table   string
 	Columns []string
 	Values  []any
-	// Damaged says how the row was damaged before it was archived, if it was.
+	// Damaged says how the row was damaged before it was archived; "" if it was not.
 	Damaged string
 }
 
-// ErrDamaged says that an archive is not what was written.
+// ErrDamaged says that an archive differs from the one that was written.
 var ErrDamaged = errors.New("the archive is damaged")
 
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// encode writes a row as a line.
+// encode appends a row as a line.
 func (r Row) encode(b []byte) ([]byte, error) {
 	if len(r.Columns) != len(r.Values) {
 		return b, fmt.Errorf("a row of %s has %d columns and %d values", r.Table, len(r.Columns), len(r.Values))
@@ -143,13 +140,13 @@ func (r Row) encode(b []byte) ([]byte, error) {
 // appendString appends a JSON string.
 func appendString(b []byte, s string) []byte {
 	q, err := json.Marshal(s)
-	if err != nil { // cannot be: it is a string
+	if err != nil { // impossible: it is a string
 		return append(b, `""`...)
 	}
 	return append(b, q...)
 }
 
-// decodeRow reads a line.
+// decodeRow parses a line.
 func decodeRow(line []byte) (Row, error) {
 	var outer map[string]json.RawMessage
 	if err := json.Unmarshal(line, &outer); err != nil {

@@ -20,10 +20,10 @@ import (
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-// Limits bound what a reader takes from an archive. The zero value has the
-// defaults given with the fields.
+// Limits bound the resources of a reader. The zero value has the defaults named
+// with the fields.
 type Limits struct {
-	// Row is the longest line: 1 GiB, which is more than a record can have.
+	// Row is the longest line: 1 GiB, more than a record can have.
 	Row int
 	// Ratio is how many bytes one byte of the file may unpack to: 2000. The
 	// first 64 MiB are free.
@@ -42,7 +42,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// maxManifest bounds the entries that are read whole.
+// maxManifest bounds the entries that are read into memory.
 const maxManifest = 64 << 20
 
 // Reader reads an archive.
@@ -55,10 +55,10 @@ type Reader struct {
 	counts   map[string]int64
 	end      bool // the last entry was read
 	ended    bool
-	paid     bool // payloads have begun
+	paid     bool // a payload was read
 }
 
-// NewReader reads the manifest of an archive. Close gives back what it holds.
+// NewReader reads the manifest of an archive. The caller must call Close.
 func NewReader(r io.Reader, l Limits) (*Reader, error) {
 	l = l.withDefaults()
 	e, err := openEntries(r, l)
@@ -73,13 +73,13 @@ func NewReader(r io.Reader, l Limits) (*Reader, error) {
 	return a, nil
 }
 
-// Close gives back what the reader holds. The file is the caller's.
+// Close releases the reader's memory. It does not close the file.
 func (a *Reader) Close() { a.entries.close() }
 
-// Manifest says what is in the archive.
+// Manifest returns the manifest.
 func (a *Reader) Manifest() Manifest { return a.manifest }
 
-// Repaired is how many damaged frames could be computed from the others so far.
+// Repaired returns how many damaged frames were computed from others so far.
 func (a *Reader) Repaired() int { return a.entries.repaired() }
 
 func (a *Reader) begin() error {
@@ -108,7 +108,7 @@ func (a *Reader) begin() error {
 	return nil
 }
 
-// whole reads an entry that is small.
+// whole reads a small entry.
 func (a *Reader) whole(h *tar.Header, r io.Reader) ([]byte, error) {
 	if h.Size > maxManifest {
 		return nil, damaged("%s is too large", h.Name)
@@ -130,13 +130,12 @@ type Item struct {
 	Row
 	SHA256  [sha256.Size]byte
 	Size    int64
-	Content io.Reader // to be read before the next call of Next
+	Content io.Reader // must be read before the next call of Next
 }
 
-// Next returns the next row or payload, and io.EOF after the last. An error
-// that is ErrDamaged tells of something that cannot be read; Next may be called
-// again, and goes on behind it. An archive is whole if there was no such error
-// before io.EOF.
+// Next returns the next row or payload, and io.EOF after the last. An error that
+// wraps ErrDamaged reports unreadable content; the next call continues behind it.
+// An archive is complete if no such error comes before io.EOF.
 func (a *Reader) Next() (Item, error) {
 	for {
 		if a.lines != nil {
@@ -203,7 +202,7 @@ func (a *Reader) entry() (Item, error) {
 	return Item{}, damaged("%q does not belong into it", h.Name)
 }
 
-// prove compares what was read with what the last entry says was written.
+// prove compares the content with the totals of the last entry.
 func (a *Reader) prove(h *tar.Header, r io.Reader) error {
 	have := hex.EncodeToString(a.sum.Sum(nil))
 	b, err := a.whole(h, r)
@@ -229,10 +228,10 @@ func (a *Reader) prove(h *tar.Header, r io.Reader) error {
 	return nil
 }
 
-// errBomb says that an archive unpacks to more than is believable.
+// errBomb says that an archive unpacks to implausibly much.
 var errBomb = errors.New("the archive unpacks to far more than such archives do")
 
-// counter counts what is read, and holds it against what that was packed to.
+// counter counts the unpacked bytes and compares them with the packed ones.
 type counter struct {
 	r      io.Reader
 	n      int64
@@ -249,8 +248,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Peek reports whether a file is an archive, from its beginning: other
-// programs compress with zstd too.
+// Peek reports whether a file begins like an archive: other programs compress with
+// zstd too.
 func Peek(r io.Reader) bool {
 	begin, err := io.ReadAll(io.LimitReader(r, 4*maxPacked))
 	if err != nil || framed(begin) {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// partBytes is how many bytes of rows go into one entry, which fits a frame
-// unless a row is large.
+// partBytes is how many bytes of rows go into one entry. It fits a frame unless a
+// row is large.
 const partBytes = frameBytes / 2
 
 // Writer writes an archive.
@@ -52,7 +52,7 @@ func NewWriter(w io.Writer, m Manifest) (*Writer, error) {
 	return a, a.entry(manifestName, int64(len(b)), bytes.NewReader(b))
 }
 
-// entry writes one entry. Nothing in its header tells of the machine.
+// entry writes one entry. Its header has nothing of the machine.
 func (a *Writer) entry(name string, size int64, r io.Reader) error {
 	if err := errors.Join(a.tar.Flush(), a.frames.entry()); err != nil {
 		return err
@@ -63,12 +63,12 @@ func (a *Writer) entry(name string, size int64, r io.Reader) error {
 	}
 	n, err := io.Copy(io.MultiWriter(a.tar, a.sum), io.LimitReader(r, size))
 	if err == nil && n != size {
-		err = fmt.Errorf("%s has %d bytes of %d", name, n, size)
+		err = fmt.Errorf("%s has %d bytes instead of %d", name, n, size)
 	}
 	return err
 }
 
-// Row writes a row. Rows come before payloads.
+// Row writes a row. Rows must come before payloads.
 func (a *Writer) Row(r Row) (err error) {
 	if len(a.payload) > 0 {
 		return errors.New("a row after a payload")
@@ -93,8 +93,8 @@ func (a *Writer) flush() error {
 	return err
 }
 
-// Payload writes content that a row refers to by its hash. Damaged content is
-// known to be something else.
+// Payload writes content that a row names by its hash. isDamaged says that the
+// content no longer has that hash.
 func (a *Writer) Payload(sum [sha256.Size]byte, size int64, r io.Reader, isDamaged bool) error {
 	if err := a.flush(); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *Writer) Payload(sum [sha256.Size]byte, size int64, r io.Reader, isDamag
 	return a.entry(name, size, r)
 }
 
-// Close ends the archive. One that was not closed is told from a whole one.
+// Close ends the archive. Readers detect one that was not closed.
 func (a *Writer) Close() error {
 	if err := a.flush(); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package process names processes in leases, and tells whether one of them has
-// ended: a process that was killed does not give its leases back.
+// Package process names processes in leases, and tells whether a named process has
+// ended: a killed process does not release its leases.
 package process
 
 import (
@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// Owner returns a new name for something that this process does.
+// Owner returns a new name for a lease holder in this process.
 func Owner() string { return fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8]) }
 
 // Ended reports whether the process that Owner named is known to have ended. A
-// process in another container may be taken for one that has ended; then two
-// do the same work at a time, which must waste it and harm nothing.
+// process in another container may wrongly count as ended; then two processes do
+// the same work, which must be harmless.
 func Ended(owner string) bool {
 	var pid int
 	if _, err := fmt.Sscanf(owner, "%d-", &pid); err != nil || pid <= 0 {

@@ -2,6 +2,5 @@
 
 package process
 
-// gone reports whether there is no process with the given number, as far as
-// that can be told: leases of killed processes are waited for.
+// gone cannot tell here: the leases of killed processes must expire.
 func gone(int) bool { return false }

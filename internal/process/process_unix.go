@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// gone reports whether there is no process with the given number.
+// gone reports whether no process has the given id.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

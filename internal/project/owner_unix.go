@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// owned reports whether a file belongs to this user, as git asks it: root also
+// owned reports whether a file belongs to this user, by git's rule: root also
 // trusts the files of the user who called sudo.
 func owned(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -1,11 +1,9 @@
-// Package project says which project a directory belongs to, so that what was
-// said in a clone, a worktree or a subdirectory of one repository is found
-// together.
+// Package project finds the project of a directory, so that sessions in a clone, a
+// worktree or a subdirectory of one repository belong together.
 //
-// It reads git's own files and runs nothing; where a directory no longer
-// exists, its path is all that is left to name it by. A repository that belongs
-// to another user is ignored, as git refuses it, unless safe.directory in the
-// user's git configuration names it.
+// It reads git's files and runs no program. A directory that no longer exists is
+// named by its path. A repository that belongs to another user is ignored, as git
+// refuses it too, unless safe.directory in the user's git configuration names it.
 package project
 
 import (
@@ -20,18 +18,18 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// limit is how long Of waits for the file system. A directory on a network
-// drive that does not answer would block a hook, and with it the host.
+// limit is how long Of waits for the file system. A network drive that does not
+// answer would block a hook, and with it the host.
 const limit = 2 * time.Second
 
 // errSlow says that the file system did not answer in time.
 var errSlow = errors.New("the file system does not answer")
 
-// Of says which project a directory belongs to: the git repository
-// around it, named by its origin where it has one, else the directory itself.
-// Git is not run: its files are stable, and it may not be installed.
+// Of returns the project of a directory: the git repository around it, named by
+// its origin if it has one, else the directory itself. It does not run git, which
+// may not be installed.
 //
-// It returns within two seconds whatever the file system does.
+// It returns within two seconds, whatever the file system does.
 func Of(dir string) (store.Project, error) {
 	type answer struct {
 		project store.Project
@@ -74,9 +72,8 @@ func of(dir string) (store.Project, error) {
 	}
 }
 
-// normalOrigin writes the addresses by which one repository can be reached
-// (https, ssh, git, with or without user, port and ".git") in one form:
-// host/path. A user name or a token in the address is dropped with it.
+// normalOrigin normalises the URL of a repository (https, ssh, git, with or without
+// user, port and ".git") to host/path. It drops a user name or token.
 func normalOrigin(root, remote string) string {
 	if remote == "" {
 		return ""
@@ -85,7 +82,7 @@ func normalOrigin(root, remote string) string {
 		return hostPath(u.Hostname(), u.Path)
 	}
 	remote = strings.TrimPrefix(remote, "file://")
-	// user@host:path, where what is before the colon holds no slash.
+	// user@host:path, with no slash before the colon.
 	if host, p, ok := strings.Cut(remote, ":"); ok && !strings.ContainsAny(host, `/\`) && len(host) > 1 {
 		if _, after, ok := strings.Cut(host, "@"); ok {
 			host = after

@@ -11,26 +11,25 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// How much is read of git's files. A file with the path of a directory is
-// short; of a configuration the beginning is read.
+// How much is read of git's files. A file that names a directory is short; of a
+// configuration only the beginning is read.
 const (
 	maxPathFile = 16 << 10
 	maxConfig   = 1 << 20
 )
 
-// repository is what git's files say about a working tree.
+// repository describes a working tree from git's files.
 type repository struct {
 	root   string // of the working tree
 	gitDir string
-	shared string // the git directory that all worktrees of a repository share
+	shared string // the git directory that all its worktrees share
 	config []byte
 }
 
-// repositoryAt looks for a repository whose working tree begins at a
-// directory. Only regular files are read, and only a repository counts that
-// git itself would use: one that belongs to this user, or that the user's
-// safe.directory names. Else anybody who may write to a directory above could
-// choose the project.
+// repositoryAt looks for a repository whose working tree is a directory. It reads
+// only regular files, and accepts only a repository that git itself would use: one
+// that belongs to this user, or that the user's safe.directory names. Otherwise
+// anybody who may write to a parent directory could choose the project.
 func repositoryAt(root string) (r repository, found bool, err error) {
 	dot := filepath.Join(root, ".git")
 	info, err := os.Stat(dot)
@@ -75,8 +74,8 @@ func repositoryAt(root string) (r repository, found bool, err error) {
 	return r, true, nil
 }
 
-// ownedPath reports whether what stands at a path belongs to this user; of a
-// symbolic link both the link and its target must.
+// ownedPath reports whether a path belongs to this user. Of a symbolic link, both
+// the link and its target must.
 func ownedPath(path string) bool {
 	link, err := os.Lstat(path)
 	if err != nil || !owned(link) {
@@ -86,8 +85,8 @@ func ownedPath(path string) bool {
 	return err == nil && owned(info)
 }
 
-// project names the project of a working tree. All worktrees of a repository
-// share a directory, and with it the project.
+// project returns the project of a working tree. All worktrees of a repository
+// share its git directory, and so the project.
 func (r repository) project() store.Project {
 	root := r.root
 	if r.shared != r.gitDir && filepath.Base(r.shared) == ".git" {
@@ -126,8 +125,8 @@ func configValues(config []byte, section, key string) (values []string) {
 	return values
 }
 
-// safeDirectory reports whether the configuration of the user or the machine
-// says that git may use a directory of somebody else.
+// safeDirectory reports whether the git configuration of the user or the machine
+// allows a directory of another user.
 func safeDirectory(root string) bool {
 	safe := false
 	for _, path := range userConfigs() {
@@ -144,7 +143,7 @@ func safeDirectory(root string) bool {
 			prefix, below := strings.CutSuffix(value, "/*")
 			switch {
 			case value == "":
-				safe = false // an empty value takes back those before it
+				safe = false // an empty value clears those before it
 			case value == "*", value == root, below && strings.HasPrefix(root, strings.TrimSuffix(prefix, "/")+"/"):
 				safe = true
 			}
@@ -153,7 +152,7 @@ func safeDirectory(root string) bool {
 	return safe
 }
 
-// userConfigs are the configurations in which git honours safe.directory.
+// userConfigs lists the configurations in which git honours safe.directory.
 func userConfigs() []string {
 	paths := []string{"/etc/gitconfig"}
 	home, err := os.UserHomeDir()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
@@ -72,8 +73,8 @@ func TestDeadlinePassedBefore(t *testing.T) {
 	for _, where := range []recall.Where{s.here(), {AllConversations: true}} {
 		for _, mode := range []store.Mode{store.Regex, store.FullText} {
 			a, err := s.Grep(ctx, recall.GrepRequest{Pattern: "deployment", Mode: mode, Where: where})
-			var refused *recall.Error
-			if !errors.As(err, &refused) || !errors.Is(err, context.DeadlineExceeded) {
+			var refused *hint.Error
+			if !errors.As(err, &refused) || !errors.Is(err, recall.ErrRefused) || !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("%s: %+v, %v", mode, a, err)
 			}
 			contains(t, "the hint", refused.Hint, "allow more time")

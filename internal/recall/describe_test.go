@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -222,8 +223,8 @@ func TestDescribeRefuses(t *testing.T) {
 		{"a cursor", recall.DescribeRequest{ID: s.file, Cursor: "nonsense", Where: s.here()}, nil, []string{"cursor"}},
 	} {
 		_, err := s.Describe(t.Context(), x.r)
-		var refused *recall.Error
-		if !errors.As(err, &refused) || x.is != nil && !errors.Is(err, x.is) {
+		var refused *hint.Error
+		if !errors.As(err, &refused) || !errors.Is(err, recall.ErrRefused) || x.is != nil && !errors.Is(err, x.is) {
 			t.Errorf("%s: got %v", x.what, err)
 			continue
 		}

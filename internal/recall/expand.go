@@ -162,7 +162,7 @@ func (s *Service) roots(ctx context.Context, r ExpandRequest, a *ExpandAnswer) (
 		return nil, refuse("lcm_grep and lcm_describe name summaries", "summaryIds is empty")
 	}
 	var err error
-	if a.Scope, err = s.reach(ctx, r.Where); err != nil {
+	if a.Scope, err = s.scopes.reach(ctx, r.Where); err != nil {
 		return nil, err
 	}
 	var roots []store.SummaryID

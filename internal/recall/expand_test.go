@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
@@ -105,8 +106,8 @@ func TestExpandRefuses(t *testing.T) {
 		{"another's cursor", recall.ExpandRequest{SummaryIDs: []string{string(left.ID)}, Cursor: cursor, Where: here}, nil, []string{"another question"}},
 	} {
 		_, err := f.Expand(t.Context(), x.r)
-		var refused *recall.Error
-		if !errors.As(err, &refused) || x.is != nil && !errors.Is(err, x.is) {
+		var refused *hint.Error
+		if !errors.As(err, &refused) || !errors.Is(err, recall.ErrRefused) || x.is != nil && !errors.Is(err, x.is) {
 			t.Errorf("%s: got %v", x.what, err)
 			continue
 		}

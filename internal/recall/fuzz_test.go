@@ -27,7 +27,7 @@ func FuzzGrep(f *testing.F) {
 			Pattern: pattern, Mode: store.Mode(mode), Since: since, Before: before, Cursor: cursor, Limit: 3, Where: s.here(),
 		})
 		if err != nil {
-			if !errors.As(err, new(*recall.Error)) {
+			if !errors.Is(err, recall.ErrRefused) {
 				t.Fatalf("the error is no refusal: %v", err)
 			}
 			return
@@ -60,12 +60,12 @@ func FuzzCursors(f *testing.F) {
 	f.Add("", "[LCM Summary: sum_0]", int64(1), int64(-1))
 	f.Fuzz(func(t *testing.T, cursor, id string, offset, length int64) {
 		_, err := fix.Expand(t.Context(), recall.ExpandRequest{SummaryIDs: []string{id}, TokenCap: 3, Cursor: cursor, Where: where})
-		if err != nil && !errors.As(err, new(*recall.Error)) {
+		if err != nil && !errors.Is(err, recall.ErrRefused) {
 			t.Fatalf("expand: the error is no refusal: %v", err)
 		}
 		a, err := fix.Describe(t.Context(), recall.DescribeRequest{ID: id, Offset: offset, Length: length, MaxBytes: 3, Cursor: cursor, Where: where})
 		if err != nil {
-			if !errors.As(err, new(*recall.Error)) {
+			if !errors.Is(err, recall.ErrRefused) {
 				t.Fatalf("describe: the error is no refusal: %v", err)
 			}
 			return
@@ -97,7 +97,7 @@ func FuzzDescribeBounds(f *testing.F) {
 		for id, text := range whole {
 			a, err := s.Describe(t.Context(), recall.DescribeRequest{ID: id, Offset: offset, Length: length, MaxBytes: maxBytes, MaxTokens: maxTokens, Where: s.here()})
 			if err != nil {
-				if !errors.As(err, new(*recall.Error)) {
+				if !errors.Is(err, recall.ErrRefused) {
 					t.Fatalf("the error is no refusal: %v", err)
 				}
 				continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -170,9 +171,9 @@ func TestGrepRefuses(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			_, err := s.Grep(t.Context(), c.r)
-			var refused *recall.Error
-			if !errors.As(err, &refused) {
-				t.Fatalf("got %v, want a *recall.Error", err)
+			var refused *hint.Error
+			if !errors.As(err, &refused) || !errors.Is(err, recall.ErrRefused) {
+				t.Fatalf("got %v, want a refusal", err)
 			}
 			contains(t, "the error", err.Error(), c.says...)
 			if len(err.Error()) > 500 {

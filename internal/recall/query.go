@@ -48,7 +48,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	if q.search.Since, q.search.Before, err = Span(r.Since, r.Before, s.clock()); err != nil {
 		return nil, err
 	}
-	if q.scope, err = s.scope(ctx, r.Where); err != nil {
+	if q.scope, err = s.scopes.scope(ctx, r.Where); err != nil {
 		return nil, err
 	}
 	for _, id := range q.search.Payloads {
@@ -57,7 +57,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 		}
 	}
 	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
-	q.scope.Narrow(&q.search)
+	Narrow(&q.search, q.scope)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
 	current := q.current
 	if q.scope.Kind != ScopeCurrent {

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Store is what recall needs of a store.
+// Store is the part of a store that recall reads.
 type Store interface {
 	store.Reader
 	store.Searcher
@@ -19,6 +20,7 @@ type Store interface {
 // Service answers questions about the record. It is safe for concurrent use.
 type Service struct {
 	store   Store
+	scopes  scopeResolver
 	counter llms.Counter
 	countTo int
 	clock   func() time.Time
@@ -42,7 +44,7 @@ func New(s Store, options ...Option) (*Service, error) {
 	if s == nil {
 		return nil, errors.New("recall: no store was given")
 	}
-	svc := &Service{store: s, counter: llms.Estimate, countTo: 1000, clock: time.Now}
+	svc := &Service{store: s, scopes: scopeResolver{s}, counter: llms.Estimate, countTo: 1000, clock: time.Now}
 	for _, o := range options {
 		o(svc)
 	}
@@ -55,29 +57,15 @@ func New(s Store, options ...Option) (*Service, error) {
 	return svc, nil
 }
 
-// Error is a question that cannot be answered as it was asked, with a hint of
-// how to ask. What it wraps tells a thing that does not exist
-// ([store.ErrNotFound]) from one that is out of scope ([ErrOutOfScope]).
-type Error struct {
-	Err  error
-	Hint string
-}
-
-// Error returns what is wrong and, after a semicolon, what to do about it.
-func (e *Error) Error() string {
-	if e.Hint == "" {
-		return e.Err.Error()
-	}
-	return fmt.Sprintf("%v; %s", e.Err, e.Hint)
-}
-
-// Unwrap returns the error without its hint.
-func (e *Error) Unwrap() error { return e.Err }
+// ErrRefused is the kind of the errors of requests that must be made in another
+// way; their hints say how. They wrap [store.ErrNotFound] if the thing that was
+// asked for does not exist, and [ErrOutOfScope] if it is somewhere else.
+var ErrRefused = errors.New("refused")
 
 // ErrOutOfScope says that something exists, but not where it was looked for.
 var ErrOutOfScope = errors.New("out of scope")
 
-// refuse returns an Error.
-func refuse(hint, format string, args ...any) error {
-	return &Error{Err: fmt.Errorf(format, args...), Hint: hint}
+// refuse returns an error of kind ErrRefused.
+func refuse(advice, format string, args ...any) error {
+	return &hint.Error{Err: fmt.Errorf(format, args...), Hint: advice, Kind: ErrRefused}
 }

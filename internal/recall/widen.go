@@ -84,7 +84,7 @@ func (q *query) wide() *query {
 	home := q.scope
 	w.home, w.notes = &home, slices.Clone(q.notes)
 	w.scope = Scope{Kind: ScopeAll, Except: q.scope.Except}
-	w.scope.Narrow(&w.search)
+	Narrow(&w.search, w.scope)
 	return &w
 }
 

@@ -1,6 +1,6 @@
-// Package regularfile opens files that somebody else may have put in place. A
-// named pipe would block whoever opens it and a device never ends, so only
-// regular files are opened, and reads are bounded.
+// Package regularfile opens files that somebody else may have put in place. It
+// opens only regular files, because a named pipe blocks and a device never ends,
+// and bounds reads.
 package regularfile
 
 import (
@@ -15,8 +15,8 @@ import (
 // directory.
 var ErrNotRegular = errors.New("not a regular file")
 
-// Open opens a regular file for reading. It does not wait for a writer of a
-// pipe, and also refuses one that took the file's place a moment ago.
+// Open opens a regular file for reading. It does not block on a pipe, even if one
+// has just replaced the file.
 func Open(path string) (*os.File, fs.FileInfo, error) {
 	if err := check(os.Stat(path)); err != nil { // opening a device can have effects
 		return nil, nil, wrap(path, err)

@@ -1,18 +1,16 @@
-// Package safetext writes stored text the way it may be shown to a model or on
-// a terminal. Stored text is untrusted: it may carry escape sequences, marks
-// that reorder a line, characters that nobody sees and characters that look
-// like a space. What a person reads and what a program reads would then be two
-// texts.
+// Package safetext makes stored text safe to show to a model or on a terminal.
+// Stored text is untrusted: it may contain escape sequences, marks that reorder a
+// line, invisible characters and characters that look like a space. A person and a
+// program would then read two different texts.
 //
 // Every rune falls into one of four classes:
 //
-//   - Control characters, marks that reorder text, characters that look blank
-//     and are none, and bytes that are not UTF-8 are written as escapes: \x1b,
-//     \u202e, \u2800.
+//   - Control characters, marks that reorder text, characters that only look blank,
+//     and bytes that are not UTF-8 become escapes: \x1b, \u202e, \u2800.
 //   - Spaces of all widths, and line and paragraph separators, become a space.
-//   - Characters that are not seen and do nothing but shape their neighbours
-//     (variation selectors, joiners, tags, soft hyphens) are left out.
-//   - Everything else stays.
+//   - Invisible characters that only shape their neighbours (variation selectors,
+//     joiners, tags, soft hyphens) are removed.
+//   - All others stay.
 package safetext
 
 import (
@@ -22,7 +20,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns text of several lines: line breaks and tabs stay.
+// Text makes text of several lines safe: line breaks and tabs stay.
 func Text(text string) string {
 	if plain(text) {
 		return text
@@ -36,7 +34,7 @@ func Text(text string) string {
 		case r == '\n' || r == '\t':
 			b.WriteRune(r)
 		case r == '\r' && strings.HasPrefix(text, "\r\n"):
-			// The line break that follows says it all.
+			// The line break that follows stands for both.
 		case Escaped(r) && r < 0x80:
 			fmt.Fprintf(&b, `\x%02x`, r)
 		case Escaped(r):
@@ -52,7 +50,7 @@ func Text(text string) string {
 	return b.String()
 }
 
-// Line returns text that stays on one line: line breaks and tabs become spaces.
+// Line makes text safe on one line: line breaks and tabs become spaces.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -62,11 +60,11 @@ func Line(text string) string {
 	}, Text(text))
 }
 
-// Same reports whether a text is shown as it is, on one line.
+// Same reports whether Line does not change a text.
 func Same(text string) bool { return Line(text) == text }
 
-// plain reports whether a text is of printable ASCII and line breaks, as most
-// are.
+// plain reports whether a text consists of printable ASCII and line breaks, as most
+// texts do.
 func plain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
@@ -76,14 +74,14 @@ func plain(text string) bool {
 	return true
 }
 
-// Escaped reports whether a character is written as an escape: one that a
-// terminal acts upon, that reorders text, or that looks blank.
+// Escaped reports whether a character becomes an escape: a terminal acts on it, it
+// reorders text, or it looks blank.
 func Escaped(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || blank(r)
 }
 
-// blank are characters that are letters or symbols by their class and show
-// nothing: a file name of them could not be seen.
+// blank reports characters that are letters or symbols by class but show nothing:
+// a file name of them would be invisible.
 func blank(r rune) bool {
 	switch r {
 	case '\u115f', '\u1160', '\u3164', '\uffa0', // Hangul fillers
@@ -95,8 +93,8 @@ func blank(r rune) bool {
 	return false
 }
 
-// Unseen reports whether a character is left out: it is not seen, and shapes
-// its neighbours at most.
+// Unseen reports whether a character is removed: it is invisible and only shapes
+// its neighbours.
 func Unseen(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) ||
 		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Noncharacter_Code_Point, r)

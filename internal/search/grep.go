@@ -2,10 +2,7 @@ package search
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
@@ -50,7 +47,7 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 		for err == nil && len(ids) > 0 {
 			part := ids[:min(size, len(ids))]
 			ids = ids[len(part):]
-			size = min(2*size, 16*stretch)
+			size = min(2*size, 16*partDocs)
 			var more bool
 			if more, err = req.part(ctx, part, fetch, yield, &res); err == nil && !more {
 				res.Complete = false
@@ -63,21 +60,6 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 		}
 	}
 	return res, nil
-}
-
-// directMatches is the number of texts below which starting workers costs more
-// than it saves.
-const directMatches = 256
-
-// direct is Stream without workers.
-func (p *Pattern) direct(ctx context.Context, texts Texts, yield func(id int64, text []byte) bool) error {
-	err := texts(func(id int64, text []byte) bool {
-		return ctx.Err() == nil && (!p.re.Match(text) || yield(id, text))
-	})
-	if err == nil {
-		err = ctx.Err()
-	}
-	return err
 }
 
 // part reads and matches one run of candidates, and yields in their order.
@@ -102,72 +84,28 @@ func (req GrepRequest) part(ctx context.Context, ids []int64, fetch Fetch, yield
 	return true, nil
 }
 
-// match returns which texts match and how many were read.
+// match returns the candidates that match and how many texts were read.
 func (req GrepRequest) match(ctx context.Context, ids []int64, fetch Fetch) (hits map[int64]bool, read int, err error) {
-	if len(ids) > directMatches && req.Readers > 1 {
-		return req.matchApart(ctx, ids, fetch)
-	}
-	hits = make(map[int64]bool)
-	texts := func(next func(int64, []byte) bool) error {
-		return fetch(ctx, ids, func(id int64, text []byte) bool {
-			read++
-			return next(id, text)
-		})
-	}
-	match := req.Pattern.Stream
-	if len(ids) <= directMatches {
-		match = req.Pattern.direct
-	}
-	err = match(ctx, texts, func(id int64, _ []byte) bool {
-		hits[id] = true
-		return true
-	})
-	return hits, read, err
-}
-
-// stretch is how many candidates a reader takes at a time: enough to be read
-// in one sweep, few enough that no reader is left with much while others wait.
-const stretch = 512
-
-// matchApart has the readers take stretches of the candidates in turn.
-func (req GrepRequest) matchApart(ctx context.Context, ids []int64, fetch Fetch) (map[int64]bool, int, error) {
-	parts := slices.Collect(slices.Chunk(ids, stretch))
-	found := make([][]int64, len(parts))
-	counts, errs := make([]int, len(parts)), make([]error, len(parts))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(req.Readers, len(parts)) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(parts) {
-					return
-				}
-				texts := func(next func(int64, []byte) bool) error {
-					return fetch(ctx, parts[i], func(id int64, text []byte) bool {
-						counts[i]++
-						return next(id, text)
-					})
-				}
-				errs[i] = req.Pattern.direct(ctx, texts, func(id int64, _ []byte) bool {
-					found[i] = append(found[i], id)
-					return true
-				})
-				if errs[i] != nil {
-					return
-				}
+	parts := slices.Collect(slices.Chunk(ids, partDocs))
+	found, counts := make([][]int64, len(parts)), make([]int, len(parts))
+	match := func(i int) error {
+		return fetch(ctx, parts[i], func(id int64, text []byte) bool {
+			counts[i]++
+			if ctx.Err() == nil && req.Pattern.re.Match(text) {
+				found[i] = append(found[i], id)
 			}
+			return ctx.Err() == nil
 		})
 	}
-	wg.Wait()
-	hits, read := make(map[int64]bool), 0
+	err = inParallel(len(parts), req.Readers, func() func(int) error { return match })
+	hits = make(map[int64]bool)
 	for i := range parts {
 		for _, id := range found[i] {
 			hits[id] = true
 		}
 		read += counts[i]
 	}
-	return hits, read, errors.Join(errs...)
+	return hits, read, err
 }
 
 // candidates lists the documents of a segment that may match, newest first.

@@ -306,38 +306,6 @@ func ExamplePattern_Required() {
 	// Output: true
 }
 
-// Stream reads in order, matches on all cores and keeps the order.
-func TestStreamKeepsOrder(t *testing.T) {
-	p, err := search.ParsePattern(`7`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := func(yield func(int64, []byte) bool) error {
-		buf := make([]byte, 0, 4096)
-		for i := range int64(20_000) {
-			buf = fmt.Appendf(buf[:0], "%0200d", i)
-			if !yield(i, buf) {
-				return nil
-			}
-		}
-		return nil
-	}
-	last, n := int64(-1), 0
-	if err := p.Stream(t.Context(), texts, func(id int64, text []byte) bool {
-		if id <= last || string(text) != fmt.Sprintf("%0200d", id) {
-			t.Fatalf("%d after %d: %s", id, last, text)
-		}
-		last = id
-		n++
-		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if n != 6878 {
-		t.Errorf("%d matches, want 6878", n)
-	}
-}
-
 // Build ends with its context: a search that indexes a long text first keeps
 // to its deadline.
 func TestBuildEndsWithItsContext(t *testing.T) {

@@ -70,7 +70,7 @@ func (p *Pattern) String() string { return p.source }
 func (p *Pattern) Regexp() *regexp.Regexp { return p.re }
 
 // Indexed reports whether the index narrows the search. When it does not, every
-// text has to be read: see Stream.
+// text has to be read.
 func (p *Pattern) Indexed() bool { return p.query != nil }
 
 // Required describes what a text must contain to match, for an account of a

@@ -2,10 +2,7 @@ package search
 
 import (
 	"cmp"
-	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 )
 
 // scoredDoc is a candidate that was read.
@@ -81,25 +78,16 @@ func (p *search) readWindow(list []found, fetch Fetch) ([]passed, error) {
 		at[id] = i
 	}
 	slices.Sort(ids) // rows that lie together are read together
-	parts := slices.Collect(slices.Chunk(ids, stretch))
+	parts := slices.Collect(slices.Chunk(ids, partDocs))
 	out := make([][]passed, len(parts))
-	errs := make([]error, len(parts))
-	var next atomic.Int64
-	work := func(sc *scorer) {
-		for i := int(next.Add(1)) - 1; i < len(parts); i = int(next.Add(1)) - 1 {
-			if out[i], errs[i] = p.readPart(parts[i], list, at, sc, fetch); errs[i] != nil {
-				return
-			}
+	err := inParallel(len(parts), p.readers, func() func(int) error {
+		sc := p.scorer.clone()
+		return func(i int) (err error) {
+			out[i], err = p.readPart(parts[i], list, at, sc, fetch)
+			return err
 		}
-	}
-	var wg sync.WaitGroup
-	for range min(p.readers, len(parts)) - 1 {
-		sc := p.scorer.apart() // before anybody uses the one it is made from
-		wg.Go(func() { work(sc) })
-	}
-	work(p.scorer)
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	all := slices.Concat(out...)

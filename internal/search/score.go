@@ -79,8 +79,8 @@ func (sc *scorer) count(t textScore) {
 	}
 }
 
-// apart is a scorer of the same query for another goroutine.
-func (sc *scorer) apart() *scorer {
+// clone returns a scorer of the same query for another goroutine.
+func (sc *scorer) clone() *scorer {
 	other := *sc
 	other.tokens, other.scratch = nil, nil
 	return &other

@@ -11,13 +11,13 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// breaker is what is known of how a provider receives a key.
+// breaker counts how often a provider refused a key, and when.
 type breaker struct {
 	Failures  int       `json:"failures,omitempty"`
 	OpenUntil time.Time `json:"openUntil,omitzero"`
 }
 
-// probeTime is how long others wait for the one call that tries a key again.
+// probeTime is how long other calls wait for the one that tries a key again.
 const probeTime = time.Minute
 
 func (m *Meter) breakerKey() string { return m.engine.Name() + "@" + m.limits.Account }
@@ -33,9 +33,8 @@ func (m *Meter) breaker(ctx context.Context) (b breaker, err error) {
 	return b, err
 }
 
-// pass refuses a call while the circuit is open. Once it may close, the first
-// caller goes through and keeps the others out until it is known how that
-// ended.
+// pass refuses a call while the circuit is open. After the cooldown, the first
+// caller may try, and others are refused until its result is known.
 func (m *Meter) pass(ctx context.Context) error {
 	b, err := m.breaker(ctx)
 	if err != nil || b.Failures < m.limits.Failures {
@@ -57,7 +56,7 @@ func (m *Meter) pass(ctx context.Context) error {
 	return errors.Join(refused, err)
 }
 
-// received notes whether the key was refused.
+// received records whether the key was refused.
 func (m *Meter) received(ctx context.Context, refused bool) error {
 	b, err := m.breaker(ctx)
 	if err != nil || !refused && b == (breaker{}) {

@@ -1,12 +1,12 @@
-// Package spend keeps an eye on what models cost. A [Meter] wraps a model and
-// writes down what every call used, by purpose, model and day; it refuses
-// calls once a cap is reached, and stops asking a provider that keeps refusing
-// the key. Everything it knows is in the store, so that a restart neither
-// forgets what was spent nor begins to hammer a provider again.
+// Package spend records and limits the use of models. A [Meter] wraps a model and
+// records the tokens of every call by purpose, model and day. It refuses calls once
+// a cap is reached, and stops calling a provider that keeps refusing the key. All
+// state is in the store, so that a restart neither forgets the tokens used nor
+// starts to hammer a provider again.
 //
-// The ledger's counts are the sum of what providers said. A stream that was cut
-// before it said anything of the kind is estimated, counts towards the cap, and
-// stands in the ledger as an estimate, apart from the rest.
+// The counts are the sums of the providers' own figures. A stream that was cut off
+// before it reported usage is estimated; the estimate counts towards the cap and is
+// recorded separately.
 package spend
 
 import (
@@ -30,20 +30,18 @@ const (
 	breakerSpace = "breaker"
 )
 
-// Limits bound what a Meter lets through. Zero fields have the defaults given
-// with them.
+// Limits bound the calls of a Meter. Zero fields have the defaults named with them.
 type Limits struct {
-	// TokensPerDay caps input and output tokens of all purposes in a day
-	// (UTC). 0 is no cap.
+	// TokensPerDay caps the input and output tokens of all purposes per day (UTC).
+	// 0 is no cap.
 	TokensPerDay int64
-	// Failures is how many refusals of the key in a row open the circuit: 5.
+	// Failures is how many refusals of the key in a row open the circuit (5).
 	Failures int
-	// Cooldown is how long it stays open: 30 minutes. Then one call is let
-	// through, and the rest wait for how it ends.
+	// Cooldown is how long it stays open (30 minutes). Then one call is tried, and
+	// the others wait for its result.
 	Cooldown time.Duration
-	// Account tells keys and servers apart, so that a mended key is not kept
-	// out by the refusals of another one. It is kept in the store: give a
-	// fingerprint, never a key.
+	// Account distinguishes keys and servers, so that a corrected key is not
+	// refused because of another one. It is stored: use a fingerprint, never a key.
 	Account string
 }
 
@@ -57,7 +55,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Meter is a model whose calls are counted and bounded.
+// Meter is a model whose calls are recorded and limited.
 type Meter struct {
 	engine  llms.Model
 	state   store.State
@@ -93,10 +91,10 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 		var used llms.Usage
 		var heard strings.Builder
 		var failure error
-		left := false // the reader has gone
+		left := false // the reader has stopped
 		crashed := true
 		defer func() {
-			if crashed { // nothing may stay held; the panic goes on
+			if crashed { // release the reservation; the panic continues
 				_ = m.record(context.WithoutCancel(ctx), r, hold, used, false, errCrashed)
 			}
 		}()
@@ -122,7 +120,7 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 		if guessed {
 			used = guess(r, heard.String())
 		}
-		// What was spent was spent, also where the caller has gone.
+		// Tokens are recorded even if the caller has gone.
 		err = m.record(context.WithoutCancel(ctx), r, hold, used, guessed, failure)
 		if failure == nil {
 			failure = err
@@ -133,11 +131,10 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 	}
 }
 
-// errCrashed stands in the ledger's place of an error where a model or its
-// reader panicked.
+// errCrashed is the recorded error if a model or its reader panicked.
 var errCrashed = errors.New("the call crashed")
 
-// usageOf is what a failed call is known to have cost.
+// usageOf returns the known usage of a failed call.
 func usageOf(err error) llms.Usage {
 	var failed *llms.Error
 	if errors.As(err, &failed) {
@@ -146,13 +143,13 @@ func usageOf(err error) llms.Usage {
 	return llms.Usage{}
 }
 
-// largest is the later of two totals of one call: totals only grow.
+// largest returns the later of two totals of one call: totals only grow.
 func largest(a, b llms.Usage) llms.Usage {
 	return llms.Usage{InputTokens: max(a.InputTokens, b.InputTokens), OutputTokens: max(a.OutputTokens, b.OutputTokens)}
 }
 
-// allow refuses a call if the circuit is open or the day's cap could be
-// exceeded by it, and else holds what it may cost.
+// allow refuses a call if the circuit is open or the call could exceed the day's
+// cap. Otherwise it reserves the most that the call may use.
 func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err error) {
 	if err := m.pass(ctx); err != nil {
 		return "", err
@@ -168,7 +165,7 @@ func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err err
 		refused = nil
 		taken := d.Used
 		for id, h := range d.Held {
-			if now.After(h.Until) { // its process has died
+			if now.After(h.Until) { // its process has ended
 				delete(d.Held, id)
 				continue
 			}
@@ -187,19 +184,19 @@ func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err err
 	return hold, errors.Join(refused, err)
 }
 
-// holdTime is how long a call that never came to its end counts.
+// holdTime is how long the reservation of a call that never ended counts.
 const holdTime = 10 * time.Minute
 
-// guess is what a call probably cost that spoke but did not say: some providers
-// report usage only at the end of a stream, which a cut stream never reaches.
+// guess estimates the usage of a stream that was cut off: some providers report it
+// only at the end.
 func guess(r llms.Request, heard string) llms.Usage {
 	return llms.Usage{InputTokens: sent(r), OutputTokens: llms.Estimate.Count(heard)}
 }
 
-// estimate is what a call may cost at the most, as far as can be told.
+// estimate returns the most tokens that a call may use.
 func estimate(r llms.Request) int64 { return int64(sent(r) + r.MaxTokens) }
 
-// sent is about how many tokens a request has.
+// sent estimates the tokens of a request.
 func sent(r llms.Request) int {
 	tokens := llms.Estimate.Count(r.System)
 	for _, msg := range r.Messages {
@@ -213,8 +210,8 @@ func sent(r llms.Request) int {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// dayTotal is what all models together cost on one day, and what calls that
-// are under way may still cost.
+// dayTotal holds the usage of all models on one day, and the reservations of
+// running calls.
 type dayTotal struct {
 	Used int64           `json:"used"`
 	Held map[string]held `json:"held,omitempty"`
@@ -225,7 +222,7 @@ type held struct {
 	Until  time.Time `json:"until"`
 }
 
-// record writes down what a call used and how it ended.
+// record records the usage and the result of a call.
 func (m *Meter) record(ctx context.Context, r llms.Request, hold string, used llms.Usage, guessed bool, failure error) error {
 	entry := Entry{Purpose: m.purpose, Model: m.modelOf(r), Day: day(m.clock())}
 	errs := []error{change(ctx, m.state, ledgerSpace, entry.key(), func(e *Entry) {
@@ -252,7 +249,7 @@ func (m *Meter) record(ctx context.Context, r llms.Request, hold string, used ll
 	return errors.Join(errs...)
 }
 
-// modelOf names the model that a request is for.
+// modelOf returns the model of a request.
 func (m *Meter) modelOf(r llms.Request) string {
 	name := m.engine.Name()
 	if r.Model == "" {
@@ -262,7 +259,7 @@ func (m *Meter) modelOf(r llms.Request) string {
 	return provider + "/" + r.Model
 }
 
-// Entry is what one model was used for on one day.
+// Entry is the usage of one model for one purpose on one day.
 type Entry struct {
 	Day          string `json:"day"` // 2006-01-02, UTC
 	Purpose      string `json:"purpose"`
@@ -271,35 +268,34 @@ type Entry struct {
 	Failures     int64  `json:"failures,omitempty"`
 	InputTokens  int64  `json:"inputTokens"`
 	OutputTokens int64  `json:"outputTokens"`
-	// EstimatedTokens is what streams probably cost that were cut before they
-	// said so, or never say. It is not part of the others.
+	// EstimatedTokens is the estimated usage of streams that were cut off before
+	// they reported it, or that never report it. The other counts exclude it.
 	EstimatedTokens int64 `json:"estimatedTokens,omitempty"`
 }
 
 func (e Entry) key() string { return strings.Join([]string{e.Day, e.Purpose, e.Model}, "/") }
 
-// Ledger returns everything that was spent, by day, purpose and model.
-func Ledger(ctx context.Context, state store.State) ([]Entry, error) {
+// Usage returns all recorded usage, by day, purpose and model.
+func Usage(ctx context.Context, state store.State) ([]Entry, error) {
 	values, err := state.List(ctx, ledgerSpace)
 	if err != nil {
-		return nil, fmt.Errorf("reading what was spent: %w", err)
+		return nil, fmt.Errorf("read the recorded usage: %w", err)
 	}
 	all := make([]Entry, 0, len(values))
 	for _, v := range values {
 		var e Entry
 		if err := json.Unmarshal(v.Data, &e); err != nil {
-			return nil, fmt.Errorf("ledger entry %s: %w", v.Key, err)
+			return nil, fmt.Errorf("usage entry %s: %w", v.Key, err)
 		}
 		all = append(all, e)
 	}
 	return all, nil
 }
 
-// maxRaces is how often a change is tried again because another process was
-// faster.
+// maxRaces is how often a change is retried because another process was faster.
 const maxRaces = 100
 
-// change applies fn to a value in state, whoever else changes it meanwhile.
+// change applies fn to a value in state with compare-and-set.
 func change[T any](ctx context.Context, state store.State, space, key string, fn func(*T)) error {
 	for range maxRaces {
 		var value T

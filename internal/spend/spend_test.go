@@ -100,7 +100,7 @@ func TestTheLedgerIsWhatTheProviderSaid(t *testing.T) {
 	if err := b.call(t, spend.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	all, err := spend.Ledger(t.Context(), b.db)
+	all, err := spend.Usage(t.Context(), b.db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestBrokenCallsAreCounted(t *testing.T) {
 	for range b.meter(t, spend.Limits{}).Stream(t.Context(), llms.Request{}) {
 		break // the reader leaves after the first event
 	}
-	all, err := spend.Ledger(t.Context(), b.db)
+	all, err := spend.Usage(t.Context(), b.db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestStreamsThatDoNotSayAreEstimated(t *testing.T) {
 	for range b.meter(t, limits).Stream(t.Context(), llms.Request{System: strings.Repeat("many words ", 500)}) {
 		break // the reader leaves after "hello", and the usage comes at the end
 	}
-	all, err := spend.Ledger(t.Context(), b.db)
+	all, err := spend.Usage(t.Context(), b.db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestACrashLeavesNothingHeld(t *testing.T) {
 	if err := b.ask(t, limits, llms.Request{MaxTokens: 600}); err != nil {
 		t.Errorf("what crashed calls might have cost is still held: %v", err)
 	}
-	all, err := spend.Ledger(t.Context(), b.db)
+	all, err := spend.Usage(t.Context(), b.db)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,11 @@ import (
 // Genesis is the link before the first message of a conversation.
 var Genesis = sha256.Sum256([]byte("lcm chain 1"))
 
-// Link extends a conversation's hash chain by a message: it covers the hash
-// of the original record, what the record does not say about itself, and the
-// body where that is stored beside it (nil where it is not). When a message was
-// said is part of it, when it was stored is not. Every backend computes it the
-// same way, so that a chain can be checked after a record has moved from one
-// to another.
+// Link extends a conversation's hash chain by a message. It covers the hash of the
+// original record, the fields that the record does not contain, and the body if it is
+// stored separately (else nil). It includes the time when the message was said, but not
+// when it was stored. Every backend computes it the same way, so that a chain can be
+// checked after a record has moved to another backend.
 func Link(prev [sha256.Size]byte, m NewMessage, body []byte) [sha256.Size]byte {
 	said := int64(0)
 	if !m.Said.IsZero() {
@@ -40,7 +39,7 @@ func Link(prev [sha256.Size]byte, m NewMessage, body []byte) [sha256.Size]byte {
 
 var roleCodes = [...]llms.Role{0: "", 1: llms.RoleUser, 2: llms.RoleAssistant, 3: llms.RoleSystem, 4: llms.RoleTool}
 
-// RoleCode is the number under which backends keep a role.
+// RoleCode is the number under which backends store a role.
 func RoleCode(r llms.Role) byte {
 	for i, role := range roleCodes {
 		if role == r {

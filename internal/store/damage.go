@@ -6,13 +6,13 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// DamageNotice stands before the text of a message whose stored bytes are not
-// those that arrived, wherever the text is shown to a person or a model.
+// DamageNotice precedes the text of a message whose stored bytes are not those that
+// arrived, wherever it is shown to a person or a model.
 const DamageNotice = "[damaged: the stored bytes do not match the SHA-256 taken when they arrived, so this text may not be what was said]"
 
-// MarkDamaged marks a message whose stored bytes are not those that arrived.
-// The notice becomes part of the body, so that every reader of the body shows
-// it, and the record is dropped from it, so that nobody sends it as it is.
+// MarkDamaged marks a message whose stored bytes are not those that arrived. The notice
+// becomes part of the body, so that every reader shows it. The record is dropped, so
+// that nobody sends it unmarked.
 func (m *Message) MarkDamaged() {
 	if m.Damaged {
 		return
@@ -29,7 +29,7 @@ func (m *Message) MarkDamaged() {
 			parts[i].Result, results = &r, true
 		}
 	}
-	if !results { // a result has to come first in its message
+	if !results { // a result must come first in its message
 		at := 0
 		for at < len(parts) && parts[at].Kind == llms.PartReasoning {
 			at++

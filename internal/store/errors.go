@@ -1,18 +1,13 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
 
-// Problem is an error with a hint of what to do about it.
-type Problem struct {
-	Err  error
-	Hint string
-}
+	"github.com/lossless-context/lcm/internal/hint"
+)
 
-// Error returns what went wrong and, after a semicolon, what to do about it.
-func (p *Problem) Error() string { return fmt.Sprintf("%v; %s", p.Err, p.Hint) }
-
-// Unwrap returns the error without its hint.
-func (p *Problem) Unwrap() error { return p.Err }
+// Problem is an error with a hint.
+type Problem = hint.Error
 
 // Missing reports that nothing has the given id.
 func Missing(id string) error { return fmt.Errorf("%s: %w", id, ErrNotFound) }

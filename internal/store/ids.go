@@ -29,7 +29,7 @@ type Node struct {
 	Summary SummaryID
 }
 
-// String returns the id of what the node names.
+// String returns the id of the message or summary.
 func (n Node) String() string {
 	if n.Summary != "" {
 		return string(n.Summary)
@@ -40,8 +40,7 @@ func (n Node) String() string {
 // IsSummary reports whether the node names a summary.
 func (n Node) IsSummary() bool { return n.Summary != "" }
 
-// ID is the parsed form of an id that a tool or a person wrote. Exactly one
-// field is set.
+// ID is a parsed id. Exactly one field is set.
 type ID struct {
 	Message MessageID
 	Summary SummaryID
@@ -50,10 +49,9 @@ type ID struct {
 
 var idPattern = lazyregexp.New(`\b(sum|file|msg)_([0-9A-Za-z]+)\b`)
 
-// ParseID reads an id, bare or inside a pasted reference such as
-// "[LCM File: file_0123456789abcdef | notes.txt]". A sum_ or file_ of any length
-// parses: whether it exists is for a lookup to say. A msg_ must have a number
-// that a message can have.
+// ParseID parses an id, bare or inside a pasted reference such as
+// "[LCM File: file_0123456789abcdef | notes.txt]". It accepts a sum_ or file_ of any
+// length: a lookup tells whether it exists. A msg_ must have a possible number.
 func ParseID(s string) (ID, error) {
 	found := idPattern().FindAllStringSubmatch(s, -1)
 	switch {

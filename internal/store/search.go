@@ -7,29 +7,29 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Searcher finds messages and summaries by what they say. A search is
-// complete at every moment: what was appended a moment ago is found.
+// Searcher searches messages and summaries. A search is always complete: it finds
+// messages that were just appended.
 type Searcher interface {
-	// Search returns one page of what matches, without texts.
+	// Search returns one page of matches, without texts.
 	Search(ctx context.Context, s Search) (Found, error)
-	// Text returns what is searched of a node: for a message everything it
-	// says, tool arguments, tool outputs, reasoning and payloads included.
-	// Text that does not match the hashes taken when it arrived is returned
-	// beside an error that is ErrDamaged; Search checks no hashes.
+	// Text returns the searched text of a node: for a message all its content, tool
+	// arguments, tool outputs, reasoning and payloads included. If the text does
+	// not match the hashes taken on arrival it also returns an error that wraps
+	// ErrDamaged; Search checks no hashes.
 	Text(ctx context.Context, n Node) ([]byte, error)
 }
 
-// Attachments tells which payloads belong to which messages.
+// Attachments maps payloads to messages.
 type Attachments interface {
-	// Attached lists the payloads of a message, in the order in which those
-	// that are text follow the message's own words in its [Searcher] text.
+	// Attached lists the payloads of a message, in the order in which those that
+	// are text follow the message's own text in [Searcher.Text].
 	Attached(ctx context.Context, id MessageID) ([]PayloadID, error)
-	// Holders lists messages that a payload belongs to, newest first: those of
-	// the given conversations (none: of all), and at most limit.
+	// Holders lists the messages of a payload, newest first, in the given
+	// conversations (none: all), at most limit.
 	Holders(ctx context.Context, id PayloadID, in []ConversationID, limit int) ([]MessageID, error)
 }
 
-// Mode says how a pattern is read.
+// Mode says how a pattern is interpreted.
 type Mode string
 
 // The modes.
@@ -38,7 +38,7 @@ const (
 	FullText Mode = "full_text" // words, ranked
 )
 
-// Sort is the order of what a search returns.
+// Sort is the order of the results of a search.
 type Sort string
 
 // The orders.
@@ -48,28 +48,27 @@ const (
 	ByHybrid    Sort = "hybrid" // relevance, fading with age
 )
 
-// Search says what to look for, and where.
+// Search is a query.
 type Search struct {
 	Mode    Mode
 	Pattern string
-	// Summaries searches summaries, else messages are searched.
+	// Summaries searches summaries instead of messages.
 	Summaries bool
-	// Files searches only payloads: messages are found for what their
-	// payloads hold.
+	// Files searches only payloads: it finds messages by the content of their
+	// payloads.
 	Files bool
-	// Payloads narrows Files down to these.
+	// Payloads restricts Files to these.
 	Payloads      []PayloadID
 	Conversations []ConversationID // none: all of them
 	Since         time.Time        // inclusive, zero: unbounded
 	Before        time.Time        // exclusive, zero: unbounded
 	Roles         []llms.Role
-	// Tool finds only messages that call this tool or answer it.
+	// Tool finds only calls of this tool and their results.
 	Tool string
-	// Everything also finds what lcm itself said (FlagEcho) and what hosts
-	// wrote for themselves: FlagSynthetic, and FlagHidden with the role system
-	// unless FlagUnknown says that it may be anything.
+	// Everything also finds lcm's own output (FlagEcho) and the hosts' own records:
+	// FlagSynthetic, and FlagHidden with the role system unless FlagUnknown is set.
 	Everything bool
-	// Except are messages that are not found: the question itself, say.
+	// Except excludes messages, such as the question itself.
 	Except []MessageID
 	Sort   Sort
 	Limit  int
@@ -79,36 +78,35 @@ type Search struct {
 	CountTo int
 }
 
-// Cursor continues a search after a page: below a number where the order is
-// that of recency, else by how many were returned of a ranking that stands as
-// it was on the first page, whatever has been said since.
+// Cursor continues a search after a page: below a number if the order is recency, else
+// by how many results of the ranking were returned. The ranking stays that of the first
+// page even if messages were added since.
 type Cursor struct {
 	Below  int64
 	Offset int
-	// Through is the highest number that was ranked, and Now the time in
-	// milliseconds from which [ByHybrid] counted ages.
+	// Through is the highest number that was ranked. Now is the time in
+	// milliseconds from which [ByHybrid] counts ages.
 	Through int64
 	Now     int64
 }
 
-// Found is one page of what a search found, with an account of how.
+// Found is one page of results.
 type Found struct {
 	Hits []Hit
 	// Matched counts the matches; AtLeast says that counting stopped there.
 	Matched int
 	AtLeast bool
-	// Next continues after this page; nil says that there is no more.
+	// Next continues after this page; nil if there is no more.
 	Next *Cursor
-	// Tier says what answered: "index", or "scan" where the pattern has
-	// nothing that an index could look up.
+	// Tier is "index", or "scan" if the pattern has nothing that the index can
+	// look up.
 	Tier string
-	// Unfinished says that the deadline came before the end.
+	// Unfinished says that the deadline ended the search.
 	Unfinished bool
-	// Notes say what was left out, and why.
+	// Notes name everything that was left out, and why.
 	Notes []string
-	// Words are the terms of a full-text pattern with how many of the
-	// Passages searched hold each. A passage is a piece of about a hundred
-	// words.
+	// Words are the terms of a full-text pattern, with the number of Passages that
+	// have each. A passage has about a hundred words.
 	Words    []Word
 	Passages int
 }
@@ -126,12 +124,12 @@ type Hit struct {
 	Time         time.Time
 	Role         llms.Role // of a message
 	Score        float64   // comparable within one answer; 0 without ranking
-	// Beside says that the node has none of the words itself but stands next
-	// to some that do: ranking brings in what surrounds an answer.
+	// Beside says that the node has none of the words itself but is next to one
+	// that does: ranking adds the messages around an answer.
 	Beside bool
-	// Session is equal for hits that were said in one sitting.
+	// Session is equal for hits of one sitting.
 	Session int64
-	// After continues the search behind this hit, for a reader that takes
-	// less than the page.
+	// After continues the search after this hit, for a reader that takes less
+	// than the page.
 	After Cursor
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Project is where a conversation happened. Origin is the normalised address
-// of the git remote where there is one, so that clones and worktrees of one
-// repository are one project; Root is the directory.
+// Project is where a conversation happened. Origin is the normalised URL of the git
+// remote, if there is one, so that clones and worktrees of one repository are one
+// project. Root is the directory.
 type Project struct {
 	Origin string
 	Root   string
@@ -38,7 +38,7 @@ type Conversation struct {
 
 	ErasedAt time.Time // when all of it was erased, see [Eraser]
 
-	Messages   int64 // those that were erased included
+	Messages   int64 // including erased ones
 	Erased     int64
 	Summaries  int64
 	Tokens     int64 // of all messages
@@ -52,8 +52,7 @@ type Conversation struct {
 // Active reports whether the conversation still takes messages.
 func (c Conversation) Active() bool { return c.ArchivedAt.IsZero() }
 
-// NewConversation says how a conversation is to be opened. Only Key is
-// required.
+// NewConversation describes a conversation to open. Only Key is required.
 type NewConversation struct {
 	Key     string
 	Agent   string
@@ -68,56 +67,53 @@ type ConversationQuery struct {
 	Key        string
 	ActiveOnly bool
 	Agent      string
-	Project    *Project // by Origin where both have one, else by Root
-	Erased     bool     // also those that were erased
+	Project    *Project // by Origin if both have one, else by Root
+	Erased     bool     // also erased ones
 	Limit      int
 }
 
-// Flag marks what kind of message a record is. Flags are set on arrival and
-// never change.
+// Flag marks the kind of a message. Flags are set on arrival and never change.
 type Flag uint32
 
 // The flags.
 const (
-	// FlagEcho marks what lcm itself said: results of its tools and context
-	// that it injected. Search and summaries leave it out, so that recall
-	// does not feed on its own echo.
+	// FlagEcho marks lcm's own output: results of its tools and context that it
+	// injected. Search and summaries leave it out, so that recall does not find
+	// its own answers.
 	FlagEcho Flag = 1 << iota
 	// FlagHostSummary marks a host's own summary of the conversation.
 	FlagHostSummary
-	// FlagSynthetic marks what the host wrote on somebody's behalf: reminders,
-	// command echoes, environment blocks.
+	// FlagSynthetic marks text that the host wrote for somebody: reminders, command
+	// echoes, environment blocks.
 	FlagSynthetic
-	// FlagDuplicate marks a message that may repeat another one. It is kept,
+	// FlagDuplicate marks a message that may repeat another one. It is stored,
 	// because dropping it could lose something.
 	FlagDuplicate
 	// FlagUnknown marks a record of a type that its importer does not know.
 	FlagUnknown
-	// FlagRedacted marks a record from which secrets were removed on the
-	// user's order before it was stored.
+	// FlagRedacted marks a record from which secrets were removed before it was
+	// stored, on the user's order.
 	FlagRedacted
-	// FlagHidden marks a record that is kept but has no place in the view:
+	// FlagHidden marks a record that is stored but not shown in the view:
 	// bookkeeping of a host.
 	FlagHidden
-	// FlagErased marks what was erased on the user's order ([Eraser]): nothing
-	// is left of the message but its place. It is the one flag that is set
-	// later.
+	// FlagErased marks a message that was erased on the user's order ([Eraser]):
+	// only its number is left. It is the only flag that is set later.
 	FlagErased
-	// FlagMasked marks a message that shows less than its record has: secrets
-	// that only the record keeps.
+	// FlagMasked marks a message whose body lacks secrets that its record has.
 	FlagMasked
 )
 
-// Bookkeeping reports whether a message with these flags and role was written
-// by a host for itself, or by lcm: what searches leave out by default and
-// nobody said. A record of an unknown type may be anything, and is none.
+// Bookkeeping reports whether a host wrote a message with these flags and role for
+// itself, or lcm did. Searches leave such messages out by default. A record of an
+// unknown type may be anything, and does not count.
 func (f Flag) Bookkeeping(r llms.Role) bool {
 	return f&(FlagEcho|FlagSynthetic) != 0 || f&(FlagHidden|FlagUnknown) == FlagHidden && r == llms.RoleSystem
 }
 
 // Said reports whether a person, a model or a tool said the message in the
-// conversation. The host's own records, its summaries and the texts that a host
-// or lcm put in are not said.
+// conversation. Hosts' own records and summaries, and texts that a host or lcm
+// inserted, are not said.
 func (f Flag) Said() bool {
 	return f&(FlagEcho|FlagHostSummary|FlagSynthetic|FlagHidden|FlagUnknown) == 0
 }
@@ -126,7 +122,7 @@ func (f Flag) Said() bool {
 type Message struct {
 	ID           MessageID
 	Conversation ConversationID
-	Seq          int64 // 1-based place in its conversation
+	Seq          int64 // its number in its conversation, from 1
 	Native       string
 	Flags        Flag
 	Format       llms.Format // of the original record
@@ -135,10 +131,10 @@ type Message struct {
 	SHA256       [sha256.Size]byte
 	// Stored is when the message was stored; Body.Time is when it was said.
 	Stored time.Time
-	// Body is the message as a model would be sent it, externalised content
-	// replaced by references.
+	// Body is the message as it would be sent to a model, with references in place
+	// of externalised content.
 	Body llms.Message
-	// Damaged says that what is stored is not what arrived. Body then holds
+	// Damaged says that the stored bytes are not those that arrived. Body then has
 	// [DamageNotice] and no record.
 	Damaged bool
 }
@@ -148,21 +144,20 @@ type NewMessage struct {
 	// Native is the caller's own id, unique in the conversation, or empty.
 	Native string
 	Role   llms.Role
-	// Said is when the message was said, or zero: then it is when it is
-	// stored.
+	// Said is when the message was said; zero means when it is stored.
 	Said   time.Time
 	Flags  Flag
 	Tokens int
-	// Format, Record and Cuts are the original record: Record with the
-	// content of each cut put back is what SHA256 was taken of.
+	// Format, Record and Cuts are the original record: SHA256 is the hash of
+	// Record with the content of each cut inserted.
 	Format llms.Format
 	Record []byte
 	Cuts   []Cut
 	Size   int64
 	SHA256 [sha256.Size]byte
-	// Body is set only where decoding Record does not give it back.
+	// Body is set only if decoding Record does not return it.
 	Body *llms.Message
-	// Payloads are what Body refers to.
+	// Payloads are the payloads that Body refers to.
 	Payloads []PayloadID
 	// Calls and Results are the ids of the tool calls that the message makes
 	// and answers.
@@ -170,8 +165,8 @@ type NewMessage struct {
 	Results []string
 }
 
-// Mask has a stored message show less than its record has: Row is what the
-// message would be stored as now, and Payloads what that refers to.
+// Mask replaces the body of a stored message with one without secrets: Row is the new
+// form of the message, and Payloads its payloads.
 type Mask struct {
 	ID       MessageID
 	Row      NewMessage
@@ -181,40 +176,38 @@ type Mask struct {
 // Verbatim is the style of a cut whose payload is the record itself.
 const Verbatim wire.Style = 1 << 7
 
-// Cut says where in a record externalised content belongs, and how it was
-// written there.
+// Cut says where externalised content belongs in a record, and how it was written.
 type Cut struct {
 	At      int        `json:"at"`
 	Style   wire.Style `json:"style"`
 	Payload PayloadID  `json:"payload"`
 }
 
-// Appended says what became of a NewMessage.
+// Appended is the result for one NewMessage.
 type Appended struct {
 	ID      MessageID
 	Seq     int64
-	Existed bool // its native id was there already; nothing was stored
-	// Forgotten says that it was erased on the user's order before, and is
-	// not stored again; it counts as Existed, and has no ID.
+	Existed bool // its native id was already stored; nothing was written
+	// Forgotten says that the user erased it before, so that it is not stored
+	// again; it counts as Existed, and has no ID.
 	Forgotten bool
-	// SHA256 is that of the record that is stored under the id.
+	// SHA256 is the hash of the record that is stored under the id.
 	SHA256 [sha256.Size]byte
 }
 
 // Item is one entry of a view: a message or a summary.
 type Item struct {
-	// Pos orders the items. A folded run leaves the position of its first
-	// item to the summary, so positions have gaps and are never renumbered.
+	// Pos orders the items. A summary takes the position of the first item that it
+	// replaces, so positions have gaps and are never renumbered.
 	Pos int64
 	Node
 	Tokens int
 	Role   llms.Role // of a message
 	Depth  int       // of a summary
-	// Calls and Results are those of a message; a call must not be parted
-	// from its result.
+	// Calls and Results are those of a message. A call must stay with its result.
 	Calls   []string
 	Results []string
-	// Stub says that a message is to be shown as a reference.
+	// Stub says that a message is shown as a reference.
 	Stub bool
 }
 
@@ -223,26 +216,25 @@ type Item struct {
 type Window struct {
 	Oldest int
 	Newest int
-	// NewestTokens also ends the newest items once they hold this many
-	// tokens (0: no such bound).
+	// NewestTokens also ends the newest items once they have this many tokens (0:
+	// no bound).
 	NewestTokens int
-	// After leaves out the items up to this position, for who has read them.
-	// They count as skipped.
+	// After skips items at or before this position; they count as Skipped.
 	After int64
 }
 
-// View is what a model should see of a conversation, oldest first.
+// View is the part of a conversation for a model, oldest first.
 type View struct {
 	Conversation ConversationID
 	Items        []Item
-	// Count and Tokens are those of the whole view, Items may be less: Skipped
+	// Count and Tokens are those of the whole view. Items may be fewer: Skipped
 	// items are missing before Items[Gap].
 	Count   int
 	Tokens  int
 	Skipped int
 	Gap     int
-	// LastUser is the position of the newest user message in the view, 0 if
-	// there is none. LastUserItem is its item where that was skipped.
+	// LastUser is the position of the newest user message in the view, or 0.
+	// LastUserItem is its item if it was skipped.
 	LastUser     int64
 	LastUserItem *Item
 }
@@ -250,13 +242,13 @@ type View struct {
 // MessageQuery selects messages: by id, by native id, or a range of a
 // conversation.
 type MessageQuery struct {
-	IDs          []MessageID // these, in this order; one that is absent is an error
+	IDs          []MessageID // these, in this order; a missing one is an error
 	Conversation ConversationID
-	Natives      []string // those of Conversation with these native ids; absent ones are left out
+	Natives      []string // those of Conversation with these native ids; missing ones are skipped
 	After        int64    // Seq greater than this
 	Before       int64    // Seq less than this, 0 for no bound
 	Newest       bool     // newest first
-	Erased       bool     // also those that were erased, without bodies; else they are absent
+	Erased       bool     // also erased ones, without bodies
 	NoRaw        bool     // without Body.Raw, which saves a copy of each record
 	Limit        int      // 0 for all
 }
@@ -267,14 +259,14 @@ type Summary struct {
 	Conversation ConversationID
 	Kind         summary.Kind
 	Depth        int
-	Pos          int64 // its place in the view: that of the first message it covers
+	Pos          int64 // its position in the view: that of the first message it covers
 	Body         string
-	// Tokens is what the summary costs as it is rendered in a view;
-	// SourceTokens what its direct sources cost.
+	// Tokens counts the summary as rendered in a view, SourceTokens its direct
+	// sources.
 	Tokens       int
 	SourceTokens int
-	// Descendants counts the summaries beneath it, Messages the messages that
-	// it covers in the end, MessageTokens what those cost.
+	// Descendants counts the summaries below it, Messages the messages that it
+	// covers, MessageTokens their tokens.
 	Descendants   int
 	Messages      int
 	MessageTokens int64
@@ -288,7 +280,7 @@ type Summary struct {
 	TokensOut     int
 	CreatedAt     time.Time
 	Revision      int  // how often it was reworded
-	Retired       bool // a rewind took it apart; nothing in the view leads to it
+	Retired       bool // a rewind split it; the view does not lead to it
 }
 
 // NewSummary is a summary to be folded into the view.
@@ -316,19 +308,18 @@ type SummaryQuery struct {
 	Limit        int
 }
 
-// Payload is content that lives outside the conversation. It is read through
-// Content, which is valid until the context of the call that returned it
-// ends.
+// Payload is content outside the conversation. Content is valid until the context of
+// the call that returned it ends.
 type Payload struct {
 	ID      PayloadID
 	SHA256  [sha256.Size]byte
 	Size    int64
 	MIME    string
 	Name    string
-	Path    string // where the content came from, if that is known
+	Path    string // where the content came from, if known
 	Kind    string
-	Summary string // what is in it
-	Tokens  int    // what it would cost to show it all
+	Summary string // a description of the content
+	Tokens  int    // of the whole content
 	Created time.Time
 	// Damaged says that the content does not match SHA256.
 	Damaged bool
@@ -346,7 +337,7 @@ type NewPayload struct {
 	Tokens  int
 }
 
-// Branch is a part of a conversation that a rewind took out of the view.
+// Branch is a part of a conversation that a rewind removed from the view.
 type Branch struct {
 	ID           int64
 	Conversation ConversationID
@@ -364,21 +355,20 @@ type Value struct {
 	Expires time.Time
 }
 
-// Verification is the outcome of proving one conversation.
+// Verification is the result of verifying one conversation.
 type Verification struct {
 	Conversation ConversationID
 	Messages     int64
 	Summaries    int64
 	Bytes        int64
-	// Digest is the same for the same messages in the same order, whatever
-	// the database they are in.
+	// Digest is equal for the same messages in the same order, in any database.
 	Digest [sha256.Size]byte
 	Faults []Fault
 }
 
-// Fault is one thing that Verify found wrong.
+// Fault is one fault that Verify found.
 type Fault struct {
 	Code   string // a short stable name: "record-hash", "chain", "uncovered"
-	Node   string // the id of what is wrong
+	Node   string // the id of the faulty item
 	Detail string
 }

@@ -104,8 +104,8 @@ func testFold(t *testing.T, f *fixture) {
 	f.sound(t, c.ID)
 }
 
-// Several folds in one transaction, of which the later ones rely on the earlier,
-// are as if each had its own; one that is stale takes all of them along.
+// testFolds: several folds in one transaction, where later ones use earlier ones, are
+// equal to separate ones; a stale one rolls all of them back.
 func testFolds(t *testing.T, f *fixture) {
 	c := f.conversation(t, "folds")
 	f.fill(t, c.ID, 8)

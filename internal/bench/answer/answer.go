@@ -16,13 +16,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/recall"
 	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/sample"
@@ -35,9 +34,8 @@ type Options struct {
 	// MaxTokens caps each answer; 0 is the tool's default.
 	MaxTokens int
 	// Dir is where databases are made; empty is a temporary directory.
-	Dir string
-	// Progress is told how many of the questions are done.
-	Progress func(done, of int)
+	Dir      string
+	Progress harness.Progress
 }
 
 // Figures are the outcome over a set of questions.
@@ -84,16 +82,16 @@ type asked struct {
 
 // Dataset measures on a dataset of package bench/recall.
 func Dataset(ctx context.Context, d recall.Dataset, o Options) (r Report, err error) {
-	b, err := newBench(ctx, o)
+	b, err := newRecord(ctx, o)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, b.close(ctx)) }()
+	defer func() { err = errors.Join(err, b.Close(ctx)) }()
 	texts := map[string]map[string]string{}
 	sessions := map[string]*lcm.Session{}
 	for _, c := range d.Conversations {
 		texts[c.ID] = map[string]string{}
-		sessions[c.ID] = b.engine.Session("bench/" + c.ID)
+		sessions[c.ID] = b.Engine.Session("bench/" + c.ID)
 		var ms []llms.Message
 		for _, s := range c.Sessions {
 			for _, m := range s.Messages {
@@ -126,18 +124,18 @@ func Dataset(ctx context.Context, d recall.Dataset, o Options) (r Report, err er
 		questions = append(questions, a)
 	}
 	r.Dataset = d.Name
-	return r, b.run(ctx, questions, &r, o)
+	return r, r.ask(ctx, questions, o)
 }
 
 // Bundled measures on the bundled session and its questions: whether the words
 // of the answer stand in the passages.
 func Bundled(ctx context.Context, o Options) (r Report, err error) {
-	b, err := newBench(ctx, o)
+	b, err := newRecord(ctx, o)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, b.close(ctx)) }()
-	session, err := b.sample(ctx)
+	defer func() { err = errors.Join(err, b.Close(ctx)) }()
+	session, err := sampleSession(ctx, b)
 	if err != nil {
 		return r, err
 	}
@@ -150,36 +148,11 @@ func Bundled(ctx context.Context, o Options) (r Report, err error) {
 		}
 		questions = append(questions, a)
 	}
-	if err := b.run(ctx, questions, &r, o); err != nil {
-		return r, err
-	}
-	return r, nil
+	return r, r.ask(ctx, questions, o)
 }
 
-// bench is a database with an engine on it.
-type bench struct {
-	dir    string
-	db     *sqlite.DB
-	engine *lcm.Engine
-}
-
-func newBench(ctx context.Context, o Options) (*bench, error) {
-	dir, err := os.MkdirTemp(o.Dir, "lcm-bench-answer-")
-	if err != nil {
-		return nil, err
-	}
-	b := &bench{dir: dir}
-	if b.db, err = sqlite.Open(ctx, filepath.Join(dir, "lcm.db"), sqlite.Options{Relaxed: true}); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	if b.engine, err = lcm.New(b.db, lcm.WithoutBackground()); err != nil {
-		return nil, errors.Join(err, b.db.Close(), os.RemoveAll(dir))
-	}
-	return b, nil
-}
-
-func (b *bench) close(ctx context.Context) error {
-	return errors.Join(b.engine.Close(ctx), b.db.Close(), os.RemoveAll(b.dir))
+func newRecord(ctx context.Context, o Options) (*harness.Record, error) {
+	return harness.Temp(ctx, o.Dir, sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
 }
 
 // outcome is what one question reached.
@@ -190,13 +163,13 @@ type outcome struct {
 	whole    int
 }
 
-func (b *bench) run(ctx context.Context, questions []asked, r *Report, o Options) error {
+func (r *Report) ask(ctx context.Context, questions []asked, o Options) error {
 	r.MaxTokens = o.MaxTokens
 	if r.MaxTokens == 0 {
 		r.MaxTokens = delegation.DefaultMaxTokens
 	}
 	var outcomes []outcome
-	var times []float64
+	var times []time.Duration
 	for i, q := range questions {
 		begun := time.Now()
 		a, err := q.session.Ask(ctx, delegation.Request{
@@ -205,7 +178,7 @@ func (b *bench) run(ctx context.Context, questions []asked, r *Report, o Options
 		if err != nil {
 			return fmt.Errorf("question %q: %w", q.text, err)
 		}
-		times = append(times, float64(time.Since(begun).Microseconds())/1000)
+		times = append(times, time.Since(begun))
 		got := outcome{category: q.category, tokens: llms.Estimate.Count(a.Answer)}
 		if got.whole, err = resultSize(a); err != nil {
 			return err
@@ -220,14 +193,9 @@ func (b *bench) run(ctx context.Context, questions []asked, r *Report, o Options
 			r.Missed = append(r.Missed, q.id)
 		}
 		outcomes = append(outcomes, got)
-		if o.Progress != nil {
-			o.Progress(i+1, len(questions))
-		}
+		o.Progress.Tell(int64(i+1), int64(len(questions)), fmt.Sprintf("question %d", i+1))
 	}
-	slices.Sort(times)
-	if len(times) > 0 {
-		r.Milliseconds = times[len(times)/2]
-	}
+	r.Milliseconds = harness.Quantile(times, 0.5)
 	r.summarise(outcomes)
 	return nil
 }

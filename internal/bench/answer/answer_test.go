@@ -48,7 +48,7 @@ func TestBundledQuestions(t *testing.T) {
 }
 
 func TestDatasetCountsWholeMessages(t *testing.T) {
-	d, err := recall.Bundled()
+	d, err := recall.Load("../recall/evidence/harbor.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

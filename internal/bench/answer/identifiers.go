@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/sample"
@@ -55,12 +56,12 @@ type IdentifierFigure struct {
 // Identifiers asks for identifiers of the bundled session, each with every one
 // of Prompts, under each of the bounds.
 func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierReport, err error) {
-	b, err := newBench(ctx, o)
+	b, err := newRecord(ctx, o)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, b.close(ctx)) }()
-	session, err := b.sample(ctx)
+	defer func() { err = errors.Join(err, b.Close(ctx)) }()
+	session, err := sampleSession(ctx, b)
 	if err != nil {
 		return r, err
 	}
@@ -77,9 +78,8 @@ func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierRep
 				if err := f.count(a, id); err != nil {
 					return r, err
 				}
-				if done++; o.Progress != nil {
-					o.Progress(done, len(bounds)*len(r.Identifiers)*len(Prompts))
-				}
+				done++
+				o.Progress.Tell(int64(done), int64(len(bounds)*len(r.Identifiers)*len(Prompts)), fmt.Sprintf("question %d", done))
 			}
 		}
 		f.Tokens /= float64(max(f.Calls, 1))
@@ -164,9 +164,9 @@ func (r IdentifierReport) Text() string {
 	return b.String()
 }
 
-// sample returns a session that holds the bundled one, compacted.
-func (b *bench) sample(ctx context.Context) (*lcm.Session, error) {
-	session := b.engine.Session("bench/sample")
+// sampleSession stores the bundled session and compacts it.
+func sampleSession(ctx context.Context, b *harness.Record) (*lcm.Session, error) {
+	session := b.Engine.Session("bench/sample")
 	if err := session.Append(ctx, sample.Messages()...); err != nil {
 		return nil, err
 	}

@@ -16,11 +16,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -35,7 +35,7 @@ type Options struct {
 	// Dir is where the database and the transcript are put; a database that
 	// is there already is used as it is.
 	Dir      string
-	Progress func(done, total int, what string)
+	Progress harness.Progress
 }
 
 // Report is what was measured.
@@ -118,7 +118,7 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 	r := Report{Messages: n, Runs: o.Runs, Made: time.Since(begun)}
 	var version, stop, start, prompt []taken
 	for i := range o.Runs {
-		b.Progress(i, o.Runs, "runs")
+		b.Progress.Tell(int64(i), int64(o.Runs), "runs")
 		took, _, err := b.run(ctx, "", "version")
 		if err != nil {
 			return r, err
@@ -155,16 +155,12 @@ const session = "11111111-2222-4333-8444-555555555555"
 
 // fill stores the bundled session again and again, under keys of their own.
 func (b *bench) fill(ctx context.Context) (n int64, err error) {
-	db, err := sqlite.Open(ctx, b.db, sqlite.Options{Relaxed: true, DeferIndex: true})
+	record, err := harness.Open(ctx, b.db, sqlite.Options{Relaxed: true, DeferIndex: true}, lcm.WithoutBackground())
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	engine, err := lcm.New(db, lcm.WithoutBackground())
-	if err != nil {
-		return 0, err
-	}
-	stats, err := db.Stats(ctx)
+	defer func() { err = errors.Join(err, record.Close(ctx)) }()
+	stats, err := record.DB.Stats(ctx)
 	if err != nil || stats.Messages >= int64(b.Messages) {
 		return stats.Messages, err
 	}
@@ -174,18 +170,18 @@ func (b *bench) fill(ctx context.Context) (n int64, err error) {
 	}
 	messages := sample.Messages()
 	for i := 0; int(n) < b.Messages; i++ {
-		b.Progress(int(n), b.Messages, "messages")
+		b.Progress.Tell(n, int64(b.Messages), "messages")
 		in := here
 		if i%10 > 0 {
 			in = store.Project{Root: fmt.Sprintf("/elsewhere/%d", i%50)}
 		}
-		if err := engine.Session(fmt.Sprintf("bench/%d", i), lcm.InProject(in), lcm.ByAgent("claude")).Append(ctx, messages...); err != nil {
+		if err := record.Engine.Session(fmt.Sprintf("bench/%d", i), lcm.InProject(in), lcm.ByAgent("claude")).Append(ctx, messages...); err != nil {
 			return n, err
 		}
 		n += int64(len(messages))
 	}
-	b.Progress(b.Messages, b.Messages, "index")
-	return n, errors.Join(db.Reindex(ctx), engine.Close(ctx))
+	b.Progress.Tell(n, n, "index")
+	return n, record.DB.Reindex(ctx)
 }
 
 // grow adds the records of a turn to the transcript.
@@ -254,13 +250,9 @@ func (b *bench) run(ctx context.Context, input string, args ...string) (taken, [
 }
 
 func quantiles(all []taken) Times {
-	if len(all) == 0 {
-		return Times{}
+	wall, cpu := make([]time.Duration, len(all)), make([]time.Duration, len(all))
+	for i, t := range all {
+		wall[i], cpu[i] = t.wall, t.cpu
 	}
-	at := func(of func(taken) time.Duration, q float64) float64 {
-		slices.SortFunc(all, func(x, y taken) int { return int(of(x) - of(y)) })
-		return float64(of(all[int(q*float64(len(all)-1)+0.5)]).Microseconds()) / 1000
-	}
-	wall, cpu := func(t taken) time.Duration { return t.wall }, func(t taken) time.Duration { return t.cpu }
-	return Times{P50: at(wall, 0.5), P95: at(wall, 0.95), Max: at(wall, 1), CPU: at(cpu, 0.95)}
+	return Times{P50: harness.Quantile(wall, 0.5), P95: harness.Quantile(wall, 0.95), Max: harness.Quantile(wall, 1), CPU: harness.Quantile(cpu, 0.95)}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/sqlite"
 )
 
@@ -35,13 +36,13 @@ func BenchmarkFirstFold(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
 				e := imported(b, records)
-				busy := cpuTime()
+				busy := harness.CPUTime()
 				b.StartTimer()
 				r, err := e.Compact(b.Context(), 1, lcm.CompactOptions{})
 				if err != nil || r.Folds() == 0 {
 					b.Fatal(r, err)
 				}
-				b.ReportMetric((cpuTime()-busy).Seconds()/float64(b.N), "cpu-s/op")
+				b.ReportMetric((harness.CPUTime()-busy).Seconds()/float64(b.N), "cpu-s/op")
 				b.ReportMetric(float64(r.Folds()), "summaries")
 			}
 		})
@@ -68,7 +69,7 @@ func imported(b *testing.B, records int) *lcm.Engine {
 	}
 	database := filepath.Join(home, "lcm.db")
 	var r Report
-	if _, err := importAll(b.Context(), home, database, &r, func(string) {}); err != nil {
+	if _, err := importAll(b.Context(), home, database, &r, nil); err != nil {
 		b.Fatal(err)
 	}
 	db, err := sqlite.Open(b.Context(), database, sqlite.Options{})

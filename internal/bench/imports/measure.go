@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/ingest"
@@ -22,11 +23,10 @@ import (
 
 // Options say what is measured.
 type Options struct {
-	Bytes int64  // of transcripts
-	Seed  uint64 // of what is made up
-	Dir   string // where it is written; a temporary directory if empty
-	// Progress is told what is being done, if it is set.
-	Progress func(what string)
+	Bytes    int64  // of transcripts
+	Seed     uint64 // of what is made up
+	Dir      string // where it is written; a temporary directory if empty
+	Progress harness.Progress
 }
 
 // Report is what was measured.
@@ -102,9 +102,6 @@ func (r Report) Text() string {
 // Measure writes transcripts, imports them twice, and stores the same records
 // from memory.
 func Measure(ctx context.Context, o Options) (r Report, err error) {
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
 	dir, err := os.MkdirTemp(o.Dir, "lcm-bench-import-*")
 	if err != nil {
 		return r, err
@@ -114,22 +111,22 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return r, err
 	}
-	o.Progress("writing transcripts")
+	o.Progress.Say("writing transcripts")
 	if _, err := generate(home, o.Bytes, o.Seed); err != nil {
 		return r, err
 	}
 	debug.FreeOSMemory()
 	path := filepath.Join(dir, "lcm.db")
-	watch, busy := watchMemory(), cpuTime().Seconds()
+	watch, busy := harness.WatchRSS(), harness.CPUTime().Seconds()
 	r.Seconds, err = importAll(ctx, home, path, &r, o.Progress)
-	r.Peak, r.CPU = watch(), cpuTime().Seconds()-busy
+	r.Peak, r.CPU = watch(), harness.CPUTime().Seconds()-busy
 	if err != nil {
 		return r, err
 	}
 	if info, err := os.Stat(path); err == nil {
 		r.Database = info.Size()
 	}
-	o.Progress("importing again")
+	o.Progress.Say("importing again")
 	var again Report
 	if r.Again, err = importAll(ctx, home, path, &again, o.Progress); err != nil {
 		return r, err
@@ -137,11 +134,11 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	if again.Records > 0 {
 		return r, fmt.Errorf("the second import read %d records", again.Records)
 	}
-	o.Progress("storing from memory")
+	o.Progress.Say("storing from memory")
 	if r.Batch, r.BatchCPU, err = batch(ctx, home, filepath.Join(dir, "batch.db")); err != nil {
 		return r, err
 	}
-	o.Progress("proving what was stored")
+	o.Progress.Say("proving what was stored")
 	r.Digest, err = verify(ctx, path)
 	return r, err
 }
@@ -151,27 +148,23 @@ func machine(home string) hosts.Machine { return hosts.Machine{Home: home} }
 
 // importAll imports everything in a home directory, as a command does, and
 // says how long it took.
-func importAll(ctx context.Context, home, path string, r *Report, told func(string)) (seconds float64, err error) {
+func importAll(ctx context.Context, home, path string, r *Report, progress harness.Progress) (seconds float64, err error) {
 	begun := time.Now()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(112 << 20)) // as `lcm import` does
-	db, err := sqlite.Open(ctx, path, sqlite.Options{})
+	record, err := harness.Open(ctx, path, sqlite.Options{}, lcm.WithoutBackground())
 	if err != nil {
 		return 0, err
 	}
 	defer func() {
-		err = errors.Join(err, db.Close())
+		err = errors.Join(err, record.Close(ctx))
 		seconds = time.Since(begun).Seconds()
 	}()
-	engine, err := lcm.New(db, lcm.WithoutBackground())
-	if err != nil {
-		return 0, err
-	}
-	feed, err := hosts.New(engine, all.Hosts(), machine(home), hosts.Options{Log: slog.New(slog.DiscardHandler)})
+	feed, err := hosts.New(record.Engine, all.Hosts(), machine(home), hosts.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return 0, err
 	}
 	sums, err := feed.All(ctx, hosts.Filter{}, func(p hosts.Progress) {
-		told(fmt.Sprintf("importing: session %d of %d", p.Sessions, p.SessionTotal))
+		progress.Say("importing: session %d of %d", p.Sessions, p.SessionTotal)
 	})
 	for _, s := range sums {
 		r.Bytes += s.Bytes
@@ -193,21 +186,17 @@ const batchBytes = 32 << 20
 func batch(ctx context.Context, home, path string) (rate, cpu float64, err error) {
 	var clock, busy, bytes float64
 	timed := func(fn func() error) error {
-		begun, before := time.Now(), cpuTime()
+		begun, before := time.Now(), harness.CPUTime()
 		err := fn()
 		clock += time.Since(begun).Seconds()
-		busy += (cpuTime() - before).Seconds()
+		busy += (harness.CPUTime() - before).Seconds()
 		return err
 	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{})
+	record, err := harness.Open(ctx, path, sqlite.Options{}, lcm.WithoutBackground())
 	if err != nil {
 		return 0, 0, err
 	}
-	engine, err := lcm.New(db, lcm.WithoutBackground())
-	if err != nil {
-		return 0, 0, errors.Join(err, db.Close())
-	}
-	session := engine.Session("batch")
+	session := record.Engine.Session("batch")
 	err = load(ctx, home, func(inputs []ingest.Input, size int64) error {
 		bytes += float64(size)
 		return timed(func() error {
@@ -219,7 +208,7 @@ func batch(ctx context.Context, home, path string) (rate, cpu float64, err error
 			return nil
 		})
 	})
-	err = errors.Join(err, timed(db.Close))
+	err = errors.Join(err, timed(func() error { return record.Close(ctx) }))
 	return bytes / clock, bytes / busy, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -65,9 +66,7 @@ func (r Report) Figures(keep func(Find) bool) Figures {
 	for _, v := range []*float64{&f.Hit1, &f.InHand, &f.Calls, &f.Tokens} {
 		*v /= float64(f.Needles)
 	}
-	slices.Sort(times)
-	ms := func(share float64) float64 { return times[int(share*float64(len(times)-1))].Seconds() * 1000 }
-	f.P50, f.P95 = ms(0.5), ms(0.95)
+	f.P50, f.P95 = harness.Quantile(times, 0.5), harness.Quantile(times, 0.95)
 	return f
 }
 

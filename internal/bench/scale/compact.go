@@ -3,10 +3,13 @@ package scale
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 )
 
 // enoughPasses is of how many passes of compaction at least a mean is taken, and
@@ -45,21 +48,21 @@ func (b *bench) compact(ctx context.Context) error {
 	}
 	if b.Passes > 0 {
 		b.PassMedian = quantiles(took.each).P50
-		b.PassMillis = millis(took.all) / float64(b.Passes)
-		b.PassCPUMillis = millis(took.cpu) / float64(b.Passes)
+		b.PassMillis = harness.Millis(took.all) / float64(b.Passes)
+		b.PassCPUMillis = harness.Millis(took.cpu) / float64(b.Passes)
 	}
 	return nil
 }
 
 func (b *bench) fold(ctx context.Context, id store.ConversationID, took *passes) error {
 	b.summariser.calls = b.summariser.calls[:0]
-	cpu := cpuTime()
+	cpu := harness.CPUTime()
 	// Spread conversations are below every threshold; fold them anyway.
-	r, err := b.engine.Compact(ctx, id, lcm.CompactOptions{Budget: b.Budget, Full: len(b.convs) > 1})
+	r, err := b.Engine.Compact(ctx, id, lcm.CompactOptions{Budget: b.Budget, Full: len(b.convs) > 1})
 	if err != nil {
 		return err
 	}
-	took.cpu += cpuTime() - cpu
+	took.cpu += harness.CPUTime() - cpu
 	took.all += r.Elapsed
 	b.Passes += r.Passes
 	for i := 1; i < len(b.summariser.calls); i++ {
@@ -71,13 +74,13 @@ func (b *bench) fold(ctx context.Context, id store.ConversationID, took *passes)
 // foldOthers folds a number of conversations as long as the one there is, in a
 // database of their own.
 func (b *bench) foldOthers(ctx context.Context, number int, took *passes) error {
-	return b.apart(func(others *bench) error {
+	return b.apart(ctx, func(others *bench) error {
 		if err := others.open(ctx); err != nil {
 			return err
 		}
 		ids := make([]store.ConversationID, number)
 		for i := range ids {
-			session := others.engine.Session(key(i))
+			session := others.Engine.Session(key(i))
 			if err := session.Append(ctx, others.make(b.Messages+b.Samples)...); err != nil {
 				return err
 			}
@@ -95,4 +98,30 @@ func (b *bench) foldOthers(ctx context.Context, number int, took *passes) error 
 		b.Passes += others.Passes
 		return nil
 	})
+}
+
+// instant is a summariser that takes no time: it repeats the beginnings of its
+// first sources. It notes when it is called.
+type instant struct{ calls []time.Time }
+
+// Summarise implements [summary.Summariser].
+func (in *instant) Summarise(_ context.Context, r summary.Request) (summary.Result, error) {
+	in.calls = append(in.calls, time.Now())
+	const end = summary.Footer + "the rest"
+	left := 3 * r.Target
+	var b strings.Builder
+	b.Grow(left + len(r.Sources) + len(end))
+	for _, s := range r.Sources {
+		text := s.Text
+		if most := min(400, left); len(text) > most {
+			text = strings.ToValidUTF8(text[:most], "")
+		}
+		b.WriteString(strings.ReplaceAll(text, summary.Footer, ""))
+		b.WriteByte('\n')
+		if left -= len(text); left <= 0 {
+			break
+		}
+	}
+	b.WriteString(end)
+	return summary.Result{Text: b.String(), Method: "instant"}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -22,10 +23,10 @@ const newest = 50
 func (b *bench) exact(ctx context.Context, texts []text) error {
 	rng := rand.New(rand.NewPCG(10, 10))
 	for n := range b.Expressions {
-		b.Progress(fmt.Sprintf("%d messages in %d conversations: %d of %d expressions are found as by a loop", b.Messages, b.Conversations, n, b.Expressions))
+		b.Progress.Say("%d messages in %d conversations: %d of %d expressions are found as by a loop", b.Messages, b.Conversations, n, b.Expressions)
 		re := regexp.MustCompile(b.expression(rng, n))
 		want := matchAll(re, texts).ids
-		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: re.String(), Limit: newest, CountTo: 1 << 40, Everything: true})
+		found, err := b.DB.Search(ctx, store.Search{Mode: store.Regex, Pattern: re.String(), Limit: newest, CountTo: 1 << 40, Everything: true})
 		if err != nil {
 			return fmt.Errorf("%s: %w", re, err)
 		}
@@ -48,7 +49,7 @@ func (b *bench) exact(ctx context.Context, texts []text) error {
 // without regard to case, other scripts, with many matches, few and none.
 func (b *bench) expression(rng *rand.Rand, n int) string {
 	rare := b.rare(rng)
-	x, y := pick(rng), pick(rng)
+	x, y := harness.Pick(rng), harness.Pick(rng)
 	return []string{
 		rare,
 		x + " " + y,
@@ -57,7 +58,7 @@ func (b *bench) expression(rng *rand.Rand, n int) string {
 		rare[:6] + `.*\n`,
 		`(` + x + `|` + y + `)_(` + y + `|` + x + `)\(`,
 		`^` + x + ` .*` + y,
-		pickFrom(rng, chinese) + `.?` + pickFrom(rng, chinese),
+		harness.PickFrom(rng, harness.Chinese) + `.?` + harness.PickFrom(rng, harness.Chinese),
 		`[0-9]{5} ` + x,
 		`(?m)^ +[0-9]+\t` + x + `_\w+\(` + y,
 		x + `qq` + y,
@@ -76,7 +77,7 @@ type text struct {
 func (b *bench) texts(ctx context.Context) ([]text, error) {
 	var all []text
 	for _, id := range append(slices.Clone(b.convs), b.small) {
-		for m, err := range b.db.Messages(ctx, store.MessageQuery{Conversation: id}) {
+		for m, err := range b.DB.Messages(ctx, store.MessageQuery{Conversation: id}) {
 			if err != nil {
 				return nil, err
 			}

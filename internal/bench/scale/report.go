@@ -6,11 +6,13 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/bench/harness"
 )
 
 // Report is the result of a measurement.
 type Report struct {
-	Machine Machine `json:"machine"`
+	Machine harness.Machine `json:"machine"`
 	// Corpus is the beginning of the SHA-256 of the first thousand messages:
 	// figures of another corpus cannot be compared with these.
 	Corpus  string `json:"corpus"`
@@ -89,67 +91,50 @@ type Times struct {
 }
 
 func quantiles(times []time.Duration) Times {
-	if len(times) == 0 {
-		return Times{}
-	}
-	slices.Sort(times)
-	return Times{millis(times[len(times)/2]), millis(times[len(times)*99/100])}
-}
-
-func millis(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
-
-// Check sets a number beside its target.
-type Check struct {
-	What   string  `json:"what"`
-	Got    float64 `json:"got"`
-	Target float64 `json:"target"`
-	// AtLeast says that more is better.
-	AtLeast bool `json:"atLeast"`
-	OK      bool `json:"ok"`
+	return Times{harness.Quantile(times, 0.5), harness.Quantile(times, 0.99)}
 }
 
 // Checks sets the worst of the runs beside each target.
-func (r Report) Checks() []Check {
-	worst := func(pick func(Run) float64, better func(a, b float64) float64) float64 {
-		v := pick(r.Runs[0])
-		for _, run := range r.Runs[1:] {
-			v = better(v, pick(run))
-		}
-		return v
-	}
-	highest := func(a, b float64) float64 { return max(a, b) }
-	lowest := func(a, b float64) float64 { return min(a, b) }
+func (r Report) Checks() []harness.Check {
 	if len(r.Runs) == 0 {
 		return nil
 	}
-	var checks []Check
-	atMost := func(what string, got, target float64) {
-		checks = append(checks, Check{What: what, Got: got, Target: target, OK: got <= target})
+	worst := func(pick func(Run) float64, worse func(...float64) float64) float64 {
+		v := pick(r.Runs[0])
+		for _, run := range r.Runs[1:] {
+			v = worse(v, pick(run))
+		}
+		return v
 	}
-	ratio := worst(func(r Run) float64 { return r.Ratio }, lowest)
-	checks = append(checks, Check{What: "batch ingest, by hand-written SQL", Got: ratio, Target: 0.6, AtLeast: true, OK: ratio >= 0.6})
-	indexed := worst(func(r Run) float64 { return r.IndexedRatio }, lowest)
-	checks = append(checks, Check{What: "stored and indexed, by FTS5 by hand", Got: indexed, Target: 0.6, AtLeast: true, OK: indexed >= 0.6})
-	atMost("trigram bytes a byte of text", r.large(func(r Run) float64 { return r.GramBytesPerRaw }), 0.35)
-	atMost("trigrams' share of storing and indexing", r.large(func(r Run) float64 { return r.GramShare }), 0.3)
+	highest := func(pick func(Run) float64) float64 {
+		return worst(pick, func(v ...float64) float64 { return slices.Max(v) })
+	}
+	lowest := func(pick func(Run) float64) float64 {
+		return worst(pick, func(v ...float64) float64 { return slices.Min(v) })
+	}
+	checks := []harness.Check{
+		harness.AtLeast("batch ingest, by hand-written SQL", lowest(func(r Run) float64 { return r.Ratio }), 0.6),
+		harness.AtLeast("stored and indexed, by FTS5 by hand", lowest(func(r Run) float64 { return r.IndexedRatio }), 0.6),
+		harness.AtMost("trigram bytes a byte of text", r.large(func(r Run) float64 { return r.GramBytesPerRaw }), 0.35),
+		harness.AtMost("trigrams' share of storing and indexing", r.large(func(r Run) float64 { return r.GramShare }), 0.3),
+	}
 	for i, s := range r.Runs[0].Searches {
-		atMost(s.Name+" p95, ms", worst(func(r Run) float64 { return r.Searches[i].P95 }, highest), s.Target)
+		checks = append(checks, harness.AtMost(s.Name+" p95, ms", highest(func(r Run) float64 { return r.Searches[i].P95 }), s.Target))
 	}
-	atMost("expression without a literal, by memory", r.large(func(r Run) float64 { return r.MemoryRatio }), 1.5)
+	checks = append(checks, harness.AtMost("expression without a literal, by memory", r.large(func(r Run) float64 { return r.MemoryRatio }), 1.5))
 	if last := r.Runs[len(r.Runs)-1]; last.Messages >= 100_000 {
-		checks = append(checks,
-			Check{What: "common word, times faster than peers", Got: last.PeerRatio, Target: 10, AtLeast: true, OK: last.PeerRatio >= 10},
-			Check{What: "selective regex, times a scan", Got: last.ScanRatio, Target: 20, AtLeast: true, OK: last.ScanRatio >= 20})
+		checks = append(checks, harness.AtLeast("common word, times faster than peers", last.PeerRatio, 10), harness.AtLeast("selective regex, times a scan", last.ScanRatio, 20))
 	}
-	atMost("context p50 of a fresh session, ms", worst(func(r Run) float64 { return r.Cold.P50 }, highest), 5)
-	atMost("context p50 of a running session, ms", worst(func(r Run) float64 { return r.Warm.P50 }, highest), 5)
-	atMost("compaction overhead a pass, ms", worst(func(r Run) float64 { return r.PassMillis }, highest), 5)
-	atMost("database bytes a raw byte", r.large(func(r Run) float64 { return r.BytesPerRaw }), 3)
+	checks = append(checks,
+		harness.AtMost("context p50 of a fresh session, ms", highest(func(r Run) float64 { return r.Cold.P50 }), 5),
+		harness.AtMost("context p50 of a running session, ms", highest(func(r Run) float64 { return r.Warm.P50 }), 5),
+		harness.AtMost("compaction overhead a pass, ms", highest(func(r Run) float64 { return r.PassMillis }), 5),
+		harness.AtMost("database bytes a raw byte", r.large(func(r Run) float64 { return r.BytesPerRaw }), 3))
 	if growth, ok := r.growth(func(r Run) float64 { return r.Cold.P50 }, sameContext); ok {
-		atMost("growth of the context p50 from 10k on", growth, 2)
+		checks = append(checks, harness.AtMost("growth of the context p50 from 10k on", growth, 2))
 	}
 	if growth, ok := r.growth(func(r Run) float64 { return r.Append.P50 }, anyRuns); ok {
-		atMost("growth of the append p50 from 10k on", growth, 2)
+		checks = append(checks, harness.AtMost("growth of the append p50 from 10k on", growth, 2))
 	}
 	return checks
 }
@@ -239,16 +224,7 @@ func (r Report) Text() string {
 	r.row(w, "RSS, MB", func(x Run) string { return fmt.Sprintf("%.0f", float64(x.RSSBytes)/1e6) })
 	_ = w.Flush() // a strings.Builder takes everything
 	b.WriteByte('\n')
-	for _, c := range r.Checks() {
-		verdict, bound := "ok   ", "at most"
-		if !c.OK {
-			verdict = "SHORT"
-		}
-		if c.AtLeast {
-			bound = "at least"
-		}
-		fmt.Fprintf(&b, "%s  %-38s %8.2f  (%s %g)\n", verdict, c.What, c.Got, bound, c.Target)
-	}
+	harness.WriteChecks(&b, r.Checks(), 38)
 	return b.String()
 }
 

@@ -19,12 +19,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -48,9 +47,8 @@ type Options struct {
 	Expressions int
 	// Dir is where the databases are made and removed again: a temporary
 	// directory.
-	Dir string
-	// Progress is told what is being done, if it is set.
-	Progress func(string)
+	Dir      string
+	Progress harness.Progress
 }
 
 func (o *Options) fill() error {
@@ -70,9 +68,6 @@ func (o *Options) fill() error {
 		o.Expressions = 100
 	}
 	o.Expressions = max(0, o.Expressions)
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
 	for _, n := range append(append([]int{}, o.Sizes...), o.Spreads...) {
 		if n < 1 {
 			return fmt.Errorf("scale: %d is not a size", n)
@@ -89,19 +84,14 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 	if err := o.fill(); err != nil {
 		return Report{}, err
 	}
-	dir, err := os.MkdirTemp(o.Dir, "lcm-scale-*")
-	if err != nil {
-		return Report{}, fmt.Errorf("scale: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	report := Report{Budget: o.Budget, Samples: o.Samples, Corpus: digest()}
-	if report.Machine, err = machine(); err != nil {
+	report := Report{Budget: o.Budget, Samples: o.Samples, Corpus: harness.Digest()}
+	var err error
+	if report.Machine, err = harness.ThisMachine(); err != nil {
 		return Report{}, err
 	}
 	for _, spread := range o.Spreads {
 		for _, size := range o.Sizes {
-			name := filepath.Join(dir, fmt.Sprintf("%d-%d", size, spread))
-			run, err := measure(ctx, o, name, size, min(spread, size))
+			run, err := measure(ctx, o, size, min(spread, size))
 			if err != nil {
 				return report, fmt.Errorf("scale: %d messages in %d conversations: %w", size, spread, err)
 			}
@@ -115,9 +105,7 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 type bench struct {
 	Options
 	Run
-	path    string
-	db      *sqlite.DB
-	engine  *lcm.Engine
+	*harness.Record
 	convs   []store.ConversationID
 	written int // messages that were made so far
 
@@ -128,17 +116,9 @@ type bench struct {
 	small      store.ConversationID // of a thousand messages, among all the others
 }
 
-func measure(ctx context.Context, o Options, path string, size, spread int) (_ Run, err error) {
-	b := &bench{Options: o, path: path, Run: Run{Messages: size, Conversations: spread}}
-	defer func() {
-		if b.db != nil {
-			err = errors.Join(err, b.db.Close())
-		}
-		if b.peer != nil {
-			err = errors.Join(err, b.peer.close())
-		}
-		err = errors.Join(err, removeDatabase(path), removeDatabase(path+".sql"), removeDatabase(path+".fts"))
-	}()
+func measure(ctx context.Context, o Options, size, spread int) (_ Run, err error) {
+	b := &bench{Options: o, Run: Run{Messages: size, Conversations: spread}}
+	defer func() { err = errors.Join(err, b.close(ctx)) }()
 	steps := []struct {
 		name string
 		run  func(context.Context) error
@@ -152,7 +132,7 @@ func measure(ctx context.Context, o Options, path string, size, spread int) (_ R
 		{"weigh", b.weigh},
 	}
 	for _, s := range steps {
-		o.Progress(fmt.Sprintf("%d messages in %d conversations: %s", size, spread, s.name))
+		o.Progress.Say("%d messages in %d conversations: %s", size, spread, s.name)
 		if err := s.run(ctx); err != nil {
 			return b.Run, fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -160,22 +140,21 @@ func measure(ctx context.Context, o Options, path string, size, spread int) (_ R
 	return b.Run, nil
 }
 
-func removeDatabase(path string) error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
+// close removes the database and the one that it is compared with.
+func (b *bench) close(ctx context.Context) (err error) {
+	if b.peer != nil {
+		err = b.peer.close()
 	}
-	return nil
+	if b.Record != nil {
+		err = errors.Join(err, b.Record.Close(ctx))
+	}
+	return err
 }
 
 func (b *bench) open(ctx context.Context) (err error) {
 	// The index is built apart, so that each is timed alone.
-	if b.db, err = sqlite.Open(ctx, b.path, sqlite.Options{DeferIndex: true}); err != nil {
-		return err
-	}
-	b.engine, err = lcm.New(b.db, lcm.WithoutBackground(), lcm.WithBudget(b.Budget), lcm.WithSummariser(&b.summariser),
-		lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
+	b.Record, err = harness.Temp(ctx, b.Dir, sqlite.Options{DeferIndex: true}, lcm.WithoutBackground(), lcm.WithBudget(b.Budget),
+		lcm.WithSummariser(&b.summariser), lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
 	return err
 }
 
@@ -196,7 +175,7 @@ func (b *bench) ingest(ctx context.Context) error {
 	}
 	stored := b.Messages
 	for ; stored < fewestStored && b.Conversations == 1; stored += b.Messages {
-		err := b.apart(func(again *bench) error {
+		err := b.apart(ctx, func(again *bench) error {
 			t, h, err := again.store(ctx)
 			took, byHand = took+t, byHand+h
 			return err
@@ -208,7 +187,7 @@ func (b *bench) ingest(ctx context.Context) error {
 	b.IngestPerSecond = float64(stored) / took.Seconds()
 	b.SQLPerSecond = float64(stored) / byHand.Seconds()
 	b.Ratio = b.IngestPerSecond / b.SQLPerSecond
-	small, ms := b.engine.Session("scale/small"), b.make(1000)
+	small, ms := b.Engine.Session("scale/small"), b.make(1000)
 	at := time.Now()
 	if err := small.Append(ctx, ms...); err != nil {
 		return err
@@ -226,7 +205,7 @@ func (b *bench) store(ctx context.Context) (took, byHand time.Duration, err erro
 	if err := b.open(ctx); err != nil {
 		return 0, 0, err
 	}
-	hand, err := newByHand(ctx, b.path, b.path+".sql")
+	hand, err := newByHand(ctx, b.Path, b.Path+".sql")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -242,21 +221,16 @@ func (b *bench) store(ctx context.Context) (took, byHand time.Duration, err erro
 	return took, hand.took, nil
 }
 
-// apart has fn use a database of its own, which is gone afterwards.
-func (b *bench) apart(fn func(*bench) error) (err error) {
-	own := &bench{Options: b.Options, Run: Run{Messages: b.Messages, Conversations: b.Conversations}, path: b.path + ".apart"}
-	defer func() {
-		if own.db != nil {
-			err = errors.Join(err, own.db.Close())
-		}
-		err = errors.Join(err, removeDatabase(own.path), removeDatabase(own.path+".sql"))
-	}()
+// apart calls fn with a database of its own and removes it.
+func (b *bench) apart(ctx context.Context, fn func(*bench) error) (err error) {
+	own := &bench{Options: b.Options, Run: Run{Messages: b.Messages, Conversations: b.Conversations}}
+	defer func() { err = errors.Join(err, own.close(ctx)) }()
 	return fn(own)
 }
 
 // fillConversation stores a number of messages and returns how long that took.
 func (b *bench) fillConversation(ctx context.Context, hand *byHand, key string, messages int) (took time.Duration, err error) {
-	session := b.engine.Session(key)
+	session := b.Engine.Session(key)
 	conv, err := session.Conversation(ctx)
 	if err != nil {
 		return 0, err
@@ -290,7 +264,7 @@ func btoi(b bool) int {
 func (b *bench) make(n int) []llms.Message {
 	ms := make([]llms.Message, n)
 	for i := range ms {
-		ms[i] = message(b.written)
+		ms[i] = harness.Message(b.written)
 		b.written++
 	}
 	return ms
@@ -299,25 +273,25 @@ func (b *bench) make(n int) []llms.Message {
 // index builds the search index of all messages, and has the same rows
 // inserted by hand into a table with an FTS5 index of words.
 func (b *bench) index(ctx context.Context) error {
-	at, spent := time.Now(), cpuTime()
-	if err := b.db.Reindex(ctx); err != nil {
+	at, spent := time.Now(), harness.CPUTime()
+	if err := b.DB.Reindex(ctx); err != nil {
 		return err
 	}
 	took := time.Since(at)
-	b.IndexMillis = millis(took)
-	if err := b.weighGrams(ctx, cpuTime()-spent); err != nil {
+	b.IndexMillis = harness.Millis(took)
+	if err := b.weighGrams(ctx, harness.CPUTime()-spent); err != nil {
 		return err
 	}
-	peer, err := newPeer(ctx, b.path+".fts")
+	peer, err := newPeer(ctx, b.Path+".fts")
 	if err != nil {
 		return err
 	}
 	b.peer = peer
-	if err := peer.fill(ctx, b.db); err != nil {
+	if err := peer.fill(ctx, b.DB); err != nil {
 		return err
 	}
 	b.IndexedRatio = peer.took.Seconds() / (b.ingestTook + took).Seconds()
-	st, err := b.db.IndexStats(ctx)
+	st, err := b.DB.IndexStats(ctx)
 	if err != nil {
 		return err
 	}
@@ -334,7 +308,7 @@ func (b *bench) weighGrams(ctx context.Context, indexing time.Duration) error {
 	n := min(b.Messages, 24*segment.SealDocs)
 	docs := make([]segment.Doc, n)
 	for i := range docs {
-		docs[i] = segment.Doc{ID: int64(i + 1), Conversation: 1, Text: []byte(message(i).SearchText())}
+		docs[i] = segment.Doc{ID: int64(i + 1), Conversation: 1, Text: []byte(harness.Message(i).SearchText())}
 	}
 	at := time.Now()
 	for part := range slices.Chunk(docs, 12*segment.SealDocs) {
@@ -351,7 +325,7 @@ func (b *bench) weighGrams(ctx context.Context, indexing time.Duration) error {
 func (b *bench) appends(ctx context.Context) error {
 	times := make([]time.Duration, 0, b.Samples)
 	for i := range b.Samples {
-		session, err := b.engine.Resume(ctx, b.pick(i))
+		session, err := b.Engine.Resume(ctx, b.pick(i))
 		if err != nil {
 			return err
 		}
@@ -375,18 +349,18 @@ func (b *bench) contexts(ctx context.Context) error {
 	var cold, warm []time.Duration
 	var cpu time.Duration
 	for i := range b.Samples {
-		session, err := b.engine.Resume(ctx, b.pick(i))
+		session, err := b.Engine.Resume(ctx, b.pick(i))
 		if err != nil {
 			return err
 		}
 		for _, times := range []*[]time.Duration{&cold, &warm} {
-			at, spent := time.Now(), cpuTime()
+			at, spent := time.Now(), harness.CPUTime()
 			view, err := session.Context(ctx, b.Budget)
 			if err != nil {
 				return err
 			}
 			*times = append(*times, time.Since(at))
-			cpu += cpuTime() - spent
+			cpu += harness.CPUTime() - spent
 			b.ContextTokens = max(b.ContextTokens, view.Tokens)
 			if i%10 == 0 {
 				if err := session.Append(ctx, b.make(1)...); err != nil {
@@ -396,27 +370,21 @@ func (b *bench) contexts(ctx context.Context) error {
 		}
 	}
 	b.Cold, b.Warm = quantiles(cold), quantiles(warm)
-	b.ContextCPUMillis = millis(cpu) / float64(len(cold)+len(warm))
+	b.ContextCPUMillis = harness.Millis(cpu) / float64(len(cold)+len(warm))
 	return nil
 }
 
 // weigh compares the size of the database with that of what was said.
 func (b *bench) weigh(ctx context.Context) error {
-	st, err := b.db.Stats(ctx)
+	st, err := b.DB.Stats(ctx)
 	if err != nil {
 		return err
 	}
 	b.RawBytes = st.Bytes
-	b.RSSBytes = rss()
-	if err := b.db.Close(); err != nil {
+	b.RSSBytes = harness.RSS()
+	if b.DatabaseBytes, err = b.Record.Size(ctx); err != nil {
 		return err
 	}
-	b.db = nil
-	info, err := os.Stat(b.path)
-	if err != nil {
-		return err
-	}
-	b.DatabaseBytes = info.Size()
 	b.BytesPerRaw = float64(b.DatabaseBytes) / float64(b.RawBytes)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
@@ -20,7 +21,7 @@ const patterns = 30
 // search times the kinds of search, and sets some of them beside other ways of
 // finding the same.
 func (b *bench) search(ctx context.Context) error {
-	if err := b.db.Reindex(ctx); err != nil {
+	if err := b.DB.Reindex(ctx); err != nil {
 		return err
 	}
 	for _, k := range b.kinds() {
@@ -57,13 +58,13 @@ func (b *bench) kinds() []kind {
 	return []kind{
 		{"selective word", 150, func(rng *rand.Rand) store.Search { return full(b.rare(rng)) }},
 		{"phrase", 150, func(rng *rand.Rand) store.Search { return full(`"` + b.phrase(rng) + `"`) }},
-		{"Chinese", 150, func(rng *rand.Rand) store.Search { return full(pickFrom(rng, chinese)) }},
+		{"Chinese", 150, func(rng *rand.Rand) store.Search { return full(harness.PickFrom(rng, harness.Chinese)) }},
 		{"six-word question", 300, func(rng *rand.Rand) store.Search {
-			return full("why did the " + strings.Join([]string{pick(rng), pick(rng), pick(rng), pick(rng), pick(rng), b.rare(rng)}, " ") + "?")
+			return full("why did the " + strings.Join([]string{harness.Pick(rng), harness.Pick(rng), harness.Pick(rng), harness.Pick(rng), harness.Pick(rng), b.rare(rng)}, " ") + "?")
 		}},
-		{"common word", 300, func(rng *rand.Rand) store.Search { return full(pickFrom(rng, common)) }},
+		{"common word", 300, func(rng *rand.Rand) store.Search { return full(harness.PickFrom(rng, common)) }},
 		{"one conversation", 30, func(rng *rand.Rand) store.Search {
-			q := full(pick(rng) + " " + pick(rng) + " " + pick(rng))
+			q := full(harness.Pick(rng) + " " + harness.Pick(rng) + " " + harness.Pick(rng))
 			q.Conversations = []store.ConversationID{b.small}
 			return q
 		}},
@@ -79,7 +80,7 @@ var common = []string{"time", "carrier", "parcel", "minutes", "index", "test", "
 
 // rare takes a number out of one message: few other messages have it.
 func (b *bench) rare(rng *rand.Rand) string {
-	return rareWord().FindString(message(2 + 4*rng.IntN(max(1, b.Messages/4))).SearchText())
+	return rareWord().FindString(harness.Message(2 + 4*rng.IntN(max(1, b.Messages/4))).SearchText())
 }
 
 var rareWord = lazyregexp.New(`0x[0-9a-f]{6,}`)
@@ -87,7 +88,7 @@ var rareWord = lazyregexp.New(`0x[0-9a-f]{6,}`)
 // phrase takes three words that stand side by side out of a message.
 func (b *bench) phrase(rng *rand.Rand) string {
 	for {
-		all := strings.Fields(message(3 + 4*rng.IntN(max(1, b.Messages/4))).PlainText())
+		all := strings.Fields(harness.Message(3 + 4*rng.IntN(max(1, b.Messages/4))).PlainText())
 		at := rng.IntN(max(1, len(all)-3))
 		words := strings.Join(all[at:min(at+3, len(all))], " ")
 		if plainWords().MatchString(words) {
@@ -114,29 +115,28 @@ func (b *bench) time(ctx context.Context, k kind) (Search, error) {
 			q.Limit = 50
 		}
 		at := time.Now()
-		found, err := b.db.Search(ctx, q)
+		found, err := b.DB.Search(ctx, q)
 		if err != nil {
 			return out, err
 		}
 		times = append(times, time.Since(at))
 		out.Hits += len(found.Hits)
 	}
-	slices.Sort(times)
-	out.P50, out.P95 = millis(times[len(times)/2]), millis(times[len(times)*95/100])
+	out.P50, out.P95 = harness.Quantile(times, 0.5), harness.Quantile(times, 0.95)
 	return out, nil
 }
 
 // recall times what an agent calls: a search with its snippets and covering
 // summaries, and looking messages up by id.
 func (b *bench) recall(ctx context.Context) error {
-	service, err := recall.New(b.db)
+	service, err := recall.New(b.DB)
 	if err != nil {
 		return err
 	}
 	where := recall.Where{AllConversations: true}
 	rng := rand.New(rand.NewPCG(8, 8))
 	err = b.timed("question, with snippets", 300, patterns, func() error {
-		_, err := service.Grep(ctx, recall.GrepRequest{Pattern: "why did the " + pick(rng) + " " + pick(rng) + " " + b.rare(rng) + "?", Mode: store.FullText, Where: where})
+		_, err := service.Grep(ctx, recall.GrepRequest{Pattern: "why did the " + harness.Pick(rng) + " " + harness.Pick(rng) + " " + b.rare(rng) + "?", Mode: store.FullText, Where: where})
 		return err
 	})
 	if err != nil {
@@ -158,8 +158,7 @@ func (b *bench) timed(name string, target float64, times int, run func() error) 
 		}
 		took[i] = time.Since(at)
 	}
-	slices.Sort(took)
-	b.Searches = append(b.Searches, Search{Name: name, Target: target, P50: millis(took[times/2]), P95: millis(took[times*95/100])})
+	b.Searches = append(b.Searches, Search{Name: name, Target: target, P50: harness.Quantile(took, 0.5), P95: harness.Quantile(took, 0.95)})
 	return nil
 }
 
@@ -172,7 +171,7 @@ func (b *bench) beside(ctx context.Context, texts []text) error {
 	for _, t := range texts {
 		selective.Match(t.said)
 	}
-	scan := millis(time.Since(at))
+	scan := harness.Millis(time.Since(at))
 	for _, s := range b.Searches {
 		if s.Name == selectiveRegex && s.P95 > 0 {
 			b.ScanRatio = scan / s.P95
@@ -189,7 +188,7 @@ func (b *bench) beside(ctx context.Context, texts []text) error {
 		}
 		peers += took
 		at := time.Now()
-		if _, err := b.db.Search(ctx, store.Search{Mode: store.FullText, Pattern: word, Sort: store.ByRecency, Limit: 50}); err != nil {
+		if _, err := b.DB.Search(ctx, store.Search{Mode: store.FullText, Pattern: word, Sort: store.ByRecency, Limit: 50}); err != nil {
 			return err
 		}
 		ours += time.Since(at)
@@ -211,7 +210,7 @@ func (b *bench) byMemory(ctx context.Context, texts []text) error {
 	for i := range ratios {
 		inMemory := matchAll(plain, texts)
 		at := time.Now()
-		found, err := b.db.Search(ctx, store.Search{Mode: store.Regex, Pattern: plain.String(), Limit: 50, CountTo: 1 << 40, Everything: true})
+		found, err := b.DB.Search(ctx, store.Search{Mode: store.Regex, Pattern: plain.String(), Limit: 50, CountTo: 1 << 40, Everything: true})
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -59,15 +60,15 @@ func (r *run) report(ctx context.Context, points []Point) (Report, error) {
 	for i := range 3 {
 		rep.Thirds = append(rep.Thirds, r.thirdOf(i, points))
 	}
-	if info, err := os.Stat(r.db.Path()); err == nil {
+	if info, err := os.Stat(r.Path); err == nil {
 		rep.DatabaseBytes = info.Size()
 	}
-	all, err := r.db.Conversations(ctx, store.ConversationQuery{})
+	all, err := r.DB.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return rep, err
 	}
 	for _, c := range all {
-		v, err := r.db.Verify(ctx, c.ID)
+		v, err := r.DB.Verify(ctx, c.ID)
 		if err != nil {
 			return rep, fmt.Errorf("verifying: %w", err)
 		}
@@ -112,34 +113,22 @@ func slope(points []Point) float64 {
 	return 0
 }
 
-// Check is one number beside its target.
-type Check struct {
-	What   string  `json:"what"`
-	Got    float64 `json:"got"`
-	Target float64 `json:"target"` // at most
-	OK     bool    `json:"ok"`
-}
-
-// Checks holds the report against what a soak must show.
-func (r Report) Checks() []Check {
+// Checks holds the report against the targets of a soak.
+func (r Report) Checks() []harness.Check {
 	first, last := r.Thirds[0], r.Thirds[len(r.Thirds)-1]
 	ratio := 0.0
 	if first.AppendP99 > 0 {
 		ratio = last.AppendP99 / first.AppendP99
 	}
-	checks := []Check{
-		{What: "RSS slope of the last three quarters, MB per 10 min", Got: r.RSSSlope / 1e6, Target: 1},
-		{What: "append p99, last third by the first", Got: ratio, Target: 1.5},
-		{What: "more file descriptors in the last third", Got: float64(last.Files - first.Files), Target: 0},
-		{What: "acknowledged messages that are missing", Got: float64(r.Appended - r.Stored), Target: 0},
-		{What: "faults found by verify", Got: float64(len(r.Faults)), Target: 0},
-		{What: "warnings of background work", Got: float64(r.Warnings), Target: 0},
-		{What: "share of the rate that was not reached", Got: max(0, 1-r.Reached/r.Rate), Target: 0.02},
+	return []harness.Check{
+		harness.AtMost("RSS slope of the last three quarters, MB per 10 min", r.RSSSlope/1e6, 1),
+		harness.AtMost("append p99, last third by the first", ratio, 1.5),
+		harness.AtMost("more file descriptors in the last third", float64(last.Files-first.Files), 0),
+		harness.AtMost("acknowledged messages that are missing", float64(r.Appended-r.Stored), 0),
+		harness.AtMost("faults found by verify", float64(len(r.Faults)), 0),
+		harness.AtMost("warnings of background work", float64(r.Warnings), 0),
+		harness.AtMost("share of the rate that was not reached", max(0, 1-r.Reached/r.Rate), 0.02),
 	}
-	for i := range checks {
-		checks[i].OK = checks[i].Got <= checks[i].Target
-	}
-	return checks
 }
 
 // Text renders the report for people.
@@ -166,13 +155,7 @@ func (r Report) Text() string {
 	row("file descriptors, most", "%d", func(t Third) any { return t.Files })
 	row("goroutines, most", "%d", func(t Third) any { return t.Goroutines })
 	b.WriteByte('\n')
-	for _, c := range r.Checks() {
-		verdict := "ok   "
-		if !c.OK {
-			verdict = "SHORT"
-		}
-		fmt.Fprintf(&b, "%s  %-52s %8.2f  (at most %g)\n", verdict, c.What, c.Got, c.Target)
-	}
+	harness.WriteChecks(&b, r.Checks(), 52)
 	for _, f := range r.Faults {
 		fmt.Fprintf(&b, "fault: %s\n", f)
 	}

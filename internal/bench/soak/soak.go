@@ -17,13 +17,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
+	"math/rand/v2"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
@@ -38,8 +39,7 @@ type Options struct {
 	Sessions int           // that the appends are spread over (4)
 	Budget   int           // of each session in tokens (16,000)
 	Dir      string        // for the database (a temporary one)
-	// Progress is told how far it has come; nil is nobody.
-	Progress func(done, total time.Duration, what string)
+	Progress harness.Progress
 }
 
 func (o Options) withDefaults() Options {
@@ -59,9 +59,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Budget == 0 {
 		o.Budget = 16_000
-	}
-	if o.Progress == nil {
-		o.Progress = func(time.Duration, time.Duration, string) {}
 	}
 	return o
 }
@@ -86,8 +83,7 @@ const samples = 240
 // run is a soak under way.
 type run struct {
 	Options
-	db       *sqlite.DB
-	engine   *lcm.Engine
+	*harness.Record
 	recall   *recall.Service
 	sessions []*lcm.Session
 	begun    time.Time
@@ -106,12 +102,6 @@ func Measure(ctx context.Context, o Options) (rep Report, err error) {
 	if err := o.check(); err != nil {
 		return rep, err
 	}
-	if o.Dir == "" {
-		if o.Dir, err = os.MkdirTemp("", "lcm-soak-"); err != nil {
-			return rep, err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
-	}
 	r := &run{Options: o}
 	for i := range 3 {
 		r.appends[i], r.searches[i], r.contexts[i] = new(histogram), new(histogram), new(histogram)
@@ -120,7 +110,7 @@ func Measure(ctx context.Context, o Options) (rep Report, err error) {
 	if err := r.open(whole); err != nil {
 		return rep, err
 	}
-	defer func() { err = errors.Join(err, r.engine.Close(whole), r.db.Close()) }()
+	defer func() { err = errors.Join(err, r.Close(whole)) }()
 	points, err := r.work(ctx)
 	if err != nil {
 		return rep, err
@@ -130,18 +120,20 @@ func Measure(ctx context.Context, o Options) (rep Report, err error) {
 
 func (r *run) open(ctx context.Context) (err error) {
 	log := slog.New(counting{slog.DiscardHandler, &r.warnings})
-	if r.db, err = sqlite.Open(ctx, filepath.Join(r.Dir, "soak.db"), sqlite.Options{Log: log}); err != nil {
-		return err
-	}
-	r.engine, err = lcm.New(r.db, lcm.WithBudget(r.Budget), lcm.WithLogger(log))
-	if err == nil {
-		r.recall, err = recall.New(r.db)
+	if r.Dir == "" {
+		r.Record, err = harness.Temp(ctx, "", sqlite.Options{Log: log}, lcm.WithBudget(r.Budget), lcm.WithLogger(log))
+	} else {
+		r.Record, err = harness.Open(ctx, filepath.Join(r.Dir, "soak.db"), sqlite.Options{Log: log}, lcm.WithBudget(r.Budget), lcm.WithLogger(log))
 	}
 	if err != nil {
-		return errors.Join(err, r.db.Close())
+		return err
 	}
+	if r.recall, err = recall.New(r.DB); err != nil {
+		return errors.Join(err, r.Close(ctx))
+	}
+	harness.Message(0) // prepares the words, which would delay the first append
 	for i := range r.Sessions {
-		r.sessions = append(r.sessions, r.engine.Session(fmt.Sprintf("soak/%d", i)))
+		r.sessions = append(r.sessions, r.Engine.Session(fmt.Sprintf("soak/%d", i)))
 	}
 	return nil
 }
@@ -203,9 +195,9 @@ func (r *run) pace(ctx context.Context, rate float64, do func(context.Context, i
 func (r *run) third() int { return min(2, int(3*time.Since(r.begun)/r.Duration)) }
 
 func (r *run) append(ctx context.Context, n int) error {
-	m := compose(n)
+	m := harness.Message(n)
 	third, start := r.third(), time.Now()
-	if err := r.sessions[n/round%len(r.sessions)].Append(ctx, m); err != nil {
+	if err := r.sessions[n/4%len(r.sessions)].Append(ctx, m); err != nil {
 		return fmt.Errorf("append %d: %w", n, err)
 	}
 	r.appends[third].add(time.Since(start))
@@ -214,9 +206,11 @@ func (r *run) append(ctx context.Context, n int) error {
 }
 
 func (r *run) search(ctx context.Context, n int) error {
-	q := recall.GrepRequest{Mode: store.FullText, Pattern: question(n), Where: recall.Where{AllConversations: true}, Limit: 10}
+	rng := rand.New(rand.NewPCG(uint64(n), 0x9e))
+	first, second := harness.Pick(rng), harness.Pick(rng)
+	q := recall.GrepRequest{Mode: store.FullText, Pattern: first + " " + second + " " + harness.Pick(rng), Where: recall.Where{AllConversations: true}, Limit: 10}
 	if n%2 == 1 {
-		q.Mode, q.Pattern = store.Regex, expression(n)
+		q.Mode, q.Pattern = store.Regex, first+`\s+`+second
 	}
 	third, start := r.third(), time.Now()
 	if _, err := r.recall.Grep(ctx, q); err != nil {
@@ -243,7 +237,7 @@ func (r *run) watch(ctx context.Context) []Point {
 	for {
 		points = append(points, look(time.Since(r.begun), r.appended.Load()))
 		last := points[len(points)-1]
-		r.Progress(last.At, r.Duration, fmt.Sprintf("%d appends, %.0f MB, %d descriptors", last.Appended, float64(last.RSS)/1e6, last.Files))
+		r.Progress.Tell(int64(last.At), int64(r.Duration), fmt.Sprintf("%d appends, %.0f MB, %d descriptors", last.Appended, float64(last.RSS)/1e6, last.Files))
 		select {
 		case <-ctx.Done():
 			return append(points, look(time.Since(r.begun), r.appended.Load()))

@@ -1,13 +1,13 @@
 package soak
 
 import (
-	"fmt"
 	"math"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/bench/harness"
 )
 
 // Point is what the process took at one moment.
@@ -23,22 +23,7 @@ type Point struct {
 func look(at time.Duration, appended int64) Point {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return Point{At: at, Appended: appended, RSS: resident(&m), Heap: int64(m.HeapAlloc), Files: descriptors(), Goroutines: runtime.NumGoroutine()}
-}
-
-// resident is the memory that the process holds, or what the Go runtime has
-// taken where the operating system does not say.
-func resident(m *runtime.MemStats) int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err == nil {
-		var kB int64
-		if _, rest, ok := strings.Cut(string(status), "VmRSS:"); ok {
-			if _, err := fmt.Sscan(rest, &kB); err == nil {
-				return kB << 10
-			}
-		}
-	}
-	return int64(m.Sys - m.HeapReleased)
+	return Point{At: at, Appended: appended, RSS: harness.RSS(), Heap: int64(m.HeapAlloc), Files: descriptors(), Goroutines: runtime.NumGoroutine()}
 }
 
 func descriptors() int {

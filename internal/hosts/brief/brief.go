@@ -1,22 +1,20 @@
-// Package brief derives from the record what an agent needs to go on with
-// work that it has forgotten, or never saw: what the last sessions of the
-// project came to, what was decided, what is open, files changed and not seen
-// committed, what still fails, the last commands and how they ended, and the
-// ids under which everything can be read in full. A session that was compacted
-// is told first what it was asked for.
+// Package brief derives from the record what an agent needs to continue work that it
+// has forgotten or never saw: the results of the project's last sessions, decisions,
+// open points, files changed and not seen committed, failures, the last commands and
+// their results, and the ids under which everything can be read in full. For a
+// compacted session the user's requests come first.
 //
-// The newest session in which something was done leads. Sessions of a question
-// and an answer, or of a command that only looked, are counted and push nothing
-// out. What older sessions left open stands with what the newest left open.
+// The newest session that did work leads. Sessions of one question and answer, or of a
+// command that only looked, are only counted. Open points of older sessions are listed
+// with those of the newest.
 //
-// It is extractive: every quotation is from a stored message, shortened but
-// not reworded, and no model is asked. The same record gives the same brief.
+// A brief is extractive: every quotation is from a stored message, shortened but not
+// reworded, and no model is called. The same record gives the same brief.
 //
-// A brief states facts. Text of the record is quoted on one line, without
-// control characters and with its tags made harmless, so that nothing in it
-// can pass for the frame around it or for an instruction. The frame is
-// [ingest.ContextTag], by which ingest knows the block again and keeps recall
-// from feeding on it.
+// Text of the record is quoted on one line, without control characters and with its
+// tags escaped, so that it cannot imitate the frame or an instruction. The frame is
+// [ingest.ContextTag], by which ingest recognises the block and keeps it out of later
+// recall.
 package brief
 
 import (
@@ -29,53 +27,53 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Options say what a brief is about.
+// Options select the sessions of a brief.
 type Options struct {
-	// Project is whose sessions count.
+	// Project selects the sessions.
 	Project store.Project
-	// Conversation is the one to brief about; 0 is the newest of the project.
+	// Conversation is the leading one; 0 is the newest of the project.
 	Conversation store.ConversationID
-	// Session is the key of the session that asks. It is not briefed about
-	// itself unless Own says so: after a compaction, when it has forgotten.
+	// Session is the key of the session that asks. It is left out, unless Own is
+	// set: after a compaction, when it has forgotten its own messages.
 	Session string
 	Own     bool
-	// Messages is how many of the newest messages are looked at (300).
+	// Messages is how many of the newest messages are read (300).
 	Messages int
 }
 
 const (
 	defaultMessages = 300
-	otherMessages   = 80 //  of a session that is told in short
-	candidates      = 60 // sessions that are looked at, newest first
-	others          = 8  // told in short
+	otherMessages   = 80 // of a session that is not the leading one
+	candidates      = 60 // sessions that are read, newest first
+	others          = 8  // sessions beside the leading one
 )
 
-// Brief is what was derived. It has no Work if there is nothing to tell.
+// Brief is the result. Work is nil if there is nothing to tell.
 type Brief struct {
 	Work   *Work
 	Others []Other
-	// Own says that the session is told about itself.
+	// Own says that the session is briefed about itself.
 	Own bool
-	// Asked is the last question of the sessions that hold nothing but a
-	// question and an answer and are newer than Work, and Short how many they
-	// are.
+	// Asked is the last question of the sessions that are only a question and an
+	// answer and newer than Work, and Short their number.
 	Asked *Quote
 	Short int
-	// More is how many older sessions are not told of.
+	// More is the number of older sessions that are left out.
 	More int
 }
 
 // Work is the state of one conversation's work.
 type Work struct {
 	Conversation store.Conversation
-	// Requests are what the user said last, oldest first; Began is the first
-	// request, where that is not among them.
+	// Requests are the user's last messages, oldest first. Began is the first
+	// request, if it is not among them.
 	Requests []Quote
 	Began    *Quote
-	Stopped  *Quote // what the assistant said last
-	// Waiting says that the last word is the user's, or a question to the user.
+	Stopped  *Quote // the assistant's last message
+	// Waiting says that the user's last request, or a question to the user, is
+	// unanswered.
 	Waiting  bool
-	Open     []Quote // what reads like something left for later
+	Open     []Quote // sentences that read like open points
 	Plan     []Step
 	Files    []File
 	Commands []Command
@@ -84,13 +82,13 @@ type Work struct {
 	Earlier  []Earlier
 }
 
-// Quote is something that was said.
+// Quote is a quotation from a message.
 type Quote struct {
 	ID   store.MessageID
 	Time time.Time
 	Who  string
 	Text string
-	// Asked is the question that the text answers, where it is a short choice.
+	// Asked is the question that a short choice answers.
 	Asked string
 }
 
@@ -108,12 +106,12 @@ type File struct {
 	Committed bool // a commit followed the last change
 }
 
-// Command is something that was run.
+// Command is a command that the agent ran.
 type Command struct {
 	ID      store.MessageID // of the call
 	Line    string
 	Outcome Outcome
-	Detail  string // the line of its output that tells most
+	Detail  string // the most informative line of its output
 }
 
 // Outcome is how a command ended.
@@ -126,7 +124,7 @@ const (
 	Failed
 )
 
-// Earlier is a summary of what came before.
+// Earlier is a summary of earlier messages.
 type Earlier struct {
 	ID       store.SummaryID
 	Messages int
@@ -134,14 +132,14 @@ type Earlier struct {
 	About    string
 }
 
-// Other is a session that is told in short.
+// Other is a session beside the leading one.
 type Other struct {
 	Conversation store.Conversation
 	Began        *Quote // the first request
-	Stopped      *Quote // what the assistant said last
+	Stopped      *Quote // the assistant's last message
 	Decided      []Quote
 	Open         []Quote
-	Files        []File // that no commit followed
+	Files        []File // not seen committed
 	Failing      []Command
 }
 
@@ -188,8 +186,8 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 	return b, nil
 }
 
-// count tells of the sessions without work that are newer than the work. If
-// there are no others, the newest of them is all there is to tell.
+// count adds the sessions without work that are newer than the work. If there are no
+// others, the newest of them leads.
 func (b *Brief) count(trivial []Work) {
 	if len(trivial) == 0 {
 		return
@@ -206,7 +204,7 @@ func (b *Brief) count(trivial []Work) {
 	b.Short, b.Asked = len(trivial), &trivial[0].Requests[len(trivial[0].Requests)-1]
 }
 
-// short is what is told of a session beside the one that leads.
+// short reduces a session to the parts shown beside the leading one.
 func (w *Work) short() Other {
 	o := Other{Conversation: w.Conversation, Began: w.Began, Stopped: w.Stopped, Failing: w.Failing[:min(len(w.Failing), 2)],
 		Decided: w.Decided[max(0, len(w.Decided)-2):], Open: w.Open[max(0, len(w.Open)-2):]}
@@ -221,8 +219,8 @@ func (w *Work) short() Other {
 	return o
 }
 
-// recent lists the conversations to tell of, the main one first, and counts
-// those of the project.
+// recent lists the conversations of a brief, the leading one first, and counts those
+// of the project.
 func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversation, int, error) {
 	if o.Conversation != 0 {
 		c, err := s.Conversation(ctx, o.Conversation)
@@ -232,7 +230,7 @@ func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversatio
 	if err != nil {
 		return nil, 0, err
 	}
-	// A sub-agent's work is told by the session that started it.
+	// The session that started a sub-agent covers its work.
 	found = slices.DeleteFunc(found, func(c store.Conversation) bool {
 		return c.Parent != 0 || c.Messages == c.Erased || !o.Own && o.Session != "" && c.Key == o.Session
 	})
@@ -255,9 +253,9 @@ func (w *Work) empty() bool {
 	return len(w.Requests) == 0 && w.Stopped == nil && len(w.Commands) == 0 && len(w.Files) == 0
 }
 
-// trivial reports a session of a question and an answer, or of a look at the
-// state of things: nobody changed, planned or decided anything, nothing was left
-// open or failing, and nobody came back with more than a second thought.
+// trivial reports a session of a question and an answer, or of a look at the state of
+// things: it changed, planned and decided nothing, nothing is open or failing, and the
+// user wrote at most twice.
 func (w *Work) trivial() bool {
 	return len(w.Files) == 0 && len(w.Plan) == 0 && len(w.Open) == 0 && len(w.Failing) == 0 &&
 		len(w.Requests) > 0 && len(w.Requests) <= 2 && w.Began == nil && !(w.Stopped != nil && w.unanswered()) &&

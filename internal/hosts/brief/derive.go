@@ -17,21 +17,21 @@ const (
 	keepCommands  = 8
 	keepFailing   = 4
 	keepFiles     = 16
-	keepCommitted = 6 // of files, those before them counted
+	keepCommitted = 6 // committed files are listed only among the first 6
 	keepDecisions = 10
 	keepOpen      = 4
 	keepEarlier   = 6
 )
 
-// recentlySaid is how many messages ago something may have been left open. Of
-// what is older, most was done since.
+// recentlySaid is how many messages back open points are searched. Most older ones
+// were done since.
 const recentlySaid = 40
 
-// later is what newer sessions of the project did about the work of older ones.
+// later holds what newer sessions of the project did about older work.
 type later struct {
-	committed time.Time            // when the last commit was made
-	succeeded map[string]time.Time // by what a command is for: when it last succeeded
-	failed    map[string]bool      // what a command is for, and what it said: told as a failure
+	committed time.Time            // of the last commit
+	succeeded map[string]time.Time // by purpose of a command: when it last succeeded
+	failed    map[string]bool      // purposes and output lines of listed failures
 }
 
 // note adds the commands of a session.
@@ -54,8 +54,8 @@ func (l *later) note(said []store.Message, ran []Command) {
 	}
 }
 
-// work derives the state of a conversation from its newest messages, and of
-// what newer sessions did since.
+// work derives the state of a conversation from its newest messages, and from what
+// newer sessions did since.
 func work(ctx context.Context, s store.Reader, c store.Conversation, n int, since *later) (Work, error) {
 	w := Work{Conversation: c}
 	view, err := s.View(ctx, c.ID, store.Window{Oldest: 2 * keepEarlier, Newest: n})
@@ -74,7 +74,7 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int, sinc
 	since.note(said, ran)
 	w.Files = files(said, ran, since.committed)
 	w.Failing = failing(said, ran, since)
-	w.Commands = telling(ran)
+	w.Commands = lastCommands(ran)
 	w.Open = openEnds(said[max(0, len(said)-recentlySaid):])
 	known := w.Open
 	if n := len(w.Requests); w.Waiting && n > 0 {
@@ -88,8 +88,7 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int, sinc
 	return w, err
 }
 
-// newest returns the newest messages of the active branch that count, oldest
-// first.
+// newest returns the newest messages of the active branch that count, oldest first.
 func newest(ctx context.Context, s store.Reader, id store.ConversationID, view store.View, n int) ([]store.Message, error) {
 	shown, first := map[store.MessageID]bool{}, store.MessageID(0)
 	items := view.Items
@@ -98,7 +97,7 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 	}
 	for _, item := range items {
 		if item.IsSummary() {
-			first = 0 // what it covers is folded, not rewound
+			first = 0 // its messages are summarised, not rewound
 			continue
 		}
 		if item.Message != 0 {
@@ -114,7 +113,7 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 			return nil, err
 		}
 		rewound := first != 0 && m.ID >= first && !shown[m.ID]
-		if m.Damaged { // its text is marked, but its calls would pass for things that were done
+		if m.Damaged { // its text is marked, but its calls would look like real ones
 			m.Body.Parts = slices.DeleteFunc(m.Body.Parts, func(p llms.Part) bool { return p.Kind != llms.PartText })
 		}
 		if m.Flags.Said() && !rewound {
@@ -129,7 +128,7 @@ func quoteOf(m store.Message, text string) Quote {
 	return Quote{ID: m.ID, Time: m.Body.Time, Who: string(m.Body.Role), Text: text}
 }
 
-// requests are the last things that the user said.
+// requests returns the user's last messages.
 func requests(said []store.Message) []Quote {
 	var all []Quote
 	for _, m := range slices.Backward(said) {
@@ -149,13 +148,13 @@ func request(m store.Message) string {
 		return ""
 	}
 	text := strings.TrimSpace(m.Body.PlainText())
-	if strings.HasPrefix(text, "<") { // blocks that hosts put in the user's mouth
+	if strings.HasPrefix(text, "<") { // a block that the host inserted
 		return ""
 	}
 	return text
 }
 
-// began is the first request of a conversation, which says what it is about.
+// began returns the first request of a conversation, which says what it is about.
 func began(ctx context.Context, s store.Reader, id store.ConversationID, known []Quote) (*Quote, error) {
 	const look = 24
 	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look}) {
@@ -173,8 +172,7 @@ func began(ctx context.Context, s store.Reader, id store.ConversationID, known [
 	return nil, nil
 }
 
-// waiting reports that the last word is a request that nobody answered, or a
-// question to the user.
+// waiting reports that the last request, or a question to the user, is unanswered.
 func waiting(asked []Quote, stopped *Quote) bool {
 	if len(asked) == 0 || stopped == nil {
 		return len(asked) > 0
@@ -182,13 +180,13 @@ func waiting(asked []Quote, stopped *Quote) bool {
 	return asked[len(asked)-1].ID > stopped.ID || strings.HasSuffix(stopped.Text, "?")
 }
 
-// unanswered reports that the last word is a request that nobody answered.
+// unanswered reports that the last request is unanswered.
 func (w *Work) unanswered() bool {
 	n := len(w.Requests)
 	return n > 0 && (w.Stopped == nil || w.Requests[n-1].ID > w.Stopped.ID)
 }
 
-// stopped is what the assistant said last: in most sessions, what they came to.
+// stopped returns the assistant's last message: in most sessions, the result.
 func stopped(said []store.Message) *Quote {
 	for _, m := range slices.Backward(said) {
 		if m.Body.Role == llms.RoleAssistant {
@@ -201,7 +199,7 @@ func stopped(said []store.Message) *Quote {
 	return nil
 }
 
-// earlier are the summaries at the beginning of the view, newest first.
+// earlier returns the summaries at the beginning of the view, newest first.
 func earlier(ctx context.Context, s store.Reader, view store.View) ([]Earlier, error) {
 	var ids []store.SummaryID
 	for _, item := range slices.Backward(view.Items) {

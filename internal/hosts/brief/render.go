@@ -16,7 +16,7 @@ import (
 // DefaultLimit is the most characters of a block. Claude Code takes 10,000.
 const DefaultLimit = 9_500
 
-// MinLimit is the least that a block needs to say anything.
+// MinLimit is the least size of a useful block.
 const MinLimit = 800
 
 const (
@@ -38,8 +38,8 @@ func (b Brief) Block(limit int) string {
 	return blockBegin + "\n" + preamble + "\n\n" + b.render(room) + "\n" + blockEnd
 }
 
-// Text renders the brief for people, in at most limit characters. What is made
-// harmless for a model by [quote] reads as it was said.
+// Text renders the brief for people, in at most limit characters, without the escapes
+// of [quote].
 func (b Brief) Text(limit int) string {
 	return strings.ReplaceAll(b.render(limit), "&lt;", "<")
 }
@@ -50,17 +50,16 @@ func (b Brief) render(limit int) string {
 		return ""
 	}
 	all := b.sections()
-	// What matters most is placed first; what does not fit any more is left
-	// out, and the order on the page stays.
-	type place struct{ section, line int }
-	var order []place
+	// Lines are placed by rank as long as they fit; the order on the page stays.
+	type position struct{ section, line int }
+	var order []position
 	for s, sec := range all {
 		for l := range sec.lines {
-			order = append(order, place{s, l})
+			order = append(order, position{s, l})
 		}
 	}
-	slices.SortStableFunc(order, func(x, y place) int { return all[x.section].lines[x.line].rank - all[y.section].lines[y.line].rank })
-	chosen, titled := map[place]bool{}, map[int]bool{}
+	slices.SortStableFunc(order, func(x, y position) int { return all[x.section].lines[x.line].rank - all[y.section].lines[y.line].rank })
+	chosen, titled := map[position]bool{}, map[int]bool{}
 	left := limit
 	for _, p := range order {
 		cost := utf8.RuneCountInString(all[p.section].lines[p.line].text) + 1
@@ -83,7 +82,7 @@ func (b Brief) render(limit int) string {
 		}
 		out.WriteString(sec.title + "\n")
 		for l, line := range sec.lines {
-			if chosen[place{s, l}] {
+			if chosen[position{s, l}] {
 				out.WriteString(line.text + "\n")
 			}
 		}
@@ -91,8 +90,7 @@ func (b Brief) render(limit int) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// section is a heading with lines below it. A line of a lower rank is placed
-// before one of a higher rank.
+// section is a heading with lines. Lines of a lower rank are placed first.
 type section struct {
 	title string
 	lines []ranked
@@ -111,7 +109,7 @@ func (b Brief) sections() []section {
 	w := b.Work
 	all := []section{w.head(), w.asked(true), w.stoppedAt(), b.open(), w.inFlight(), w.ran(), w.broken(), w.settled(), w.before(), b.mentioned()}
 	if !b.Own {
-		// A session that knows nothing of it wants to know what it came to.
+		// A session that knows nothing of the work needs its result first.
 		all = []section{w.head(), w.stoppedAt(), w.settled(), b.open(), w.inFlight(), w.broken(), w.ran(), w.asked(false), w.before(), b.mentioned()}
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.lines) == 0 })
@@ -128,7 +126,7 @@ func (w *Work) head() section {
 	return s
 }
 
-// asked is what the user said. A session that has forgotten it needs it first.
+// asked lists the user's requests. A session that has forgotten them needs them first.
 func (w *Work) asked(first bool) section {
 	s := section{title: "## What the user asked for, last at the end"}
 	if w.Began != nil {
@@ -153,7 +151,7 @@ func (w *Work) stoppedAt() section {
 	return s
 }
 
-// open is what the work left open, and below that what the other sessions did.
+// open lists the open points of the work, and below them those of the other sessions.
 func (b Brief) open() section {
 	w := b.Work
 	s := section{title: "## Open"}
@@ -196,7 +194,7 @@ func (w *Work) ran() section {
 	s := section{title: "## Commands it ran last, and how they ended"}
 	for i, c := range w.Commands {
 		if c.Outcome == Failed && slices.ContainsFunc(w.Failing, func(f Command) bool { return f.Line == c.Line || f.Detail == c.Detail }) {
-			continue // it stands with what failed
+			continue // it is listed with the failures
 		}
 		s.add(10+4*(len(w.Commands)-1-i), "- %s", c.line())
 	}
@@ -234,7 +232,7 @@ func (w *Work) settled() section {
 	return s
 }
 
-// decision is a line of something that reads like one.
+// decision renders a decision as a line.
 func (q Quote) decision(most int) string {
 	text := fmt.Sprintf("%s %s: %s", q.ID, q.Who, quote.Text(q.Text, most))
 	if q.Asked != "" {
@@ -265,8 +263,7 @@ func (b Brief) mentioned() section {
 	return s
 }
 
-// text is a line of the session, and one below it for each thing that it came
-// to.
+// text renders the session as a line, with a line below it for each result.
 func (o Other) text() string {
 	c := o.Conversation
 	var b strings.Builder
@@ -314,7 +311,7 @@ func times(n int) string {
 
 func clock(t time.Time) string { return "(" + quote.Time(t) + ")" }
 
-// fileName is the name of a file, quoted where it could be read as more than that.
+// fileName returns the name of a file, quoted if it could be read as more.
 func fileName(name string) string {
 	const most = 160
 	if strings.ContainsAny(name, ` "`) || !safetext.Same(name) {
@@ -323,7 +320,7 @@ func fileName(name string) string {
 	return quote.Line(name, most)
 }
 
-// middle leaves the middle of a text out.
+// middle removes the middle of a text.
 func middle(text string, head, tail int) string {
 	runes := []rune(text)
 	if len(runes) <= head+tail+5 {

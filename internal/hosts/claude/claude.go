@@ -1,12 +1,11 @@
 // Package claude reads the transcripts of Claude Code.
 //
-// A session is a file of JSON lines under projects/ in the configuration
-// directory, the sessions of sub-agents are files beside it. The lines are a
-// tree: most answer the line before them, one that goes back to an earlier
-// line begins a branch. One answer of the model is several lines, one for
-// each block.
+// A session is a file of JSON lines under projects/ in the configuration directory;
+// sub-agents have files beside it. The lines form a tree: most answer the line before
+// them, and one that goes back to an earlier line begins a branch. One answer of the
+// model is several lines, one for each block.
 //
-// The program deletes transcripts after a month unless it is told otherwise.
+// The program deletes transcripts after a month by default.
 package claude
 
 import (
@@ -45,7 +44,7 @@ func (Host) Find(m hosts.Machine) hosts.Installation {
 
 const (
 	suffix   = ".jsonl"
-	subagent = "agent-" // what the files of sub-agents begin with
+	subagent = "agent-" // prefix of the files of sub-agents
 )
 
 // Transcripts implements [hosts.Host].
@@ -80,7 +79,7 @@ func list(project lines.Found, root string, yield func(hosts.Transcript, error) 
 		session := strings.TrimSuffix(f.Path, suffix)
 		agents := filepath.Join(session, "subagents")
 		for _, f := range lines.List(root, agents) {
-			// The directory itself is an entry where it cannot be looked at.
+			// If the directory cannot be read, it is the only entry.
 			if (strings.HasSuffix(f.Path, suffix) || f.Path == agents) && !give(f, filepath.Base(session), yield) {
 				return false
 			}
@@ -124,8 +123,8 @@ func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
 	return []hosts.Transcript{transcript(path, parent, info)}, nil
 }
 
-// Session implements [hosts.Host]: the project it is of is not known, so that
-// it is looked for in all of them.
+// Session implements [hosts.Host]. The project is unknown, so it searches all of
+// them.
 func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
 	for t, err := range h.Transcripts(ctx, in) {
 		if err == nil && id != "" && t.Session == id {

@@ -39,23 +39,23 @@ func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) i
 	}
 }
 
-// reader makes records of lines.
+// reader converts lines to records.
 type reader struct {
 	t       hosts.Transcript
-	session string // the id that its records should carry
+	session string // the session id that its records should have
 	prev    string // the id of the record before
 	last    string // the uuid of the last record that has one
 	end     hosts.Position
 }
 
-// restore goes on from a position. Its state is the two ids, which hold no
+// restore continues from a position. Its state holds the two ids, which have no
 // spaces.
 func (r *reader) restore(from hosts.Position) {
 	r.end = from
 	r.prev, r.last, _ = strings.Cut(from.State, " ")
 }
 
-// meta yields what is written beside the transcript of a sub-agent about it.
+// meta yields the file that describes a sub-agent, beside its transcript.
 func (r *reader) meta(yield func(hosts.Record, error) bool) bool {
 	if r.t.Parent == "" {
 		return true
@@ -93,7 +93,7 @@ func (r *reader) line(l lines.Line, yield func(hosts.Record, error) bool) bool {
 	return yield(rec, nil)
 }
 
-// fields are what a record says beside its message.
+// fields are the fields of a record beside its message.
 type fields struct {
 	kind, subtype        string
 	parent               []byte // a string, null, or nothing
@@ -123,7 +123,7 @@ func read(record []byte) (fields, error) {
 	return f, nil
 }
 
-// record makes a record of a line.
+// record converts a line to a record.
 func (r *reader) record(raw []byte) hosts.Record {
 	f, err := read(raw)
 	var m llms.Message
@@ -157,7 +157,7 @@ func (r *reader) record(raw []byte) hosts.Record {
 	return rec
 }
 
-// name says what kind of record it is, as precisely as the record does.
+// name returns the kind of a record, as precisely as the record has it.
 func (f fields) name() string {
 	switch {
 	case f.kind == "":
@@ -170,13 +170,13 @@ func (f fields) name() string {
 	return f.kind
 }
 
-// flags says what a record is beside what it says.
+// flags returns the flags of a record.
 func (r *reader) flags(f fields, m llms.Message) (flags store.Flag) {
 	if f.sidechain && !r.ofSubagent() {
 		flags |= store.FlagHidden // a sub-agent's turns in the file of its parent
 	}
 	if f.session != "" && f.session != r.session && !r.ofSubagent() {
-		flags |= store.FlagDuplicate // brought along from the session that this one goes on with
+		flags |= store.FlagDuplicate // copied from the session that this one continues
 	}
 	switch f.kind {
 	case "user", "assistant":
@@ -205,7 +205,7 @@ func (r *reader) ofSubagent() bool {
 	return r.t.Parent != "" || strings.HasPrefix(r.t.Session, subagent)
 }
 
-// synthetic reports whether a user's message was written by the program.
+// synthetic reports whether the program wrote a user's message.
 func synthetic(text string) bool {
 	text = strings.TrimSpace(text)
 	for _, mark := range []string{"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<system-reminder>", "<bash-input>",
@@ -217,9 +217,8 @@ func synthetic(text string) bool {
 	return false
 }
 
-// sniffed is how many lines are looked at: a session that goes on with others
-// begins with their summaries, which name no session, and a damaged line says
-// nothing about the others.
+// sniffed is how many lines are checked: a session that continues others begins with
+// their summaries, which name no session, and lines may be damaged.
 const sniffed = 100
 
 // sniff reports whether a file looks like a transcript of this host.
@@ -240,11 +239,11 @@ func sniff(ctx context.Context, path string) bool {
 	return false
 }
 
-// spillDir is where the program writes output that is too long for a line.
+// spillDir is the directory for output that is too long for a line.
 const spillDir = "tool-results"
 
-// spilled returns the files of tool output that a record refers to. Only
-// files in the session's own directory are read.
+// spilled returns the files of tool output that a record refers to. It reads only
+// files in the session's own directory.
 func (r *reader) spilled(raw []byte) []hosts.Record {
 	if !bytes.Contains(raw, []byte(spillDir)) {
 		return nil
@@ -270,8 +269,8 @@ func (r *reader) spilled(raw []byte) []hosts.Record {
 // maxSpilled bounds how many files one record may refer to.
 const maxSpilled = 32
 
-// aside reads a file in a directory of the session. Links that lead out of the
-// project's directory are not followed.
+// aside reads a file in a directory of the session. It does not follow links out of
+// the project's directory.
 func (r *reader) aside(dir, file, name string) (hosts.Record, bool) {
 	session := r.sessionDir()
 	return hosts.ReadAside(filepath.Dir(session), filepath.Join(filepath.Base(session), dir, file), name)
@@ -286,7 +285,7 @@ func (r *reader) sessionDir() string {
 	return filepath.Join(dir, r.t.Session)
 }
 
-// nameLength is how much of a text is a file name that may be read.
+// nameLength returns the length of the file name at the beginning of a text.
 func nameLength(s string) int {
 	for i, c := range []byte(s) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.') {

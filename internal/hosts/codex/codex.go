@@ -1,12 +1,12 @@
 // Package codex reads the rollouts of the Codex CLI.
 //
-// A session (a thread) is a file of JSON lines, in directories by day below
-// sessions/ in CODEX_HOME. Old ones may be compressed (.jsonl.zst) and moved to
-// archived_sessions/; they are the same sessions still. A sub-agent's thread
-// has a file of its own, which names the thread that started it.
+// A session (a thread) is a file of JSON lines, in directories by day below sessions/
+// in CODEX_HOME. Codex may compress old ones (.jsonl.zst) and move them to
+// archived_sessions/. A sub-agent's thread has a file of its own, which names the
+// thread that started it.
 //
-// What is said stands in response items; the events beside them repeat it for
-// the screen and are kept as bookkeeping.
+// The messages are response items. The events beside them repeat the messages for the
+// screen, and are stored as bookkeeping.
 package codex
 
 import (
@@ -35,18 +35,18 @@ func (Host) Name() string { return Name }
 // Title implements [hosts.Host].
 func (Host) Title() string { return "Codex CLI" }
 
-// Find implements [hosts.Host]. The data of Codex lie in several directories
-// below its home.
+// Find implements [hosts.Host]. Codex keeps its data in several directories below its
+// home.
 func (Host) Find(m hosts.Machine) hosts.Installation {
 	home := m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex"))
 	_, err := os.Stat(home)
 	return hosts.Installation{Host: Name, Config: home, Data: home, Present: err == nil}
 }
 
-// rollout is the name of a rollout's file: when it began, and its id.
+// rollout matches the file name of a rollout: its start time and id.
 var rollout = lazyregexp.New(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)\.jsonl(\.zst)?$`)
 
-// levels is how deep the directories of days nest: year, month, day.
+// levels is the depth of the directories by day: year, month, day.
 const levels = 3
 
 // Transcripts implements [hosts.Host].
@@ -58,9 +58,8 @@ func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[ho
 	}
 }
 
-// walk yields the rollouts of a directory and those below it. A rollout that
-// is there both plain and compressed is one that is just being compressed: the
-// plain one is read.
+// walk yields the rollouts in a directory and below. A rollout that is there both plain
+// and compressed is just being compressed: it yields the plain one.
 func walk(ctx context.Context, root, dir string, levels int, yield func(hosts.Transcript, error) bool) bool {
 	found := lines.List(root, dir)
 	plain := map[string]bool{}

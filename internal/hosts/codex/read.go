@@ -39,8 +39,7 @@ func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) i
 	}
 }
 
-// record makes a record of a line. Its id is its number in the file where it
-// has one.
+// record converts a line to a record. Its id is its number in the file, if it has one.
 func record(raw []byte, prev string) hosts.Record {
 	v, err := wire.Members(raw, "type", "ordinal", "payload")
 	var m llms.Message
@@ -58,7 +57,7 @@ func record(raw []byte, prev string) hosts.Record {
 	}
 	kind, payload := wire.Unquote(v[0]), v[2]
 	if payload == nil {
-		payload = raw // of an old rollout
+		payload = raw // an old rollout
 	}
 	rec.Type = kind
 	p, _ := wire.Members(payload, "type", "cwd", "num_turns", "parent_thread_id", "agent_nickname", "agent_role", "thread_name", "source")
@@ -90,8 +89,8 @@ func record(raw []byte, prev string) hosts.Record {
 	return rec
 }
 
-// parent is the thread that started a sub-agent's, where the host tells it: in
-// a field of its own, or within its source.
+// parent returns the thread that started a sub-agent, from a field of its own or from
+// its source.
 func parent(id, source []byte) string {
 	if s := wire.Unquote(id); s != "" {
 		return s
@@ -106,7 +105,7 @@ func parent(id, source []byte) string {
 	return wire.Unquote(source)
 }
 
-// flags says what a record is beside what it says.
+// flags returns the flags of a record.
 func flags(kind string, m llms.Message) store.Flag {
 	switch {
 	case kind == "compacted" && len(m.Parts) > 0:
@@ -121,7 +120,7 @@ func flags(kind string, m llms.Message) store.Flag {
 	return 0
 }
 
-// synthetic reports whether a user's message was written by the program.
+// synthetic reports whether the program wrote a user's message.
 func synthetic(text string) bool {
 	text = strings.TrimSpace(text)
 	for _, mark := range []string{"<environment_context>", "<user_instructions>", "<skills_instructions>", "<skill>", "<turn_aborted>",

@@ -1,16 +1,14 @@
-// Package hook answers the events that hosts call lcm for: it stores what is
-// new in the transcript, gives a session that knows nothing of earlier work a
-// block of context, and a prompt that refers back to earlier work the lines
-// that it refers to.
+// Package hook handles the events for which hosts call lcm: it stores new records of
+// the transcript, gives a starting session a block about earlier work, and gives a
+// prompt that refers to earlier work the messages that it refers to.
 //
-// A host waits for its hooks, so a [Handler] does little: what does not fit
-// into its bounds is left to a process that outlives the hook ([Answer.Rest]
-// says what), and so is folding a session that has grown large. It never fails in a way that a host would notice; what went
-// wrong is noted for `lcm doctor` ([Noted]).
+// A host waits for its hooks, so a [Handler] does little: a process that outlives the
+// hook does the rest ([Answer.Rest]), and compacts large sessions. An error never
+// reaches the host; it is recorded for `lcm doctor` ([Noted]).
 //
-// What was shown to a session is remembered, so that it is not shown twice,
-// and forgotten when the host compacts the session, because then the session
-// has forgotten it too.
+// The handler remembers what a session was shown, and does not show it again. It
+// forgets this when the host compacts the session, because the session no longer has
+// it either.
 package hook
 
 import (
@@ -22,25 +20,25 @@ import (
 	"strings"
 )
 
-// Event is what a host says happened, in the one form that lcm works with.
+// Event is a host's event, in one form for all hosts.
 type Event struct {
 	Host    string
-	Name    string // as Claude Code names events, whatever the host
+	Name    string // Claude Code's name of the event, for every host
 	Session string
-	// Transcript is the session's file, where the host tells it; Agent that of
-	// the sub-agent that the event is about.
+	// Transcript is the session's file, if the host names it. Agent is the file
+	// of the sub-agent that the event is about.
 	Transcript string
 	Agent      string
 	Dir        string
-	// Source is what a session starts from: startup, resume, clear, compact.
+	// Source is how a session starts: startup, resume, clear, compact.
 	Source string
-	// Prompt is what the user is about to say.
+	// Prompt is the user's prompt, before the model sees it.
 	Prompt string
 	// InAgent says that the event happened inside a sub-agent.
 	InAgent bool
 }
 
-// The events that lcm does something about.
+// The events that lcm handles.
 const (
 	SessionStart     = "SessionStart"
 	UserPromptSubmit = "UserPromptSubmit"
@@ -51,11 +49,10 @@ const (
 	SessionEnd       = "SessionEnd"
 )
 
-// maxEvent is more than any event has; a host that sends more is not waited
-// for.
+// maxEvent is larger than any event.
 const maxEvent = 8 << 20
 
-// wire is an event as hosts write it. They agree on little but the shape.
+// wire is an event as hosts write it. Hosts agree on little but the shape.
 type wire struct {
 	Event        string   `json:"hook_event_name"`
 	EventName    string   `json:"event"`
@@ -72,7 +69,7 @@ type wire struct {
 	Prompt       string   `json:"prompt"`
 }
 
-// Parse reads the event that a host sent.
+// Parse parses the event that a host sent.
 func Parse(host string, r io.Reader) (Event, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxEvent+1))
 	switch {

@@ -11,8 +11,8 @@ import (
 // turnEnds are the events after which nobody waits for the session.
 var turnEnds = []string{Stop, SubagentStop, SessionEnd}
 
-// foldDue notes that a conversation is to be folded where a turn has ended and
-// its view is large enough. It reads one row.
+// foldDue adds a conversation to rest.Fold if a turn has ended and its view is large
+// enough. It reads one row.
 func (h *Handler) foldDue(ctx context.Context, e Event, id store.ConversationID, rest *Rest) error {
 	if h.FoldAbove <= 0 || id == 0 || !slices.Contains(turnEnds, e.Name) {
 		return nil

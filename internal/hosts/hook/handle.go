@@ -17,13 +17,13 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Feed is what a handler needs of [hosts.Feed].
+// Feed is the part of [hosts.Feed] that a handler needs.
 type Feed interface {
 	Locate(ctx context.Context, host, path, session string) (hosts.Transcript, error)
 	CatchUp(ctx context.Context, t hosts.Transcript, l hosts.Limits) (hosts.Report, error)
 }
 
-// Record is what a handler needs of a store.
+// Record is the part of a store that a handler needs.
 type Record interface {
 	store.Reader
 	store.Searcher
@@ -34,47 +34,47 @@ type Record interface {
 type Handler struct {
 	Feed   Feed
 	Record Record
-	// Project says which project a directory belongs to.
+	// Project returns the project of a directory.
 	Project func(dir string) (store.Project, error)
-	// Clock tells the time.
+	// Clock returns the time.
 	Clock func() time.Time
-	// FoldAbove is the size of a view, in tokens, from which on a conversation
-	// is to be folded after a turn; 0 is never.
+	// FoldAbove is the size of a view, in tokens, above which a conversation is
+	// compacted after a turn; 0 is never.
 	FoldAbove int
-	// SilentPrompts leaves prompts unanswered.
+	// SilentPrompts turns reminders off.
 	SilentPrompts bool
 	// PromptTime is how long a prompt may wait for its reminder (1 s). Hosts
 	// wait for 5 s.
 	PromptTime time.Duration
 }
 
-// Bounds of what is done while a host waits. A session that has just been
-// compacted needs its record more than it needs speed.
+// Limits on the work while a host waits. A session that was just compacted needs its
+// record more than it needs speed.
 var (
 	quick   = hosts.Limits{Bytes: 256 << 10, Time: 30 * time.Millisecond}
 	patient = hosts.Limits{Bytes: 32 << 20, Time: 2 * time.Second}
 )
 
-// Answer is what is to be said to the host, and what is left to do.
+// Answer is the output for the host, and the work that is left.
 type Answer struct {
-	// Context is the block for the session, or "", and Event the event that
-	// it answers.
+	// Context is the block for the session, or "". Event is the event that it
+	// answers.
 	Context string
 	Event   string
-	// Rest is what a process that outlives the hook should go on with.
+	// Rest is the work for a process that outlives the hook.
 	Rest Rest
 }
 
-// Rest is work that is left.
+// Rest is unfinished work.
 type Rest struct {
-	// Transcripts are not read to their end.
+	// Transcripts have unread records.
 	Transcripts []hosts.Transcript
-	// All says that other sessions of the host may have something new.
+	// All says that other sessions of the host may have new records.
 	All bool
 	// Index says that the search index is behind. The caller sets it: only the
 	// backend knows how far its index is.
 	Index bool
-	// Fold are conversations that are to be folded.
+	// Fold lists conversations to compact.
 	Fold []store.ConversationID
 }
 
@@ -83,7 +83,7 @@ func (r Rest) Empty() bool {
 	return len(r.Transcripts) == 0 && !r.All && !r.Index && len(r.Fold) == 0
 }
 
-// limits are what the hosts take of a block.
+// limits are the sizes of a block that hosts accept.
 type limits struct{ characters, tokens int }
 
 var limitsOf = map[string]limits{
@@ -91,14 +91,12 @@ var limitsOf = map[string]limits{
 	"codex":  {characters: brief.DefaultLimit, tokens: 2_400}, // of 2,500; the count is an estimate
 }
 
-// Handle does what an event asks for. The answer is good even where an error
-// says that something went wrong.
+// Handle handles an event. The answer is valid even if there is an error.
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	a := Answer{Event: e.Name}
 	if e.Name == UserPromptSubmit {
-		// The user waits. What is new in the transcript is the session's own and
-		// is stored at the end of the turn. Most prompts get no answer, and
-		// those leave no note.
+		// The user waits. New records of the session are stored at the end of
+		// the turn. Most prompts get no answer, and leave no note.
 		var err error
 		if a.Context, err = h.remind(ctx, e); err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
@@ -129,7 +127,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	return a, errors.Join(err, h.note(ctx, e, err))
 }
 
-// ingest stores what is new in the transcripts of an event.
+// ingest stores the new records of an event's transcripts.
 func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer) error {
 	paths := []string{e.Transcript}
 	if e.Agent != "" {
@@ -146,7 +144,7 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 			continue
 		}
 		r, err := h.Feed.CatchUp(ctx, t, l)
-		if !r.Complete && !r.Busy && r.Ignored == "" { // or the store was busy: there is more time in the background
+		if !r.Complete && !r.Busy && r.Ignored == "" { // a background process has more time
 			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
 		}
 		problems = append(problems, err, h.foldDue(ctx, e, r.Conversation, &a.Rest))
@@ -154,7 +152,7 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 	return errors.Join(problems...)
 }
 
-// block is what a starting session is told, or "" if it knows it.
+// block returns the context for a starting session, or "" if it has it already.
 func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	shown, err := h.shown(ctx, e)
 	if err != nil {
@@ -180,18 +178,17 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	return text, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
-// defaultPromptTime is the default of [Handler.PromptTime]. A search takes less
-// than a tenth of it, unless the machine is busy.
+// defaultPromptTime is the default of [Handler.PromptTime]. A search takes less than
+// a tenth of it, unless the machine is busy.
 const defaultPromptTime = time.Second
 
-// NeedsRecord reports whether handling e reads or writes the record. Most
-// prompts refer to no earlier work: the caller need not open the database for
-// them.
+// NeedsRecord reports whether handling e reads or writes the record. Most prompts
+// refer to no earlier work, and the caller need not open the database for them.
 func NeedsRecord(e Event) bool {
 	return e.Name != UserPromptSubmit || !e.InAgent && reminder.RefersBack(e.Prompt)
 }
 
-// remind finds what a prompt refers back to, or "".
+// remind returns the block of lines that a prompt refers to, or "".
 func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	if h.SilentPrompts || !NeedsRecord(e) {
 		return "", nil
@@ -224,7 +221,7 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	return block, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
-// fit renders a brief within what a host takes.
+// fit renders a brief within a host's limits.
 func fit(b brief.Brief, host string) string {
 	l, ok := limitsOf[host]
 	if !ok {
@@ -240,9 +237,8 @@ func fit(b brief.Brief, host string) string {
 
 func key(e Event) string { return hosts.Transcript{Host: e.Host, Session: e.Session}.Key() }
 
-// JSON is what the host is told on its standard input's other end: nothing, or
-// the context in the form that Claude Code, Codex and lcm's plugin for
-// opencode read.
+// JSON returns the output for the host: nothing, or the context in the form that
+// Claude Code, Codex and lcm's plugin for opencode read.
 func (a Answer) JSON() ([]byte, error) {
 	if a.Context == "" {
 		return nil, nil
@@ -256,7 +252,7 @@ func (a Answer) JSON() ([]byte, error) {
 	out.Specific.Event, out.Specific.Context = a.Event, a.Context
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // hosts keep this text: ingest must know the tag again
+	e.SetEscapeHTML(false) // hosts store this text, and ingest must recognise the tag
 	err := e.Encode(out)
 	return b.Bytes(), err
 }

@@ -11,43 +11,43 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// The spaces of the store's state that hooks use.
+// The spaces of [store.State] that hooks use.
 const (
-	shownSpace  = "hooks.shown" // by session: what it was shown
+	shownSpace  = "hooks.shown" // by session: the context it was given
 	firedSpace  = "hooks.fired" // by host and event: when it last happened
 	surveySpace = "hooks.count" // by host: when its sessions were last surveyed
 )
 
-// memory is how long it is remembered what a session was shown.
+// memory is how long the shown context of a session is remembered.
 const memory = 60 * 24 * time.Hour
 
-// ledger is what a session was shown.
-type ledger struct {
+// shownState is the context that a session was given.
+type shownState struct {
 	At           time.Time            `json:"at,omitzero"`
 	Conversation store.ConversationID `json:"conversation,omitempty"`
-	// Compacted says that the session has forgotten it since.
+	// Compacted says that the host has compacted the session since.
 	Compacted bool `json:"compacted,omitempty"`
 	// Forgot is when the host last compacted the session: it no longer knows
-	// what it said before.
+	// its older messages.
 	Forgot time.Time `json:"forgot,omitzero"`
-	// Reminded are the messages that its prompts were answered with.
+	// Reminded are the messages that were shown for its prompts.
 	Reminded []store.MessageID `json:"reminded,omitempty"`
 }
 
-// maxReminded bounds how many of them are remembered.
+// maxReminded bounds Reminded.
 const maxReminded = 60
 
-func (h *Handler) shown(ctx context.Context, e Event) (ledger, error) {
-	var l ledger
+func (h *Handler) shown(ctx context.Context, e Event) (shownState, error) {
+	var l shownState
 	_, err := h.get(ctx, shownSpace, key(e), &l)
 	return l, err
 }
 
 func (h *Handler) forget(ctx context.Context, e Event) error {
-	return h.put(ctx, shownSpace, key(e), ledger{Compacted: true, Forgot: h.Clock()}, h.Clock().Add(memory))
+	return h.put(ctx, shownSpace, key(e), shownState{Compacted: true, Forgot: h.Clock()}, h.Clock().Add(memory))
 }
 
-// Fired is when an event last happened, and what went wrong then.
+// Fired is when an event last happened, and its error.
 type Fired struct {
 	Host    string    `json:"-"`
 	Event   string    `json:"-"`
@@ -56,7 +56,7 @@ type Fired struct {
 	Problem string    `json:"problem,omitempty"`
 }
 
-// note keeps when an event happened, for `lcm doctor`.
+// note records when an event happened, for `lcm doctor`.
 func (h *Handler) note(ctx context.Context, e Event, problem error) error {
 	f := Fired{At: h.Clock(), Session: e.Session}
 	if problem != nil {
@@ -65,7 +65,7 @@ func (h *Handler) note(ctx context.Context, e Event, problem error) error {
 	return h.put(ctx, firedSpace, e.Host+"/"+e.Name, f, time.Time{})
 }
 
-// Noted lists the events that happened, by host and name.
+// Noted lists the recorded events, by host and name.
 func Noted(ctx context.Context, s store.State) ([]Fired, error) {
 	values, err := s.List(ctx, firedSpace)
 	if err != nil {
@@ -83,11 +83,11 @@ func Noted(ctx context.Context, s store.State) ([]Fired, error) {
 	return all, nil
 }
 
-// lookEvery is how often the sessions of a host are looked through for what
-// hooks missed.
+// lookEvery is how often all sessions of a host are checked for records that hooks
+// missed.
 const lookEvery = 10 * time.Minute
 
-// lookDue says whether it is time to do that, and notes that it is done.
+// lookDue reports whether that check is due, and records that it is done.
 func (h *Handler) lookDue(ctx context.Context, host string) (bool, error) {
 	var last time.Time
 	if _, err := h.get(ctx, surveySpace, "looked/"+host, &last); err != nil {
@@ -99,7 +99,7 @@ func (h *Handler) lookDue(ctx context.Context, host string) (bool, error) {
 	return true, h.put(ctx, surveySpace, "looked/"+host, h.Clock(), time.Time{})
 }
 
-// get reads a value; one that is not there leaves to as it is.
+// get reads a value. It leaves to unchanged if there is none.
 func (h *Handler) get(ctx context.Context, space, key string, to any) (version int64, err error) {
 	v, err := h.Record.Get(ctx, space, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -114,8 +114,8 @@ func (h *Handler) get(ctx context.Context, space, key string, to any) (version i
 	return v.Version, nil
 }
 
-// put writes a value. Of two hooks that write at the same moment the last one
-// counts: neither knows more than the other.
+// put writes a value. If two hooks write at once the last one wins: neither knows
+// more.
 func (h *Handler) put(ctx context.Context, space, key string, value any, expires time.Time) error {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package hosttest is what every host's reader must hold to, whatever stands
-// in a transcript.
+// Package hosttest checks the properties that every host's reader must have, for any
+// transcript.
 package hosttest
 
 import (
@@ -16,9 +16,9 @@ import (
 // maxResumed is how many positions a reading is resumed from.
 const maxResumed = 40
 
-// Read reads a transcript and checks what holds of every record: it has an id
-// that tells it from others, its bytes give the message back, what is not known
-// is hidden, and a reading from its position on misses nothing that follows it.
+// Read reads a transcript and checks every record: its id is unique, its bytes decode to
+// the message, an unknown record is hidden, and reading from its position misses no
+// later record.
 func Read(t testing.TB, h hosts.Host, tr hosts.Transcript) []hosts.Record {
 	t.Helper()
 	records, err := readAll(t.Context(), h, tr, hosts.Position{})
@@ -74,7 +74,7 @@ func check(t testing.TB, i int, rec hosts.Record) {
 	}
 }
 
-// resume reads from the end of a record on.
+// resume reads from the end of a record.
 func resume(t testing.TB, h hosts.Host, tr hosts.Transcript, records []hosts.Record, i int) {
 	t.Helper()
 	rest, err := readAll(t.Context(), h, tr, records[i].End)
@@ -94,7 +94,7 @@ func resume(t testing.TB, h hosts.Host, tr hosts.Transcript, records []hosts.Rec
 	}
 }
 
-// Lines checks that the records of a transcript are the lines of its content.
+// Lines checks that the records of a transcript are its lines.
 func Lines(t testing.TB, records []hosts.Record, content []byte) {
 	t.Helper()
 	var got [][]byte
@@ -110,7 +110,7 @@ func Lines(t testing.TB, records []hosts.Record, content []byte) {
 		}
 	}
 	if len(got) < len(want) && !bytes.HasSuffix(content, []byte("\n")) {
-		want = want[:len(want)-1] // a last line that is not complete
+		want = want[:len(want)-1] // an incomplete last line
 	}
 	if !slices.EqualFunc(want, got, bytes.Equal) {
 		t.Errorf("%d records of %d lines, or not the same bytes", len(got), len(want))

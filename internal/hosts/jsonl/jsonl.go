@@ -1,10 +1,10 @@
-// Package jsonl reads transcripts in the shapes of the providers' APIs: a
-// message a line (JSONL), one JSON array of messages, or an object with
-// "messages" such as a request. They are told apart by how the input begins,
-// and may follow each other; a line may also hold an array or such an object.
+// Package jsonl reads transcripts in the formats of the providers' APIs: a message a
+// line (JSONL), one JSON array of messages, or an object with "messages", such as a
+// request. The beginning of the input decides. The formats may follow each other, and
+// a line may also hold an array or such an object.
 //
-// Only a file of lines is read without holding all of it. An input that ends in
-// the middle of a message gives what is whole of it.
+// Only a file of lines is read without holding all of it in memory. Of an input that
+// ends in the middle of a message, the complete messages are read.
 package jsonl
 
 import (
@@ -20,25 +20,24 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// MaxDocument is the largest line, array or object that is read: it has to be
-// held in memory.
+// MaxDocument is the largest line, array or object that is read into memory.
 const MaxDocument = 256 << 20
 
 // Reader reads the messages of an input, one at a time.
 type Reader struct {
-	// Name is what the input is called in errors.
+	// Name is the name of the input in errors.
 	Name string
-	// Progress is told how many bytes have been read so far, if it is set.
+	// Progress is called with the number of bytes read so far, if set.
 	Progress func(int64)
 	// Torn is set if the input ends in the middle of a message.
 	Torn *Torn
-	// Untimed is set if a message has a time that cannot be read.
+	// Untimed is set if the time of a message cannot be parsed.
 	Untimed *Untimed
 
 	max int // MaxDocument, unless a test sets less
 }
 
-// BadRecord is something in the input that is not a message.
+// BadRecord is a part of the input that is not a message.
 type BadRecord struct {
 	Name string
 	Line int
@@ -50,14 +49,14 @@ func (b *BadRecord) Error() string {
 	return fmt.Sprintf("%s:%d: %s", b.Name, b.Line, strings.ReplaceAll(b.Err.Error(), "llms: ", ""))
 }
 
-// Unwrap returns what is wrong with the record.
+// Unwrap returns the cause.
 func (b *BadRecord) Unwrap() error { return b.Err }
 
 // Each calls fn for every message, in order.
 func (t *Reader) Each(r io.Reader, fn func(llms.Message) error) error {
 	in := bufio.NewReaderSize(&counting{r: r, told: t.Progress}, 1<<18)
 	if bom, err := in.Peek(3); err == nil && string(bom) == "\ufeff" {
-		_, _ = in.Discard(3) // what was peeked at can be discarded
+		_, _ = in.Discard(3) // it is buffered
 	}
 	any := false
 	for n := 1; ; n++ {
@@ -87,8 +86,7 @@ func (t *Reader) Each(r io.Reader, fn func(llms.Message) error) error {
 	}
 }
 
-// errTooLarge says that something would have to be held in memory that is too
-// large for that.
+// errTooLarge says that a value is too large to be held in memory.
 var errTooLarge = fmt.Errorf("it is larger than %d MiB in one piece: write its messages as one line each", MaxDocument>>20)
 
 func (t *Reader) limit() int {
@@ -112,8 +110,8 @@ func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 	}
 }
 
-// early deals with a line that is the beginning of a JSON value: the last line
-// of a file that was cut off, or the first of a value that spans lines.
+// early handles a line that is the beginning of a JSON value: the last line of a
+// truncated file, or the first of a value that spans lines.
 func (t *Reader) early(in *bufio.Reader, line []byte, n int, any bool, wrong error, fn func(llms.Message) error) error {
 	gap, more, err := skipSpace(in, t.limit())
 	switch {
@@ -136,8 +134,7 @@ func (t *Reader) early(in *bufio.Reader, line []byte, n int, any bool, wrong err
 	return t.document(bytes.Join([][]byte{line, gap, rest}, nil), n, fn)
 }
 
-// skipSpace returns the white space that comes next, and whether anything
-// follows it.
+// skipSpace returns the white space that comes next, and whether anything follows.
 func skipSpace(in *bufio.Reader, limit int) (gap []byte, more bool, err error) {
 	for {
 		b, err := in.ReadByte()
@@ -156,9 +153,9 @@ func skipSpace(in *bufio.Reader, limit int) (gap []byte, more bool, err error) {
 	}
 }
 
-// document reads JSON values that span lines.
+// document decodes JSON values that span lines.
 func (t *Reader) document(data []byte, line int, fn func(llms.Message) error) error {
-	data = bytes.TrimRight(data, " \t\r\n") // a torn string must not end in a line break
+	data = bytes.TrimRight(data, " \t\r\n") // an incomplete string must not end in a line break
 	d := json.NewDecoder(bytes.NewReader(data))
 	at := func(offset int64) int {
 		lead := len(data[offset:]) - len(bytes.TrimLeft(data[offset:], " \t\r\n,"))
@@ -210,7 +207,7 @@ func (t *Reader) document(data []byte, line int, fn func(llms.Message) error) er
 	return nil
 }
 
-// all hands on the messages that begin on a line.
+// all calls fn for the messages that begin on a line.
 func (t *Reader) all(ms []llms.Message, line int, fn func(llms.Message) error) error {
 	for _, m := range ms {
 		t.noteTime(m, line)
@@ -227,8 +224,8 @@ func endsEarly(record []byte) bool {
 	return errors.Is(json.NewDecoder(bytes.NewReader(record)).Decode(&raw), io.ErrUnexpectedEOF)
 }
 
-// decodeValue reads what a JSON value holds: a message, an array of messages,
-// or an object with messages.
+// decodeValue decodes a JSON value: a message, an array of messages, or an object
+// with messages.
 func decodeValue(record []byte) ([]llms.Message, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(record), []byte("[")) {
 		var items []json.RawMessage
@@ -269,8 +266,8 @@ func decodeItems(ms []llms.Message, items []json.RawMessage) ([]llms.Message, er
 	return ms, nil
 }
 
-// decodeRequest reads an object with messages. A system prompt beside them, as
-// Anthropic's requests have it, becomes a message before the others.
+// decodeRequest decodes an object with messages. A system prompt beside them, as in
+// Anthropic's requests, becomes the first message.
 func decodeRequest(record []byte) (ms []llms.Message, ok bool, err error) {
 	var request struct {
 		System   json.RawMessage   `json:"system"`
@@ -298,7 +295,7 @@ func decodeSystem(prompt json.RawMessage) ([]llms.Message, error) {
 	return []llms.Message{m}, nil
 }
 
-// counting tells how much has been read.
+// counting reports how many bytes were read.
 type counting struct {
 	r    io.Reader
 	n    int64

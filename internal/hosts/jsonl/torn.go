@@ -8,16 +8,16 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Torn says where an input ends in the middle of a message, and how much of
-// the message is there.
+// Torn says where an input ends in the middle of a message, and how many bytes of the
+// message there are.
 type Torn struct {
 	Line  int   `json:"line"`
 	Bytes int64 `json:"bytes"`
 }
 
-// decodeTorn reads what is whole of an object with messages that ends early.
-// skip is where what is not whole begins. Anything else that ends early has
-// nothing whole in it.
+// decodeTorn decodes the complete messages of a truncated object with "messages".
+// skip is where the incomplete part begins. Of any other truncated value it decodes
+// nothing.
 func decodeTorn(data []byte) (ms []llms.Message, skip int64, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -50,7 +50,7 @@ func decodeTorn(data []byte) (ms []llms.Message, skip int64, err error) {
 	return slices.Concat(prompt, ms), skip, err
 }
 
-// tornItems reads the whole messages of an array, and says where they end.
+// tornItems decodes the complete messages of an array, and returns where they end.
 func tornItems(d *json.Decoder) (ms []llms.Message, end int64, err error) {
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return nil, 0, nil
@@ -73,15 +73,14 @@ func tornItems(d *json.Decoder) (ms []llms.Message, end int64, err error) {
 	return ms, end, nil
 }
 
-// Untimed says how many messages have a time that cannot be read, and where
-// the first of them is.
+// Untimed counts the messages whose time cannot be parsed, and locates the first.
 type Untimed struct {
 	Line  int    `json:"line"`
 	Value string `json:"value"`
 	Count int    `json:"count"`
 }
 
-// noteTime looks for a time that cannot be read.
+// noteTime records a time that cannot be parsed.
 func (t *Reader) noteTime(m llms.Message, line int) {
 	if !m.Time.IsZero() {
 		return
@@ -98,8 +97,7 @@ func (t *Reader) noteTime(m llms.Message, line int) {
 
 var timeNames = []string{"timestamp", "created_at", "time"}
 
-// claimedTime returns the time that a record says it is from, as it is
-// written.
+// claimedTime returns the time in a record as it is written, or "".
 func claimedTime(record []byte) string {
 	if !slices.ContainsFunc(timeNames, func(name string) bool { return bytes.Contains(record, []byte(`"`+name+`"`)) }) {
 		return ""

@@ -1,13 +1,13 @@
 // Package opencode reads the sessions of opencode.
 //
-// They are rows of a SQLite database: a session, its messages and the parts of
-// those, which the program rewrites while it works. Each row becomes a record:
-// its columns as one line of JSON with the data exactly as it stands there,
-// without the time of its last change. A message is taken when it is complete.
-// What is changed after that is kept as well, hidden, under an id of its own.
+// Sessions are rows of a SQLite database: a session, its messages and their parts,
+// which the program rewrites while it works. Each row becomes a record: its columns as
+// one line of JSON with the data unchanged, without the time of the last change. A
+// message is read when it is complete. Later changes are stored too, hidden, under ids
+// of their own.
 //
-// The database is opened for reading only. It is never made, and nobody who
-// writes to it has to wait.
+// The database is opened read-only. The reader never creates it and never blocks a
+// writer.
 package opencode
 
 import (
@@ -104,8 +104,8 @@ func (Host) Session(ctx context.Context, in hosts.Installation, id string) (host
 	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
 }
 
-// databases lists the databases of an installation: other channels of the
-// program have their own.
+// databases lists the databases of an installation: each channel of the program has
+// its own.
 func databases(in hosts.Installation) ([]string, error) {
 	var paths []string
 	var problems []error
@@ -123,8 +123,8 @@ func databases(in hosts.Installation) ([]string, error) {
 	return paths, errors.Join(problems...)
 }
 
-// sessions lists the sessions of a database, or the one that is asked for,
-// parents before the sessions that they started.
+// sessions lists the sessions of a database, or only one, parents before the sessions
+// that they started.
 func sessions(ctx context.Context, path, only string) (ts []hosts.Transcript, err error) {
 	db, err := open(ctx, path)
 	if err != nil {
@@ -145,8 +145,8 @@ func sessions(ctx context.Context, path, only string) (ts []hosts.Transcript, er
 	return ts, err
 }
 
-// open opens a database for reading. One without a log beside it is not in
-// use, and is read without so much as a lock file.
+// open opens a database read-only. A database without a log beside it is not in use,
+// and is read without a lock file.
 func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -170,7 +170,7 @@ func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
 	err = db.BusyTimeout(time.Second)
 	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
 		if err == nil {
-			_, err = db.Config(option, false) // the file is another program's: its schema runs nothing
+			_, err = db.Config(option, false) // the file is another program's: its schema must run no code
 		}
 	}
 	if err != nil {
@@ -179,7 +179,7 @@ func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
 	return db, nil
 }
 
-// escape writes a path so that SQLite reads it as one in a URI.
+// escape escapes a path for a URI of SQLite.
 func escape(path string) string {
 	var b []byte
 	for _, c := range []byte(path) {

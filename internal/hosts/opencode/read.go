@@ -17,16 +17,16 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// state is how far a session was read. A pass goes over all messages that
-// were changed since the one before, in their order.
+// state is how far a session was read. A pass reads all messages that changed since
+// the last pass, in order.
 type state struct {
 	Since int64 `json:"since,omitempty"` // when the last complete pass began
 	Next  int64 `json:"next,omitempty"`  // when this one did
-	// Created and ID are the last message that this pass has done with.
+	// Created and ID identify the last message that this pass has read.
 	Created int64  `json:"created,omitempty"`
 	ID      string `json:"id,omitempty"`
-	// Newest is when the newest message that was taken was created, Part its
-	// last part that has a place in the view.
+	// Newest is the creation time of the newest message read, Part its last
+	// visible part.
 	Newest int64  `json:"newest,omitempty"`
 	Part   string `json:"part,omitempty"`
 }
@@ -37,7 +37,7 @@ func (s state) done() state { return state{Since: s.Next, Newest: s.Newest, Part
 func (s state) position() hosts.Position {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return hosts.Position{} // numbers and texts can be written
+		return hosts.Position{} // impossible: numbers and strings
 	}
 	return hosts.Position{State: string(text)}
 }
@@ -49,22 +49,22 @@ type message struct {
 	data    []byte
 	size    int64
 	role    llms.Role
-	done    bool // the program has ended it
-	summary bool // it is the program's own summary of the session
+	done    bool // it is complete
+	summary bool // it is opencode's own summary of the session
 }
 
 // part is a row of the table of parts.
 type part struct {
 	id      string
 	created int64
-	data    []byte // none if it is too large
+	data    []byte // nil if it is too large
 	size    int64
 }
 
 // maxRow is the largest row that is read.
 const maxRow = 100 << 20
 
-// data is how a query asks for a row's data and its size, by maxRow.
+// data selects a row's data, up to maxRow bytes, and its size.
 const data = `CASE WHEN octet_length(data) <= 104857600 THEN data END, octet_length(data)`
 
 // Read implements [hosts.Host].
@@ -76,7 +76,7 @@ func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) i
 			return
 		}
 		r := &reader{ctx: ctx, db: db, t: t, yield: yield}
-		// A position that cannot be read is the beginning.
+		// A position that cannot be parsed is the beginning.
 		if json.Unmarshal([]byte(from.State), &r.at) != nil {
 			r.at = state{}
 		}
@@ -87,7 +87,7 @@ func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) i
 	}
 }
 
-var errStop = errors.New("the reader has seen enough")
+var errStop = errors.New("the reader has stopped")
 
 type reader struct {
 	ctx   context.Context
@@ -95,7 +95,7 @@ type reader struct {
 	t     hosts.Transcript
 	yield func(hosts.Record, error) bool
 	at    state
-	went  bool // it was looked whether the session went back
+	went  bool // wentBack has run
 }
 
 func (r *reader) give(rec hosts.Record, end state) error {
@@ -106,8 +106,7 @@ func (r *reader) give(rec hosts.Record, end state) error {
 	return r.ctx.Err()
 }
 
-// run makes a pass, or goes on with one. All of it sees the database as it is
-// when it begins.
+// run makes a pass, or continues one, in a single snapshot of the database.
 func (r *reader) run() (err error) {
 	if err := r.db.Exec("BEGIN"); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (r *reader) run() (err error) {
 		}
 	}
 	todo, err := r.changed()
-	if err == nil && len(todo) == 0 && r.at.ID != "" { // what it waited for is gone
+	if err == nil && len(todo) == 0 && r.at.ID != "" { // the message it waited for is gone
 		r.at = r.at.done()
 		if err = r.begin(); err == nil {
 			todo, err = r.changed()
@@ -146,7 +145,7 @@ func (r *reader) run() (err error) {
 	return nil
 }
 
-// begin notes when the pass begins and gives the session's own row.
+// begin records when the pass begins, and yields the session's own row.
 func (r *reader) begin() error {
 	err := query(r.db, `
 		SELECT max(ifnull((SELECT max(time_updated) FROM message WHERE session_id = ?1), 0),
@@ -169,7 +168,7 @@ func (r *reader) begin() error {
 		}, r.t.Session)
 }
 
-// changed lists the messages that this pass is still to see.
+// changed lists the messages that are left for this pass.
 func (r *reader) changed() (ids []string, err error) {
 	err = query(r.db, `
 		SELECT m.id FROM message m WHERE m.session_id = ?1 AND (m.time_created, m.id) > (?3, ?4)
@@ -209,8 +208,8 @@ func (r *reader) parts(message string) (ps []part, err error) {
 	return ps, err
 }
 
-// complete reports whether a message can be taken: the program has ended it,
-// or has gone on without doing so.
+// complete reports whether a message can be read: it is complete, or the program has
+// continued without completing it.
 func (r *reader) complete(m message, parts []part) (bool, error) {
 	if m.done && (len(parts) > 0 || m.role == llms.RoleAssistant) {
 		return true, nil
@@ -222,11 +221,11 @@ func (r *reader) complete(m message, parts []part) (bool, error) {
 	return later, err
 }
 
-// take gives the rows of a message. The position moves behind it with its last
-// one.
+// take yields the rows of a message. The position moves past the message with its
+// last row.
 func (r *reader) take(m message, parts []part, last bool) error {
 	if m.size > maxRow {
-		m.data = []byte("null") // its parts say what is said
+		m.data = []byte("null") // the parts have the content
 	}
 	w := row{}
 	w.text("id", m.id, false)
@@ -267,8 +266,8 @@ func (r *reader) take(m message, parts []part, last bool) error {
 	return nil
 }
 
-// wentBack says where the first new message goes on from. Messages that a user
-// takes back are gone from the database when the next one is written.
+// wentBack sets where the first new message continues from. opencode deletes messages
+// that the user undid when it writes the next one.
 func (r *reader) wentBack(m message, rec *hosts.Record) error {
 	if r.went || r.at.Part == "" || m.created <= r.at.Newest {
 		return nil
@@ -313,7 +312,7 @@ func (r *reader) part(m message, p part) hosts.Record {
 	return rec
 }
 
-// visible reports whether a part has a place in the view.
+// visible reports whether a part is shown in the view.
 func visible(p part) bool {
 	v, err := wire.Members(p.data, "type")
 	if err != nil {
@@ -326,10 +325,10 @@ func visible(p part) bool {
 	return false
 }
 
-// record makes a record of a row.
+// record converts a row to a record.
 func record(raw []byte, role llms.Role) hosts.Record {
 	m, err := wire.Decode(llms.FormatOpencode, role, raw)
-	if err != nil { // data that is not JSON, in a column that should be
+	if err != nil { // the data are not JSON
 		rec := hosts.Unreadable(raw, "")
 		rec.Mutable = true
 		return rec
@@ -341,7 +340,7 @@ func record(raw []byte, role llms.Role) hosts.Record {
 	return rec
 }
 
-// row writes a row down as a line of JSON.
+// row encodes a row as a line of JSON.
 type row struct{ b strings.Builder }
 
 func (w *row) raw(name string, value []byte) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/hosts/internal/settle"
+	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -14,14 +14,14 @@ import (
 
 // Bounds of the conclusion of an exchange.
 const (
-	maxTurn  = 80 // messages after a request that are read for its reply
-	maxAsked = 80 // characters of the request that are shown beside the reply
-	minReply = 40 // bytes of a reply to what is no question: "done" says less than the request
+	maxTurn  = 80 // messages after a request that are searched for its reply
+	maxAsked = 80 // characters of the request that are shown with the reply
+	minReply = 40 // bytes of a reply to a statement: "done" says less than the request
 )
 
-// conclude replaces each line that cites a request by the reply that concluded
-// it, and puts the user's choice below a question to the user. The words of a
-// request are those of the prompt; the reply has what the prompt asks for.
+// conclude replaces each line that cites a request by the reply to it, and adds the
+// user's choice below a question to the user. A request has the words of the prompt, but
+// its reply has the answer.
 func (f *found) conclude(ctx context.Context, r Record, lines []Line) ([]Line, error) {
 	var out []Line
 	add := func(l Line) {
@@ -48,9 +48,9 @@ func (f *found) conclude(ctx context.Context, r Record, lines []Line) ([]Line, e
 	return out, nil
 }
 
-// reply finds the message that concluded what a line cites, or nil if the line
-// itself says most: the user's choice that follows the turn, else the last
-// prose of the turn that a request began.
+// reply finds the message that concluded the cited one, or nil if the cited one says
+// most: the user's choice after the turn, else the last text of the turn that a request
+// began.
 func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) {
 	var last, choice *store.Message
 	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: cited.Conversation.ID, After: cited.seq, Limit: maxTurn, NoRaw: true}) {
@@ -65,7 +65,7 @@ func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) 
 			last = &m
 		}
 		if m.Body.Role == llms.RoleUser {
-			if settle.Choice(text) && (last == nil || strings.HasSuffix(strings.TrimSpace(last.Body.PlainText()), "?")) {
+			if shortanswer.Is(text) && (last == nil || strings.HasSuffix(strings.TrimSpace(last.Body.PlainText()), "?")) {
 				choice = &m
 			}
 			break
@@ -83,9 +83,9 @@ func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) 
 	return &l, nil
 }
 
-// window chooses the bytes of a text that a line shows: from the beginning of a
-// sentence, with most of the query's words, and as much as possible of what
-// follows them: that is what answers.
+// window chooses the part of a text that a line shows: from the beginning of a sentence,
+// with most of the query's words and as much as possible of the text after them, which
+// answers.
 func (f *found) window(text string, within search.Excerpt) (start, end int) {
 	if len(text) <= shown {
 		return 0, len(text)

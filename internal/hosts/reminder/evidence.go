@@ -10,40 +10,40 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// found is what a search for a prompt came to.
+// found is the result of the search for a prompt.
 type found struct {
 	query     *search.Query
-	weights   []float64 // of the query's terms: the rarer, the heavier
+	weights   []float64 // of the query's terms: rare ones weigh more
 	total     float64
-	specific  []bool // terms that not every project has
+	specific  []bool // terms that are not ordinary words
 	exchanges []exchange
 	shown     []store.MessageID
 }
 
-// exchange is a prompt of an earlier session and what followed it.
+// exchange is a prompt of an earlier session and the messages that followed it.
 type exchange struct {
 	conversation store.Conversation
 	ids          []store.MessageID
 	seq          int64
-	terms        []float64   // of the query: how much each counts, 0 for what it does not have
-	rank         float64     // of its best match, against the best of the search
-	cited        func() Line // cites the message that says most
+	terms        []float64   // by term of the query: how much it counts, 0 if absent
+	rank         float64     // of its best match, relative to the best of the search
+	cited        func() Line // cites the most relevant message
 }
 
-// Weights of terms and places.
+// Weights of terms.
 const (
-	unknownWord = 0.7 // a word that the record does not have, against one that it has once
+	unknownWord = 0.7 // a word that the record lacks, relative to one that it has once
 	shortNumber = 0.1 // a number of one or two digits, which is everywhere
-	inOutput    = 0.8 // a word that only what a tool said has
-	answered    = 0.3 // for the assistant's words: an answer tells more than its question
-	mostWords   = 8.0 // a prompt of more than this weight need not be found in full
+	inOutput    = 0.8 // a word that only the output of a tool has
+	answered    = 0.3 // for the assistant's messages: an answer tells more than its question
+	mostWords   = 8.0 // a prompt of more weight need not be found in full
 )
 
-// smallRecord is the number of passages below which how rare a word is says
-// little: in the first session of a project every word is common.
+// smallRecord is the number of passages below which the rarity of a word says little: in
+// the first session of a project every word is common.
 const smallRecord = 100
 
-// weigh gives each term a weight from 0 to 1 by how rare it is in the scope.
+// weigh gives each term a weight from 0 to 1 by its rarity.
 func (f *found) weigh(a store.Found) {
 	n := float64(max(a.Passages, smallRecord))
 	idf := func(df float64) float64 { return math.Log(1 + (n-df+0.5)/(df+0.5)) }
@@ -62,19 +62,19 @@ func (f *found) weigh(a store.Found) {
 	f.total = min(f.total, mostWords)
 }
 
-// knows reports whether a message is part of an exchange that was looked at.
+// knows reports whether a message belongs to an exchange that was already added.
 func (f *found) knows(id store.MessageID) bool {
 	return slices.ContainsFunc(f.exchanges, func(x exchange) bool { return slices.Contains(x.ids, id) })
 }
 
-// Widths in bytes: of the passage in which words count as said together, and of
-// what a line shows.
+// Widths in bytes: of the passage in which words count as close, and of the text in a
+// line.
 const (
 	passage = 700
 	shown   = 190
 )
 
-// add keeps an exchange with what it has of the prompt.
+// add adds an exchange with the terms of the prompt that it has.
 func (f *found) add(c store.Conversation, said []store.Message, rank float64) {
 	x := exchange{conversation: c, rank: rank, terms: make([]float64, len(f.weights))}
 	best := -1.0
@@ -120,12 +120,11 @@ func (f *found) line(c store.Conversation, m store.Message, text string, within 
 	return Line{ID: m.ID, Conversation: c, Time: when, Who: m.Body.Role, Text: piece, seq: m.Seq}
 }
 
-// threshold is how much of a prompt an exchange must have: enough by itself,
-// and enough of what the prompt is about. One adds to the other, because a long
-// prompt is seldom found in full.
+// threshold is the evidence that an exchange needs: enough by itself, and enough of the
+// prompt. The two add up, because a long prompt is seldom found in full.
 type threshold struct {
-	mass     float64 // weight of what was found: 1 is one word that occurs once
-	strength float64 // share of the prompt's weight, and a fifth of what was found
+	mass     float64 // weight of the terms found: 1 is one word that occurs once
+	strength float64 // share of the prompt's weight, plus a fifth of mass
 }
 
 var thresholds = map[reference]threshold{
@@ -133,8 +132,8 @@ var thresholds = map[reference]threshold{
 	asksForFact:  {mass: 1.5, strength: 0.95},
 }
 
-// enough reports whether an exchange is clearly what a prompt refers to. Words
-// of every day alone are not: "the tests fail again".
+// enough reports whether a prompt clearly refers to an exchange. Ordinary words alone
+// are not enough: "the tests fail again".
 func (f *found) enough(x exchange, ref reference) bool {
 	mass, need := f.mass(x), thresholds[ref]
 	for t, counts := range x.terms {
@@ -145,15 +144,15 @@ func (f *found) enough(x exchange, ref reference) bool {
 	return false
 }
 
-// Weights of the choice among exchanges.
+// Weights for choosing among exchanges.
 const (
 	nearby = 0.5 // a word that only other exchanges of the session have
-	ranked = 0.5 // the place that the search gave to the exchange
-	again  = 0.3 // a word that a line above has as well
-	behind = 0.7 // share of the best that an exchange of another session must have
+	ranked = 0.5 // the search's own rank of the exchange
+	again  = 0.3 // a word that a line above already has
+	behind = 0.7 // the share of the best weight that an exchange of another session needs
 )
 
-// mass is the weight of what an exchange has of the prompt.
+// mass is the weight of the prompt's terms that an exchange has.
 func (f *found) mass(x exchange) float64 {
 	sum := 0.0
 	for t, counts := range x.terms {
@@ -162,7 +161,7 @@ func (f *found) mass(x exchange) float64 {
 	return sum
 }
 
-// adds is the weight of what an exchange adds to those that are told.
+// adds is the weight that an exchange adds to the chosen ones.
 func (f *found) adds(x exchange, told []bool) float64 {
 	sum := 0.0
 	for t, counts := range x.terms {
@@ -175,7 +174,7 @@ func (f *found) adds(x exchange, told []bool) float64 {
 	return sum
 }
 
-// around is the weight of what an exchange and the session around it have.
+// around is the weight of an exchange together with the session around it.
 func (f *found) around(x exchange) float64 {
 	sum := 0.0
 	for t, w := range f.weights {
@@ -192,8 +191,8 @@ func (f *found) around(x exchange) float64 {
 
 func apart(x, y exchange) int64 { return max(x.seq-y.seq, y.seq-x.seq) }
 
-// lines chooses what is told: the exchange that has most of the prompt, then
-// those that add most to it.
+// lines chooses the lines to show: the exchange with most of the prompt, then those that
+// add most to it.
 func (f *found) lines(ref reference) []Line {
 	best, top, most := -1, 0.0, 0.0
 	for i, x := range f.exchanges {
@@ -222,7 +221,7 @@ func (f *found) lines(ref reference) []Line {
 	return lines
 }
 
-// next is the exchange that adds most to those that are taken, or -1.
+// next returns the exchange that adds most to those taken, or -1.
 func (f *found) next(taken []int, told []bool, most float64) int {
 	best, top := -1, 0.0
 	first := f.exchanges[taken[0]].conversation.ID

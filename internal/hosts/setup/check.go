@@ -13,46 +13,45 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Finding is something that was found out about the connection with a host.
+// Finding is a result of Check about one host.
 type Finding struct {
 	Code     string
 	Severity string // SeverityProblem, SeverityWarning or SeverityNote
 	Host     string // its title
 	Message  string
-	Fix      string // what to do about it
+	Fix      string // what to do
 }
 
 // The severities.
 const (
 	SeverityProblem = "problem" // the connection does not work
-	SeverityWarning = "warning" // it may not work, or not wholly
-	SeverityNote    = "note"    // good to know
+	SeverityWarning = "warning" // it may not work, or not completely
+	SeverityNote    = "note"    // information
 )
 
-// Feed is what a check asks of [hosts.Feed].
+// Feed is the part of [hosts.Feed] that a check needs.
 type Feed interface {
 	Recent(ctx context.Context, f hosts.Filter) ([]hosts.Transcript, error)
 	Lag(ctx context.Context, t hosts.Transcript) (hosts.Lag, error)
 }
 
-// Inspection is what Check looks at.
+// Inspection is the input of Check.
 type Inspection struct {
 	Machine hosts.Machine
-	// State and Feed are nil where there is no database to ask.
+	// State and Feed are nil if there is no database.
 	State store.State
 	Feed  Feed
-	// Tools starts an MCP server and lists its tools ([ListTools]); nil does
-	// not try.
+	// Tools starts an MCP server and lists its tools ([ListTools]). If it is nil
+	// the tools are not checked.
 	Tools func(ctx context.Context, command []string) ([]string, error)
 	Clock func() time.Time
 }
 
-// wanted are the tools that an agent must see.
+// wanted are the tools that an agent must have.
 var wanted = []string{"expand", "lcm_describe", "lcm_expand_query", "lcm_grep"}
 
-// Check says for every host on the machine whether its connection with lcm is
-// alive: whether it is set up, the program is where the host looks for it,
-// hooks have run, the record is up to date, and the tools are there.
+// Check checks the connection of every host on the machine: whether it is set up, the
+// program exists, hooks have run, the record is up to date, and the tools are listed.
 func Check(ctx context.Context, in Inspection) []Finding {
 	var all []Finding
 	var fired []hook.Fired
@@ -64,7 +63,7 @@ func Check(ctx context.Context, in Inspection) []Finding {
 	}
 	for _, t := range targets {
 		if _, err := os.Stat(t.dir(in.Machine)); err != nil {
-			continue // a program that was never started is not worth a word
+			continue // the program was never started
 		}
 		c := check{Inspection: in, target: t, fired: slices.DeleteFunc(slices.Clone(fired), func(f hook.Fired) bool { return f.Host != t.name })}
 		c.run(ctx)
@@ -73,7 +72,7 @@ func Check(ctx context.Context, in Inspection) []Finding {
 	return all
 }
 
-// Connected names the hosts on the machine, and those of them that start lcm.
+// Connected lists the hosts on the machine, and those of them that start lcm.
 func Connected(m hosts.Machine) (connected, installed []string) {
 	for _, t := range targets {
 		if _, err := os.Stat(t.dir(m)); err != nil {
@@ -87,13 +86,13 @@ func Connected(m hosts.Machine) (connected, installed []string) {
 	return connected, installed
 }
 
-// check looks at one host.
+// check checks one host.
 type check struct {
 	Inspection
 	target target
 	fired  []hook.Fired
 	found  []Finding
-	good   []string // what is as it should be
+	good   []string // the checks that passed
 }
 
 func (c *check) add(severity, code, fix, format string, args ...any) {
@@ -105,7 +104,7 @@ func (c *check) run(ctx context.Context) {
 	now, err := c.target.configured(c.Machine)
 	switch {
 	case err != nil:
-		c.add(SeverityProblem, "host-settings", "mend the file, then "+setup, "its settings cannot be read: %v", err)
+		c.add(SeverityProblem, "host-settings", "repair the file, then "+setup, "its settings cannot be read: %v", err)
 		return
 	case len(now.server) == 0 && len(now.hooks) == 0:
 		c.add(SeverityNote, "host-not-set-up", setup+" connects it", "it is installed, but not connected with lcm")
@@ -130,7 +129,7 @@ func (c *check) run(ctx context.Context) {
 	}
 }
 
-// programs looks whether what the settings start is there.
+// programs checks that the programs in the settings exist.
 func (c *check) programs(now configured, setup string) {
 	var looked []string
 	for _, command := range append([][]string{now.server}, now.hooks...) {
@@ -165,7 +164,7 @@ func (c *check) tools(ctx context.Context, command []string) {
 	c.good = append(c.good, fmt.Sprintf("%d tools visible", len(wanted)))
 }
 
-// hooks looks at when they last ran.
+// hooks checks when hooks last ran.
 func (c *check) hooks() {
 	if len(c.fired) == 0 {
 		fix := "start a session in it; if this stays, `lcm setup " + c.target.name + "`"
@@ -184,8 +183,8 @@ func (c *check) hooks() {
 	}
 }
 
-// A transcript that was written to a moment ago may still be under way; one
-// that nobody has touched for long is for `lcm import`, not for hooks.
+// A transcript that was just written may still be growing; an old one is for `lcm
+// import`, not for hooks.
 const (
 	settled  = 2 * time.Minute
 	lagRange = 14 * 24 * time.Hour

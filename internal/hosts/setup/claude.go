@@ -33,19 +33,18 @@ func claudeDir(m hosts.Machine) string {
 	return m.Env("CLAUDE_CONFIG_DIR", filepath.Join(m.Home, ".claude"))
 }
 
-// claudeState is the file in which Claude Code keeps its own state, and the
-// user's MCP servers.
+// claudeState is the file in which Claude Code keeps its own state and the user's MCP
+// servers.
 func claudeState(m hosts.Machine) string {
 	return filepath.Join(m.Env("CLAUDE_CONFIG_DIR", m.Home), ".claude.json")
 }
 
-// The events: the end of a turn keeps the record up to date, a session's start
-// (and what follows a compaction counts as one) and a prompt that refers to
-// earlier work are answered with context. The
+// The end of a turn updates the record. The start of a session (also after a
+// compaction) and a prompt that refers to earlier work are answered with context. The
 // end of a session is a last chance, which hosts do not always give.
 var claudeEvents = []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 10}}
 
-// hook is the command line that a host's hooks run.
+// hook returns the command line of a host's hooks.
 func (o Options) hook(host string) string {
 	words := slices.Concat([]string{o.Binary, "hook", host}, o.Args)
 	return shellLine(words)

@@ -32,8 +32,8 @@ var codex = target{
 
 func codexDir(m hosts.Machine) string { return m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex")) }
 
-// Codex writes its last record after the end of the last turn, and all of it
-// before the end of the session, for which it waits three seconds at most.
+// Codex writes its last record after the end of the last turn but before the end of
+// the session, for which it waits at most three seconds.
 var codexEvents = []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 3}}
 
 // tomlString writes a basic string: the escapes of JSON are those of TOML.

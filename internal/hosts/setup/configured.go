@@ -12,13 +12,13 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
 )
 
-// configured is what a host's settings say about lcm.
+// configured holds lcm's entries in a host's settings.
 type configured struct {
 	server []string   // the command of the MCP server
 	hooks  [][]string // the commands of the hooks
 }
 
-// parsed reads a settings file; one that does not exist is empty.
+// parsed parses a settings file; a missing one is empty.
 func parsed(path string) (*edit.JSON, error) {
 	src, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func parsed(path string) (*edit.JSON, error) {
 	return d, nil
 }
 
-// hooksIn lists lcm's commands among the hooks of a file.
+// hooksIn lists lcm's commands among the hooks in a file.
 func hooksIn(path, host string) ([][]string, error) {
 	d, err := parsed(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func hooksIn(path, host string) ([][]string, error) {
 	}
 	var events map[string][]hookGroup
 	if d.Get("hooks") == nil || json.Unmarshal(d.Get("hooks"), &events) != nil {
-		return nil, nil // in a shape that is not for lcm to judge
+		return nil, nil // an unknown shape
 	}
 	var all [][]string
 	for _, name := range sortedKeys(events) {

@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-// member is an entry of a JSON object, at a path of names.
+// member is an entry of a JSON object at a path of names.
 func member(file, what string, value any, path ...string) entry {
 	return entry{path: file, what: what,
 		put: func(src []byte) ([]byte, [][]string, error) {
@@ -40,14 +40,14 @@ func member(file, what string, value any, path ...string) entry {
 	}
 }
 
-// ownProgram is the name of lcm's program; a release may have been left with
-// the name that it was downloaded as, lcm-linux-amd64.
+// ownProgram matches the name of lcm's program, also a release that still has the name
+// of its download, lcm-linux-amd64.
 const ownProgram = `lcm(?:[-_.][\w.+-]*)?`
 
 var ownServer = lazyregexp.New(`[/\\]` + ownProgram + `$`)
 
-// isOwnServer reports whether setup wrote a server's command: it names programs
-// by their absolute path, which people seldom do.
+// isOwnServer reports whether setup wrote a server's command: setup uses absolute
+// paths, which people seldom do.
 func isOwnServer(command any) bool {
 	if words, ok := command.([]any); ok && len(words) > 0 {
 		command = words[0]
@@ -56,8 +56,8 @@ func isOwnServer(command any) bool {
 	return ok && filepath.IsAbs(name) && ownServer().MatchString(name)
 }
 
-// cutJSON takes something out of a JSON file, and then what setup once made to
-// hold it, where that is empty. A file that is not there stays so.
+// cutJSON removes something from a JSON file, and then the containers that setup made
+// for it, if they are empty. A missing file stays missing.
 func cutJSON(src []byte, made [][]string, fn func(*edit.JSON) (*edit.JSON, error)) ([]byte, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return src, nil
@@ -79,7 +79,7 @@ func cutJSON(src []byte, made [][]string, fn func(*edit.JSON) (*edit.JSON, error
 	return d.Bytes(), nil
 }
 
-// hookGroup is how Claude Code and Codex write what runs on an event.
+// hookGroup is the form of hooks in Claude Code and Codex.
 type hookGroup struct {
 	Hooks []hookCommand `json:"hooks"`
 }
@@ -90,13 +90,13 @@ type hookCommand struct {
 	Timeout int    `json:"timeout,omitempty"` // seconds
 }
 
-// event is something on which a host calls lcm.
+// event is an event for which a host calls lcm.
 type event struct {
 	name    string
 	timeout int
 }
 
-// hooks is the commands that a host runs on events.
+// hooks is the entry of lcm's commands for events.
 func hooks(file, host string, events []event, command string) entry {
 	return entry{path: file, what: "hooks",
 		put: func(src []byte) ([]byte, [][]string, error) {
@@ -110,7 +110,7 @@ func hooks(file, host string, events []event, command string) entry {
 				switch i := ownGroup(d, host, e.name); {
 				case i >= 0:
 					d, err = d.SetElement(group, i, "hooks", e.name)
-				case runs(d, command, e.name): // somebody put it into a group of theirs
+				case runs(d, command, e.name): // the user put it into a group of their own
 				default:
 					var more [][]string
 					d, more, err = d.Append(group, "hooks", e.name)
@@ -128,8 +128,7 @@ func hooks(file, host string, events []event, command string) entry {
 	}
 }
 
-// ownGroup returns the place of a group that holds nothing but lcm's command,
-// or -1.
+// ownGroup returns the index of a group that holds only lcm's command, or -1.
 func ownGroup(d *edit.JSON, host, event string) int {
 	for i, e := range d.Elements("hooks", event) {
 		var g hookGroup
@@ -140,8 +139,7 @@ func ownGroup(d *edit.JSON, host, event string) int {
 	return -1
 }
 
-// runs reports whether a command is among the hooks of an event, in whatever
-// group.
+// runs reports whether a command is in any group of an event's hooks.
 func runs(d *edit.JSON, command, event string) bool {
 	for _, e := range d.Elements("hooks", event) {
 		var g hookGroup
@@ -152,8 +150,8 @@ func runs(d *edit.JSON, command, event string) bool {
 	return false
 }
 
-// cutHooks takes lcm's commands out of every event, also where somebody put
-// one into a group with others.
+// cutHooks removes lcm's commands from every event, also from groups with other
+// commands.
 func cutHooks(d *edit.JSON, host string) (*edit.JSON, error) {
 	var events map[string]json.RawMessage
 	if d.Get("hooks") == nil || json.Unmarshal(d.Get("hooks"), &events) != nil {
@@ -192,7 +190,7 @@ func cutHooks(d *edit.JSON, host string) (*edit.JSON, error) {
 	return d, nil
 }
 
-// withoutHooks rewrites a group that others share.
+// withoutHooks rewrites a group that has other commands.
 func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i int, event string) (*edit.JSON, error) {
 	g, err := edit.ParseJSON(group)
 	if err != nil {
@@ -206,8 +204,7 @@ func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i
 
 var ownHook = lazyregexp.New(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
 
-// isOwnHook reports whether a command is lcm's hook for a host, wherever the
-// program stood when it was written.
+// isOwnHook reports whether a command is lcm's hook for a host, at any path.
 func isOwnHook(host, command string) bool {
 	m := ownHook().FindStringSubmatch(command)
 	return m != nil && m[1] == host
@@ -228,13 +225,12 @@ func table(file, what string, lines []string, path ...string) entry {
 	}
 }
 
-// ownFile is a file that holds nothing but what lcm wrote. sign is how it is
-// recognised as such.
+// ownFile is a file that only lcm writes; it contains sign.
 func ownFile(file, what, sign, content string) entry {
 	return entry{path: file, what: what, whole: true,
 		put: func(src []byte) ([]byte, [][]string, error) {
 			if len(src) > 0 && !bytes.Contains(src, []byte(sign)) {
-				return nil, nil, fmt.Errorf("there is a file of somebody else's in its place")
+				return nil, nil, fmt.Errorf("there is a file in its place that lcm did not write")
 			}
 			return []byte(content), nil, nil
 		},
@@ -258,11 +254,11 @@ func section(file, text string) entry {
 	}
 }
 
-// skillSign marks a skill as lcm's own.
+// skillSign identifies lcm's skill.
 const skillSign = "name: lcm-memory"
 
-// guidance is the entries that teach an agent, as a skill or in the file of
-// instructions. Of what is not wanted only the removal is kept.
+// guidance returns the entries that teach an agent to recall: a skill, and a section of
+// the instructions file. An unwanted one can only be removed.
 func guidance(o Options, skill, file string) []entry {
 	s := ownFile(skill, "skill", skillSign, "---\n"+skillSign+"\ndescription: "+skillDescription+"\n---\n\n"+strings.TrimSpace(o.Text)+"\n")
 	f := section(file, o.Text)

@@ -14,11 +14,11 @@ import (
 //go:embed opencode.js
 var opencodePlugin string
 
-// pluginSign marks the plugin as lcm's own.
+// pluginSign identifies lcm's plugin.
 const pluginSign = "// lcm for opencode"
 
-// opencode takes the MCP server in its settings, which may have comments. It
-// has no hooks but plugins: a small one passes events on.
+// opencode has the MCP server in its settings, which may have comments. It has plugins
+// instead of hooks: a small one passes events on.
 var opencode = target{
 	name: "opencode", title: "opencode", program: "opencode",
 	dir:        opencodeDir,
@@ -31,7 +31,7 @@ var opencode = target{
 		}{"local", slices.Concat([]string{o.Binary, "mcp"}, o.Args), true}
 		command, err := json.Marshal(slices.Concat([]string{o.Binary, "hook", "opencode"}, o.Args))
 		if err != nil {
-			command = []byte("[]") // strings can always be written
+			command = []byte("[]") // impossible: strings can be encoded
 		}
 		plugin := strings.Replace(opencodePlugin, `["lcm", "hook", "opencode"]`, string(command), 1)
 		return append([]entry{
@@ -46,8 +46,8 @@ func opencodeDir(m hosts.Machine) string {
 	return m.Env("OPENCODE_CONFIG_DIR", filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode"))
 }
 
-// opencodeFile is the settings file that is there; of two, opencode lets the
-// one with comments win.
+// opencodeFile is the settings file that exists; of two, opencode uses the one with
+// comments.
 func opencodeFile(dir string) string {
 	for _, name := range []string{"opencode.jsonc", "opencode.json"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

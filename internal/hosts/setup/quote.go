@@ -11,7 +11,7 @@ import (
 
 var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// shellLine writes words as a line that a shell reads as those words.
+// shellLine quotes words for a shell.
 func shellLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -30,7 +30,7 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// shellWords splits a line that shellLine wrote, or one that is as simple.
+// shellWords splits a line of shellLine, or one that is as simple.
 func shellWords(line string) []string {
 	var words []string
 	var b strings.Builder

@@ -11,29 +11,30 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
-// Receipts remember what was done to which file, and keep the files as they
-// were before.
+// Receipts record the changes to files, and keep the files as they were before.
 type Receipts struct {
 	dir   string
 	files map[string]receipt // by the path of the file, links resolved
 }
 
-// receipt is what was done to a file.
+// receipt records the change of one file.
 type receipt struct {
 	Host string `json:"host"`
 	// Created says that there was no file before.
 	Created bool `json:"created,omitempty"`
-	// Original names the copy of the file without lcm; Written is the hash of
-	// the file as setup left it.
+	// Original names the copy of the file without lcm. Written is the hash of the
+	// file after setup.
 	Original string `json:"original,omitempty"`
 	Written  string `json:"written"`
-	// Replaced is the hash of the file before setup wrote it: a setup that was
-	// killed may have noted a change and not made it.
+	// Replaced is the hash of the file before setup: a killed setup may have
+	// recorded a change without making it.
 	Replaced string     `json:"replaced,omitempty"`
 	Made     [][]string `json:"made,omitempty"` // containers that setup made
-	Dirs     []string   `json:"dirs,omitempty"` // likewise, on the disk
+	Dirs     []string   `json:"dirs,omitempty"` // directories that setup made
 }
 
 // known reports whether a file is as setup left it.
@@ -53,7 +54,7 @@ func OpenReceipts(dir string) (*Receipts, error) {
 		return nil, fmt.Errorf("read what was set up before: %w", err)
 	}
 	if err := json.Unmarshal(data, &r.files); err != nil {
-		return nil, &Problem{Err: fmt.Errorf("%s: %w", r.index(), err), Hint: "move the file away: entries can then still be taken out, but files not restored to the byte"}
+		return nil, &hint.Error{Err: fmt.Errorf("%s: %w", r.index(), err), Hint: "move the file away: entries can then still be taken out, but files not restored to the byte"}
 	}
 	return r, nil
 }
@@ -65,7 +66,7 @@ func (r *Receipts) of(target string) (receipt, bool) {
 	return one, ok
 }
 
-// Hosts lists the hosts of which something is set up.
+// Hosts lists the hosts that have receipts.
 func (r *Receipts) Hosts() []string {
 	var names []string
 	for _, one := range r.files {
@@ -82,7 +83,7 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// keep stores a copy of a file under a name that its content gives it.
+// keep stores a copy of a file under the hash of its content.
 func (r *Receipts) keep(path string, content []byte) (name string, err error) {
 	name = filepath.Base(path) + "." + hash(content)[:16]
 	to := filepath.Join(r.dir, name)
@@ -92,8 +93,8 @@ func (r *Receipts) keep(path string, content []byte) (name string, err error) {
 	return name, write(to, content, 0o600)
 }
 
-// restore turns the removal of lcm's entries into the restoration of the
-// original where nothing else changed in the file.
+// restore restores the original instead of only removing lcm's entries, if nothing
+// else in the file has changed.
 func (r *Receipts) restore(c *Change) error {
 	one, ok := r.of(c.target)
 	c.dirs = one.Dirs
@@ -103,26 +104,25 @@ func (r *Receipts) restore(c *Change) error {
 	case !c.Exists:
 	case c.whole:
 		c.Delete = len(c.After) == 0
-	case !ok: // nothing is known: the entries alone go
-	case one.Created && empty && !bytes.Equal(c.Before, c.After): // else there was nothing of lcm in it
+	case !ok: // without a receipt, only remove the entries
+	case one.Created && empty && !bytes.Equal(c.Before, c.After): // it had entries of lcm
 		c.Delete = true
 	case one.Original != "" && one.known(c.Before):
 		original, err := os.ReadFile(filepath.Join(r.dir, one.Original))
 		if err != nil || hash(original)[:16] != filepath.Ext(one.Original)[1:] {
-			return nil // without its copy, the entries alone go
+			return nil // without the copy, only remove the entries
 		}
 		c.After = original
 	}
 	return nil
 }
 
-// willWrite notes a change that is about to be made, so that a setup that is
-// killed after it can still be undone.
+// willWrite records a change before it is made, so that a killed setup can be undone.
 func (r *Receipts) willWrite(host string, c Change) error {
 	old, known := r.of(c.target)
 	if known && old.Written != hash(c.Before) && bytes.Equal(c.clean, c.Before) {
-		// Nothing of lcm is in the file: the change that old tells of was not
-		// made, or was undone.
+		// The file has no entry of lcm: the recorded change was not made, or was
+		// undone.
 		old, known = receipt{Dirs: old.Dirs}, false
 	}
 	now := receipt{Host: host, Created: !c.Exists || c.whole, Written: hash(c.After), Replaced: hash(c.Before), Made: append(old.Made, c.made...), Dirs: append(old.Dirs, c.dirs...)}
@@ -132,7 +132,7 @@ func (r *Receipts) willWrite(host string, c Change) error {
 	switch {
 	case now.Created:
 	case known && old.known(c.Before):
-		now.Original = old.Original // it still is what the user had
+		now.Original = old.Original // it is still the user's file
 	default:
 		name, err := r.keep(c.target, c.clean)
 		if err != nil {
@@ -144,7 +144,7 @@ func (r *Receipts) willWrite(host string, c Change) error {
 	return r.save()
 }
 
-// forget drops the receipts of files that lcm was taken out of.
+// forget drops the receipt of a file that lcm was removed from.
 func (r *Receipts) forget(c Change) error {
 	delete(r.files, c.target)
 	return r.save()

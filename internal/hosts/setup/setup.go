@@ -1,19 +1,16 @@
-// Package setup connects lcm with the agents on a machine, and takes the
-// connection apart again.
+// Package setup connects lcm with the agents on a machine, and disconnects it again.
 //
-// A [Plan] says what would change in which file of a host: the MCP server that
-// gives the agent its tools, the hooks that keep the record up to date, and a
-// text that teaches the agent to recall, where that is wanted. Nothing is
-// written before [Plan.Apply].
+// A [Plan] lists the changes to a host's files: the MCP server that gives the agent its
+// tools, the hooks that keep the record up to date, and optionally a text that teaches
+// the agent to recall. Only [Plan.Apply] writes.
 //
-// Only lcm's own entries are touched (see package edit); the files keep their
-// mode, and where one is a symbolic link its target is edited. Every file is
-// copied before it is changed. The copies and a receipt for each file are kept
-// in a [Receipts] directory, so that removal gives back the very bytes where
-// nothing else changed since, and takes out only lcm's own entries where
-// something did.
+// Setup changes only lcm's own entries (see package edit). Files keep their mode, and
+// of a symbolic link the target is edited. Before a change the file is copied. The
+// copies and a receipt for each file are in a [Receipts] directory, so that removal
+// restores the original bytes if nothing else changed, and otherwise removes only lcm's
+// entries.
 //
-// [Check] says whether the connection is alive, for `lcm doctor`.
+// [Check] checks the connection, for `lcm doctor`.
 package setup
 
 import (
@@ -27,43 +24,33 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts"
 )
 
-// Guidance says how an agent is taught to use its memory, beyond what the MCP
-// server tells it.
+// Guidance says how an agent is taught to use its memory, beyond the instructions of
+// the MCP server.
 type Guidance string
 
-// The ways.
+// The kinds of guidance.
 const (
 	NoGuidance    Guidance = "none"
 	SkillGuidance Guidance = "skill" // a skill, which the agent reads when it needs it
 	FileGuidance  Guidance = "file"  // a section of CLAUDE.md or AGENTS.md, which it always sees
 )
 
-// Options say what to set up, and where.
+// Options configure a setup.
 type Options struct {
 	Machine hosts.Machine
-	// Binary is the absolute path of lcm as hosts are to start it. It should
-	// outlive upgrades: hosts ask for consent anew when a command changes.
+	// Binary is the absolute path of lcm in the hosts' settings. It should stay
+	// the same over upgrades: hosts ask for consent when a command changes.
 	Binary string
-	// Args are added to every command: a database that is not the usual one.
+	// Args are added to every command, such as a database path.
 	Args []string
-	// Guidance is NoGuidance when empty; Text is what it says.
+	// Guidance is NoGuidance when empty; Text is its content.
 	Guidance Guidance
 	Text     string
 }
-
-// Problem is an error with a hint of what to do about it.
-type Problem struct {
-	Err  error
-	Hint string
-}
-
-func (p *Problem) Error() string { return p.Err.Error() }
-
-// Unwrap returns the error without its hint.
-func (p *Problem) Unwrap() error { return p.Err }
 
 // ErrNotInstalled says that there is no sign of a host on the machine.
 var ErrNotInstalled = errors.New("is not installed here")
@@ -77,7 +64,7 @@ func Names() []string {
 	return names
 }
 
-// Title returns the name by which people know a host.
+// Title returns the name of a host for people.
 func Title(host string) string {
 	if t, ok := targetOf(host); ok {
 		return t.title
@@ -85,25 +72,25 @@ func Title(host string) string {
 	return host
 }
 
-// Installed reports whether there is any sign of a host on a machine: its
-// settings, or its program.
+// Installed reports whether there is any sign of a host on a machine: its settings, or
+// its program.
 func Installed(m hosts.Machine, host string) bool {
 	t, ok := targetOf(host)
 	return ok && t.installed(m)
 }
 
-// target is a host that lcm can be set up in.
+// target is a host that can be set up.
 type target struct {
 	name, title string
 	program     string
 	dir         func(m hosts.Machine) string // of its settings
-	// entries are what lcm has in the host's files.
+	// entries returns lcm's entries in the host's files.
 	entries func(dir string, o Options) []entry
-	// configured reads what the host's settings say about lcm.
+	// configured reads lcm's entries from the host's settings.
 	configured func(m hosts.Machine) (configured, error)
-	// notes say what is left for the user to do.
+	// notes tell the user what is left to do.
 	notes []string
-	// trust is how the user lets the host run hooks, where it asks for that.
+	// trust says how the user allows hooks, if the host asks for that.
 	trust string
 }
 
@@ -129,56 +116,55 @@ func (t target) installed(m hosts.Machine) bool {
 	return false
 }
 
-// entry is one thing that lcm has in a file of a host.
+// entry is one entry of lcm in a host's file.
 type entry struct {
 	path string
 	what string
-	// put adds the entry, or brings it up to date; made are the containers
-	// that it had to make. cut takes it out, with those of the containers that
-	// are empty then.
+	// put adds or updates the entry; made are the containers that it made. cut
+	// removes it, and those containers that are empty then.
 	put func(src []byte) (out []byte, made [][]string, err error)
 	cut func(src []byte, made [][]string) ([]byte, error)
-	// theirs reports whether what is in the entry's place was not written by
-	// setup: the user's own, to be given back. It may be nil.
+	// theirs reports whether the entry was not written by setup: it is the
+	// user's own, and removal gives it back. It may be nil.
 	theirs func(src []byte) bool
-	// whole says that the file is lcm's own.
+	// whole says that only lcm writes the file.
 	whole bool
 }
 
-// Change is what would become of one file.
+// Change is the change of one file.
 type Change struct {
 	Path   string // as the host names it
-	What   string // what of lcm's is in it
+	What   string // lcm's entries in it
 	Before []byte
 	Exists bool // before
 	After  []byte
-	Delete bool // the file is to go
+	Delete bool // the file is removed
 
 	target string // Path with its symbolic links resolved
 	made   [][]string
-	clean  []byte   // what the file would be without lcm
-	dirs   []string // that are made for it, outermost first
+	clean  []byte   // the file without lcm's entries
+	dirs   []string // directories to make for it, outermost first
 	whole  bool
 }
 
-// Plan is what would change for one host.
+// Plan lists the changes for one host.
 type Plan struct {
 	Host    string
 	Title   string
-	Changes []Change // none: everything is as it should be
+	Changes []Change // none: everything is up to date
 	Notes   []string // what is left for the user to do
 
-	unchanged []Change // files that are as they should be
+	unchanged []Change // files that are up to date
 }
 
-// For plans to set lcm up in a host.
+// For plans the setup of lcm in a host.
 func For(host string, o Options) (Plan, error) {
 	t, ok := targetOf(host)
 	if !ok {
 		return Plan{}, unknownHost(host)
 	}
 	if !t.installed(o.Machine) {
-		return Plan{}, &Problem{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", t.title, ErrNotInstalled, t.dir(o.Machine), t.program),
+		return Plan{}, &hint.Error{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", t.title, ErrNotInstalled, t.dir(o.Machine), t.program),
 			Hint: "install it and start it once, then repeat the command"}
 	}
 	if !filepath.IsAbs(o.Binary) {
@@ -186,7 +172,7 @@ func For(host string, o Options) (Plan, error) {
 	}
 	for _, word := range append([]string{o.Binary}, o.Args...) {
 		if !utf8.ValidString(word) {
-			return Plan{}, &Problem{Err: fmt.Errorf("%q is not valid UTF-8, and the settings of %s hold nothing else", word, t.title),
+			return Plan{}, &hint.Error{Err: fmt.Errorf("%q is not valid UTF-8, which the settings of %s require", word, t.title),
 				Hint: "use a program (--binary) and a database (--db) whose paths are valid UTF-8; nothing was changed"}
 		}
 	}
@@ -204,7 +190,7 @@ func For(host string, o Options) (Plan, error) {
 			if e.theirs != nil && e.theirs(c.Before) {
 				return nil
 			}
-			// What lcm had there before is no part of the user's file.
+			// Earlier entries of lcm are not part of the user's file.
 			c.clean, err = e.cut(c.clean, nil)
 			return err
 		}); err != nil {
@@ -216,11 +202,11 @@ func For(host string, o Options) (Plan, error) {
 }
 
 func unknownHost(host string) error {
-	return &Problem{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
+	return &hint.Error{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
 }
 
-// Removal plans to take lcm out of a host, to the byte where the receipts
-// allow it.
+// Removal plans the removal of lcm from a host. It restores the original bytes if the
+// receipts allow it.
 func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
 	t, ok := targetOf(host)
 	if !ok {
@@ -251,8 +237,7 @@ func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
 	return p, nil
 }
 
-// edit applies fn to the file of an entry, on top of what other entries did to
-// it.
+// edit applies fn to the file of an entry, after the changes of other entries.
 func (p *Plan) edit(e entry, fn func(*Change) error) error {
 	i := slices.IndexFunc(p.Changes, func(c Change) bool { return c.Path == e.path })
 	if i < 0 {
@@ -270,12 +255,12 @@ func (p *Plan) edit(e entry, fn func(*Change) error) error {
 	}
 	c.What += e.what
 	if err := fn(c); err != nil {
-		return &Problem{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; mend the file and repeat the command"}
+		return &hint.Error{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; repair the file and repeat the command"}
 	}
 	return nil
 }
 
-// settle sets the changes that change nothing apart.
+// settle moves changes without effect to p.unchanged.
 func (p *Plan) settle() {
 	all := p.Changes
 	p.Changes = nil
@@ -288,23 +273,23 @@ func (p *Plan) settle() {
 	}
 }
 
-// maxFile is more than any settings file has; what is larger is not read.
+// maxFile is larger than any settings file.
 const maxFile = 64 << 20
 
-// read returns a file as a change that changes nothing yet.
+// read returns a file as a change without effect.
 func read(path string) (Change, error) {
 	c := Change{Path: path, target: path, dirs: missingDirs(filepath.Dir(path))}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		c.target = real
 	} else if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return c, &Problem{Err: fmt.Errorf("%s is a symbolic link to a file that does not exist", path), Hint: "mend or remove the link, then repeat the command"}
+		return c, &hint.Error{Err: fmt.Errorf("%s is a symbolic link to a file that does not exist", path), Hint: "repair or remove the link, then repeat the command"}
 	}
 	info, err := os.Stat(c.target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return c, nil
 	case err != nil:
-		return c, fmt.Errorf("look at the settings: %w", err)
+		return c, fmt.Errorf("check the settings: %w", err)
 	case !info.Mode().IsRegular():
 		return c, fmt.Errorf("%s is not a file", path)
 	case info.Size() > maxFile:
@@ -317,8 +302,7 @@ func read(path string) (Change, error) {
 	return c, nil
 }
 
-// missingDirs lists the directories that must be made for one to exist,
-// outermost first.
+// missingDirs lists the directories that must be made for dir, outermost first.
 func missingDirs(dir string) []string {
 	var missing []string
 	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
@@ -259,7 +260,7 @@ func TestBadInput(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
-			if p := new(setup.Problem); !errors.As(err, &p) || p.Hint == "" {
+			if p := new(hint.Error); !errors.As(err, &p) || p.Hint == "" {
 				t.Errorf("%v has no hint", err)
 			}
 			if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
@@ -333,7 +334,7 @@ func TestReadOnlyHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := new(setup.Problem)
+	problem := new(hint.Error)
 	if err := p.Apply(kept); !errors.As(err, &problem) || !strings.Contains(problem.Hint, "--print") {
 		t.Errorf("%v", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ListTools starts an MCP server as a host does and asks it for its tools. The
-// server is told that it is lcm's own child, so that it does no work.
+// ListTools starts an MCP server as a host does and lists its tools. LCM_CHILD tells
+// the server to do no background work.
 func ListTools(ctx context.Context, command []string) (names []string, err error) {
 	if len(command) == 0 {
 		return nil, errors.New("there is no command to start it with")

@@ -8,21 +8,20 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-// Tests stop before each change of the file system, as a kill would, and do
-// without syncs.
+// Tests stop before each change of the file system, as a kill would, and skip syncs.
 var (
 	beforeEffect = func() {}
 	syncFile     = (*os.File).Sync
 )
 
-// Apply makes the changes of a plan. Each file is copied before, and replaced
-// in one step: whoever reads it meanwhile sees the old or the new one. A file
-// that changed since the plan was made is not touched. When Apply fails or is
-// killed, changes before that stay made, and a repetition goes on: a receipt is
-// written before its file.
+// Apply makes the changes of a plan. It copies each file and replaces it atomically. It
+// does not touch a file that changed since the plan was made. If Apply fails or is
+// killed, earlier changes stay and a second call continues: a receipt is written before
+// its file.
 func (p Plan) Apply(kept *Receipts) error {
 	p.sweep(kept)
 	for _, c := range p.Changes {
@@ -39,8 +38,8 @@ func (p Plan) Apply(kept *Receipts) error {
 	return nil
 }
 
-// Undo makes the changes of a plan of [Removal], and removes what a killed
-// setup or removal left behind. A receipt is dropped after its file was changed.
+// Undo makes the changes of a [Removal] plan, and removes files of a killed setup or
+// removal. It drops a receipt after its file was changed.
 func (p Plan) Undo(kept *Receipts) error {
 	p.sweep(kept)
 	for _, c := range p.Changes {
@@ -65,14 +64,14 @@ func (p Plan) Undo(kept *Receipts) error {
 	return nil
 }
 
-// prepare checks that a file is as the plan found it, and copies it.
+// prepare checks that a file has not changed since the plan, and copies it.
 func (c Change) prepare(kept *Receipts) error {
 	now, err := read(c.Path)
 	if err != nil {
 		return err
 	}
 	if now.Exists != c.Exists || string(now.Before) != string(c.Before) {
-		return &Problem{Err: errors.New("the file has changed since it was read"), Hint: "the host may be running; repeat the command"}
+		return &hint.Error{Err: errors.New("the file has changed since it was read"), Hint: "the host may be running; repeat the command"}
 	}
 	if c.Exists {
 		if _, err := kept.keep(c.target, c.Before); err != nil {
@@ -98,8 +97,7 @@ func (c Change) write() error {
 	return write(c.target, c.After, mode)
 }
 
-// removeDirs removes the directories that setup made for the file. A directory
-// that holds anything else stays.
+// removeDirs removes the directories that setup made for the file, if they are empty.
 func (c Change) removeDirs() {
 	for _, dir := range slices.Backward(c.dirs) {
 		beforeEffect()
@@ -113,8 +111,8 @@ const partPattern = ".lcm-setup-*"
 
 var partName = lazyregexp.New(`^\.lcm-setup-[0-9]+$`)
 
-// sweep removes files that a killed setup was writing. It looks in the
-// directories of the plan's files and of the receipts.
+// sweep removes files that a killed setup was writing, in the directories of the plan's
+// files and of the receipts.
 func (p Plan) sweep(kept *Receipts) {
 	dirs := []string{kept.dir}
 	for _, c := range slices.Concat(p.Changes, p.unchanged) {
@@ -123,7 +121,7 @@ func (p Plan) sweep(kept *Receipts) {
 		}
 	}
 	for _, dir := range dirs {
-		entries, _ := os.ReadDir(dir) // a directory that is not there has none
+		entries, _ := os.ReadDir(dir) // a missing directory has none
 		for _, e := range entries {
 			if partName().MatchString(e.Name()) && e.Type().IsRegular() {
 				_ = os.Remove(filepath.Join(dir, e.Name())) // the next sweep tries again
@@ -132,7 +130,7 @@ func (p Plan) sweep(kept *Receipts) {
 	}
 }
 
-// write replaces a file in one step.
+// write replaces a file atomically.
 func write(path string, data []byte, mode fs.FileMode) (err error) {
 	beforeEffect()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -166,9 +164,9 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 }
 
 func writing(err error) error {
-	hint := "see that there is room on the disk"
+	advice := "see that there is room on the disk"
 	if errors.Is(err, fs.ErrPermission) || isReadOnly(err) {
-		hint = "the directory must be writable for you; `lcm setup --print` shows what to write by hand"
+		advice = "the directory must be writable for you; `lcm setup --print` shows what to write by hand"
 	}
-	return &Problem{Err: err, Hint: hint}
+	return &hint.Error{Err: err, Hint: advice}
 }

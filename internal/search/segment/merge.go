@@ -2,7 +2,6 @@ package segment
 
 import (
 	"bytes"
-	"container/heap"
 	"context"
 	"fmt"
 	"slices"
@@ -116,64 +115,57 @@ func (in *mergeInput) appendBlocks(firsts []uint32) ([]uint32, error) {
 // wordSource walks the dictionary of an input.
 type wordSource struct {
 	in    *mergeInput
-	n     int // the input's place
 	block int
 	c     *dictCursor
 	term  []byte // valid until the source advances
 	entry DictEntry
+	done  bool
 }
 
-// advance moves to the next term; false at the end.
-func (s *wordSource) advance() (bool, error) {
+func (s *wordSource) advance() (err error) {
 	for s.c == nil || len(s.c.b) == 0 {
 		if s.block == len(s.in.r.Segment.terms) {
-			return false, nil
+			s.done = true
+			return nil
 		}
-		var err error
 		if s.c, err = s.in.r.dictBlockAt(s.block); err != nil {
-			return false, err
+			return err
 		}
 		s.block++
 	}
-	var err error
 	s.entry, s.term, err = s.c.next()
-	return err == nil, err
-}
-
-type wordHeap []*wordSource
-
-func (h wordHeap) Len() int { return len(h) }
-func (h wordHeap) Less(i, j int) bool {
-	c := bytes.Compare(h[i].term, h[j].term)
-	return c < 0 || c == 0 && h[i].n < h[j].n
-}
-func (h wordHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *wordHeap) Push(x any)   { *h = append(*h, x.(*wordSource)) }
-func (h *wordHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	return err
 }
 
 func (m *merger) mergeWords(w *segmentWriter) error {
-	var h wordHeap
-	for n, in := range m.inputs {
-		s := &wordSource{in: in, n: n}
-		if ok, err := s.advance(); err != nil {
+	var sources []*wordSource
+	for _, in := range m.inputs {
+		s := &wordSource{in: in}
+		if err := s.advance(); err != nil {
 			return err
-		} else if ok {
-			h = append(h, s)
 		}
+		sources = append(sources, s)
 	}
-	heap.Init(&h)
 	var list, part, spare []Posting
 	var runs []int
 	var term []byte
-	for len(h) > 0 {
-		term = append(term[:0], h[0].term...)
+	for {
+		sources = slices.DeleteFunc(sources, func(s *wordSource) bool { return s.done })
+		if len(sources) == 0 {
+			return nil
+		}
+		least := sources[0].term
+		for _, s := range sources[1:] {
+			if bytes.Compare(s.term, least) < 0 {
+				least = s.term
+			}
+		}
+		term = append(term[:0], least...)
 		list, runs = list[:0], runs[:0]
-		for len(h) > 0 && bytes.Equal(h[0].term, term) {
-			s := h[0]
+		for _, s := range sources {
+			if !bytes.Equal(s.term, term) {
+				continue
+			}
 			runs = append(runs, len(list))
 			var err error
 			if part, err = s.in.r.PostingsIn(part[:0], s.entry, PassageRange{0, s.in.r.Segment.passages}); err != nil {
@@ -185,12 +177,8 @@ func (m *merger) mergeWords(w *segmentWriter) error {
 				}
 				list = append(list, Posting{w.renumber[s.in.order[p.Passage]], p.Count})
 			}
-			if ok, err := s.advance(); err != nil {
+			if err := s.advance(); err != nil {
 				return err
-			} else if ok {
-				heap.Fix(&h, 0)
-			} else {
-				heap.Pop(&h)
 			}
 		}
 		if !slices.IsSortedFunc(list, comparePassages) {
@@ -198,7 +186,6 @@ func (m *merger) mergeWords(w *segmentWriter) error {
 		}
 		w.words.add(term, list)
 	}
-	return nil
 }
 
 // mergeRuns sorts a list made of sorted runs, given where each begins: in every
@@ -237,19 +224,17 @@ type gramSource struct {
 	done  bool
 }
 
-func (s *gramSource) advance() error {
+func (s *gramSource) advance() (err error) {
 	for s.c == nil || len(s.c.b) == 0 {
 		if s.block == len(s.in.r.Segment.grams) {
 			s.done = true
 			return nil
 		}
-		var err error
 		if s.c, err = s.in.r.gramBlockAt(s.block); err != nil {
 			return err
 		}
 		s.block++
 	}
-	var err error
 	s.entry, err = s.c.next()
 	return err
 }

@@ -10,18 +10,16 @@ import (
 	"strings"
 )
 
-// Found is a file in a directory, or the reason why something in it was left
-// alone.
+// Found is a file in a directory, or the error for it.
 type Found struct {
 	Path string
 	Info fs.FileInfo
 	Err  error
 }
 
-// List returns what a directory holds, in the order of names, as if symbolic
-// links were what they lead to. What lies outside of root is not looked at: the
-// entry of a link that leads there says so, and so does the one entry of a
-// directory that does. A directory that does not exist is empty.
+// List lists a directory in the order of names and resolves symbolic links. A link
+// that leads out of root is an entry with an error; if dir itself does, it is the
+// only entry. A missing directory is empty.
 func List(root, dir string) []Found {
 	found, err := list(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,13 +36,13 @@ func list(root, dir string) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The Root holds also where a directory becomes a link after it was resolved.
+	// The Root also holds if a directory becomes a link after it was resolved.
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	d, err := r.Open(at) // unlike the Root's FS it takes names that are not UTF-8
+	d, err := r.Open(at) // unlike the Root's FS it accepts names that are not UTF-8
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func list(root, dir string) ([]Found, error) {
 			f.Info, f.Err = r.Stat(name)
 		}
 		if errors.Is(f.Err, fs.ErrNotExist) && !link {
-			continue // it went away meanwhile
+			continue // it was removed meanwhile
 		}
 		found = append(found, f)
 	}
@@ -75,14 +73,14 @@ func list(root, dir string) ([]Found, error) {
 // ErrOutside says that a path leads out of a directory.
 var ErrOutside = errors.New("out of")
 
-// Within returns ErrOutside if a path leads out of a directory, with symbolic
-// links resolved.
+// Within returns ErrOutside if a path, with symbolic links resolved, leads out of a
+// directory.
 func Within(root, path string) error {
 	_, err := relative(root, path)
 	return err
 }
 
-// below returns where a path leads below root, with symbolic links resolved.
+// below returns the path relative to root, with symbolic links resolved.
 func below(root, path string) (string, error) {
 	at, err := relative(root, path)
 	if errors.Is(err, ErrOutside) {
@@ -106,8 +104,8 @@ func relative(root, path string) (string, error) {
 	return at, nil
 }
 
-// Stat looks at what a path leads to and makes the path absolute. The info is
-// nil if there is no regular file.
+// Stat returns the absolute path and the info of a regular file. The info is nil if
+// there is none.
 func Stat(path string) (string, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {

@@ -1,10 +1,9 @@
-// Package lines reads transcripts that are files of lines, while they are
-// being written and whatever stands in them.
+// Package lines reads transcripts that are files of lines, while they are being
+// written and with any content.
 //
-// It promises that a line is read once it is complete, that memory is bounded
-// by the longest line that is read, and that a position taken of one file is
-// not applied to another that has its name. What a line says is for others to
-// know.
+// It yields a line once it is complete. Memory is bounded by the longest line, and a
+// position of one file is not applied to another file of the same name. It does not
+// interpret lines.
 package lines
 
 import (
@@ -26,11 +25,10 @@ import (
 	"github.com/lossless-context/lcm/internal/regularfile"
 )
 
-// MaxLine is the longest line that is read. A longer one is told and passed
-// over.
+// MaxLine is the longest line that is read. A longer one is reported and skipped.
 const MaxLine = 100 << 20
 
-// headSize is how much of the first line tells one file from another.
+// headSize is how many bytes of the first line identify a file.
 const headSize = 4096
 
 // Line is one line of a file.
@@ -39,16 +37,16 @@ type Line struct {
 	Bytes []byte
 	// Start is where the line begins, End where the next one does.
 	Start, End int64
-	// Head names the file by its beginning.
+	// Head identifies the file by its beginning.
 	Head string
-	// Anew says that the line is the first because the file is not the one
-	// that the offset was taken of.
+	// Anew says that reading began at the start because the offset is from
+	// another file.
 	Anew bool
 }
 
-// Read yields the lines of a file from an offset on; a file that ends in .zst
-// is read as what it was compressed from. Empty lines are left out. A last
-// line without a line feed is yielded only if it is a whole JSON object.
+// Read yields the lines of a file from an offset on. It decompresses files that end
+// in .zst, skips empty lines, and yields a last line without a line feed only if it
+// is a whole JSON object.
 func Read(ctx context.Context, path string, offset int64, head string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r := &reader{ctx: ctx, path: path, max: MaxLine}
@@ -79,7 +77,7 @@ type reader struct {
 	path  string
 	max   int
 	file  *os.File
-	plain io.Reader // what the lines are read from
+	plain io.Reader // the decompressed file
 	done  func()
 	in    *bufio.Reader
 	at    int64
@@ -87,7 +85,7 @@ type reader struct {
 	anew  bool
 }
 
-// open goes to the offset, if the file is still the one it was taken of.
+// open goes to the offset, if the offset was taken from this file.
 func (r *reader) open(offset int64, head string) (err error) {
 	if r.file, _, err = regularfile.Open(r.path); err != nil {
 		return err
@@ -124,7 +122,7 @@ func (r *reader) open(offset int64, head string) (err error) {
 	return r.start()
 }
 
-// headOf names a file by the beginning of its first line, as far as that goes.
+// headOf identifies a file by the beginning of its first line.
 func headOf(beginning []byte) string {
 	first, _, _ := bytes.Cut(beginning, []byte("\n"))
 	sum := sha256.Sum256(first)
@@ -152,8 +150,7 @@ func (r *reader) start() error {
 	return nil
 }
 
-// skip goes to an offset where a line may begin, and reports whether there is
-// one.
+// skip goes to an offset, and reports whether a line may begin there.
 func (r *reader) skip(offset int64) (bool, error) {
 	if r.plain == io.Reader(r.file) {
 		info, err := r.file.Stat()
@@ -181,12 +178,12 @@ func (r *reader) skip(offset int64) (bool, error) {
 	if last == '\n' {
 		return true, nil
 	}
-	// A last line that had no line feed yet has it now, or is still the last.
+	// A last line that had no line feed has one now, or is still the last.
 	next, err := r.in.Peek(1)
 	return err == io.EOF || err == nil && next[0] == '\n', nil
 }
 
-// next returns the next line that is complete, io.EOF if there is none.
+// next returns the next complete line, or io.EOF.
 func (r *reader) next() (Line, error) {
 	for {
 		if err := r.ctx.Err(); err != nil {
@@ -212,15 +209,15 @@ func (r *reader) next() (Line, error) {
 	}
 }
 
-// complete reports whether a line without its line feed has all of its record:
-// no beginning of an object is an object.
+// complete reports whether a line without its line feed is a whole record: no prefix
+// of a JSON object is an object.
 func complete(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) > 0 && line[0] == '{' && json.Valid(line)
 }
 
-// line reads up to the next line feed. whole says that it is there; a line
-// that is longer than the limit is passed over.
+// line reads up to the next line feed; whole says that there is one. It skips a line
+// that is longer than the limit.
 func (r *reader) line() (content []byte, whole, tooLong bool, err error) {
 	for {
 		piece, err := r.in.ReadSlice('\n')

@@ -1,6 +1,6 @@
-// Package quote makes stored text harmless before lcm shows it to an agent:
-// one line, no control characters or marks that reorder text, no tags, and a
-// bounded length. Nothing in it can pass for the frame around it.
+// Package quote makes stored text safe to show to an agent: one line, no control
+// characters or marks that reorder text, no tags, and a bounded length. Nothing in it
+// can imitate the frame around it.
 package quote
 
 import (
@@ -12,15 +12,15 @@ import (
 )
 
 // Text returns stored text between quotation marks, on one line of at most n
-// characters. Quotation marks inside become apostrophes: text that could end
-// its own quotation would go on as lcm's word.
+// characters. Quotation marks inside become apostrophes: otherwise a text could end
+// its own quotation and continue as lcm's words.
 func Text(text string, n int) string {
 	return `"` + strings.ReplaceAll(Line(text, n), `"`, "'") + `"`
 }
 
 // Line returns stored text on one line of at most n characters.
 func Line(text string, n int) string {
-	if len(text) > 16*n { // what is cut off anyway need not be looked at
+	if len(text) > 16*n { // the rest would be cut off anyway
 		end := 16 * n
 		for end > 0 && !utf8.RuneStart(text[end]) {
 			end--

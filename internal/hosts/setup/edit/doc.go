@@ -1,13 +1,11 @@
-// Package edit changes settings files of other programs as text: one entry is
-// put in, replaced or taken out, and every other byte stays as it is, with the
-// comments, the order, the indentation and the line endings that the file's
-// owner gave it.
+// Package edit changes settings files of other programs as text: it sets, replaces or
+// removes one entry and keeps every other byte, with comments, order, indentation and
+// line endings.
 //
-// It knows JSON with comments ([JSON]), TOML tables ([SetTable], [CutTable])
-// and marked sections of plain text ([SetSection], [CutSection]). All functions
-// are pure. What cannot be read is an error with its position, and what was
-// edited is read again before it is returned, so that no edit can leave a file
-// that its program does not understand.
+// It edits JSON with comments ([JSON]), TOML tables ([SetTable], [CutTable]) and marked
+// sections of plain text ([SetSection], [CutSection]). All functions are pure. An
+// unreadable file is an error with its position. Every result is parsed before it is
+// returned, so that no edit can leave a broken file.
 package edit
 
 import (
@@ -15,9 +13,9 @@ import (
 	"fmt"
 )
 
-// Error says where in a file something could not be read.
+// Error is a parse error with its position.
 type Error struct {
-	Line, Column int // from 1; 0 where that is not known
+	Line, Column int // from 1; 0 if unknown
 	Err          error
 }
 
@@ -31,10 +29,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %v", e.Line, e.Column, e.Err)
 }
 
-// Unwrap returns what is wrong there.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// lineEnd is how the lines of a text end.
+// lineEnd returns the line ending of a text.
 func lineEnd(src []byte) string {
 	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
 		return "\r\n"
@@ -42,7 +40,7 @@ func lineEnd(src []byte) string {
 	return "\n"
 }
 
-// replace puts text in the place of src[from:to].
+// replace replaces src[from:to] with text.
 func replace(src []byte, from, to int, text string) []byte {
 	out := make([]byte, 0, len(src)-(to-from)+len(text))
 	out = append(out, src[:from]...)

@@ -11,19 +11,18 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// JSON is the text of a JSON file, with or without comments and trailing
-// commas. Its methods return the text after an edit.
+// JSON is a JSON file, with or without comments and trailing commas. Its methods return
+// the file after an edit.
 type JSON struct {
 	src  []byte
 	mark []byte // a byte order mark, which is kept but not JSON
-	end  string // a line end after the text that only the parser needs
+	end  string // a line ending after the text that only the parser needs
 	root hujson.Value
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// ParseJSON reads a file. A file of nothing but white space is an empty
-// object.
+// ParseJSON parses a file. A file of only white space is an empty object.
 func ParseJSON(src []byte) (*JSON, error) {
 	d := &JSON{src: src}
 	if bytes.HasPrefix(src, byteOrderMark) {
@@ -34,7 +33,7 @@ func ParseJSON(src []byte) (*JSON, error) {
 	}
 	root, err := hujson.Parse(d.src)
 	if err != nil && !bytes.HasSuffix(d.src, []byte("\n")) {
-		// A comment may end with the file, but for the parser only with a line.
+		// A comment may end with the file, but the parser needs a line ending.
 		if ended, e := hujson.Parse(append(bytes.Clone(d.src), '\n')); e == nil {
 			d.src, d.end, root, err = append(bytes.Clone(d.src), '\n'), "\n", ended, nil
 		}
@@ -49,7 +48,7 @@ func ParseJSON(src []byte) (*JSON, error) {
 	return d, nil
 }
 
-// jsonError gives an error of the parser its position.
+// jsonError adds the position to an error of the parser.
 func jsonError(err error) error {
 	var line, column int
 	_, rest, found := strings.Cut(err.Error(), "line ")
@@ -77,7 +76,7 @@ func (d *JSON) Get(path ...string) json.RawMessage {
 	return standard(*v)
 }
 
-// standard writes a value without comments.
+// standard encodes a value without comments.
 func standard(v hujson.Value) json.RawMessage {
 	v = v.Clone()
 	v.BeforeExtra, v.AfterExtra = nil, nil
@@ -101,8 +100,8 @@ func (d *JSON) find(path []string) *hujson.Value {
 	return at
 }
 
-// memberOf returns the place of a member. Of two with one name the last
-// counts, as it does for the programs that read the file.
+// memberOf returns the index of a member. Of two with one name the last counts, as it
+// does for the programs that read the file.
 func memberOf(o *hujson.Object, name string) int {
 	for i := len(o.Members) - 1; i >= 0; i-- {
 		var s string
@@ -113,9 +112,8 @@ func memberOf(o *hujson.Object, name string) int {
 	return -1
 }
 
-// Set gives the member at a path a value, and makes the objects on the way to
-// it where there are none. made tells the paths of those. A value that is
-// there already, however it is written, is left alone.
+// Set sets the member at a path, and makes missing objects on the way; made lists their
+// paths. It does not touch an equal value.
 func (d *JSON) Set(value any, path ...string) (out *JSON, made [][]string, err error) {
 	if same(d.Get(path...), value) {
 		return d, nil, nil
@@ -186,7 +184,7 @@ func (d *JSON) SetElement(value any, i int, path ...string) (*JSON, error) {
 	return d.reparse(replace(d.src, e.StartOffset, e.EndOffset, text))
 }
 
-// Cut takes the member at a path out; it is no error if there is none.
+// Cut removes the member at a path, if there is one.
 func (d *JSON) Cut(path ...string) (*JSON, error) {
 	holder := d.find(path[:len(path)-1])
 	if holder == nil {
@@ -203,7 +201,7 @@ func (d *JSON) Cut(path ...string) (*JSON, error) {
 	return d.cut(holder, i)
 }
 
-// CutElement takes the i-th element of the array at a path out.
+// CutElement removes the i-th element of the array at a path.
 func (d *JSON) CutElement(i int, path ...string) (*JSON, error) { return d.cut(d.find(path), i) }
 
 // Empty reports whether there is an empty object or array at a path.
@@ -219,7 +217,7 @@ func (d *JSON) wrongKind(v *hujson.Value, path []string, want string) error {
 		Err: fmt.Errorf("%s is not %s", strings.Join(path, "."), want)}
 }
 
-// reparse reads what an edit made.
+// reparse parses the result of an edit.
 func (d *JSON) reparse(src []byte) (*JSON, error) {
 	root, err := hujson.Parse(src)
 	if err != nil {
@@ -228,7 +226,7 @@ func (d *JSON) reparse(src []byte) (*JSON, error) {
 	return &JSON{src: src, mark: d.mark, end: d.end, root: root}, nil
 }
 
-// same reports whether a value is what the JSON text says.
+// same reports whether a value equals a JSON text.
 func same(text json.RawMessage, value any) bool {
 	if text == nil {
 		return false

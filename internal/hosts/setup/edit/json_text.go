@@ -9,7 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// span is where an entry of an object or array stands, its name included.
+// span is the position of an entry of an object or array, with its name.
 type span struct{ from, to int }
 
 // spans returns the entries of an object or array.
@@ -54,7 +54,7 @@ func (d *JSON) insert(holder *hujson.Value, depth int, name string, value any) (
 	src, comma := d.src, d.comma(last.to, end)
 	at := len(bytes.TrimRight(src[:end], " \t\r\n"))
 	gap := d.gap(entries, depth, multiline)
-	if comma >= 0 { // the file's owner writes one behind the last entry as well
+	if comma >= 0 { // the file has a comma after the last entry
 		text += ","
 	}
 	src = replace(src, at, at, gap+text)
@@ -74,7 +74,7 @@ func (d *JSON) fill(holder *hujson.Value, end, depth int, text string, multiline
 	return d.reparse(replace(d.src, at, end, nl+strings.Repeat(unit, depth+1)+text+nl+strings.Repeat(unit, depth)))
 }
 
-// gap is the white space before a new entry, as it is before the last one.
+// gap is the white space before a new entry, copied from the last one.
 func (d *JSON) gap(entries []span, depth int, multiline bool) string {
 	last := entries[len(entries)-1]
 	before := d.src[:last.from]
@@ -94,8 +94,7 @@ func (d *JSON) gap(entries []span, depth int, multiline bool) string {
 	return ""
 }
 
-// comma returns where between two offsets a comma stands outside of comments,
-// or -1.
+// comma returns the offset of a comma between two offsets, outside of comments, or -1.
 func (d *JSON) comma(from, to int) int {
 	for i := from; i < to; i++ {
 		switch {
@@ -118,8 +117,8 @@ func (d *JSON) comma(from, to int) int {
 	return -1
 }
 
-// cut takes the i-th entry of an object or array out: the white space before
-// it, the entry, and one comma.
+// cut removes the i-th entry of an object or array, the white space before it, and one
+// comma.
 func (d *JSON) cut(holder *hujson.Value, i int) (*JSON, error) {
 	entries := spans(holder)
 	e, end := entries[i], holder.EndOffset-1
@@ -137,7 +136,7 @@ func (d *JSON) cut(holder *hujson.Value, i int) (*JSON, error) {
 			to = behind + 1
 		}
 		if from == holder.StartOffset+1 && len(bytes.TrimSpace(src[to:end])) == 0 {
-			to = end // no comment is left to stand on a line of its own
+			to = end // no comment remains
 		}
 		src = replace(src, from, to, "")
 	case behind >= 0:
@@ -152,8 +151,7 @@ func (d *JSON) cut(holder *hujson.Value, i int) (*JSON, error) {
 	return d.reparse(src)
 }
 
-// multiline reports whether the entries of a value stand on lines of their
-// own.
+// multiline reports whether the entries of a value are on lines of their own.
 func (d *JSON) multiline(v *hujson.Value) bool {
 	entries := spans(v)
 	if len(entries) == 0 {
@@ -162,7 +160,7 @@ func (d *JSON) multiline(v *hujson.Value) bool {
 	return bytes.IndexByte(d.src[v.StartOffset:entries[0].from], '\n') >= 0
 }
 
-// unit is what one level is indented by.
+// unit is the indentation of one level.
 func (d *JSON) unit() string {
 	if entries := spans(&d.root); len(entries) > 0 {
 		before := d.src[d.root.StartOffset:entries[0].from]
@@ -175,7 +173,7 @@ func (d *JSON) unit() string {
 	return "  "
 }
 
-// layout writes a value as it stands at a depth.
+// layout encodes a value for a depth.
 func (d *JSON) layout(value any, depth int, multiline bool) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// The marks around a section that lcm wrote into somebody's text.
+// The marks around lcm's section in a text file.
 const (
 	SectionBegin = "<!-- lcm:begin (written by `lcm setup`, taken out by `lcm remove`) -->"
 	SectionEnd   = "<!-- lcm:end -->"
 )
 
-// SetSection puts a text between marks at the end of a file, or in the place
-// of the section that is there.
+// SetSection puts a text between marks at the end of a file, or replaces the existing
+// section.
 func SetSection(src []byte, text string) ([]byte, error) {
 	nl := lineEnd(src)
 	section := SectionBegin + nl + strings.ReplaceAll(strings.TrimSpace(text), "\n", nl) + nl + SectionEnd + nl
@@ -33,7 +33,7 @@ func SetSection(src []byte, text string) ([]byte, error) {
 	return replace(src, len(src), len(src), section), nil
 }
 
-// CutSection takes the section out, with the empty line before it.
+// CutSection removes the section, with the empty line before it.
 func CutSection(src []byte) ([]byte, error) {
 	from, to, err := sectionSpan(src)
 	if err != nil || to == 0 {
@@ -47,8 +47,7 @@ func CutSection(src []byte) ([]byte, error) {
 	return replace(src, from, to, ""), nil
 }
 
-// sectionSpan finds the section with its last line end; to is 0 if there is
-// none.
+// sectionSpan finds the section with its last line ending; to is 0 if there is none.
 func sectionSpan(src []byte) (from, to int, err error) {
 	from = bytes.Index(src, []byte("<!-- lcm:begin"))
 	if from < 0 {

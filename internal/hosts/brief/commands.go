@@ -14,9 +14,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Hosts name their tools as they like; these are the names that agents are
-// known to use, in small letters and without what stands before the last
-// separator.
+// The names of tools that agents are known to use, in lower case and without a prefix.
 var (
 	shellTools = []string{"bash", "shell", "exec_command", "exec", "local_shell", "local_shell_call", "run_command", "execute_command",
 		"run_terminal_cmd", "run_shell_command", "terminal", "powershell"}
@@ -25,7 +23,7 @@ var (
 	planTools = []string{"todowrite", "update_plan", "todo_write", "write_todos"}
 )
 
-// toolName is the name of a tool without the server or namespace it is from.
+// toolName returns the name of a tool without its server or namespace.
 func toolName(name string) string {
 	name = strings.ToLower(name)
 	if i := strings.LastIndex(name, "__"); i >= 0 {
@@ -34,8 +32,8 @@ func toolName(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// arguments are those of a call that brief looks at, under the names that
-// hosts give them.
+// arguments are the arguments of a call that matter here, under the names that hosts
+// use.
 type arguments struct {
 	Command  json.RawMessage `json:"command"`
 	Cmd      json.RawMessage `json:"cmd"`
@@ -56,12 +54,12 @@ type todo struct {
 
 func parse(call llms.ToolCall) arguments {
 	var a arguments
-	// What is not JSON has none: a patch, say.
+	// Arguments that are not JSON, such as a patch, have no fields.
 	_ = json.Unmarshal([]byte(call.Arguments), &a)
 	return a
 }
 
-// commandLine is what a call runs, or "".
+// commandLine returns the command that a call runs, or "".
 func commandLine(call llms.ToolCall) string {
 	if !slices.Contains(shellTools, toolName(call.Name)) {
 		return ""
@@ -84,7 +82,7 @@ func commandLine(call llms.ToolCall) string {
 	return ""
 }
 
-// results are the results of calls, by the id of the call.
+// results returns the results of calls, by the id of the call.
 func results(said []store.Message) map[string]llms.ToolResult {
 	all := map[string]llms.ToolResult{}
 	for _, m := range said {
@@ -95,11 +93,11 @@ func results(said []store.Message) map[string]llms.ToolResult {
 	return all
 }
 
-// reporting are the hosts that mark the result of a command that failed, so
-// that how its output reads need not be guessed from.
+// reporting are the hosts that mark the result of a failed command, so that its output
+// need not be guessed from.
 var reporting = []string{"claude", "opencode"}
 
-// commands are all commands that were run, oldest first.
+// commands returns all commands that were run, oldest first.
 func commands(said []store.Message, agent string) []Command {
 	answers := results(said)
 	var all []Command
@@ -124,14 +122,14 @@ var (
 	badLine   = lazyregexp.New(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error:|error\[|error TS|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception(?: in|:))`)
 	worseLine = lazyregexp.New(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
 	goodLine  = lazyregexp.New(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
-	// frame is what hosts write around the output of a command.
+	// frame matches the lines that hosts write around the output of a command.
 	frame = lazyregexp.New(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
 )
 
-const maxOutput = 64 << 10 // of a result is looked at, half from each end
+const maxOutput = 64 << 10 // bytes of a result that are read, half from each end
 
-// outcome says how a command ended, from what its host says about that and,
-// where it says nothing, from how the output reads.
+// outcome returns how a command ended, from the host's report or else from its output,
+// and the most informative line.
 func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	var b strings.Builder
 	for _, p := range r.Output {
@@ -160,7 +158,7 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 			lines = append(lines, line)
 		}
 	}
-	if how == Unknown { // the expressions below are slow: hosts that report are spared them
+	if how == Unknown { // the expressions below are slow
 		switch {
 		case first(lines, badLine()) != "":
 			how = Failed
@@ -181,8 +179,7 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	return how, ""
 }
 
-// first is the first line of an output that matches, but for those that its
-// host wrote around it.
+// first returns the first line that matches and is not part of the host's frame.
 func first(lines []string, what *regexp.Regexp) string {
 	i := slices.IndexFunc(lines, func(line string) bool { return what.MatchString(line) && !frame().MatchString(line) })
 	if i < 0 {
@@ -191,17 +188,16 @@ func first(lines []string, what *regexp.Regexp) string {
 	return lines[i]
 }
 
-// commits reports a command that made a commit.
+// commits reports whether a command made a commit.
 func (c Command) commits() bool {
 	return strings.Contains(c.Line, "git commit") && c.Outcome != Failed
 }
 
-// looking are commands that change nothing and decide nothing: they say
-// little about where the work stands.
+// looking matches commands that change nothing and decide nothing: they say little
+// about the state of the work.
 var looking = lazyregexp.New(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
-// checking are commands that say whether something works and change nothing
-// that anybody would come back for.
+// checking matches commands that check something and change nothing of interest.
 var checking = lazyregexp.New(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
 	`make(?: (?:test|build|lint|check|all))?$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
 	`curl -[sI]+|\S+ (?:--version|-version|-v|version)$)(?:\s|$)`)
@@ -211,8 +207,7 @@ var (
 	toNothing = lazyregexp.New(`2>&1|[12&]?>\s*/dev/null`)
 )
 
-// changesNothing reports a command line of which every part only looks or
-// checks.
+// changesNothing reports whether every part of a command line only looks or checks.
 func changesNothing(line string) bool {
 	line = toNothing().ReplaceAllString(line, "")
 	if strings.Contains(line, ">") {
@@ -224,9 +219,9 @@ func changesNothing(line string) bool {
 	})
 }
 
-// telling are the last commands worth telling, oldest first. The very last is
+// lastCommands returns the last commands worth showing, oldest first. The very last is
 // always among them.
-func telling(ran []Command) []Command {
+func lastCommands(ran []Command) []Command {
 	var kept []Command
 	for i, c := range slices.Backward(ran) {
 		if i < len(ran)-1 && (looking().MatchString(c.Line) && c.Outcome != Failed || repeated(kept, c)) {
@@ -244,17 +239,16 @@ func repeated(later []Command, c Command) bool {
 	return slices.ContainsFunc(later, func(l Command) bool { return l.Line == c.Line })
 }
 
-// failing are commands that failed and have not been seen to succeed since,
-// in this session or a newer one, newest first. A failure that is told already,
-// by what was run or by what it said, is not told again, and one that nobody
-// came back to for long is history.
+// failing returns the commands that failed and did not succeed since, in this session
+// or a newer one, newest first. It skips failures that are already listed, by command or
+// by output, and old ones.
 func failing(said []store.Message, ran []Command, since *later) []Command {
 	var all []Command
-	settled := map[string]bool{}
+	handled := map[string]bool{}
 	long := said[max(0, len(said)-fresh):]
 	if len(long) > 0 {
 		for what, at := range since.succeeded {
-			settled[what] = at.After(said[len(said)-1].Body.Time)
+			handled[what] = at.After(said[len(said)-1].Body.Time)
 		}
 	}
 	for _, c := range slices.Backward(ran) {
@@ -262,10 +256,10 @@ func failing(said []store.Message, ran []Command, since *later) []Command {
 			break
 		}
 		what := purpose(c.Line)
-		if settled[what] || c.Outcome == Unknown {
+		if handled[what] || c.Outcome == Unknown {
 			continue
 		}
-		settled[what] = true
+		handled[what] = true
 		if c.Outcome == Failed && !looking().MatchString(c.Line) && len(all) < keepFailing && !since.failed[c.Detail] && !since.failed[what] {
 			all = append(all, c)
 			since.failed[what], since.failed[c.Detail] = true, c.Detail != ""
@@ -274,8 +268,8 @@ func failing(said []store.Message, ran []Command, since *later) []Command {
 	return all
 }
 
-// purpose is what a command is for: the program and its first word, so that a
-// run with other flags counts as another try.
+// purpose returns the program and its first word, so that a run with other flags counts
+// as another try.
 func purpose(line string) string {
 	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
 		line = after
@@ -294,13 +288,13 @@ func purpose(line string) string {
 	return strings.Join(kept, " ")
 }
 
-// fresh is how many messages ago a failure may have been.
+// fresh is how many messages back a failure counts.
 const fresh = 100
 
 var patchFile = lazyregexp.New(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
 
-// files are those that the agent changed, the latest first, uncommitted ones
-// before the others. since is when the last commit was made in any session.
+// files returns the files that the agent changed, uncommitted ones first, then the
+// latest. since is the time of the last commit in any session.
 func files(said []store.Message, ran []Command, since time.Time) []File {
 	committed := store.MessageID(0)
 	for _, c := range ran {
@@ -361,7 +355,7 @@ func changed(call llms.ToolCall) []string {
 	return all
 }
 
-// plan is what is open of the plan that the agent wrote down last.
+// plan returns the open steps of the agent's last plan.
 func plan(said []store.Message) []Step {
 	for _, m := range slices.Backward(said) {
 		for _, call := range slices.Backward(m.Body.ToolCalls()) {

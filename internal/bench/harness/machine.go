@@ -1,4 +1,4 @@
-package scale
+package harness
 
 import (
 	"bufio"
@@ -7,23 +7,24 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Machine is what the numbers were measured on.
+// Machine is the machine that the numbers were measured on.
 type Machine struct {
 	Platform string `json:"platform"`
 	CPU      string `json:"cpu,omitempty"`
 	Cores    int    `json:"cores"`
 	Go       string `json:"go"`
 	SQLite   string `json:"sqlite"`
-	// Load is the load average before the measurement: numbers of a machine
-	// that has other things to do say little.
+	// Load is the load average before the measurement.
 	Load string `json:"load,omitempty"`
 }
 
-func machine() (m Machine, err error) {
+// ThisMachine describes the machine, with its load.
+func ThisMachine() (m Machine, err error) {
 	m = Machine{Platform: runtime.GOOS + "/" + runtime.GOARCH, CPU: field("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), Go: runtime.Version()}
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.Load, _, _ = strings.Cut(string(load), " ")
@@ -59,14 +60,35 @@ func field(file, name string) string {
 	return ""
 }
 
-// rss is the memory that the process holds, or what the Go runtime has taken
-// where the operating system does not say.
-func rss() int64 {
+// RSS is the memory that the process holds. Where the operating system does not
+// tell, it is the memory that the Go runtime has taken.
+func RSS() int64 {
 	var kB int64
 	if _, err := fmt.Sscanf(field("/proc/self/status", "VmRSS"), "%d kB", &kB); err == nil {
 		return kB << 10
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.Sys)
+	return int64(m.Sys - m.HeapReleased)
+}
+
+// WatchRSS samples RSS until the function that it returns is called, which
+// returns the highest value.
+func WatchRSS() (peak func() int64) {
+	stop, result := make(chan struct{}), make(chan int64)
+	go func() {
+		most := RSS()
+		ticks := time.NewTicker(20 * time.Millisecond)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-stop:
+				result <- max(most, RSS())
+				return
+			case <-ticks.C:
+				most = max(most, RSS())
+			}
+		}
+	}()
+	return func() int64 { close(stop); return <-result }
 }

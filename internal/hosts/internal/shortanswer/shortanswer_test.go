@@ -1,11 +1,11 @@
-package settle
+package shortanswer
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestChoice(t *testing.T) {
+func TestIs(t *testing.T) {
 	for text, want := range map[string]bool{
 		"EGM96 it is":                            true,
 		"sunday 3 am then":                       true,
@@ -22,7 +22,7 @@ func TestChoice(t *testing.T) {
 		"the test fails on CI but not at home":   false,
 		"can you look at what the pool is doing": false,
 	} {
-		if got := Choice(text); got != want {
+		if got := Is(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

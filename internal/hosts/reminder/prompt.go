@@ -15,11 +15,11 @@ type reference int
 // The references, from none to the clearest.
 const (
 	noReference reference = iota
-	// asksForFact is a question about something that the speaker takes for
+	// asksForFact is a question about something that the user assumes to be
 	// known in the project: "which port does our proxy use?"
 	asksForFact
-	// namesThePast is a prompt that speaks of an earlier time: "as we
-	// decided", "last week", "that error again".
+	// namesThePast is a prompt about an earlier time: "as we decided", "last
+	// week", "that error again".
 	namesThePast
 )
 
@@ -28,8 +28,7 @@ func pattern(pieces ...string) func() *regexp.Regexp {
 	return lazyregexp.New(`\b(?:` + strings.Join(pieces, "|") + `)\b`)
 }
 
-// pastVerbs are the verbs, in the past tense, for something that people do
-// together in a project.
+// pastVerbs are verbs in the past tense for things that people do together in a project.
 const pastVerbs = `decided|agreed|settled|chose|chosen|picked|discussed|talked|spoke|said|told|mentioned|fixed|solved|resolved|used|tried|set|went|ended|` +
 	`concluded|found|ran|hit|saw|had|wrote|written|added|changed|made|removed|deleted|dropped|banned|ruled|deployed|debugged|investigated|diagnosed|measured|` +
 	`benchmarked|worked|did|done|left|stopped|called|named|put|got|gave|given|needed|moved|switched|kept|rejected|planned|noted|promised|shipped|released|` +
@@ -53,12 +52,11 @@ var past = pattern(
 	`letztes mal|letzte woche|gestern|vorhin|damals|nochmal|haben wir|hatten wir|la dernière fois|hier|avait-on|avons-nous|la última vez|ayer|decidimos|habíamos`,
 )
 
-// pastElsewhere is for scripts without spaces or with letters that \b does not
-// know.
+// pastElsewhere is for scripts without spaces or with letters that \b does not match.
 var pastElsewhere = []string{"上次", "之前", "昨天", "还记得", "前回", "昨日", "以前", "先週", "지난번", "어제", "прошлый раз", "вчера", "раньше", "мы решили", "décidé"}
 
-// known are the questions about something that is taken for known. A question
-// of how something is done in general is none.
+// known matches questions about something that is assumed to be known. A question about
+// how something is done in general does not match.
 var known = pattern(
 	`our|ours|we|us`,
 	`what|which|where|when|who|whose|why`,
@@ -67,7 +65,7 @@ var known = pattern(
 	`was|were|wasn't|weren't`,
 )
 
-// refers says how clearly a prompt refers to earlier work.
+// refers returns how clearly a prompt refers to earlier work.
 func refers(prompt string) reference {
 	low := strings.ToLower(strings.ReplaceAll(prompt, "’", "'"))
 	switch {
@@ -84,8 +82,8 @@ func refers(prompt string) reference {
 	return noReference
 }
 
-// general are words that say how something is asked, or that it was before,
-// and not what it is about.
+// general are words about the question itself or about the past, which do not tell the
+// subject.
 var general = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`
@@ -104,8 +102,8 @@ var general = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// ordinary are words that are said in every software project every day: that
-// an exchange has them says nothing about what it was about.
+// ordinary are words of every software project: they do not tell the subject of an
+// exchange.
 var ordinary = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`
@@ -124,7 +122,7 @@ var ordinary = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// isOrdinary reports whether a word, in any of its common forms, is one of them.
+// isOrdinary reports whether a word, in a common form, is an ordinary one.
 func isOrdinary(word string) bool {
 	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "er"} {
 		if stem, ok := strings.CutSuffix(word, ending); ok && (ordinary()[stem] || ordinary()[stem+"e"]) {
@@ -134,14 +132,13 @@ func isOrdinary(word string) bool {
 	return false
 }
 
-// Bounds of what is looked at of a prompt: people paste whole logs.
+// Bounds on the part of a prompt that is read: people paste whole logs.
 const (
 	promptBytes = 2_000
 	promptWords = 40
 )
 
-// content returns the words that say what a prompt is about, without anything
-// that a search would read as an operator.
+// content returns the words that tell the subject of a prompt, without search operators.
 func content(prompt string) []string {
 	if len(prompt) > promptBytes {
 		prompt = strings.ToValidUTF8(prompt[:promptBytes], "")

@@ -9,13 +9,13 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// goBack takes the view back to where a record says that the conversation
-// went on from. What comes after is kept as a branch. A record that is stored
-// already was followed when it came.
+// goBack rewinds the view to the message that a record continues from. The messages
+// after it are kept as a branch. A record that is already stored was followed when
+// it was stored.
 func (r *reading) goBack(ctx context.Context, rec Record) error {
 	if r.session == nil {
 		if r.held.Conversation == 0 {
-			return nil // there is nothing to go back from
+			return nil // there is nothing to rewind
 		}
 		if err := r.open(ctx); err != nil {
 			return &storeError{err}
@@ -39,13 +39,13 @@ func (r *reading) goBack(ctx context.Context, rec Record) error {
 	return nil
 }
 
-// branch goes back to the message that a record answers.
+// branch rewinds to the message that a record answers.
 func (r *reading) branch(ctx context.Context, rec Record, known map[string]store.Message) error {
 	var to store.Message // the beginning
 	if rec.After != "" {
 		m, ok := known[rec.After]
 		if !ok {
-			return nil // it answers something that is not here
+			return nil // it answers a message that is not stored
 		}
 		var err error
 		if to, err = r.visible(ctx, m); err != nil {
@@ -55,8 +55,7 @@ func (r *reading) branch(ctx context.Context, rec Record, known map[string]store
 	return r.rewind(ctx, to, "the host went back to an earlier message")
 }
 
-// visible returns a message, or if it has no place in the view the last one
-// before it that has.
+// visible returns a message or, if it is hidden, the last one before it that is not.
 func (r *reading) visible(ctx context.Context, m store.Message) (store.Message, error) {
 	if m.Flags&store.FlagHidden == 0 {
 		return m, nil
@@ -70,9 +69,8 @@ func (r *reading) visible(ctx context.Context, m store.Message) (store.Message, 
 	return store.Message{}, nil
 }
 
-// rewind makes a message the newest of the view, unless nothing but traffic of
-// tools follows it: calls that are made side by side are answered in any order
-// and refer to each other as branches would.
+// rewind makes a message the newest of the view, unless only tool traffic follows
+// it: parallel calls are answered in any order and look like branches.
 func (r *reading) rewind(ctx context.Context, to store.Message, cause string) error {
 	var said []store.MessageID
 	for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{Conversation: r.conv, After: to.Seq}) {
@@ -109,8 +107,8 @@ func (r *reading) rewind(ctx context.Context, to store.Message, cause string) er
 	})
 }
 
-// undo takes back turns of the user. Where it goes is noted first: counting
-// anew after a crash would take back as many again.
+// undo rewinds turns of the user. It stores the target first: counting again after a
+// crash would rewind as many turns again.
 func (r *reading) undo(ctx context.Context, rec Record) error {
 	if r.held.Undo != rec.ID {
 		to, err := r.before(ctx, rec.Undo)
@@ -134,8 +132,7 @@ func (r *reading) undo(ctx context.Context, rec Record) error {
 	return r.rewind(ctx, to, "the host took back turns")
 }
 
-// before returns the message before the last n prompts of the active branch, 0
-// if there is none.
+// before returns the message before the last n prompts of the active branch, or 0.
 func (r *reading) before(ctx context.Context, n int) (store.MessageID, error) {
 	type entry struct {
 		id     store.MessageID
@@ -173,7 +170,7 @@ func (r *reading) before(ctx context.Context, n int) (store.MessageID, error) {
 	return to, err
 }
 
-// natives looks up messages by the ids of their records.
+// natives finds messages by the ids of their records.
 func (r *reading) natives(ctx context.Context, ids ...string) (map[string]store.Message, error) {
 	found := map[string]store.Message{}
 	for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{Conversation: r.conv, Natives: ids}) {
@@ -185,9 +182,8 @@ func (r *reading) natives(ctx context.Context, ids ...string) (map[string]store.
 	return found, nil
 }
 
-// revisions gives records that the host has written again since they were
-// stored an id of their own: they are kept, but the first form is the one that
-// was said.
+// revisions gives records that the host has changed since they were stored an id of
+// their own. They are stored hidden: the first form is the one that was said.
 func (r *reading) revisions(ctx context.Context) error {
 	var ids []string
 	for _, rec := range r.batch {

@@ -1,6 +1,6 @@
-// Package settle recognises the short answers by which a user settles what an
+// Package shortanswer recognises the short answers by which a user decides what an
 // agent asked: "EGM96 it is", "sunday 3 am then", "the second one".
-package settle
+package shortanswer
 
 import (
 	"strings"
@@ -9,16 +9,15 @@ import (
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-// longest is the length in characters up to which a message is an answer, and
-// not a request of its own.
+// longest is the length in characters up to which a message is an answer and not a
+// request.
 const longest = 160
 
 // answer matches the words of a choice.
 var answer = lazyregexp.New(`(?i)\bit is\b[^?]*$|\bthen[.!]*$|^(?:ok(?:ay)?,? |so )?then\b|^(?:agreed|let's|lets|we(?:'ll| will)? (?:go|take|keep|use|do)|go (?:with|for)|take|make it|option|variant|both|neither|the (?:first|second|third|last|former|latter|other)|[a-d1-9][.)]?$|[a-d1-9][,.:] )`)
 
-// Choice reports whether a user's message is a short answer that settles
-// something.
-func Choice(text string) bool {
+// Is reports whether a user's message is a short answer that decides something.
+func Is(text string) bool {
 	text = strings.TrimSpace(text)
 	return text != "" && utf8.RuneCountInString(text) <= longest && !strings.HasSuffix(text, "?") && answer().MatchString(text)
 }

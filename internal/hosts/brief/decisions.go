@@ -6,14 +6,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/hosts/internal/settle"
+	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// cues are the words by which a sentence reads like something that was
-// settled: a choice or a rule.
+// cues are words that mark a sentence as a decision: a choice or a rule.
 var cues = []string{
 	"decid", "decision", "agreed", "let's use", "let's go with", "let's keep", "we'll use", "we will use", "go with ", "going with", "chose ", "choose ",
 	"instead of", "rather than", "i'd rather", "i want ", "prefer", "must ", "never ", "always ", "do not ", "don't ", "no longer", "from now on", "requirement",
@@ -21,18 +20,17 @@ var cues = []string{
 	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
 }
 
-// Sentences that have such words and settle nothing: reports of a failure,
-// headings of a cause or of what is open, and a decision that is still to be
-// made. An assistant explains with "must", "never" and "instead of": of its
-// sentences only those count that say what was chosen.
+// Sentences with such words that decide nothing: reports of a failure, headings of a
+// cause or of open points, and a decision that is still to be made. An assistant uses
+// "must", "never" and "instead of" to explain: of its sentences, only those count that
+// name a choice.
 var (
 	report    = lazyregexp.New(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
 	chosen    = lazyregexp.New(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b|决定|決定|결정|решил|решено|entschied|décidé`)
 	undecided = lazyregexp.New(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:|(?:\bnot?|n't|\bto|\blet's|\bneeds? an?|\bcan|\bcannot) (?:yet )?(?:decid|decision)|\bundecided\b`)
 )
 
-// openCues are the words by which a sentence reads like something that was left
-// for later.
+// openCues are words that mark a sentence as an open point.
 var openCues = []string{
 	"todo:", "a todo", "to do:", "open:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains to ", "remains open", "remaining:", "left to do",
 	"next step", "next is ", "is next.", "next:", "follow-up", "follow up", "for later", "do it later", "tomorrow", "blocked", "blocker", "pending", "waiting for", "wait for ",
@@ -40,15 +38,14 @@ var openCues = []string{
 	"尚未", "待办", "下一步", "まだ", "次は", "아직", "ещё не", "noch nicht", "als nächstes", "pas encore", "todavía no",
 }
 
-// Sentences shorter than this say too little without what stands around them,
-// longer ones are no decisions but lists or code.
+// Shorter sentences say too little without context; longer ones are lists or code.
 const (
 	shortSentence = 18
 	longSentence  = 400
 )
 
-// decisions picks what reads like a decision: sentences, and the short answers
-// by which the user chose among what the assistant offered.
+// decisions picks sentences that read like decisions, and the short answers by which
+// the user chose among the assistant's offers.
 func decisions(said []store.Message, known []Quote) []Quote {
 	answers := choices(said)
 	all := pick(said, func(who llms.Role, s string) int {
@@ -63,14 +60,14 @@ func decisions(said []store.Message, known []Quote) []Quote {
 	return all
 }
 
-// keepChoices bounds how many choices are told.
+// keepChoices bounds how many choices are listed.
 const keepChoices = 4
 
-// plainChoice matches an answer that is a choice whatever was said before it.
+// plainChoice matches an answer that is a choice without a question before it.
 var plainChoice = lazyregexp.New(`(?i)\b(?:it is|then)[.!]*$`)
 
-// choices are the user's last short answers to questions of the assistant, with
-// what was asked.
+// choices returns the user's last short answers to the assistant's questions, with the
+// questions.
 func choices(said []store.Message) []Quote {
 	var all []Quote
 	asked := ""
@@ -82,7 +79,7 @@ func choices(said []store.Message) []Quote {
 		if text == "" {
 			continue
 		}
-		if settle.Choice(text) && (asked != "" || plainChoice().MatchString(text)) {
+		if shortanswer.Is(text) && (asked != "" || plainChoice().MatchString(text)) {
 			q := quoteOf(m, text)
 			q.Asked = asked
 			all = append(all, q)
@@ -92,7 +89,7 @@ func choices(said []store.Message) []Quote {
 	return all[max(0, len(all)-keepChoices):]
 }
 
-// question is the last sentence of a text, if it asks something.
+// question returns the last sentence of a text if it is a question.
 func question(text string) string {
 	all := sentences(text)
 	if len(all) == 0 || !strings.HasSuffix(all[len(all)-1], "?") {
@@ -101,8 +98,8 @@ func question(text string) string {
 	return all[len(all)-1]
 }
 
-// openEnds picks what reads like something left for later. What the assistant
-// asked or offered and the user answered is no longer open.
+// openEnds picks sentences that read like open points. A question or an offer that the
+// user answered is no longer open.
 func openEnds(said []store.Message) []Quote {
 	var left []store.Message
 	answer := ""
@@ -111,7 +108,7 @@ func openEnds(said []store.Message) []Quote {
 		case request(m) != "":
 			answer = text
 		case m.Body.Role == llms.RoleAssistant && text != "":
-			if answer != "" && (question(text) != "" || settle.Choice(answer)) {
+			if answer != "" && (question(text) != "" || shortanswer.Is(answer)) {
 				continue
 			}
 			answer = ""
@@ -122,8 +119,8 @@ func openEnds(said []store.Message) []Quote {
 	return pick(left, func(_ llms.Role, s string) int { return weight(s, openCues) }, keepOpen, nil)
 }
 
-// pick returns the sentences with the most weight, the newest last. What the user
-// says weighs more than what the assistant says. What is known is left out.
+// pick returns the sentences with the most weight, the newest last. The user's
+// sentences weigh more than the assistant's. It skips those in known.
 func pick(said []store.Message, weigh func(llms.Role, string) int, most int, known []Quote) []Quote {
 	type scored struct {
 		Quote
@@ -143,7 +140,7 @@ func pick(said []store.Message, weigh func(llms.Role, string) int, most int, kno
 			if role == llms.RoleUser {
 				w += 2
 			}
-			// Old ones fade, so that the newest of equals is kept.
+			// Age breaks ties: the newest of equals is kept.
 			all = append(all, scored{quoteOf(m, s), w*len(said)/2 + age})
 		}
 	}
@@ -168,7 +165,7 @@ func pick(said []store.Message, weigh func(llms.Role, string) int, most int, kno
 	return kept
 }
 
-// weight counts the cues in a sentence, 0 for what is no statement.
+// weight counts the cues in a sentence; 0 if it is not a statement.
 func weight(s string, cues []string) int {
 	n := utf8.RuneCountInString(s)
 	if n < shortSentence || n > longSentence || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
@@ -183,8 +180,7 @@ func weight(s string, cues []string) int {
 	return min(w, 3)
 }
 
-// sentences splits text at the ends of lines and sentences. Code blocks are
-// left out.
+// sentences splits text at the ends of lines and sentences, without code blocks.
 func sentences(text string) []string {
 	var all []string
 	code := false
@@ -202,8 +198,8 @@ func sentences(text string) []string {
 	return all
 }
 
-// split cuts a line behind full stops that end a sentence: those before a
-// space and a letter that is not small.
+// split splits a line after full stops that end a sentence: those before a space and a
+// letter that is not lower case.
 func split(line string) []string {
 	var all []string
 	from := 0

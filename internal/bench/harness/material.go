@@ -1,4 +1,4 @@
-package scale
+package harness
 
 import (
 	"math/rand/v2"

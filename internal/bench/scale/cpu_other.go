@@ -1,8 +1,0 @@
-//go:build !unix
-
-package scale
-
-import "time"
-
-// cpuTime is not told by this operating system.
-func cpuTime() time.Duration { return 0 }

@@ -1,0 +1,60 @@
+// Package prose writes numbers and short texts for people and models: counts
+// with their nouns, sizes in bytes, and texts that are cut to a length.
+package prose
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Number returns n in digits with a comma between thousands: "12,000".
+func Number[T ~int | ~int64](n T) string {
+	digits, sign := strconv.FormatInt(int64(n), 10), ""
+	if n < 0 {
+		digits, sign = digits[1:], "-"
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// Count returns n with its noun: "1 message", "12,000 messages".
+func Count[T ~int | ~int64](n T, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(n) + " " + many
+}
+
+// Size returns a number of bytes: "512 B", "1.5 kB", "12 MB".
+func Size(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, unit, larger := float64(n)/1000, "kB", []string{"MB", "GB", "TB"}
+	for f >= 999.5 && len(larger) > 0 {
+		f, unit, larger = f/1000, larger[0], larger[1:]
+	}
+	if f < 10 {
+		return fmt.Sprintf("%.1f %s", f, unit)
+	}
+	return fmt.Sprintf("%.0f %s", f, unit)
+}
+
+// Clip cuts a text after so many characters, and puts "…" in place of the rest.
+func Clip(text string, characters int) string {
+	if len(text) <= characters {
+		return text
+	}
+	for i := range text {
+		if characters--; characters < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// OneLine puts a single space in place of each run of white space.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

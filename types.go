@@ -1,0 +1,193 @@
+package lcm
+
+import (
+	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/redact"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// The record: conversations, messages and the summaries over them.
+type (
+	// Store keeps the record. Open one with package store/sqlite, pass it to
+	// [New], and close it after the engine.
+	Store = store.Store
+	// ConversationID is the number of a conversation in its store.
+	ConversationID = store.ConversationID
+	// MessageID is the number of a message in its store; its text is msg_….
+	MessageID = store.MessageID
+	// SummaryID names a summary, sum_….
+	SummaryID = store.SummaryID
+	// PayloadID names large content that is kept beside its message, file_….
+	PayloadID = store.PayloadID
+	// Node is a message or a summary: one entry of a view.
+	Node = store.Node
+	// Conversation is one segment of a session: its key, agent, project, title
+	// and counts.
+	Conversation = store.Conversation
+	// Project is the repository or directory that a session works in.
+	Project = store.Project
+	// Appended tells what became of one appended message.
+	Appended = store.Appended
+	// ConversationVerification is the proof of one conversation, see
+	// [Session.Verify].
+	ConversationVerification = store.Verification
+	// Branch is a part of a conversation that was rewound and is kept.
+	Branch = store.Branch
+	// Fault is a defect that a verification found.
+	Fault = store.Fault
+	// Erasure names the messages and conversations to erase, see
+	// [Engine.Erase].
+	Erasure = store.Erasure
+	// Erased counts what an erasure removed, or would remove.
+	Erased = store.Erased
+)
+
+// Messages on their way into the record.
+type (
+	// Input is a message with flags and origin, for [Session.AppendInputs].
+	Input = ingest.Input
+	// MessageFlag marks a message that a host wrote for itself, or that quotes
+	// the record.
+	MessageFlag = store.Flag
+	// Synced tells what [Session.Sync] stored.
+	Synced = ingest.Synced
+	// Privacy says what is kept out of the record, see [WithPrivacy].
+	Privacy = ingest.Privacy
+	// RedactMode says what becomes of secrets in messages.
+	RedactMode = redact.Mode
+)
+
+// ErrIgnored says that the [Privacy] settings keep a session out of the record.
+var ErrIgnored = ingest.ErrIgnored
+
+// Compaction: how older messages are folded into summaries.
+type (
+	// Policy says how a view is folded: sizes of chunks and summaries, and how
+	// many summaries are condensed together. See [WithPolicy].
+	Policy = compact.Policy
+	// ViewPolicy is the part of a Policy that says how much of a view is fresh.
+	ViewPolicy = assemble.Policy
+	// Bounds limit the passes, time and calls of one run, see [WithBounds].
+	Bounds = compact.Bounds
+	// Report tells what a run of compaction did and why it ended.
+	Report = compact.Report
+	// CompactMode says how far a run of compaction goes.
+	CompactMode = compact.Mode
+	// CompactReason says why a run of compaction ended.
+	CompactReason = compact.Reason
+	// Rewritten tells what [Engine.Rewrite] did.
+	Rewritten = compact.Rewritten
+	// Shown is one part of a [Context]: what it is and what it costs.
+	Shown = assemble.Shown
+)
+
+// Summaries. Implement [Summariser] to write them your own way.
+type (
+	// Summariser writes a shorter text for a run of messages or summaries.
+	Summariser = summary.Summariser
+	// SummaryRequest asks a Summariser for one summary.
+	SummaryRequest = summary.Request
+	// SummarySource is a message or summary to be summarised.
+	SummarySource = summary.Source
+	// SummaryKind says whether a summary is made from messages or summaries.
+	SummaryKind = summary.Kind
+	// SummaryLevel says how short a summary must be.
+	SummaryLevel = summary.Level
+	// SummaryResult is a summary's text and what it cost.
+	SummaryResult = summary.Result
+)
+
+// NewModelSummariser returns a Summariser that asks a model, for
+// [WithSummariser].
+func NewModelSummariser(m llms.Model) (Summariser, error) { return summary.NewModel(m) }
+
+// Questions about the record, see [Session.Ask].
+type (
+	// Question is a question about the record and where to look for its answer.
+	Question = delegation.Request
+	// Answer is the answer to a Question, with citations.
+	Answer = delegation.Answer
+	// Citation leads from an Answer to the message that it quotes.
+	Citation = delegation.Citation
+	// QuestionLimits bound what one question may cost, see
+	// [WithExpansionLimits].
+	QuestionLimits = delegation.Limits
+	// ModelUsage is what the model calls of a question cost.
+	ModelUsage = delegation.Usage
+	// SubAgentRunner runs the sub-agents that answer questions.
+	SubAgentRunner = delegation.Runner
+	// SubAgentSession is a sub-agent at work on a question.
+	SubAgentSession = delegation.Session
+	// SubAgentTask is what a SubAgentRunner is given: prompt, tools and budget.
+	SubAgentTask = delegation.Child
+	// SubAgentMeter counts what a sub-agent's model calls cost.
+	SubAgentMeter = delegation.Meter
+)
+
+// Search: the calls behind the tools lcm_grep, lcm_describe and lcm_expand, see
+// [Engine.Recall].
+type (
+	// Recall searches, describes and expands the record.
+	Recall = recall.Service
+	// Where says which conversations a search covers.
+	Where = recall.Where
+	// Scope says which conversations an answer covers.
+	Scope = recall.Scope
+	// SearchMode says how a pattern is read: words or a regular expression.
+	SearchMode = store.Mode
+	// GrepRequest and GrepAnswer are a search and its matches.
+	GrepRequest = recall.GrepRequest
+	GrepAnswer  = recall.GrepAnswer
+	// Match is a message or summary that a search found.
+	Match = recall.Match
+	// SearchSort is the order of matches.
+	SearchSort = store.Sort
+	// MatchContext has the messages around a Match.
+	MatchContext = recall.Context
+	// Widened says that matches come from outside the default scope.
+	Widened = recall.Widened
+	// Elsewhere counts the matches outside the scope.
+	Elsewhere = recall.Elsewhere
+	// DescribeRequest and DescribeAnswer look one summary, file or message up.
+	DescribeRequest = recall.DescribeRequest
+	DescribeAnswer  = recall.DescribeAnswer
+	// SummaryDetail, FileDetail and MessageDetail are the parts of a
+	// DescribeAnswer.
+	SummaryDetail = recall.SummaryDetail
+	FileDetail    = recall.FileDetail
+	MessageDetail = recall.MessageDetail
+	// PartInfo, SummaryBranch and Neighbour are parts of these.
+	PartInfo      = recall.PartInfo
+	SummaryBranch = recall.Branch
+	Neighbour     = recall.Neighbour
+	// ExpandRequest and ExpandAnswer open summaries down to their messages.
+	ExpandRequest = recall.ExpandRequest
+	ExpandAnswer  = recall.ExpandAnswer
+	// Piece is one text of an ExpandAnswer.
+	Piece = recall.Piece
+)
+
+// Values of [Question].Output.
+const (
+	OutputAnswer   = delegation.OutputAnswer   // a sub-agent's answer; the default
+	OutputEvidence = delegation.OutputEvidence // verbatim passages, without a model
+)
+
+// The ways to read a pattern.
+const (
+	FullText = store.FullText // words, ranked
+	Regex    = store.Regex    // a regular expression (RE2)
+)
+
+// The ways to treat secrets, see [Privacy].
+const (
+	RedactOff    = redact.Off    // they are kept and shown
+	RedactSearch = redact.Search // only the original record keeps them
+	RedactAll    = redact.All    // they are removed before anything is stored
+)
