@@ -26,6 +26,7 @@ import (
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -290,7 +291,7 @@ func (b *bench) index(ctx context.Context) error {
 		return err
 	}
 	b.IndexedRatio = peer.took.Seconds() / (b.ingestTook + took).Seconds()
-	st, err := b.DB.IndexStats(ctx)
+	st, err := search.ReadStats(ctx, b.DB.File())
 	if err != nil {
 		return err
 	}
