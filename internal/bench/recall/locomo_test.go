@@ -10,8 +10,8 @@ import (
 
 // data is a dataset to measure, such as LoCoMo's JSON:
 //
-//	go test ./bench/recall -run TestData -v -data locomo10.json
-//	go test ./bench/recall -run TestAblation -v -data locomo10.json
+//	go test ./internal/bench/recall -run TestData -v -data locomo10.json
+//	go test ./internal/bench/recall -run TestAblation -v -data locomo10.json
 var data = flag.String("data", "", "dataset for TestData and TestAblation; none skips them")
 
 func loadData(t *testing.T) Dataset {
