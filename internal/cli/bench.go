@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/retention"
 	"github.com/lossless-context/lcm/internal/bench/scale"
 	"github.com/lossless-context/lcm/internal/sample"
@@ -25,6 +26,22 @@ func newBench(p *program) *cobra.Command {
 	return c
 }
 
+// measured runs a benchmark under a progress bar and prints its report as text
+// or as JSON.
+func (p *program) measured(label string, run func(harness.Progress) (text string, data any, err error)) error {
+	bar := p.newBar(label)
+	text, data, err := run(bar.set)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(data)
+	}
+	p.printf("%s", text)
+	return nil
+}
+
 func newBenchRetention(p *program) *cobra.Command {
 	var ch choice
 	c := &cobra.Command{
@@ -41,15 +58,10 @@ truncation to the same size.`,
 			if err != nil {
 				return err
 			}
-			r, err := retention.Measure(cmd.Context(), sources, retention.Options{})
-			if err != nil {
-				return err
-			}
-			if p.json {
-				return p.printJSON(r)
-			}
-			p.printf("%s", r.Text())
-			return nil
+			return p.measured("measuring", func(harness.Progress) (string, any, error) {
+				r, err := retention.Measure(cmd.Context(), sources, retention.Options{})
+				return r.Text(), r, err
+			})
 		},
 	}
 	ch.flag(c)
@@ -106,18 +118,11 @@ Each number is set beside its target. The default takes about two minutes.`,
 		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --json > scale.json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			bar := p.newBar("measuring")
-			o.Progress = func(what string) { bar.set(0, 0, what) }
-			r, err := scale.Measure(cmd.Context(), o)
-			bar.clear()
-			if err != nil {
-				return err
-			}
-			if p.json {
-				return p.printJSON(map[string]any{"report": r, "checks": r.Checks()})
-			}
-			p.printf("%s", r.Text())
-			return nil
+			return p.measured("measuring", func(progress harness.Progress) (string, any, error) {
+				o.Progress = progress
+				r, err := scale.Measure(cmd.Context(), o)
+				return r.Text(), map[string]any{"report": r, "checks": r.Checks()}, err
+			})
 		},
 	}
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", []int{1_000, 10_000, 100_000}, "numbers of messages")

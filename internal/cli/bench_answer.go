@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/bench/answer"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/recall"
 )
 
@@ -29,24 +29,15 @@ that begin with it, are counted under several bounds.`,
 		Example: "lcm bench answer\nlcm bench answer --data locomo10.json --json\nlcm bench answer --identifiers",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			bar := p.newBar("asking")
-			o.Progress = func(done, of int) { bar.set(int64(done), int64(of), fmt.Sprintf("question %d", done)) }
-			var r interface{ Text() string }
-			var err error
-			if identifiers {
-				r, err = answer.Identifiers(cmd.Context(), o, identifierBounds...)
-			} else {
-				r, err = measureAnswers(cmd.Context(), path, o)
-			}
-			bar.clear()
-			if err != nil {
-				return err
-			}
-			if p.json {
-				return p.printJSON(r)
-			}
-			p.printf("%s", r.Text())
-			return nil
+			return p.measured("asking", func(progress harness.Progress) (string, any, error) {
+				o.Progress = progress
+				if identifiers {
+					r, err := answer.Identifiers(cmd.Context(), o, identifierBounds...)
+					return r.Text(), r, err
+				}
+				r, err := measureAnswers(cmd.Context(), path, o)
+				return r.Text(), r, err
+			})
 		},
 	}
 	c.Flags().StringVar(&path, "data", "", "dataset (default: the bundled questions)")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/hooks"
 )
 
@@ -31,18 +32,11 @@ a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
 				}
 				defer os.RemoveAll(o.Dir)
 			}
-			bar := p.newBar("measuring")
-			o.Progress = func(done, total int, what string) { bar.set(int64(done), int64(total), what) }
-			r, err := hooks.Measure(cmd.Context(), o)
-			bar.clear()
-			if err != nil {
-				return err
-			}
-			if p.json {
-				return p.printJSON(r)
-			}
-			p.printf("%s", r.Text())
-			return nil
+			return p.measured("measuring", func(progress harness.Progress) (string, any, error) {
+				o.Progress = progress
+				r, err := hooks.Measure(cmd.Context(), o)
+				return r.Text(), r, err
+			})
 		},
 	}
 	c.Flags().IntVar(&o.Messages, "messages", 100_000, "number of messages in the database")

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/imports"
 )
 
@@ -23,18 +24,12 @@ It exits with 1 if a target is missed. A gigabyte takes a few minutes.`,
 				return failed(exitUsage, "for example --size 100", "there is nothing to import in %d MB", megabytes)
 			}
 			o.Bytes = megabytes * 1_000_000
-			bar := p.newBar("measuring")
-			o.Progress = func(what string) { bar.set(0, 0, what) }
-			r, err := imports.Measure(cmd.Context(), o)
-			bar.clear()
-			if err != nil {
-				return err
-			}
-			if p.json {
-				err = p.printJSON(map[string]any{"report": r, "met": r.Met()})
-			} else {
-				p.printf("%s", r.Text())
-			}
+			var r imports.Report
+			err := p.measured("measuring", func(progress harness.Progress) (_ string, _ any, err error) {
+				o.Progress = progress
+				r, err = imports.Measure(cmd.Context(), o)
+				return r.Text(), map[string]any{"report": r, "met": r.Met()}, err
+			})
 			if err == nil && !r.Met() {
 				return failed(exitFailure, "see how busy the machine is", "a target was missed")
 			}

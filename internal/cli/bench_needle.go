@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/needle"
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 func newBenchNeedle(p *program) *cobra.Command {
@@ -24,21 +26,15 @@ every miss. The default takes about a minute; it exits with 1 if one is missed.`
 			if len(o.Sizes) == 0 || slices.Min(o.Sizes) < 1 {
 				return failed(exitUsage, "for example --sizes 32000,1000000", "a haystack has at least one token")
 			}
-			bar := p.newBar("hiding and seeking")
-			o.Progress = func(what string) { bar.set(0, 0, what) }
-			r, err := needle.Measure(cmd.Context(), o)
-			bar.clear()
-			if err != nil {
-				return err
-			}
-			if p.json {
+			var r needle.Report
+			err := p.measured("hiding and seeking", func(progress harness.Progress) (_ string, _ any, err error) {
+				o.Progress = progress
+				r, err = needle.Measure(cmd.Context(), o)
 				all := r.Figures(func(needle.Find) bool { return true })
-				err = p.printJSON(map[string]any{"report": r, "figures": all, "missed": len(r.Missed())})
-			} else {
-				p.printf("%s", r.Text())
-			}
+				return r.Text(), map[string]any{"report": r, "figures": all, "missed": len(r.Missed())}, err
+			})
 			if missed := len(r.Missed()); err == nil && missed > 0 {
-				return failed(exitFailure, "the report names them", "%s did not come first", counted(missed, "needle", "needles"))
+				return failed(exitFailure, "the report names them", "%s did not come first", prose.Count(missed, "needle", "needles"))
 			}
 			return err
 		},

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	evidence "github.com/lossless-context/lcm/internal/bench/recall"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
@@ -56,17 +56,12 @@ package internal/bench/recall documents.`,
 
 // measureRecall measures with a database of its own beside the index.
 func measureRecall(ctx context.Context, data evidence.Dataset) (r evidence.Report, err error) {
-	dir, err := os.MkdirTemp("", "lcm-recall-")
+	record, err := harness.Temp(ctx, "", sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := sqlite.Open(ctx, filepath.Join(dir, "lcm.db"), sqlite.Options{Relaxed: true})
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	library, err := newLibrary(ctx, db, data)
+	defer func() { err = errors.Join(err, record.Close(ctx)) }()
+	library, err := newLibrary(ctx, record.DB, data)
 	if err != nil {
 		return r, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/soak"
 )
 
@@ -21,18 +22,14 @@ the report of the time it had.`,
 		Example: "lcm bench soak --duration 1h --rate 50\nlcm bench soak --duration 2m --json > soak.json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			bar := p.newBar("soaking")
-			o.Progress = func(done, total time.Duration, what string) { bar.set(int64(done), int64(total), what) }
-			r, err := soak.Measure(cmd.Context(), o)
-			bar.clear()
-			if err != nil {
-				return err
-			}
-			if p.json {
-				return p.printJSON(map[string]any{"report": r, "checks": r.Checks()})
-			}
-			p.printf("%s", r.Text())
-			return nil
+			return p.measured("soaking", func(progress harness.Progress) (string, any, error) {
+				o.Progress = progress
+				r, err := soak.Measure(cmd.Context(), o)
+				if err != nil {
+					return "", nil, err
+				}
+				return r.Text(), map[string]any{"report": r, "checks": r.Checks()}, nil
+			})
 		},
 	}
 	c.Flags().DurationVar(&o.Duration, "duration", time.Hour, "how long it lasts")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,9 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -115,9 +117,9 @@ func (p *program) report(err error) {
 	if hide == nil {
 		hide = hideShapes
 	}
-	fmt.Fprintln(p.err, p.mark(red, "lcm:"), neutralLine(hide(plain(message))))
+	fmt.Fprintln(p.err, p.mark(red, "lcm:"), safetext.Line(hide(plain(message))))
 	if advice != "" {
-		fmt.Fprintln(p.err, p.mark(dim, "hint:"), neutralLine(advice))
+		fmt.Fprintln(p.err, p.mark(dim, "hint:"), safetext.Line(advice))
 	}
 }
 
@@ -132,16 +134,16 @@ func damageShown(n int) error {
 		return nil
 	}
 	return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database, and a backup may have what arrived",
-		"%s: not what arrived", counted(n, "text is damaged", "texts are damaged"))
+		"%s: not what arrived", prose.Count(n, "text is damaged", "texts are damaged"))
 }
 
 // plumbing is what libraries put in front of what went wrong.
-var plumbing = regexp.MustCompile(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
+var plumbing = lazyregexp.New(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
 
 // plain takes the plumbing out of a message, and what an error and the one
 // that it led to both say.
 func plain(message string) string {
-	lines := strings.Split(plumbing.ReplaceAllString(message, ""), "\n")
+	lines := strings.Split(plumbing().ReplaceAllString(message, ""), "\n")
 	var kept []string
 	for i, line := range lines {
 		if !slices.ContainsFunc(lines[:i], func(before string) bool { return strings.HasSuffix(before, line) }) {

@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
 	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -184,7 +185,7 @@ func (in *importer) flush(ctx context.Context) error {
 	}
 	in.done += len(in.batch)
 	in.batch, in.bytes = in.batch[:0], 0
-	in.bar.set(int64(in.done), int64(in.total), number(in.done)+" messages")
+	in.bar.set(int64(in.done), int64(in.total), prose.Number(in.done)+" messages")
 	return nil
 }
 
@@ -253,5 +254,5 @@ func (in *importer) explain(err error) error {
 		return err
 	}
 	return fmt.Errorf("stopped after %s (they are kept, and repeating the command goes on from there): %w",
-		counted(in.report.New, "new message", "new messages"), err)
+		prose.Count(in.report.New, "new message", "new messages"), err)
 }

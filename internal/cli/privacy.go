@@ -6,6 +6,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
@@ -52,7 +53,7 @@ func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *
 	if err != nil || n == 0 {
 		return nil // what cannot be read is a finding of its own
 	}
-	many := counted(n, "message shows", "messages show")
+	many := prose.Count(n, "message shows", "messages show")
 	if n == maxUnmasked {
 		many = "at least " + many
 	}

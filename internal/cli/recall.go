@@ -11,6 +11,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -128,6 +129,6 @@ func recallFailure(err error) error {
 // printNotes prints the notes of an answer.
 func printNotes(p *program, all []string) {
 	for _, n := range all {
-		p.note("%s", neutralLine(recallWords.Replace(n)))
+		p.note("%s", safetext.Line(recallWords.Replace(n)))
 	}
 }

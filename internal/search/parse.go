@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/search/analysis"
 )
 
@@ -77,16 +77,9 @@ func ParseQuery(s string) (*Query, error) {
 		p.add(c)
 	}
 	if !p.q.positive() {
-		return nil, fmt.Errorf("%w: %q", ErrNoWords, abbreviate(s))
+		return nil, fmt.Errorf("%w: %q", ErrNoWords, prose.Clip(s, 60))
 	}
 	return p.q, nil
-}
-
-func abbreviate(s string) string {
-	if utf8.RuneCountInString(s) <= 60 {
-		return s
-	}
-	return string([]rune(s)[:60]) + "…"
 }
 
 func (q *Query) positive() bool {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -69,7 +69,7 @@ func (k *checkup) all(ctx context.Context) error {
 
 // indexTrouble is how SQLite says that one of its indexes, which it can build
 // anew from the table, is not what it should be.
-var indexTrouble = regexp.MustCompile(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) ?(\S*)`)
+var indexTrouble = lazyregexp.New(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) ?(\S*)`)
 
 // maxPageFaults is how many faults of pages are listed.
 const maxPageFaults = 20
@@ -79,7 +79,7 @@ func (k *checkup) pages(context.Context) error {
 	broken := map[string]bool{}
 	err := k.query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s *sqlite3.Stmt) error {
 		line := s.ColumnText(0)
-		switch m := indexTrouble.FindStringSubmatch(line); {
+		switch m := indexTrouble().FindStringSubmatch(line); {
 		case line == "ok":
 		case m != nil && !broken[m[1]]:
 			broken[m[1]] = true

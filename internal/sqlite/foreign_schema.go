@@ -3,12 +3,12 @@ package sqlite
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -113,15 +113,15 @@ func sameDefinition(have, want object) bool {
 }
 
 var (
-	sqlComment = regexp.MustCompile(`--[^\n]*`)
-	sqlSpace   = regexp.MustCompile(`\s+`)
+	sqlComment = lazyregexp.New(`--[^\n]*`)
+	sqlSpace   = lazyregexp.New(`\s+`)
 )
 
 // definition splits a CREATE statement at its outer commas and brackets, and
 // writes each piece in one way: the head, the columns, the constraints, the
 // tail.
 func definition(sql string) []string {
-	sql = sqlSpace.ReplaceAllString(sqlComment.ReplaceAllString(sql, " "), " ")
+	sql = sqlSpace().ReplaceAllString(sqlComment().ReplaceAllString(sql, " "), " ")
 	sql = strings.ReplaceAll(sql, `"`, "")
 	var parts []string
 	depth, from := 0, 0

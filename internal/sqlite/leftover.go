@@ -5,8 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // PartPattern is how a file is called, for [os.CreateTemp], while it is
@@ -14,7 +15,7 @@ import (
 const PartPattern = ".lcm-*.part"
 
 // partName matches what PartPattern makes, and the logs beside it.
-var partName = regexp.MustCompile(`^(\.lcm-[0-9]+\.part)(-wal|-shm|-journal)?$`)
+var partName = lazyregexp.New(`^(\.lcm-[0-9]+\.part)(-wal|-shm|-journal)?$`)
 
 // LeftOver is an unfinished copy with the logs beside it. Either somebody is
 // writing it, or the process that did was killed: then nobody else will ever
@@ -38,7 +39,7 @@ func LeftOvers(dir string) ([]LeftOver, error) {
 	}
 	var all []LeftOver // the names are sorted: logs come after their file
 	for _, e := range entries {
-		name := partName.FindStringSubmatch(e.Name())
+		name := partName().FindStringSubmatch(e.Name())
 		if name == nil {
 			continue
 		}

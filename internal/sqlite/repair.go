@@ -64,7 +64,7 @@ func (db *DB) Repair(ctx context.Context) error {
 func (c *conn) mendIndexes() error {
 	broken := false
 	err := c.query("PRAGMA integrity_check(100)", func(s *sqlite3.Stmt) error {
-		broken = broken || indexTrouble.MatchString(s.ColumnText(0))
+		broken = broken || indexTrouble().MatchString(s.ColumnText(0))
 		return nil
 	})
 	if err != nil || !broken {

@@ -34,9 +34,8 @@ type Options struct {
 	// MaxTokens caps each answer; 0 is the tool's default.
 	MaxTokens int
 	// Dir is where databases are made; empty is a temporary directory.
-	Dir string
-	// Progress is told how many of the questions are done.
-	Progress func(done, of int)
+	Dir      string
+	Progress harness.Progress
 }
 
 // Figures are the outcome over a set of questions.
@@ -194,9 +193,7 @@ func (r *Report) ask(ctx context.Context, questions []asked, o Options) error {
 			r.Missed = append(r.Missed, q.id)
 		}
 		outcomes = append(outcomes, got)
-		if o.Progress != nil {
-			o.Progress(i+1, len(questions))
-		}
+		o.Progress.Tell(int64(i+1), int64(len(questions)), fmt.Sprintf("question %d", i+1))
 	}
 	r.Milliseconds = harness.Quantile(times, 0.5)
 	r.summarise(outcomes)

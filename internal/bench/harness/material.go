@@ -2,11 +2,11 @@ package harness
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -33,7 +33,7 @@ var session = sync.OnceValue(func() material {
 	}
 	for i, w := range m.words {
 		m.after[w] = append(m.after[w], (i+1)%len(m.words))
-		if plainWord.MatchString(w) {
+		if plainWord().MatchString(w) {
 			m.plain = append(m.plain, w)
 		}
 	}
@@ -41,7 +41,7 @@ var session = sync.OnceValue(func() material {
 	return m
 })
 
-var plainWord = regexp.MustCompile(`^[a-z]{2,}$`)
+var plainWord = lazyregexp.New(`^[a-z]{2,}$`)
 
 // lines are those of an output that are not too long for a short message.
 func lines(output string) []string {
@@ -91,12 +91,12 @@ func coin(words []string, n int) []string {
 	return coined
 }
 
-var number = regexp.MustCompile(`[0-9]{3,}|:[0-9]{2}\b`)
+var number = lazyregexp.New(`[0-9]{3,}|:[0-9]{2}\b`)
 
 // renumber gives a line other numbers: counters, durations, minutes and
 // seconds, but not years.
 func renumber(rng *rand.Rand, line string) string {
-	return number.ReplaceAllStringFunc(line, func(old string) string {
+	return number().ReplaceAllStringFunc(line, func(old string) string {
 		if strings.HasPrefix(old, "20") {
 			return old
 		}

@@ -35,7 +35,7 @@ type Options struct {
 	// Dir is where the database and the transcript are put; a database that
 	// is there already is used as it is.
 	Dir      string
-	Progress func(done, total int, what string)
+	Progress harness.Progress
 }
 
 // Report is what was measured.
@@ -118,7 +118,7 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 	r := Report{Messages: n, Runs: o.Runs, Made: time.Since(begun)}
 	var version, stop, start, prompt []taken
 	for i := range o.Runs {
-		b.Progress(i, o.Runs, "runs")
+		b.Progress.Tell(int64(i), int64(o.Runs), "runs")
 		took, _, err := b.run(ctx, "", "version")
 		if err != nil {
 			return r, err
@@ -170,7 +170,7 @@ func (b *bench) fill(ctx context.Context) (n int64, err error) {
 	}
 	messages := sample.Messages()
 	for i := 0; int(n) < b.Messages; i++ {
-		b.Progress(int(n), b.Messages, "messages")
+		b.Progress.Tell(n, int64(b.Messages), "messages")
 		in := here
 		if i%10 > 0 {
 			in = store.Project{Root: fmt.Sprintf("/elsewhere/%d", i%50)}
@@ -180,7 +180,7 @@ func (b *bench) fill(ctx context.Context) (n int64, err error) {
 		}
 		n += int64(len(messages))
 	}
-	b.Progress(b.Messages, b.Messages, "index")
+	b.Progress.Tell(n, n, "index")
 	return n, record.DB.Reindex(ctx)
 }
 

@@ -47,9 +47,8 @@ type Options struct {
 	Expressions int
 	// Dir is where the databases are made and removed again: a temporary
 	// directory.
-	Dir string
-	// Progress is told what is being done, if it is set.
-	Progress func(string)
+	Dir      string
+	Progress harness.Progress
 }
 
 func (o *Options) fill() error {
@@ -69,9 +68,6 @@ func (o *Options) fill() error {
 		o.Expressions = 100
 	}
 	o.Expressions = max(0, o.Expressions)
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
 	for _, n := range append(append([]int{}, o.Sizes...), o.Spreads...) {
 		if n < 1 {
 			return fmt.Errorf("scale: %d is not a size", n)
@@ -136,7 +132,7 @@ func measure(ctx context.Context, o Options, size, spread int) (_ Run, err error
 		{"weigh", b.weigh},
 	}
 	for _, s := range steps {
-		o.Progress(fmt.Sprintf("%d messages in %d conversations: %s", size, spread, s.name))
+		o.Progress.Say("%d messages in %d conversations: %s", size, spread, s.name)
 		if err := s.run(ctx); err != nil {
 			return b.Run, fmt.Errorf("%s: %w", s.name, err)
 		}

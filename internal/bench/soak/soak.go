@@ -39,8 +39,7 @@ type Options struct {
 	Sessions int           // that the appends are spread over (4)
 	Budget   int           // of each session in tokens (16,000)
 	Dir      string        // for the database (a temporary one)
-	// Progress is told how far it has come; nil is nobody.
-	Progress func(done, total time.Duration, what string)
+	Progress harness.Progress
 }
 
 func (o Options) withDefaults() Options {
@@ -60,9 +59,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Budget == 0 {
 		o.Budget = 16_000
-	}
-	if o.Progress == nil {
-		o.Progress = func(time.Duration, time.Duration, string) {}
 	}
 	return o
 }
@@ -135,6 +131,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if r.recall, err = recall.New(r.DB); err != nil {
 		return errors.Join(err, r.Close(ctx))
 	}
+	harness.Message(0) // prepares the words, which would delay the first append
 	for i := range r.Sessions {
 		r.sessions = append(r.sessions, r.Engine.Session(fmt.Sprintf("soak/%d", i)))
 	}
@@ -240,7 +237,7 @@ func (r *run) watch(ctx context.Context) []Point {
 	for {
 		points = append(points, look(time.Since(r.begun), r.appended.Load()))
 		last := points[len(points)-1]
-		r.Progress(last.At, r.Duration, fmt.Sprintf("%d appends, %.0f MB, %d descriptors", last.Appended, float64(last.RSS)/1e6, last.Files))
+		r.Progress.Tell(int64(last.At), int64(r.Duration), fmt.Sprintf("%d appends, %.0f MB, %d descriptors", last.Appended, float64(last.RSS)/1e6, last.Files))
 		select {
 		case <-ctx.Done():
 			return append(points, look(time.Since(r.begun), r.appended.Load()))
