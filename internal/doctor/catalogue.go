@@ -10,8 +10,8 @@ import (
 // entry describes a code.
 type entry struct {
 	severity Severity
-	fix      string // what Treat does
-	advice   string // what a person can do if Treat cannot
+	fix      string // the fix of Treat
+	advice   string // for a person, if Treat cannot fix it
 }
 
 const (
