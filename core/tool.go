@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -82,9 +81,6 @@ func CallText(t Tool, ac AgentContext, args map[string]any) string {
 	return result.ModelText()
 }
 
-// toolName is what the providers accept as the name of a function.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
 // CheckTool reports what would make t unusable for a model: a name that
 // providers refuse, or parameters that are not an object schema.
 func CheckTool(t Tool) error {
@@ -101,7 +97,8 @@ func CheckTool(t Tool) error {
 }
 
 func checkToolName(name string) error {
-	if !toolName.MatchString(name) {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	if name == "" || len(name) > 64 || strings.Trim(name, letters) != "" {
 		return fmt.Errorf("tool name %q: use 1 to 64 letters, digits, '_' or '-', which is what model providers accept", name)
 	}
 	return nil

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // Class says what kind of failure a model call ended in, and so what can be
@@ -154,14 +155,14 @@ func classOf(f Failure) Class {
 		}
 	}
 	if f.Status == 0 || f.Status == http.StatusBadRequest {
-		if tooLong.MatchString(f.Message) {
+		if tooLong().MatchString(f.Message) {
 			return ClassContextLength
 		}
-		if noCredit.MatchString(f.Message) {
+		if noCredit().MatchString(f.Message) {
 			return ClassQuota
 		}
 	}
-	if f.Status >= 400 || refusedCode.MatchString(f.Code) {
+	if f.Status >= 400 || refusedCode().MatchString(f.Code) {
 		return ClassInvalid
 	}
 	return ClassTransient // no answer at all: the network
@@ -201,21 +202,21 @@ var classOfCode = map[string]Class{
 }
 
 var (
-	refusedCode = regexp.MustCompile(`(?i)\b(?:invalid_request_error|not_found_error)\b`)
-	tooLong     = regexp.MustCompile(`(?is)\b(?:prompt|input) is too long\b|\bmaximum (?:context|prompt) length\b|` +
+	refusedCode = lazyregexp.New(`(?i)\b(?:invalid_request_error|not_found_error)\b`)
+	tooLong     = lazyregexp.New(`(?is)\b(?:prompt|input) is too long\b|\bmaximum (?:context|prompt) length\b|` +
 		`\bexceeds? the maximum number of tokens\b|\bexceed\w*\b.{0,80}\bcontext (?:window|limit|length|size)\b|` +
 		`\bcontext (?:window|limit|length|size)\b.{0,40}\bexceed`)
-	noCredit = regexp.MustCompile(`(?i)\bcredit balance\b`)
+	noCredit = lazyregexp.New(`(?i)\bcredit balance\b`)
 )
 
 // keyLike matches what the providers' keys look like, also a part of one, and
 // where keys stand: an error page may quote it, and the key may not be the one
 // this program sent.
-var keyLike = regexp.MustCompile(`\b(?:sk|key|xai|gsk|pplx|gh[pousr])[-_][A-Za-z0-9_\-*.]{6,}|\bAIza[A-Za-z0-9_\-]{6,}|` +
+var keyLike = lazyregexp.New(`\b(?:sk|key|xai|gsk|pplx|gh[pousr])[-_][A-Za-z0-9_\-*.]{6,}|\bAIza[A-Za-z0-9_\-]{6,}|` +
 	`(?i:bearer)\s+[A-Za-z0-9_\-.~+/=]{8,}`)
 
 // keyPlace matches what stands before and after a key of no known look.
-var keyPlace = regexp.MustCompile(`((?i:x-api-key|api[-_]key)["']?\s*[:=]\s*["']?)[^\s"',&]{4,}|(://[^\s/:@]*:)[^\s/@]+(@)`)
+var keyPlace = lazyregexp.New(`((?i:x-api-key|api[-_]key)["']?\s*[:=]\s*["']?)[^\s"',&]{4,}|(://[^\s/:@]*:)[^\s/@]+(@)`)
 
 // Redact removes the given secrets, and everything that looks like an API key,
 // from a text.
@@ -226,8 +227,8 @@ func Redact(text string, secrets ...string) string {
 			text = strings.ReplaceAll(text, secret, hidden)
 		}
 	}
-	text = keyPlace.ReplaceAllString(text, "${1}${2}"+hidden+"${3}")
-	return keyLike.ReplaceAllString(text, hidden)
+	text = keyPlace().ReplaceAllString(text, "${1}${2}"+hidden+"${3}")
+	return keyLike().ReplaceAllString(text, hidden)
 }
 
 // Auth reports whether a key was refused. It lets packages that know nothing

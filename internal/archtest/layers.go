@@ -12,6 +12,7 @@ import (
 var Layers = [][]string{
 	{
 		"internal/hint",
+		"internal/lazyregexp",
 		"internal/prose",
 		"internal/safetext",
 	}, {

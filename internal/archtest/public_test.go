@@ -183,7 +183,9 @@ func publicPackages(t *testing.T) []*types.Package {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packages = append(packages, p)
+		if slices.ContainsFunc(p.Scope().Names(), token.IsExported) { // e2e is all tests
+			packages = append(packages, p)
+		}
 	}
 	return packages
 }

@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 )
 
@@ -94,14 +96,14 @@ func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string
 		removeLeftovers(cmd.program, filepath.Dir(path), begun)
 	}
 	if r.Faults > 0 {
-		cmd.warn("the database has %s, and so has the backup: see `lcm doctor`", counted(r.Faults, "fault", "faults"))
+		cmd.warn("the database has %s, and so has the backup: see `lcm doctor`", prose.Count(r.Faults, "fault", "faults"))
 	}
 	if cmd.json {
 		return cmd.printJSON(r)
 	}
-	cmd.printf("%s\n", neutralLine(r.File))
-	cmd.printf("%s, %s in %s, %s\ndigest %s\n", size(r.Bytes), counted(r.Messages, "message", "messages"),
-		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	cmd.printf("%s\n", safetext.Line(r.File))
+	cmd.printf("%s, %s in %s, %s\ndigest %s\n", prose.Size(r.Bytes), prose.Count(r.Messages, "message", "messages"),
+		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
 	return nil
 }
 
@@ -113,7 +115,7 @@ const deserted = 24 * time.Hour
 func removeLeftovers(p *program, dir string, now time.Time) {
 	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
 	for _, path := range removed {
-		p.note("removed %s, which a command that was cut off more than a day ago had left", neutralLine(path))
+		p.note("removed %s, which a command that was cut off more than a day ago had left", safetext.Line(path))
 	}
 	if err != nil {
 		p.warn("unfinished copies of commands that were cut off could not be removed: %v", err)
@@ -124,7 +126,7 @@ func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }
 
 // backupName is how backups beside a database are called. Those that a
 // treatment made are left alone.
-var backupName = regexp.MustCompile(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
+var backupName = lazyregexp.New(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
 
 // rotate removes all but the newest backups of a directory.
 func rotate(dir string, keep int) ([]string, error) {
@@ -134,7 +136,7 @@ func rotate(dir string, keep int) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Type().IsRegular() && backupName.MatchString(e.Name()) {
+		if e.Type().IsRegular() && backupName().MatchString(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}

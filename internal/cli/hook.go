@@ -22,6 +22,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -341,5 +342,5 @@ func (h *hookCommand) log(problem error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > hookLogSize {
 		_ = os.Rename(path, path+".old")
 	}
-	appendToLog(path, fmt.Sprintf("%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error())))
+	appendToLog(path, fmt.Sprintf("%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), safetext.Line(h.host), safetext.Line(problem.Error())))
 }

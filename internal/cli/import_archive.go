@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/portable"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -100,10 +102,10 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	case err != nil || n == 0 || cmd.archive.damaged && len(lost) == 0:
 		return err
 	case cmd.archive.damaged:
-		return failed(exitFaults, "export it again, or copy it again from where it came", "%s: %s not be read", path, counted(len(lost), "part could", "parts could"))
+		return failed(exitFaults, "export it again, or copy it again from where it came", "%s: %s not be read", path, prose.Count(len(lost), "part could", "parts could"))
 	default:
 		return failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; `lcm doctor` says what is missing",
-			"what is in %s has %s", path, counted(n, "fault", "faults"))
+			"what is in %s has %s", path, prose.Count(n, "fault", "faults"))
 	}
 }
 
@@ -158,7 +160,7 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 			default:
 				if item.Table == "messages" {
 					done++
-					bar.set(done, total, number(done)+" messages")
+					bar.set(done, total, prose.Number(done)+" messages")
 				}
 				err = l.Row(item.Table, item.Columns, item.Values)
 			}
@@ -175,7 +177,7 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 		return nil, m, nil, unreadable(path, err)
 	}
 	if n := in.Repaired(); n > 0 {
-		cmd.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, counted(n, "part of it was", "parts of it were"))
+		cmd.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, prose.Count(n, "part of it was", "parts of it were"))
 	}
 	if got := hex.EncodeToString(scratch.Proof.Digest[:]); got != m.Digest && len(lost)+len(scratch.Proof.Faults) == 0 {
 		lose("digest", path, fmt.Errorf("what is in it has the digest %s, its manifest says %s", got, m.Digest))
@@ -200,12 +202,12 @@ func (cmd *importCommand) printImported(r archiveReport) error {
 		return cmd.printJSON(r)
 	}
 	for _, c := range r.Conflicts {
-		cmd.warn("left out: %s (segment %d): %s", neutralLine(c.Key), c.Segment, c.Why)
+		cmd.warn("left out: %s (segment %d): %s", safetext.Line(c.Key), c.Segment, c.Why)
 	}
 	if r.Tombstones > 0 {
-		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", counted(r.Tombstones, "tombstone", "tombstones"))
+		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", prose.Count(r.Tombstones, "tombstone", "tombstones"))
 	}
-	cmd.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", counted(r.Conversations, "conversation", "conversations"),
-		counted(r.Messages, "message", "messages"), counted(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
+	cmd.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", prose.Count(r.Conversations, "conversation", "conversations"),
+		prose.Count(r.Messages, "message", "messages"), prose.Count(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -22,7 +23,9 @@ const ballast = 8 << 20
 // at once.
 func Main(ctx context.Context, v string) int {
 	version = v
+	percent := debug.SetGCPercent(-1) // the block alone would start a collection
 	block := make([]byte, ballast)
+	debug.SetGCPercent(percent)
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 )
 
@@ -70,14 +72,14 @@ func (cmd *restoreCommand) printRestored(r restoreReport) error {
 	if cmd.json {
 		return cmd.printJSON(r)
 	}
-	cmd.printf("%s restored: %s in %s, %s\ndigest %s\n", neutralLine(r.Database), counted(r.Messages, "message", "messages"),
-		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	cmd.printf("%s restored: %s in %s, %s\ndigest %s\n", safetext.Line(r.Database), prose.Count(r.Messages, "message", "messages"),
+		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
 	if r.Unforgotten > 0 {
 		cmd.warn("the backup knows nothing of %s since it was made: what was forgotten may be back, and is to be forgotten again (`lcm --db %s forget --list` shows what)",
-			counted(r.Unforgotten, "erasure", "erasures"), neutralLine(r.Kept))
+			prose.Count(r.Unforgotten, "erasure", "erasures"), safetext.Line(r.Kept))
 	}
 	if r.Kept != "" {
-		cmd.printf("the database that was there is kept as %s\n", neutralLine(r.Kept))
+		cmd.printf("the database that was there is kept as %s\n", safetext.Line(r.Kept))
 	}
 	return nil
 }

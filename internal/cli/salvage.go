@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/salvage"
 	"github.com/lossless-context/lcm/internal/store"
@@ -55,16 +57,16 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	if cmd.json {
 		err = cmd.printJSON(r)
 	} else {
-		cmd.printf("%s\n%s in %s, %s\n", neutralLine(to), counted(r.Messages, "message", "messages"), counted(r.Conversations, "conversation", "conversations"), took(r.Seconds))
+		cmd.printf("%s\n%s in %s, %s\n", safetext.Line(to), prose.Count(r.Messages, "message", "messages"), prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds))
 		flags := "--force"
 		if len(r.Damaged) > 0 {
 			flags += " --damaged"
 		}
-		cmd.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, neutralLine(to))
+		cmd.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, safetext.Line(to))
 	}
 	warnFaults(cmd.program, r.Damaged)
 	if err == nil && len(r.Damaged) > 0 {
-		err = failed(exitFaults, "a backup may have what is missing", "%s in what was saved", counted(len(r.Damaged), "fault is", "faults are"))
+		err = failed(exitFaults, "a backup may have what is missing", "%s in what was saved", prose.Count(len(r.Damaged), "fault is", "faults are"))
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/spend"
 	"github.com/lossless-context/lcm/internal/sqlite/stats"
 )
@@ -68,16 +70,16 @@ func (cmd *statusCommand) printGroups(by string, groups []groupReport) {
 		t = newTable(by, ">conversations", ">messages", ">growth", ">total")
 	}
 	for i, g := range groups {
-		name := neutralLine(orDash(g.Name))
+		name := safetext.Line(orDash(g.Name))
 		if by != stats.ByMonth {
-			t.add(clipLeft(name, 60), number(g.Conversations), number(g.Messages), number(g.Tokens), number(g.Bytes), number(g.Summaries))
+			t.add(clipLeft(name, 60), prose.Number(g.Conversations), prose.Number(g.Messages), prose.Number(g.Tokens), prose.Number(g.Bytes), prose.Number(g.Summaries))
 			continue
 		}
 		growth := "-"
 		if i > 0 && groups[i-1].Total > 0 {
 			growth = fmt.Sprintf("%+.0f %%", 100*float64(g.Messages)/float64(groups[i-1].Total))
 		}
-		t.add(name, number(g.Conversations), number(g.Messages), growth, number(g.Total))
+		t.add(name, prose.Number(g.Conversations), prose.Number(g.Messages), growth, prose.Number(g.Total))
 	}
 	cmd.printTable(t)
 }
@@ -91,7 +93,7 @@ func (s spaceReport) rows(t *table) {
 		{"  free (lcm doctor --vacuum)", s.Free}, {"  write-ahead log", s.Log},
 	} {
 		if part.bytes > 0 {
-			t.add(part.name, size(part.bytes))
+			t.add(part.name, prose.Size(part.bytes))
 		}
 	}
 }

@@ -3,9 +3,11 @@ package delegation
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // shownIDs is how many of the ids that it has read a sub-agent is reminded of.
@@ -28,16 +30,16 @@ func (d *Service) grounded(ctx context.Context, r Request, g *Grant, said reply)
 		if slices.ContainsFunc(said.CitedIDs, func(id string) bool { _, ok := read.cite(id); return ok }) {
 			return nil
 		}
-		return &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
+		return &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", prose.Clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
 	}
 	if figure, ok := read.unsupported(said.Answer, r.Prompt+" "+r.Query); ok {
-		return &rejection{errGround, fmt.Sprintf("it cites nothing, and nothing that was read says %q", clip(figure, 60)), hint}
+		return &rejection{errGround, fmt.Sprintf("it cites nothing, and nothing that was read says %q", prose.Clip(figure, 60)), hint}
 	}
 	return nil
 }
 
 // figures finds numbers and whatever is written with one: dates, versions, ids.
-var figures = regexp.MustCompile(`[\pL\pN_./:-]*\pN[\pL\pN_./:-]*`)
+var figures = lazyregexp.New(`[\pL\pN_./:-]*\pN[\pL\pN_./:-]*`)
 
 // unsupported returns a figure of an answer that stands neither in what was
 // read nor in the question.
@@ -51,7 +53,7 @@ func (r *reading) unsupported(answer, question string) (string, bool) {
 		}
 	}
 	low := strings.ToLower(known.String())
-	for _, figure := range figures.FindAllString(answer, -1) {
+	for _, figure := range figures().FindAllString(answer, -1) {
 		if figure = strings.Trim(figure, "./:-_"); !strings.Contains(low, strings.ToLower(figure)) {
 			return figure, true
 		}

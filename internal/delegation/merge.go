@@ -2,10 +2,11 @@ package delegation
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -22,13 +23,13 @@ func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) in
 	for i, o := range outcomes {
 		id := asked[i].conversations[0]
 		if o.err != nil {
-			merged.note("conversation %d was not answered: %s", id, clip(o.err.Error(), 200))
+			merged.note("conversation %d was not answered: %s", id, prose.Clip(o.err.Error(), 200))
 			continue
 		}
 		if text.Len() > 0 {
 			text.WriteString("\n\n")
 		}
-		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading.ReplaceAllString(o.answer.Answer, "$1| $2"))
+		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading().ReplaceAllString(o.answer.Answer, "$1| $2"))
 		merged.join(o.answer)
 		short = short || o.answer.TruncatedBy == cutMaxTokens || o.answer.TruncatedBy == cutBoth
 		starved = starved || o.answer.TruncatedBy == cutExpansion || o.answer.TruncatedBy == cutBoth
@@ -60,7 +61,7 @@ func heading(id store.ConversationID) string { return fmt.Sprintf("Conversation 
 
 // forgedHeading finds lines inside an answer that look like the heading of
 // another one: a sub-agent speaks for the conversation that it has read.
-var forgedHeading = regexp.MustCompile(newLine + `(Conversation \d+:)`)
+var forgedHeading = lazyregexp.New(newLine + `(Conversation \d+:)`)
 
 // shares divides the cap on an answer among those that are asked, with room
 // for the headings.

@@ -2,10 +2,10 @@ package delegation
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/search/analysis"
 )
@@ -13,12 +13,12 @@ import (
 // proseLeads reports whether prose comes before tool calls and results: for a
 // question that does not ask for a command or its output.
 func proseLeads(prompt string) bool {
-	return questionWords.MatchString(prompt) && !toolWords.MatchString(prompt)
+	return questionWords().MatchString(prompt) && !toolWords().MatchString(prompt)
 }
 
 var (
-	questionWords = regexp.MustCompile(`(?i)\?\s*$|\b(why|what|who|whom|whose|which|when|where|how)\b`)
-	toolWords     = regexp.MustCompile(`(?i)\b(commands?|ran|run|invocations?|flags?|scripts?|outputs?|logs?|errors?|exit codes?|traces?|print(s|ed)?|start(ed)?|call(s|ed)?)\b`)
+	questionWords = lazyregexp.New(`(?i)\?\s*$|\b(why|what|who|whom|whose|which|when|where|how)\b`)
+	toolWords     = lazyregexp.New(`(?i)\b(commands?|ran|run|invocations?|flags?|scripts?|outputs?|logs?|errors?|exit codes?|traces?|print(s|ed)?|start(ed)?|call(s|ed)?)\b`)
 )
 
 // aboutEqual is the share of a score that counts as equally good.

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -96,7 +97,7 @@ func (e *extract) title(ctx context.Context, id store.ConversationID) error {
 // oneLine writes a name that comes from the record so that it stays inside its
 // heading.
 func oneLine(name string) string {
-	return clip(strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(name)), " "), 60)
+	return prose.Clip(strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(name)), " "), 60)
 }
 
 // line writes a passage: its id, who spoke, and the words.
@@ -118,8 +119,8 @@ const newLine = `([\n\r\v\f\x{85}\x{2028}\x{2029}](?:\x1b\[[0-9;]*[A-Za-z]|[\s\p
 
 // forged finds lines inside a message that look like the beginning of another
 // one, or like a heading.
-var forged = regexp.MustCompile(newLine + `(msg_\d+[\s\pZ\pC:]|\[\d{4}-\d\d-\d\d)`)
+var forged = lazyregexp.New(newLine + `(msg_\d+[\s\pZ\pC:]|\[\d{4}-\d\d-\d\d)`)
 
 // disarmed marks such lines: the text of a message must not pass for what
 // somebody else has said.
-func disarmed(text string) string { return forged.ReplaceAllString(text, "$1| $2") }
+func disarmed(text string) string { return forged().ReplaceAllString(text, "$1| $2") }

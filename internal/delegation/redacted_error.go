@@ -3,6 +3,7 @@ package delegation
 import (
 	"regexp"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/redact"
 )
 
@@ -17,22 +18,22 @@ func (e redactedError) Error() string { return withoutSecrets(e.err.Error()) }
 // Unwrap returns the error with its text as it was.
 func (e redactedError) Unwrap() error { return e.err }
 
-// masks are what is replaced in an error, in this order. They go further than
-// package redact, which must leave prose and code alone: in an error a word too
-// many is masked rather than a key shown.
+// masks are replaced in the text of an error, in this order. They match more than
+// package redact does, which must leave prose and code alone: in an error it is
+// better to hide a harmless word than to show a key.
 var masks = []struct {
-	find *regexp.Regexp
+	find func() *regexp.Regexp
 	with string
 }{
 	// The user and password, or the token, of an address: both may have an @
 	// or a / themselves.
-	{regexp.MustCompile(`(://)[^\s"<>]+@`), "$1[redacted]@"},
+	{lazyregexp.New(`(://)[^\s"<>]+@`), "$1[redacted]@"},
 	// What follows the path of an address.
-	{regexp.MustCompile(`(://[^\s"<>?#]*[?#])[^\s"<>]+`), "$1[redacted]"},
-	{regexp.MustCompile(`([?&][\w.-]+=)[^\s"'<>&]+`), "$1[redacted]"},
-	{regexp.MustCompile(`(?i)(authorization` + assigns + `)(?:\w+\s+)?` + assigned), "$1[redacted]"},
-	{regexp.MustCompile(`(?i)\b(bearer\s+)` + assigned), "$1[redacted]"},
-	{regexp.MustCompile(`(?i)((?:api[-_ ]?key|token|secret|password|passwd)(?: provided)?` + assigns + `)` + assigned), "$1[redacted]"},
+	{lazyregexp.New(`(://[^\s"<>?#]*[?#])[^\s"<>]+`), "$1[redacted]"},
+	{lazyregexp.New(`([?&][\w.-]+=)[^\s"'<>&]+`), "$1[redacted]"},
+	{lazyregexp.New(`(?i)(authorization` + assigns + `)(?:\w+\s+)?` + assigned), "$1[redacted]"},
+	{lazyregexp.New(`(?i)\b(bearer\s+)` + assigned), "$1[redacted]"},
+	{lazyregexp.New(`(?i)((?:api[-_ ]?key|token|secret|password|passwd)(?: provided)?` + assigns + `)` + assigned), "$1[redacted]"},
 }
 
 // A name and its value, in a header, a query or JSON that may be quoted once
@@ -45,7 +46,7 @@ const (
 // withoutSecrets masks the secrets in the text of an error.
 func withoutSecrets(text string) string {
 	for _, m := range masks {
-		text = m.find.ReplaceAllString(text, m.with)
+		text = m.find().ReplaceAllString(text, m.with)
 	}
 	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
 		text = string(clean)

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // reply is what a sub-agent says in the end. What it claims about totals is
@@ -19,7 +20,7 @@ type reply struct {
 	BrokeOff  bool // the reply ended in the middle of a text
 }
 
-var fence = regexp.MustCompile("(?s)```[a-zA-Z0-9]*[ \t]*\r?\n?(.*?)```")
+var fence = lazyregexp.New("(?s)```[a-zA-Z0-9]*[ \t]*\r?\n?(.*?)```")
 
 // errNoAnswer says that a reply holds nothing that could be one.
 var errNoAnswer = errors.New(`it holds no JSON object with a non-empty "answer"`)
@@ -68,7 +69,7 @@ func candidates(text string) []string {
 			all = append(all, s)
 		}
 	}
-	blocks := fence.FindAllStringSubmatch(text, -1)
+	blocks := fence().FindAllStringSubmatch(text, -1)
 	slices.Reverse(blocks)
 	for _, block := range blocks[:min(len(blocks), maxObjects)] {
 		add(block[1])

@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the table of codes in docs/OPERATIONS.md")
 
 const (
-	tableBegins = "<!-- codes: go test ./doctor -run Docs -update -->\n"
+	tableBegins = "<!-- codes: go test ./internal/doctor -run Docs -update -->\n"
 	tableEnds   = "<!-- end of codes -->\n"
 )
 
@@ -39,7 +39,7 @@ func TestDocsListEveryCode(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("the table of codes in docs/OPERATIONS.md is not that of the program: run go test ./doctor -run Docs -update")
+		t.Fatal("the table of codes in docs/OPERATIONS.md is not that of the program: run go test ./internal/doctor -run Docs -update")
 	}
 	if err := os.WriteFile(path, []byte(before+tableBegins+b.String()+tableEnds+after), 0o644); err != nil {
 		t.Fatal(err)

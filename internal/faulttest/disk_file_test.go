@@ -11,15 +11,14 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// sector is what a disk writes at once: of a write that is cut off, sectors
-// are old or new, never mixed.
+// sector is the unit of a disk write: after an interrupted write each sector is old or
+// new, never mixed.
 const sector = 512
 
-// platter is what a disk has of a file: what was synced, and what was written
-// since.
-type platter struct {
+// diskFile is the content of a file on a disk: the synced bytes, and the changes since.
+type diskFile struct {
 	durable []byte
-	named   bool // its name is on the disk
+	named   bool // its name is durable
 	pending []change
 }
 
@@ -48,17 +47,17 @@ func grow(image []byte, size int64) []byte {
 	return image
 }
 
-// sync makes what is pending durable.
-func (p *platter) sync() {
+// sync makes the pending changes durable.
+func (p *diskFile) sync() {
 	for _, c := range p.pending {
 		p.durable = c.apply(p.durable)
 	}
 	p.pending = nil
 }
 
-// forgetSome is what an operating system may do after a failed sync: it takes
-// the pages for clean and never writes them again.
-func (p *platter) forgetSome(rng *rand.Rand) {
+// forgetSome drops changes as an operating system may do after a failed sync: it takes
+// the pages for clean and never writes them.
+func (p *diskFile) forgetSome(rng *rand.Rand) {
 	kept := p.pending[:0]
 	for _, c := range p.pending {
 		if rng.IntN(2) == 0 {
@@ -68,9 +67,9 @@ func (p *platter) forgetSome(rng *rand.Rand) {
 	p.pending = kept
 }
 
-// after returns an image as a power cut may leave it: each sector that was
-// written since the last sync is there with a probability of luck.
-func (p *platter) after(image []byte, luck float64, rng *rand.Rand) []byte {
+// after returns the file after a power cut: each sector written since the last sync is
+// there with the probability luck.
+func (p *diskFile) after(image []byte, luck float64, rng *rand.Rand) []byte {
 	left := append([]byte{}, image...)
 	for _, c := range p.pending {
 		if c.data == nil {
@@ -91,12 +90,12 @@ func (p *platter) after(image []byte, luck float64, rng *rand.Rand) []byte {
 }
 
 // Open implements [vfs.VFS].
-func (d *Disk) Open(name string, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
-	return d.os.Open(name, flags) // of files without a name: temporary ones
+func (d *faultyDisk) Open(name string, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	return d.os.Open(name, flags) // temporary files without a name
 }
 
 // OpenFilename implements [vfs.VFSFilename].
-func (d *Disk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+func (d *faultyDisk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	if name == nil {
 		return d.os.OpenFilename(name, flags)
 	}
@@ -118,9 +117,9 @@ func (d *Disk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 	defer d.mu.Unlock()
 	p := d.files[path]
 	if p == nil {
-		p = &platter{}
+		p = &diskFile{}
 		d.files[path] = p
-		if there { // from before the disk was watched
+		if there { // the file is older than the disk
 			size, err := f.Size()
 			if err != nil {
 				return nil, flags, errors.Join(err, f.Close())
@@ -131,11 +130,11 @@ func (d *Disk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 			}
 		}
 	}
-	return &file{File: f, disk: d, platter: p, path: path}, flags, nil
+	return &file{File: f, disk: d, diskFile: p, path: path}, flags, nil
 }
 
 // Delete implements [vfs.VFS].
-func (d *Disk) Delete(path string, syncDir bool) error {
+func (d *faultyDisk) Delete(path string, syncDir bool) error {
 	if _, err := d.allow(cutting, path); err != nil {
 		return vfs.SystemError(err, sqlite3.IOERR_DELETE)
 	}
@@ -144,8 +143,8 @@ func (d *Disk) Delete(path string, syncDir bool) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if p := d.files[path]; p != nil && (p.named || d.ghosts[path] == nil) {
-		d.ghosts[path] = p
+	if p := d.files[path]; p != nil && (p.named || d.deleted[path] == nil) {
+		d.deleted[path] = p
 	}
 	delete(d.files, path)
 	if syncDir {
@@ -154,9 +153,9 @@ func (d *Disk) Delete(path string, syncDir bool) error {
 	return nil
 }
 
-// SyncDir makes the names in a directory durable, and names that are gone stay
-// gone. Package sqlite calls it where it would sync a real directory.
-func (d *Disk) SyncDir(dir string) error {
+// SyncDir makes the names in a directory durable, also deletions. Package sqlite calls it
+// where it would sync a real directory.
+func (d *faultyDisk) SyncDir(dir string) error {
 	if _, err := d.allow(syncing, dir); err != nil {
 		return err
 	}
@@ -170,19 +169,19 @@ func (d *Disk) SyncDir(dir string) error {
 	return nil
 }
 
-func (d *Disk) syncNames(dir string) {
+func (d *faultyDisk) syncNames(dir string) {
 	for path, p := range d.files {
 		p.named = p.named || filepath.Dir(path) == dir
 	}
-	for ghost := range d.ghosts {
-		if filepath.Dir(ghost) == dir {
-			delete(d.ghosts, ghost)
+	for gone := range d.deleted {
+		if filepath.Dir(gone) == dir {
+			delete(d.deleted, gone)
 		}
 	}
 }
 
 // Access implements [vfs.VFS].
-func (d *Disk) Access(path string, flags vfs.AccessFlag) (bool, error) {
+func (d *faultyDisk) Access(path string, flags vfs.AccessFlag) (bool, error) {
 	if d.Dead() {
 		return false, vfs.SystemError(syscall.EIO, sqlite3.IOERR_ACCESS)
 	}
@@ -194,14 +193,14 @@ func (d *Disk) Access(path string, flags vfs.AccessFlag) (bool, error) {
 }
 
 // FullPathname implements [vfs.VFS].
-func (d *Disk) FullPathname(path string) (string, error) { return d.os.FullPathname(path) }
+func (d *faultyDisk) FullPathname(path string) (string, error) { return d.os.FullPathname(path) }
 
 // file is an open file on a disk.
 type file struct {
 	vfs.File
-	disk    *Disk
-	platter *platter
-	path    string
+	disk     *faultyDisk
+	diskFile *diskFile
+	path     string
 }
 
 var (
@@ -237,7 +236,7 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 func (f *file) change(c change) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	f.platter.pending = append(f.platter.pending, c)
+	f.diskFile.pending = append(f.diskFile.pending, c)
 }
 
 // Truncate implements [vfs.File].
@@ -252,19 +251,18 @@ func (f *file) Truncate(size int64) error {
 	return err
 }
 
-// Sync implements [vfs.File]. It does not sync the real file: that would only
-// take time.
+// Sync implements [vfs.File]. It does not sync the real file, which would only take time.
 func (f *file) Sync(vfs.SyncFlag) error {
 	_, err := f.disk.allow(syncing, f.path)
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	if err != nil {
 		if !f.disk.dead {
-			f.platter.forgetSome(f.disk.rng)
+			f.diskFile.forgetSome(f.disk.rng)
 		}
 		return err
 	}
-	f.platter.sync()
+	f.diskFile.sync()
 	return nil
 }
 

@@ -18,24 +18,24 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Ledger is what a program was told is safe. It is safe for concurrent use.
-type Ledger struct {
+// expected is what a record must contain. It is safe for concurrent use.
+type expected struct {
 	mu    sync.Mutex
-	acked map[string]bool // message ids
+	acked map[string]bool // ids of acknowledged messages
 	// forgetting are ids that may be gone, forgotten those that must be.
 	forgetting map[string]bool
 	forgotten  map[string]bool
-	next       map[string]int // of each session, past the last that was acknowledged
+	next       map[string]int // by session: the number after the last acknowledged one
 }
 
-// NewLedger returns an empty ledger.
-func NewLedger() *Ledger {
-	return &Ledger{acked: map[string]bool{}, forgetting: map[string]bool{}, forgotten: map[string]bool{}, next: map[string]int{}}
+// newExpected returns an empty want.
+func newExpected() *expected {
+	return &expected{acked: map[string]bool{}, forgetting: map[string]bool{}, forgotten: map[string]bool{}, next: map[string]int{}}
 }
 
-// Read takes one line of what [Worker] writes: "ack ID…", "forget ID" or
-// "forgot ID". Half a line, as a killed process leaves it, is not read.
-func (l *Ledger) Read(line string) {
+// Read reads one line of a worker's output: "ack ID…", "forget ID" or "forgot ID". An
+// incomplete line of a killed process is not read.
+func (l *expected) Read(line string) {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,24 +56,22 @@ func (l *Ledger) Read(line string) {
 	}
 }
 
-// Next returns the number of the first message of a session that was not
-// acknowledged.
-func (l *Ledger) Next(session string) int {
+// Next returns the number of the first message of a session that is not acknowledged.
+func (l *expected) Next(session string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.next[session]
 }
 
-// Acknowledged returns how many messages were.
-func (l *Ledger) Acknowledged() int {
+// Acknowledged counts the acknowledged messages.
+func (l *expected) Acknowledged() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.acked)
 }
 
-// Check proves a database against the ledger and says everything that is
-// wrong.
-func (l *Ledger) Check(ctx context.Context, path string) error {
+// Check checks a database and returns everything that is wrong.
+func (l *expected) Check(ctx context.Context, path string) error {
 	db, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return fmt.Errorf("opening what is left: %w", err)
@@ -85,8 +83,8 @@ func (l *Ledger) Check(ctx context.Context, path string) error {
 	return errors.Join(integrity(path), l.traces(path))
 }
 
-// traces looks for what was forgotten in the bytes of the files.
-func (l *Ledger) traces(path string) error {
+// traces searches the bytes of the files for erased messages.
+func (l *expected) traces(path string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.forgotten) == 0 {
@@ -99,7 +97,7 @@ func (l *Ledger) traces(path string) error {
 			return err
 		}
 		for id := range l.forgotten {
-			if at := bytes.Index(data, []byte(Word(id))); at >= 0 {
+			if at := bytes.Index(data, []byte(word(id))); at >= 0 {
 				errs = append(errs, fmt.Errorf("%s was forgotten but is in %s at %d", id, filepath.Base(name), at))
 			}
 		}
@@ -107,9 +105,8 @@ func (l *Ledger) traces(path string) error {
 	return errors.Join(errs...)
 }
 
-// CheckOpen is Check for a database that is open, without the integrity check
-// of the file.
-func (l *Ledger) CheckOpen(ctx context.Context, db *sqlite.DB) error {
+// CheckOpen is Check for an open database, without the integrity check of the file.
+func (l *expected) CheckOpen(ctx context.Context, db *sqlite.DB) error {
 	all, err := db.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return fmt.Errorf("listing: %w", err)
@@ -132,8 +129,8 @@ func (l *Ledger) CheckOpen(ctx context.Context, db *sqlite.DB) error {
 	return errors.Join(errs...)
 }
 
-// collect compares the records of a conversation with what they must be.
-func (l *Ledger) collect(ctx context.Context, db *sqlite.DB, id store.ConversationID, seen map[string]store.MessageID) error {
+// collect checks the records of a conversation.
+func (l *expected) collect(ctx context.Context, db *sqlite.DB, id store.ConversationID, seen map[string]store.MessageID) error {
 	var errs []error
 	for m, err := range db.Messages(ctx, store.MessageQuery{Conversation: id}) {
 		if err != nil {
@@ -147,20 +144,20 @@ func (l *Ledger) collect(ctx context.Context, db *sqlite.DB, id store.Conversati
 		}
 		seen[m.Native] = m.ID
 		if l.forgetting[m.Native] {
-			continue // there, or an empty place where it was
+			continue // it may be erased
 		}
-		record, err := db.Record(ctx, m.ID)
+		got, err := db.Record(ctx, m.ID)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m.Native, err))
-		} else if !bytes.Equal(record, Record(m.Native)) {
-			errs = append(errs, fmt.Errorf("%s (%s) is not what was stored: %d bytes of %d", m.Native, m.ID, len(record), len(Record(m.Native))))
+		} else if !bytes.Equal(got, record(m.Native)) {
+			errs = append(errs, fmt.Errorf("%s (%s) is not what was stored: %d bytes of %d", m.Native, m.ID, len(got), len(record(m.Native))))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// compare looks for what was acknowledged among what is there.
-func (l *Ledger) compare(seen map[string]store.MessageID) error {
+// compare checks that every acknowledged message is there.
+func (l *expected) compare(seen map[string]store.MessageID) error {
 	lost := slices.DeleteFunc(slices.Sorted(maps.Keys(l.acked)), func(id string) bool {
 		_, there := seen[id]
 		return there || l.forgetting[id]
@@ -171,13 +168,13 @@ func (l *Ledger) compare(seen map[string]store.MessageID) error {
 	return fmt.Errorf("%d acknowledged messages are lost: %s", len(lost), strings.Join(lost[:min(8, len(lost))], ", "))
 }
 
-// search looks for a few messages by the word that only they say, and for what
-// was forgotten.
-func (l *Ledger) search(ctx context.Context, db *sqlite.DB, seen map[string]store.MessageID) error {
+// search searches for a few messages by the word that only they contain, and for erased
+// ones.
+func (l *expected) search(ctx context.Context, db *sqlite.DB, seen map[string]store.MessageID) error {
 	ids := slices.Sorted(maps.Keys(seen))
 	var errs []error
 	find := func(id string) (int, error) {
-		f, err := db.Search(ctx, store.Search{Mode: store.Regex, Pattern: Word(id), Sort: store.ByRecency, Limit: 10, CountTo: 10})
+		f, err := db.Search(ctx, store.Search{Mode: store.Regex, Pattern: word(id), Sort: store.ByRecency, Limit: 10, CountTo: 10})
 		return len(f.Hits), err
 	}
 	for i := 0; i < len(ids); i += 1 + len(ids)/5 {
@@ -197,7 +194,7 @@ func (l *Ledger) search(ctx context.Context, db *sqlite.DB, seen map[string]stor
 	return errors.Join(errs...)
 }
 
-// integrity has SQLite check the file.
+// integrity runs SQLite's integrity check.
 func integrity(path string) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {

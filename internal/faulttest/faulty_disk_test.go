@@ -14,50 +14,49 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// Disk is a file system layer for SQLite over that of the operating system. It
-// keeps what was written apart from what was synced, fails when it is told to,
-// and loses its power.
+// faultyDisk is a VFS for SQLite over that of the operating system. It tracks written
+// and synced data separately, fails on demand, and can lose its power.
 //
-// Locks and shared memory are those of the operating system, so several
-// connections can use a database on it, in one process.
-type Disk struct {
+// Locks and shared memory are those of the operating system, so several connections of
+// one process can use a database on it.
+type faultyDisk struct {
 	name string
 	os   vfs.VFSFilename
 
-	mu     sync.Mutex
-	rng    *rand.Rand
-	files  map[string]*platter // by path
-	ghosts map[string]*platter // deleted, but not yet for good
-	fault  *Fault
-	fired  int
-	ops    int // writes, truncations and syncs
-	crash  int // the power goes at this one, 0: never
-	dead   bool
+	mu      sync.Mutex
+	rng     *rand.Rand
+	files   map[string]*diskFile // by path
+	deleted map[string]*diskFile // deleted, but not durably
+	fault   *fault
+	fired   int
+	ops     int // writes, truncations and syncs
+	crash   int // the power fails at this one, 0: never
+	dead    bool
 }
 
-// Kind is a way in which a disk fails.
-type Kind string
+// faultKind is a way in which a disk fails.
+type faultKind string
 
 // The kinds.
 const (
-	ShortWrite Kind = "short write"           // half is written, then an error
-	NoSpace    Kind = "no space"              // ENOSPC
-	WriteError Kind = "write error"           // EIO
-	ReadError  Kind = "read error"            // EIO
-	SyncError  Kind = "sync error"            // and what was not synced may be lost for good
-	ReadOnly   Kind = "read-only file system" // EROFS
-	TornWrite  Kind = "torn write"            // half is written, then the power goes
+	ShortWrite faultKind = "short write"           // half is written, then an error
+	NoSpace    faultKind = "no space"              // ENOSPC
+	WriteError faultKind = "write error"           // EIO
+	ReadError  faultKind = "read error"            // EIO
+	SyncError  faultKind = "sync error"            // and unsynced data may be lost for good
+	ReadOnly   faultKind = "read-only file system" // EROFS
+	TornWrite  faultKind = "torn write"            // half is written, then the power fails
 )
 
-// Kinds are all of them.
-var Kinds = []Kind{ShortWrite, NoSpace, WriteError, ReadError, SyncError, ReadOnly, TornWrite}
+// faultKinds are all of them.
+var faultKinds = []faultKind{ShortWrite, NoSpace, WriteError, ReadError, SyncError, ReadOnly, TornWrite}
 
-// Fault says when and how a disk fails.
-type Fault struct {
-	Kind Kind
-	// On narrows it down to files with this suffix: "-wal", ".db", or all.
+// fault says when and how a disk fails.
+type fault struct {
+	Kind faultKind
+	// On selects files with this suffix: "-wal", ".db", or "" for all.
 	On string
-	// After is how many operations of the kind go well before.
+	// After is how many operations of the kind succeed before.
 	After int
 	// Times is how often it fails; 0 is until Lift.
 	Times int
@@ -65,97 +64,96 @@ type Fault struct {
 
 var disks atomic.Int64
 
-// NewDisk registers a disk under a name of its own. Whoever made it calls
-// Remove.
-func NewDisk(seed uint64) *Disk {
-	d := &Disk{
+// newDisk registers a disk under a name of its own. The caller must call Remove.
+func newDisk(seed uint64) *faultyDisk {
+	d := &faultyDisk{
 		name: fmt.Sprintf("faulty-%d", disks.Add(1)), os: vfs.Find("").(vfs.VFSFilename), rng: rand.New(rand.NewPCG(seed, 2)),
-		files: map[string]*platter{}, ghosts: map[string]*platter{},
+		files: map[string]*diskFile{}, deleted: map[string]*diskFile{},
 	}
 	vfs.Register(d.name, d)
 	return d
 }
 
-// Name is what sqlite.Options.VFS takes.
-func (d *Disk) Name() string { return d.name }
+// Name is the name for sqlite.Options.VFS.
+func (d *faultyDisk) Name() string { return d.name }
 
-// Remove takes the disk out of the driver's list.
-func (d *Disk) Remove() { vfs.Unregister(d.name) }
+// Remove unregisters the disk.
+func (d *faultyDisk) Remove() { vfs.Unregister(d.name) }
 
-// Inject has the disk fail.
-func (d *Disk) Inject(f Fault) {
+// Inject makes the disk fail.
+func (d *faultyDisk) Inject(f fault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault = &f
 }
 
 // Lift ends a fault.
-func (d *Disk) Lift() {
+func (d *faultyDisk) Lift() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault = nil
 }
 
 // Fired returns how often the disk has failed.
-func (d *Disk) Fired() int {
+func (d *faultyDisk) Fired() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.fired
 }
 
-// Ops returns how many writes, truncations and syncs there were.
-func (d *Disk) Ops() int {
+// Ops counts the writes, truncations and syncs.
+func (d *faultyDisk) Ops() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ops
 }
 
 // CrashAt cuts the power at the n-th operation from now.
-func (d *Disk) CrashAt(n int) {
+func (d *faultyDisk) CrashAt(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.crash = d.ops + n
 }
 
-// Dead reports whether the power is gone.
-func (d *Disk) Dead() bool {
+// Dead reports whether the power has failed.
+func (d *faultyDisk) Dead() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.dead
 }
 
-// Cut cuts the power now, if it has not gone before.
-func (d *Disk) Cut() {
+// Cut cuts the power now.
+func (d *faultyDisk) Cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.dead = true
 }
 
-// Survivors writes what is left after a power cut into a directory: what was
-// synced, and of the rest whatever chance leaves.
-func (d *Disk) Survivors(dir string) error {
+// Survivors writes the files after a power cut into a directory: the synced data, and a
+// random part of the rest.
+func (d *faultyDisk) Survivors(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	luck := []float64{0, 0.5, 0.9, 1}[d.rng.IntN(4)]
 	for path, p := range d.files {
 		image := p.durable
 		if !p.named {
-			// Its name may not be on the disk yet, and that of the file it
-			// replaced may still be.
-			if ghost := d.ghosts[path]; d.rng.IntN(2) == 0 {
-				if ghost == nil {
+			// Its name may not be durable yet, and that of the file it replaced
+			// may still be.
+			if gone := d.deleted[path]; d.rng.IntN(2) == 0 {
+				if gone == nil {
 					continue
 				}
-				p, image = ghost, ghost.durable
+				p, image = gone, gone.durable
 			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), p.after(image, luck, d.rng), 0o600); err != nil {
 			return err
 		}
 	}
-	for path, ghost := range d.ghosts {
+	for path, gone := range d.deleted {
 		if d.files[path] == nil && d.rng.IntN(2) == 0 {
-			if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), ghost.after(ghost.durable, luck, d.rng), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), gone.after(gone.durable, luck, d.rng), 0o600); err != nil {
 				return err
 			}
 		}
@@ -163,7 +161,7 @@ func (d *Disk) Survivors(dir string) error {
 	return nil
 }
 
-// operation is what is asked of a file.
+// operation is an operation on a file.
 type operation string
 
 const (
@@ -174,8 +172,8 @@ const (
 	creating operation = "create"
 )
 
-// applies says which operations a kind of fault spoils.
-func (k Kind) applies(op operation) bool {
+// applies reports whether a kind of fault affects an operation.
+func (k faultKind) applies(op operation) bool {
 	switch k {
 	case ReadError:
 		return op == reading
@@ -191,9 +189,9 @@ func (k Kind) applies(op operation) bool {
 
 var errPower = vfs.SystemError(syscall.EIO, sqlite3.IOERR_WRITE)
 
-// allow says whether an operation goes well. half asks for half of a write
-// before the error.
-func (d *Disk) allow(op operation, path string) (half bool, err error) {
+// allow decides whether an operation succeeds. half asks for half of a write before the
+// error.
+func (d *faultyDisk) allow(op operation, path string) (half bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if op == writing || op == cutting || op == syncing {

@@ -21,7 +21,7 @@ func workUntilKilled(ctx context.Context, o order) error {
 	if err != nil {
 		return err
 	}
-	w := &Worker{Out: os.Stdout, Seed: o.Seed, Sessions: o.Sessions, From: o.From}
+	w := &worker{Out: os.Stdout, Seed: o.Seed, Sessions: o.Sessions, From: o.From}
 	if err := w.Start(ctx, db); err != nil {
 		return err
 	}
@@ -37,20 +37,20 @@ var killSessions = []string{"a", "b", "c"}
 
 // life is a record whose processes are killed, one after the other.
 type life struct {
-	path   string
-	ledger *Ledger
-	rng    *rand.Rand
+	path string
+	want *expected
+	rng  *rand.Rand
 }
 
 func newLife(dir string, seed uint64) *life {
-	return &life{path: filepath.Join(dir, "lcm.db"), ledger: NewLedger(), rng: rand.New(rand.NewPCG(seed, 3))}
+	return &life{path: filepath.Join(dir, "lcm.db"), want: newExpected(), rng: rand.New(rand.NewPCG(seed, 3))}
 }
 
 // kill starts a process, kills it at a random point, and checks what is left.
 func (l *life) kill(ctx context.Context) error {
 	from := map[string]int{}
 	for _, s := range killSessions {
-		from[s] = l.ledger.Next(s)
+		from[s] = l.want.Next(s)
 	}
 	p, err := start(ctx, order{Role: "worker", Path: l.path, Seed: l.rng.Uint64(), Sessions: killSessions, From: from})
 	if err != nil {
@@ -66,7 +66,7 @@ func (l *life) kill(ctx context.Context) error {
 		if line == "ready\n" && early == 0 {
 			time.AfterFunc(time.Duration(l.rng.Int64N(int64(150*time.Millisecond))), func() { _ = p.Process.Kill() })
 		}
-		l.ledger.Read(line)
+		l.want.Read(line)
 	})
 	killed := p.Wait()
 	if err == nil && p.ProcessState.Exited() {
@@ -75,7 +75,7 @@ func (l *life) kill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.ledger.Check(ctx, l.path)
+	return l.want.Check(ctx, l.path)
 }
 
 // goesOn proves that compaction does: whatever those that were killed left
@@ -105,7 +105,7 @@ func (l *life) goesOn(ctx context.Context) (err error) {
 	for _, c := range all {
 		summaries += c.Summaries
 	}
-	if err == nil && l.ledger.Acknowledged() > 500 && summaries == 0 {
+	if err == nil && l.want.Acknowledged() > 500 && summaries == 0 {
 		err = errors.New("nothing was ever folded")
 	}
 	return err
@@ -127,11 +127,11 @@ func TestKills(t *testing.T) {
 			if err := l.goesOn(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if err := l.ledger.Check(t.Context(), l.path); err != nil {
+			if err := l.want.Check(t.Context(), l.path); err != nil {
 				t.Error(err)
 			}
-			if t.Logf("%d acknowledged", l.ledger.Acknowledged()); l.ledger.Acknowledged() < each {
-				t.Errorf("only %d messages were acknowledged", l.ledger.Acknowledged())
+			if t.Logf("%d acknowledged", l.want.Acknowledged()); l.want.Acknowledged() < each {
+				t.Errorf("only %d messages were acknowledged", l.want.Acknowledged())
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func workUntilFull(ctx context.Context, o order) error {
 	if err != nil {
 		return err
 	}
-	w := &Worker{Out: os.Stdout, Seed: o.Seed, Sessions: o.Sessions, From: o.From}
+	w := &worker{Out: os.Stdout, Seed: o.Seed, Sessions: o.Sessions, From: o.From}
 	if err := w.Start(ctx, db); err != nil {
 		return err
 	}
@@ -50,16 +50,16 @@ func workUntilFull(ctx context.Context, o order) error {
 // concerned.
 func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
-	ledger, path := NewLedger(), filepath.Join(t.TempDir(), "lcm.db")
+	want, path := newExpected(), filepath.Join(t.TempDir(), "lcm.db")
 	for i, limit := range []uint64{400 << 10, 1 << 20, 2 << 20} {
-		from := map[string]int{"a": ledger.Next("a")}
+		from := map[string]int{"a": want.Next("a")}
 		p, err := start(t.Context(), order{Role: "limited", Path: path, Seed: uint64(i), Sessions: []string{"a"}, From: from, Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		failures, began := 0, time.Now()
 		err = p.lines(func(line string) {
-			ledger.Read(line)
+			want.Read(line)
 			if what, ok := strings.CutPrefix(line, "error "); ok {
 				failures++
 				if !strings.Contains(what, "; ") || !strings.Contains(what, "disk") {
@@ -78,11 +78,11 @@ func TestFileSizeLimit(t *testing.T) {
 		if failures == 0 && len(p.errs.b) == 0 {
 			t.Errorf("a limit of %d bytes went unnoticed", limit)
 		}
-		if err := ledger.Check(t.Context(), path); err != nil {
+		if err := want.Check(t.Context(), path); err != nil {
 			t.Fatalf("after a limit of %d bytes: %v", limit, err)
 		}
 	}
-	if ledger.Acknowledged() == 0 {
+	if want.Acknowledged() == 0 {
 		t.Error("nothing was acknowledged")
 	}
 }

@@ -37,20 +37,20 @@ func cast() []string {
 }
 
 // gather runs sixteen processes on one file.
-func gather(ctx context.Context, t testing.TB, path string, ledger *Ledger, rate float64, last time.Duration) *crowd {
+func gather(ctx context.Context, t testing.TB, path string, want *expected, rate float64, last time.Duration) *crowd {
 	t.Helper()
 	c := &crowd{}
 	var wg sync.WaitGroup
 	for i, role := range cast() {
 		session := fmt.Sprintf("%s-%d", role, i)
 		p, err := start(ctx, order{
-			Role: role, Path: path, Seed: uint64(i), Sessions: []string{session}, From: map[string]int{session: ledger.Next(session)}, Rate: rate, For: last,
+			Role: role, Path: path, Seed: uint64(i), Sessions: []string{session}, From: map[string]int{session: want.Next(session)}, Rate: rate, For: last,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
-			err := p.lines(func(line string) { c.read(line); ledger.Read(line) })
+			err := p.lines(func(line string) { c.read(line); want.Read(line) })
 			if ended := p.Wait(); err == nil {
 				err = ended
 			}
@@ -128,16 +128,16 @@ func foldedOnce(ctx context.Context, t testing.TB, path string, c *crowd) {
 }
 
 // together runs the crowd and checks everything that must hold of it.
-func together(ctx context.Context, t testing.TB, path string, ledger *Ledger, rate float64, last time.Duration) *crowd {
+func together(ctx context.Context, t testing.TB, path string, want *expected, rate float64, last time.Duration) *crowd {
 	t.Helper()
-	c := gather(ctx, t, path, ledger, rate, last)
+	c := gather(ctx, t, path, want, rate, last)
 	for _, e := range c.errors {
 		t.Errorf("a caller saw an error: %s", e)
 	}
 	if c.paused > 0 {
 		t.Errorf("folding was put off %d times, as if it had got nowhere: %v", c.paused, c)
 	}
-	if err := ledger.Check(ctx, path); err != nil {
+	if err := want.Check(ctx, path); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -145,8 +145,8 @@ func together(ctx context.Context, t testing.TB, path string, ledger *Ledger, ra
 
 // TestProcesses is the short form: sixteen processes for two seconds.
 func TestProcesses(t *testing.T) {
-	ledger, path := NewLedger(), filepath.Join(t.TempDir(), "lcm.db")
-	c := together(t.Context(), t, path, ledger, 20, 2*time.Second)
+	want, path := newExpected(), filepath.Join(t.TempDir(), "lcm.db")
+	c := together(t.Context(), t, path, want, 20, 2*time.Second)
 	t.Logf("%v", c)
 	if len(c.took) < 16 {
 		t.Errorf("%d appends", len(c.took))

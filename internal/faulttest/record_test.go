@@ -8,24 +8,25 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// ID names the n-th message of a session. It is the message's native id.
-func ID(session string, n int) string { return fmt.Sprintf("%s#%d", session, n) }
+// messageID is the native id of the n-th message of a session.
+func messageID(session string, n int) string { return fmt.Sprintf("%s#%d", session, n) }
 
-// Word is a word that only the message with this id says.
-func Word(id string) string {
+// word is a word that only the message with this id contains.
+func word(id string) string {
 	h := fnv.New64a()
 	h.Write([]byte(id))
 	return fmt.Sprintf("zq%016x", h.Sum64())
 }
 
-// Record returns the bytes of the message with the given id, as an agent's
-// transcript would have them: mostly short, some with tool traffic, some with
-// content large enough to become a payload, some with images and with
-// characters that are easily lost. The same id always gives the same bytes.
-func Record(id string) []byte {
+// record returns the bytes of the message with the given id, like those in an agent's
+// transcript: mostly short, some with tool calls, some large enough to become a payload,
+// some with images and with characters that are easily lost. The same id always gives
+// the same bytes.
+func record(id string) []byte {
 	h := fnv.New64a()
 	h.Write([]byte(id))
 	rng := rand.New(rand.NewPCG(h.Sum64(), 7))
@@ -49,7 +50,7 @@ func Record(id string) []byte {
 		}}
 	case n < 16:
 		m = map[string]any{"role": "assistant", "content": text(rng, id, 60), "tool_calls": []any{map[string]any{
-			"id": "call_" + Word(id), "type": "function", "function": map[string]any{"name": "read", "arguments": `{"path":"a/` + Word(id) + `"}`},
+			"id": "call_" + word(id), "type": "function", "function": map[string]any{"name": "read", "arguments": `{"path":"a/` + word(id) + `"}`},
 		}}}
 	case n < 20:
 		m = map[string]any{"role": "user", "content": text(rng, id, 80) + " \x00 </summary> \x1b[31m 数据库 \u2028 🙂 \\\""}
@@ -60,14 +61,14 @@ func Record(id string) []byte {
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // of values that are made above
+		panic(err) // impossible: the values are made above
 	}
 	return b
 }
 
-// Message returns the message with the given id.
-func Message(id string) (llms.Message, error) {
-	m, err := llms.Decode(llms.FormatOpenAI, "", Record(id))
+// message returns the message with the given id.
+func message(id string) (llms.Message, error) {
+	m, err := wire.Decode(llms.FormatOpenAI, "", record(id))
 	m.ID = id
 	return m, err
 }
@@ -76,7 +77,7 @@ var vocabulary = strings.Fields("deploy rollback timeout queue worker the of and
 
 func text(rng *rand.Rand, id string, size int) string {
 	var b strings.Builder
-	b.WriteString(Word(id))
+	b.WriteString(word(id))
 	for b.Len() < size {
 		b.WriteByte(' ')
 		b.WriteString(vocabulary[rng.IntN(len(vocabulary))])

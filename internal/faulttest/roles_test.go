@@ -54,7 +54,7 @@ func appendOne(ctx context.Context, s *lcm.Session, ids ...string) error {
 	var ms []llms.Message
 	line := "ack"
 	for _, id := range ids {
-		m, err := Message(id)
+		m, err := message(id)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func beHook(ctx context.Context, o order) error {
 	}
 	own, shared := engine.Session(o.Sessions[0]), engine.Session("shared")
 	err = o.paced(func(n int) error {
-		id := ID(o.Sessions[0], o.From[o.Sessions[0]]+n)
+		id := messageID(o.Sessions[0], o.From[o.Sessions[0]]+n)
 		if n%4 == 0 {
 			return appendOne(ctx, shared, id)
 		}
@@ -97,7 +97,7 @@ func beServer(ctx context.Context, o order) error {
 	rng := rand.New(rand.NewPCG(o.Seed, 9))
 	own := engine.Session(o.Sessions[0])
 	err = o.paced(func(n int) error {
-		if err := appendOne(ctx, own, ID(o.Sessions[0], o.From[o.Sessions[0]]+n)); err != nil || n%10 != 0 {
+		if err := appendOne(ctx, own, messageID(o.Sessions[0], o.From[o.Sessions[0]]+n)); err != nil || n%10 != 0 {
 			return err
 		}
 		start := time.Now()
@@ -130,7 +130,7 @@ func beImporter(ctx context.Context, o order) error {
 	err = o.paced(func(int) error {
 		var ids []string
 		for range 10 {
-			ids = append(ids, ID(o.Sessions[0], next))
+			ids = append(ids, messageID(o.Sessions[0], next))
 			next++
 		}
 		return appendOne(ctx, own, ids...)
@@ -153,7 +153,7 @@ func beKeeper(ctx context.Context, o order) error {
 	own, shared := engine.Session(o.Sessions[0]), engine.Session("shared")
 	folds, busy, paused := 0, 0, 0
 	err = o.paced(func(n int) error {
-		if err := appendOne(ctx, own, ID(o.Sessions[0], o.From[o.Sessions[0]]+n)); err != nil {
+		if err := appendOne(ctx, own, messageID(o.Sessions[0], o.From[o.Sessions[0]]+n)); err != nil {
 			return err
 		}
 		c, err := shared.Conversation(ctx)

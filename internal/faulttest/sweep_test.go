@@ -16,27 +16,41 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// deed is something that must happen as a whole or not at all.
-type deed struct {
+// atomicCase is a change that must happen completely or not at all.
+type atomicCase struct {
 	prepare func(context.Context, *sqlite.DB) error
 	act     func(context.Context, *sqlite.DB) error
-	// happened reports whether it did, and fails if it did by half.
+	// happened reports whether it did, and fails if it did partly.
 	happened func(context.Context, *sqlite.DB) (bool, error)
 }
 
-// sweep cuts the power at every operation of the disk while a deed is done,
-// one after the other, or at every few of them if there are many.
-func sweep(t *testing.T, d deed) {
+// sweep cuts the power at every disk operation of a change, one after the other, or at
+// every few of them if there are many. All attempts begin with a copy of one prepared
+// database.
+func sweep(t *testing.T, d atomicCase) {
 	t.Helper()
 	ctx := t.Context()
+	prepared := filepath.Join(t.TempDir(), "lcm.db")
+	db, err := sqlite.Open(ctx, prepared, sqlite.Options{Log: quiet, DeferIndex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.prepare(ctx, db), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	image, err := os.ReadFile(prepared)
+	if err != nil {
+		t.Fatal(err)
+	}
 	attempt := func(cut int) (ops int, left string, err error) {
-		disk := NewDisk(uint64(cut))
+		disk := newDisk(uint64(cut))
 		defer disk.Remove()
-		db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{VFS: disk.Name(), Log: quiet, DeferIndex: true})
-		if err != nil {
+		path := filepath.Join(t.TempDir(), "lcm.db")
+		if err := os.WriteFile(path, image, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.prepare(ctx, db); err != nil {
+		db, err := sqlite.Open(ctx, path, sqlite.Options{VFS: disk.Name(), Log: quiet, DeferIndex: true})
+		if err != nil {
 			t.Fatal(err)
 		}
 		before := disk.Ops()
@@ -58,7 +72,10 @@ func sweep(t *testing.T, d deed) {
 		t.Fatal(err)
 	}
 	did := 0
-	for cut := 1; cut <= ops+1; cut += 1 + ops/30 {
+	for cut, step := 1, 1+ops/30; cut <= ops+1; cut++ {
+		if cut%step != 0 && cut != ops+1 { // after the last operation it must have happened
+			continue
+		}
 		_, left, acked := attempt(cut)
 		db, err := sqlite.Open(ctx, left, sqlite.Options{Log: quiet})
 		if err != nil {
@@ -66,7 +83,7 @@ func sweep(t *testing.T, d deed) {
 		}
 		happened, err := d.happened(ctx, db)
 		if err == nil {
-			err = NewLedger().CheckOpen(ctx, db)
+			err = newExpected().CheckOpen(ctx, db)
 		}
 		if err = errors.Join(err, db.Close()); err != nil {
 			t.Errorf("cut at operation %d of %d: %v", cut, ops, err)
@@ -108,7 +125,7 @@ func plain(text string) store.NewMessage {
 // TestFoldCutInTwo cuts the power at every point of a fold.
 func TestFoldCutInTwo(t *testing.T) {
 	t.Parallel()
-	sweep(t, deed{
+	sweep(t, atomicCase{
 		prepare: twelve,
 		act: func(ctx context.Context, db *sqlite.DB) error {
 			v, err := db.View(ctx, 1, store.Window{})
@@ -145,7 +162,7 @@ func TestPayloadHalfWritten(t *testing.T) {
 		data[i] ^= byte(i * 7 >> 5) // so that it does not compress to nothing
 	}
 	id := store.PayloadID(fmt.Sprintf("file_%x", sum(data))[:21])
-	sweep(t, deed{
+	sweep(t, atomicCase{
 		prepare: twelve,
 		act: func(ctx context.Context, db *sqlite.DB) error {
 			return db.Update(ctx, 1, func(w store.Writer) error {
@@ -217,7 +234,7 @@ func TestStaleViewOfAnotherProcess(t *testing.T) {
 	if err := fold(dbs[0], 7, 11); err != nil {
 		t.Errorf("items that nobody touched: %v", err)
 	}
-	if err := NewLedger().CheckOpen(ctx, dbs[1]); err != nil {
+	if err := newExpected().CheckOpen(ctx, dbs[1]); err != nil {
 		t.Error(err)
 	}
 }
@@ -226,7 +243,7 @@ func TestStaleViewOfAnotherProcess(t *testing.T) {
 func TestClockJumpsBack(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	b := newWorkbench(t, 42, filepath.Join(t.TempDir(), "lcm.db"), NewLedger())
+	b := newWorkbench(t, 42, filepath.Join(t.TempDir(), "lcm.db"), newExpected())
 	if err := b.open(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -240,11 +257,11 @@ func TestClockJumpsBack(t *testing.T) {
 	if _, err := b.worker.engine.Session("a").Context(ctx, smallBudget); tolerate(err) != nil {
 		t.Error(err)
 	}
-	if err := b.ledger.CheckOpen(ctx, b.db); err != nil {
+	if err := b.want.CheckOpen(ctx, b.db); err != nil {
 		t.Error(err)
 	}
 	b.close(ctx)
-	if err := b.ledger.Check(ctx, b.path); err != nil {
+	if err := b.want.Check(ctx, b.path); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(b.path + "-wal"); err == nil {

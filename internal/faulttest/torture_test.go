@@ -22,7 +22,7 @@ type figures struct {
 	mu      sync.Mutex
 	kills   int
 	cuts    int
-	faults  map[Kind]int
+	faults  map[faultKind]int
 	acked   int
 	checks  int
 	records int
@@ -74,7 +74,7 @@ func torture(t *testing.T) time.Duration {
 func TestTorture(t *testing.T) {
 	last := torture(t)
 	begun := time.Now()
-	f := &figures{faults: map[Kind]int{}}
+	f := &figures{faults: map[faultKind]int{}}
 	on := func() bool { return !t.Failed() && (time.Since(begun) < last || !f.enough()) }
 	var wg sync.WaitGroup
 	for i := range max(2, runtime.NumCPU()) {
@@ -124,15 +124,15 @@ func tortureKills(ctx context.Context, t testing.TB, f *figures, seed uint64) {
 	if err := l.goesOn(ctx); err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 	}
-	f.add(func(f *figures) { f.records++; f.acked += l.ledger.Acknowledged() })
+	f.add(func(f *figures) { f.records++; f.acked += l.want.Acknowledged() })
 }
 
 func torturePower(ctx context.Context, t testing.TB, f *figures, seed uint64) {
 	dir, done := tempDir(t)
 	defer done()
-	ledger, path := NewLedger(), filepath.Join(dir, "lcm.db")
+	want, path := newExpected(), filepath.Join(dir, "lcm.db")
 	for n := range uint64(6) {
-		left, err := powerCut(ctx, t, seed+n, path, ledger, 1500)
+		left, err := powerCut(ctx, t, seed+n, path, want, 1500)
 		if err != nil {
 			t.Errorf("seed %d: %v", seed+n, err)
 			return
@@ -144,13 +144,13 @@ func torturePower(ctx context.Context, t testing.TB, f *figures, seed uint64) {
 		}
 		f.add(func(f *figures) { f.cuts++; f.checks++ })
 	}
-	f.add(func(f *figures) { f.records++; f.acked += ledger.Acknowledged() })
+	f.add(func(f *figures) { f.records++; f.acked += want.Acknowledged() })
 }
 
 func tortureFaults(ctx context.Context, t testing.TB, f *figures, seed uint64) {
-	for i, kind := range Kinds {
+	for i, kind := range faultKinds {
 		dir, done := tempDir(t)
-		b := newWorkbench(t, seed+uint64(i), filepath.Join(dir, "lcm.db"), NewLedger())
+		b := newWorkbench(t, seed+uint64(i), filepath.Join(dir, "lcm.db"), newExpected())
 		if err := b.open(ctx); err != nil {
 			t.Error(err)
 			done()
@@ -158,7 +158,7 @@ func tortureFaults(ctx context.Context, t testing.TB, f *figures, seed uint64) {
 		}
 		for n := range 4 {
 			on := []string{"-wal", ".db", ""}[(i+n)%3]
-			if err := faulty(ctx, b, Fault{Kind: kind, On: on, After: int(seed+uint64(n*n)) % 40, Times: n % 3}); err != nil {
+			if err := faulty(ctx, b, fault{Kind: kind, On: on, After: int(seed+uint64(n*n)) % 40, Times: n % 3}); err != nil {
 				t.Errorf("seed %d: %v", seed, err)
 			}
 			if b.disk.Dead() {
@@ -171,7 +171,7 @@ func tortureFaults(ctx context.Context, t testing.TB, f *figures, seed uint64) {
 		f.add(func(f *figures) {
 			f.faults[kind] += b.disk.Fired()
 			f.records++
-			f.acked += b.ledger.Acknowledged()
+			f.acked += b.want.Acknowledged()
 			f.checks++
 		})
 		b.disk.Remove()
@@ -183,13 +183,13 @@ func tortureFaults(ctx context.Context, t testing.TB, f *figures, seed uint64) {
 // then as fast as they can.
 func TestTortureProcesses(t *testing.T) {
 	last := min(torture(t), 2*time.Minute)
-	ledger, path := NewLedger(), filepath.Join(t.TempDir(), "lcm.db")
-	c := together(t.Context(), t, path, ledger, 20, last)
+	want, path := newExpected(), filepath.Join(t.TempDir(), "lcm.db")
+	c := together(t.Context(), t, path, want, 20, last)
 	t.Logf("paced at 20 appends/s each for %v: %v", last, c)
 	if p99 := quantile(c.took, 0.99); p99 > 500*time.Millisecond {
 		t.Errorf("the p99 of an append is %v, more than 500 ms", p99)
 	}
 	foldedOnce(t.Context(), t, path, c)
-	c = together(t.Context(), t, path, ledger, 0, last/4)
+	c = together(t.Context(), t, path, want, 0, last/4)
 	t.Logf("unpaced for %v: %.0f appends/s: %v", last/4, float64(len(c.took))/(last/4).Seconds(), c)
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Worker does what agents do to a record, all of it, at random, and says on
-// Out what it was told is safe: see [Ledger.Read].
-type Worker struct {
+// worker does everything that agents do to a record, at random, and writes to Out what
+// was acknowledged; see expected.Read.
+type worker struct {
 	Out      io.Writer
 	Seed     uint64
 	Sessions []string
-	// From is the number of the first message of each session that was not
-	// acknowledged. The worker begins a little before it, as a host does that
-	// does not know what arrived.
+	// From is the number of the first message of each session that is not
+	// acknowledged. The worker begins a little before it, like a host that does not
+	// know what arrived.
 	From map[string]int
 	Log  *slog.Logger
-	// Clock is what time it is (time.Now).
+	// Clock returns the time (time.Now).
 	Clock func() time.Time
 
 	db     *sqlite.DB
@@ -37,19 +37,17 @@ type Worker struct {
 	forks  int
 }
 
-// resend is how many messages that are known to be safe are sent again.
+// resend is how many acknowledged messages are sent again.
 const resend = 4
 
-// smallBudget keeps compaction busy; a payload is what is larger than
-// smallPayload.
+// smallBudget keeps compaction busy; larger content than smallPayload becomes a payload.
 const (
 	smallBudget  = 4_000
 	smallPayload = 500
 )
 
-// Start begins work on a record, with what an earlier process may have left of
-// an erasure.
-func (w *Worker) Start(ctx context.Context, db *sqlite.DB) (err error) {
+// Start begins work on a record, and finishes erasures of earlier processes.
+func (w *worker) Start(ctx context.Context, db *sqlite.DB) (err error) {
 	if w.Log == nil {
 		w.Log = slog.New(slog.DiscardHandler)
 	}
@@ -68,10 +66,10 @@ func (w *Worker) Start(ctx context.Context, db *sqlite.DB) (err error) {
 }
 
 // Close ends background work.
-func (w *Worker) Close(ctx context.Context) error { return w.engine.Close(ctx) }
+func (w *worker) Close(ctx context.Context) error { return w.engine.Close(ctx) }
 
-// Step does one thing. An error is one that the caller of the engine saw.
-func (w *Worker) Step(ctx context.Context) error {
+// Step does one thing. It returns the engine's error.
+func (w *worker) Step(ctx context.Context) error {
 	session := w.Sessions[w.rng.IntN(len(w.Sessions))]
 	switch n := w.rng.IntN(100); {
 	case n < 62:
@@ -100,8 +98,7 @@ func (w *Worker) Step(ctx context.Context) error {
 	return w.reword(ctx, session)
 }
 
-// tolerate lets pass that a budget as small as the worker's cannot show a
-// message as large as some of the worker's.
+// tolerate ignores the error that a large message does not fit the small budget.
 func tolerate(err error) error {
 	if err != nil && strings.Contains(err.Error(), "raise the token budget") {
 		return nil
@@ -109,14 +106,14 @@ func tolerate(err error) error {
 	return err
 }
 
-// append stores the next messages of a session in one transaction, and
-// acknowledges them when that is done.
-func (w *Worker) append(ctx context.Context, session string, n int) error {
+// append stores the next messages of a session in one transaction, and acknowledges
+// them.
+func (w *worker) append(ctx context.Context, session string, n int) error {
 	var ids []string
 	var ms []llms.Message
 	for i := range n {
-		id := ID(session, w.next[session]+i)
-		m, err := Message(id)
+		id := messageID(session, w.next[session]+i)
+		m, err := message(id)
 		if err != nil {
 			return err
 		}
@@ -130,15 +127,14 @@ func (w *Worker) append(ctx context.Context, session string, n int) error {
 	return err
 }
 
-func (w *Worker) search(ctx context.Context, session string) error {
-	id := ID(session, w.rng.IntN(w.next[session]+1))
-	_, err := w.db.Search(ctx, store.Search{Mode: store.FullText, Pattern: Word(id) + " deploy", Sort: store.ByRelevance, Limit: 5, CountTo: 100})
+func (w *worker) search(ctx context.Context, session string) error {
+	id := messageID(session, w.rng.IntN(w.next[session]+1))
+	_, err := w.db.Search(ctx, store.Search{Mode: store.FullText, Pattern: word(id) + " deploy", Sort: store.ByRelevance, Limit: 5, CountTo: 100})
 	return err
 }
 
-// conversation returns the number of a session's conversation and the numbers
-// of its first and last message.
-func (w *Worker) conversation(ctx context.Context, session string) (store.Conversation, []store.Message, error) {
+// conversation returns a session's conversation and its newest messages.
+func (w *worker) conversation(ctx context.Context, session string) (store.Conversation, []store.Message, error) {
 	c, err := w.engine.Session(session).Conversation(ctx)
 	if err != nil {
 		return c, nil, err
@@ -153,20 +149,20 @@ func (w *Worker) conversation(ctx context.Context, session string) (store.Conver
 	return c, ms, nil
 }
 
-// rewind goes back to a message, on the active branch or on a kept one.
-func (w *Worker) rewind(ctx context.Context, session string) error {
+// rewind rewinds to a message on the active branch or on a kept one.
+func (w *worker) rewind(ctx context.Context, session string) error {
 	_, ms, err := w.conversation(ctx, session)
 	if err != nil || len(ms) == 0 {
 		return err
 	}
 	err = w.engine.Session(session).Rewind(ctx, ms[w.rng.IntN(len(ms))].ID, "faulttest")
 	if errors.Is(err, store.ErrOffBranch) {
-		return nil // of a message that is hidden in the meantime
+		return nil // the message is hidden meanwhile
 	}
 	return err
 }
 
-func (w *Worker) fork(ctx context.Context, session string) error {
+func (w *worker) fork(ctx context.Context, session string) error {
 	c, ms, err := w.conversation(ctx, session)
 	if err != nil || len(ms) == 0 {
 		return err
@@ -175,14 +171,14 @@ func (w *Worker) fork(ctx context.Context, session string) error {
 	key := fmt.Sprintf("%s/fork-%d-%d", session, w.Seed, w.forks)
 	_, err = w.db.Fork(ctx, c.ID, ms[w.rng.IntN(len(ms))].ID, store.NewConversation{Key: key})
 	if errors.Is(err, store.ErrOffBranch) {
-		return nil // it is on a branch that was left
+		return nil // it is on another branch
 	}
 	return err
 }
 
-// forget erases a message for good. It says so before, since the message may
-// be gone from then on, and after, since it must be.
-func (w *Worker) forget(ctx context.Context, session string) error {
+// forget erases a message. It reports this before, because the message may be gone from
+// then on, and after, because it must be.
+func (w *worker) forget(ctx context.Context, session string) error {
 	_, ms, err := w.conversation(ctx, session)
 	if err != nil || len(ms) == 0 {
 		return err
@@ -198,7 +194,7 @@ func (w *Worker) forget(ctx context.Context, session string) error {
 	return err
 }
 
-func (w *Worker) stub(ctx context.Context, session string) error {
+func (w *worker) stub(ctx context.Context, session string) error {
 	c, ms, err := w.conversation(ctx, session)
 	if err != nil || len(ms) == 0 {
 		return err
@@ -210,7 +206,7 @@ func (w *Worker) stub(ctx context.Context, session string) error {
 	return err
 }
 
-func (w *Worker) reword(ctx context.Context, session string) error {
+func (w *worker) reword(ctx context.Context, session string) error {
 	c, _, err := w.conversation(ctx, session)
 	if err != nil {
 		return err

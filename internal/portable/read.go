@@ -12,11 +12,12 @@ import (
 	"hash"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // Limits bound the resources of a reader. The zero value has the defaults named
@@ -120,8 +121,8 @@ func (a *Reader) whole(h *tar.Header, r io.Reader) ([]byte, error) {
 }
 
 var (
-	rowsName    = regexp.MustCompile(`^rows/\d{6,}\.jsonl$`)
-	payloadName = regexp.MustCompile(`^(payloads/|damaged/)([0-9a-f]{64})$`)
+	rowsName    = lazyregexp.New(`^rows/\d{6,}\.jsonl$`)
+	payloadName = lazyregexp.New(`^(payloads/|damaged/)([0-9a-f]{64})$`)
 )
 
 // Item is a row, or with Content a payload.
@@ -180,7 +181,7 @@ func (a *Reader) entry() (Item, error) {
 	case h.Typeflag != tar.TypeReg:
 		return Item{}, damaged("%q is not a plain file", h.Name)
 	}
-	m := payloadName.FindStringSubmatch(h.Name)
+	m := payloadName().FindStringSubmatch(h.Name)
 	switch {
 	case h.Name == endName:
 		a.end = true
@@ -193,7 +194,7 @@ func (a *Reader) entry() (Item, error) {
 		}
 		_, err := hex.Decode(item.SHA256[:], []byte(m[2]))
 		return item, err
-	case rowsName.MatchString(h.Name) && !a.paid:
+	case rowsName().MatchString(h.Name) && !a.paid:
 		a.lines = bufio.NewScanner(io.TeeReader(r, a.sum))
 		a.lines.Buffer(make([]byte, min(64<<10, a.limits.Row)), a.limits.Row)
 		return Item{}, nil

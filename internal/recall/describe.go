@@ -95,7 +95,7 @@ func (s *Service) Describe(ctx context.Context, r DescribeRequest) (DescribeAnsw
 	if err := r.check(id); err != nil {
 		return DescribeAnswer{}, err
 	}
-	scope, err := s.reach(ctx, r.Where)
+	scope, err := s.scopes.reach(ctx, r.Where)
 	if err != nil {
 		return DescribeAnswer{}, err
 	}

@@ -130,7 +130,7 @@ func (s sessions) describe(ctx context.Context, q *query, m *Match) error {
 	c, ok := s.known[m.ConversationID]
 	if !ok {
 		var err error
-		if c, err = s.conversation(ctx, m.ConversationID); err != nil {
+		if c, err = s.scopes.conversation(ctx, m.ConversationID); err != nil {
 			return err
 		}
 		s.known[m.ConversationID] = c

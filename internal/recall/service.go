@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Store is what recall needs of a store.
+// Store is the part of a store that recall reads.
 type Store interface {
 	store.Reader
 	store.Searcher
@@ -20,6 +20,7 @@ type Store interface {
 // Service answers questions about the record. It is safe for concurrent use.
 type Service struct {
 	store   Store
+	scopes  scopeResolver
 	counter llms.Counter
 	countTo int
 	clock   func() time.Time
@@ -43,7 +44,7 @@ func New(s Store, options ...Option) (*Service, error) {
 	if s == nil {
 		return nil, errors.New("recall: no store was given")
 	}
-	svc := &Service{store: s, counter: llms.Estimate, countTo: 1000, clock: time.Now}
+	svc := &Service{store: s, scopes: scopeResolver{s}, counter: llms.Estimate, countTo: 1000, clock: time.Now}
 	for _, o := range options {
 		o(svc)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -56,7 +57,7 @@ func (q *query) first(hits []store.Hit) {
 // like this by somebody who means an expression.
 func isPlain(pattern string) bool {
 	pattern = strings.TrimPrefix(pattern, ignoreCase)
-	if expression.MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
+	if expression().MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
 		return false
 	}
 	re, err := syntax.Parse(pattern, syntax.Perl)
@@ -238,7 +239,7 @@ func (s *Service) count(ctx context.Context, q *query, change func(*store.Search
 }
 
 func atLeast(n int, more bool) string {
-	text := plural(n, "match", "matches")
+	text := prose.Plural(n, "match", "matches")
 	if more {
 		return "at least " + text
 	}

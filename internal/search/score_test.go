@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
 // nearly compares scores, which are sums of float32 norms.
@@ -197,5 +200,70 @@ func TestScoreDates(t *testing.T) {
 	}
 	if scorerOf(t, "when was alpha").score([]byte("alpha was fun")).dated {
 		t.Error("a text without a date is dated")
+	}
+}
+
+// indexOf indexes documents as one segment and returns it with their texts.
+func indexOf(t *testing.T, docs []segment.Doc) (Index, Fetch) {
+	t.Helper()
+	sealed, err := segment.Build(t.Context(), docs, segment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seg, err := sealed.Segment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Index{Segments: []*segment.Segment{seg}}, func(_ context.Context, ids []int64, yield func(int64, []byte) bool) error {
+		for _, d := range docs {
+			if slices.Contains(ids, d.ID) && !yield(d.ID, d.Text) {
+				break
+			}
+		}
+		return nil
+	}
+}
+
+// A text too long to score keeps the score of its postings, which is that of
+// its best passage.
+func TestLongTextKeepsItsScore(t *testing.T) {
+	passage := filler(100) + "alpha alpha "
+	long := passage + filler(26) + strings.Repeat(filler(128), scoreTextBytes/(128*len("filler "))+1)
+	ix, fetch := indexOf(t, []segment.Doc{
+		{ID: 1, Text: []byte(passage + filler(26))}, {ID: 2, Time: 2 * segment.SessionGap, Text: []byte(long)},
+	})
+	q, err := ParseQuery("alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := ix.Search(t.Context(), Request{Query: q, Weights: &Weights{}}, fetch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Hits) != 2 || math.Abs(res.Hits[0].Score-res.Hits[1].Score) > 1e-5 || res.Hits[0].Score == 0 {
+		t.Errorf("%+v, want equal scores", res.Hits)
+	}
+}
+
+// Half an hour of silence ends a session.
+func TestSessionGap(t *testing.T) {
+	const half = 30 * 60 * 1000
+	ix, fetch := indexOf(t, []segment.Doc{
+		{ID: 1, Text: []byte("alpha")}, {ID: 2, Time: half - 1, Text: []byte("alpha")}, {ID: 3, Time: 2*half - 1, Text: []byte("alpha")},
+	})
+	q, err := ParseQuery("alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := ix.Search(t.Context(), Request{Query: q}, fetch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int64]int64{}
+	for _, h := range res.Hits {
+		got[h.ID] = h.Session
+	}
+	if diff := cmp.Diff(map[int64]int64{1: 1, 2: 1, 3: 3}, got); diff != "" {
+		t.Errorf("sessions (-want +got):\n%s", diff)
 	}
 }

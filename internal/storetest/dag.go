@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -103,8 +104,8 @@ func testFold(t *testing.T, f *fixture) {
 	f.sound(t, c.ID)
 }
 
-// Several folds in one transaction, of which the later ones rely on the earlier,
-// are as if each had its own; one that is stale takes all of them along.
+// testFolds: several folds in one transaction, where later ones use earlier ones, are
+// equal to separate ones; a stale one rolls all of them back.
 func testFolds(t *testing.T, f *fixture) {
 	c := f.conversation(t, "folds")
 	f.fill(t, c.ID, 8)
@@ -266,7 +267,7 @@ func testCarved(t *testing.T, f *fixture) {
 	c := f.conversation(t, "carved")
 	long := strings.Repeat("a line of output\n", 5000)
 	record := []byte(`{"role":"tool","tool_call_id":"c1","content":"` + strings.ReplaceAll(long, "\n", `\n`) + `"}`)
-	template, cuts := llms.Carve(record, 1000)
+	template, cuts := wire.Carve(record, 1000)
 	if len(cuts) != 1 {
 		t.Fatalf("%d cuts", len(cuts))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// erase carries out an order that must succeed.
+// erase erases something; it must succeed.
 func (f *fixture) erase(t *testing.T, order store.Erasure) store.Erased {
 	t.Helper()
 	before, err := f.Weigh(t.Context(), order)
@@ -34,7 +34,7 @@ func (f *fixture) erase(t *testing.T, order store.Erasure) store.Erased {
 	return done
 }
 
-// gone fails the test if a text is found by a search.
+// gone fails the test if a search finds a text.
 func (f *fixture) gone(t *testing.T, pattern string) {
 	t.Helper()
 	for _, summaries := range []bool{false, true} {
@@ -221,13 +221,13 @@ func testEraseBranches(t *testing.T, f *fixture) {
 	f.sound(t, c.ID)
 	f.sound(t, fork.ID)
 	f.gone(t, `message [45]$`)
-	// The branch that was kept can be gone back to.
+	// The kept branch can be made active again.
 	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
 		_, err := w.Rewind(ctx, ids[5], "back")
 		return err
 	})
 	f.sound(t, c.ID)
-	// What the fork had inherited is not taken for its own.
+	// Inherited messages do not count as the fork's own.
 	known, err := f.Forgotten(t.Context(), "fork", slices.Values([]store.Fingerprint{
 		{Said: f.now.Add(3 * time.Minute), SHA256: row(llms.RoleUser, "message 4").SHA256},
 	}))
@@ -266,7 +266,7 @@ func testErasePayloads(t *testing.T, f *fixture) {
 	if _, err := f.Payload(t.Context(), payloads[1]); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the payload of one: %v", err)
 	}
-	// A message that is refused leaves no payload behind.
+	// A refused message leaves no payload.
 	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
 		id, err := w.PutPayload(ctx, store.NewPayload{Data: []byte("content of one"), Kind: "text"})
 		if err != nil {

@@ -179,8 +179,8 @@ func testStop(t *testing.T, f *fixture) {
 	want(t, "by id, some twice", seqs(f.messages(t, store.MessageQuery{IDs: []store.MessageID{1, 1, 2, 2, 2, 3, 3, 4, 5, 5}})), "1 1 2 2 2 3 3 4 5 5")
 }
 
-// Many messages at once come as few do: in order, as far as they are there, and
-// until whoever asked has had enough or is gone.
+// testMany: many messages are read like few: in order, without the missing ones, and
+// until the caller stops or ctx ends.
 func testMany(t *testing.T, f *fixture) {
 	const many = 1000
 	c := f.conversation(t, "many")
@@ -267,7 +267,7 @@ func testCancel(t *testing.T, f *fixture) {
 	}
 	want(t, "messages", len(f.messages(t, store.MessageQuery{Conversation: c.ID})), 0)
 	f.fill(t, c.ID, 50)
-	// What cannot be read for want of time is not taken for absent.
+	// A message that cannot be read in time is not reported as missing.
 	for what, err := range map[string]error{
 		"view":    second(f.View(ctx, c.ID, store.Window{})),
 		"record":  second(f.Record(ctx, 1)),
@@ -279,8 +279,7 @@ func testCancel(t *testing.T, f *fixture) {
 			t.Errorf("%s with a cancelled context: %v", what, err)
 		}
 	}
-	// Whoever gives up in the middle of reading leaves nothing behind for
-	// those who read next.
+	// A reader that stops early does not affect the next readers.
 	for i := range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		ids := make([]store.MessageID, 0, 50)

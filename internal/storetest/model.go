@@ -10,10 +10,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// model is a store in memory, as simple as the contract allows: a conversation
-// is a tree of messages and the tip that is active. A view must lead to the
-// path from the root to the tip, and everything else follows from that. Where
-// an id is the backend's to choose, the model takes what the backend chose.
+// model is a store in memory, as simple as the contract allows: a conversation is a tree
+// of messages and an active tip. The view must lead to the path from the root to the tip.
+// Where the backend chooses an id, the model uses the same.
 type model struct {
 	conversations map[store.ConversationID]*modelConversation
 	messages      map[store.MessageID]*modelMessage
@@ -29,8 +28,7 @@ func newModel() *model {
 	}
 }
 
-// modelConversation is a conversation: what it says of itself, its messages in
-// the order in which they came, and its view.
+// modelConversation is a conversation with its own messages in order, and its view.
 type modelConversation struct {
 	store.Conversation
 	base int64 // position of the item before its first message
@@ -39,8 +37,8 @@ type modelConversation struct {
 	view []store.Item
 }
 
-// modelMessage is a message and the one before it on its branch. What a fork
-// inherits has the same messages before it as in the original.
+// modelMessage is a message and the one before it on its branch. An inherited message has
+// the same predecessors as in the original.
 type modelMessage struct {
 	store.NewMessage
 	id           store.MessageID
@@ -50,7 +48,7 @@ type modelMessage struct {
 	stored       time.Time
 }
 
-// said is when the message was said.
+// saidAt is when the message was said.
 func (m *modelMessage) saidAt() time.Time {
 	if m.Said.IsZero() {
 		return m.stored
@@ -58,14 +56,14 @@ func (m *modelMessage) saidAt() time.Time {
 	return m.Said
 }
 
-// item is the message as it stands in a view at first.
+// item is the message as an unfolded view item.
 func (m *modelMessage) item() store.Item {
 	return store.Item{
 		Pos: m.pos, Node: store.Node{Message: m.id}, Tokens: m.Tokens, Role: m.Role, Calls: m.Calls, Results: m.Results,
 	}
 }
 
-// modelSummary is a summary and what it was made from.
+// modelSummary is a summary and its sources.
 type modelSummary struct {
 	store.Summary
 	sources []store.Node
@@ -96,7 +94,7 @@ func (m *model) path(tip store.MessageID) []store.MessageID {
 	return ids
 }
 
-// leaves returns the messages that a node leads to.
+// leaves returns the messages below a node.
 func (m *model) leaves(n store.Node) []store.MessageID {
 	if !n.IsSummary() {
 		return []store.MessageID{n.Message}
@@ -115,8 +113,8 @@ func (m *model) item(n store.Node) store.Item {
 	return m.messages[n.Message].item()
 }
 
-// cut returns the part of a view that leads to the first n of its messages. The
-// last of them stands in it itself: the item that leads to it is taken apart.
+// cut returns the part of a view that leads to the first n of its messages. It splits the
+// item that leads to the last of them, so that the message itself is in the view.
 func (m *model) cut(view []store.Item, n int) []store.Item {
 	var kept []store.Item
 	for _, it := range view {
@@ -137,8 +135,8 @@ func (m *model) cut(view []store.Item, n int) []store.Item {
 	return kept
 }
 
-// reachable reports whether a conversation has a message on any of its
-// branches: its own that are not hidden, and what it inherited.
+// reachable reports whether a message is on a branch of a conversation: one of its own
+// that is not hidden, or an inherited one.
 func (m *model) reachable(c *modelConversation, id store.MessageID) bool {
 	msg := m.messages[id]
 	if msg == nil || msg.Flags&store.FlagHidden != 0 {
@@ -147,7 +145,7 @@ func (m *model) reachable(c *modelConversation, id store.MessageID) bool {
 	return msg.conversation == c.ID || c.ForkedFrom != 0 && slices.Contains(m.path(c.ForkedAt), id)
 }
 
-// append adds a message, or finds the one that has its native id.
+// append adds a message, or finds the one with its native id.
 func (m *model) append(c *modelConversation, n store.NewMessage, id store.MessageID, now time.Time) (existed store.MessageID) {
 	for _, own := range c.own {
 		if n.Native != "" && m.messages[own].Native == n.Native {
@@ -202,7 +200,7 @@ func (m *model) fold(c *modelConversation, from, to int, w store.Wording, id sto
 	return s
 }
 
-// lastUser is the newest message of the view that the user said.
+// lastUser returns the newest message in the view that the user said.
 func (m *model) lastUser(c *modelConversation) int64 {
 	for _, it := range slices.Backward(c.view) {
 		if it.IsSummary() || it.Role != llms.RoleUser || len(it.Results) > 0 {
@@ -215,7 +213,7 @@ func (m *model) lastUser(c *modelConversation) int64 {
 	return 0
 }
 
-// totals are what a conversation says of its view.
+// totals returns the totals of a conversation's view.
 func (c *modelConversation) totals() (items, tokens int) {
 	for _, it := range c.view {
 		tokens += it.Tokens
@@ -223,8 +221,8 @@ func (c *modelConversation) totals() (items, tokens int) {
 	return len(c.view), tokens
 }
 
-// active returns the conversations that take messages, all those that are
-// there if archived is true, in order.
+// active returns the conversations that take messages, in order, or all of them if
+// archived is true.
 func (m *model) active(archived bool) []*modelConversation {
 	var all []*modelConversation
 	for _, c := range m.conversations {
@@ -236,7 +234,7 @@ func (m *model) active(archived bool) []*modelConversation {
 	return all
 }
 
-// messageOf makes a message to be stored. The text is its record.
+// messageOf makes a message to store. The text is its record.
 func messageOf(native string, role llms.Role, text string, flags store.Flag, tokens int, said time.Time) store.NewMessage {
 	return store.NewMessage{
 		Native: native, Role: role, Flags: flags, Format: llms.FormatText, Record: []byte(text), Size: int64(len(text)),

@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// check compares the conversation that was touched last; checkAll all of them.
+// check compares the last changed conversation; checkAll compares all of them.
 func (m *machine) check(*rapid.T) {
 	if c := m.model.conversations[m.last]; c != nil {
 		m.checkConversation(c)
@@ -55,8 +55,7 @@ func (m *machine) checkConversation(c *modelConversation) {
 	}
 }
 
-// checkView compares a view with the model's, and holds it against the path
-// that it must lead to.
+// checkView compares a view with the model's, and with the path that it must lead to.
 func (m *machine) checkView(c *modelConversation) {
 	v, err := m.f.View(m.ctx, c.ID, store.Window{})
 	m.must("view", err)
@@ -82,7 +81,7 @@ func (m *machine) checkView(c *modelConversation) {
 	m.checkWindow(c)
 }
 
-// checkWindow compares a part of a view with that part of the whole.
+// checkWindow compares a window with the same part of the whole view.
 func (m *machine) checkWindow(c *modelConversation) {
 	w := store.Window{Oldest: m.said % 3, Newest: 1 + m.said%4}
 	v, err := m.f.View(m.ctx, c.ID, w)
@@ -193,8 +192,8 @@ func (m *machine) sameSummary(got store.Summary, want *modelSummary) {
 	}
 }
 
-// search looks for a message by the word that only it says, and for one that
-// nobody says.
+// search searches for a message by the word that only it contains, and for a word that no
+// message contains.
 func (m *machine) search(rt *rapid.T) {
 	n := rapid.IntRange(0, m.said+1).Draw(rt, "word")
 	word, stored := m.word(n), 0

@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// someMessage draws a message of the sequence, whatever conversation it is in.
+// someMessage draws a message of the sequence, in any conversation.
 func (m *machine) someMessage(rt *rapid.T) store.MessageID {
 	var ids []store.MessageID
 	for id := range m.model.messages {
@@ -49,8 +49,8 @@ func (m *machine) rewind(rt *rapid.T) {
 		c.view = m.model.cut(c.view, len(after))
 		return
 	}
-	// A kept branch came back, with whatever summaries it had: that the view
-	// leads to the right messages is what check asks of it.
+	// A kept branch became active again, with its summaries: check compares the
+	// messages that the view leads to.
 	v, err := m.f.View(m.ctx, c.ID, store.Window{})
 	m.must("view", err)
 	c.view = v.Items
@@ -98,11 +98,10 @@ func (m *machine) archive(rt *rapid.T) {
 	}
 }
 
-// errChanged is why a transaction is rolled back.
+// errChanged rolls a transaction back.
 var errChanged = errors.New("changed my mind")
 
-// rollBack does several things in a transaction that fails: none of them may
-// show.
+// rollBack does several things in a transaction that fails: none of them may be visible.
 func (m *machine) rollBack(rt *rapid.T) {
 	c := m.pick(false)
 	err := m.f.Update(m.ctx, c.ID, func(w store.Writer) error {

@@ -15,9 +15,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// testModel does random things to the store and to a model of it, and compares
-// the two after each. All sequences share one store, in which each has
-// conversations of its own: what one does must not show in another.
+// testModel applies random operations to the store and to a model of it, and compares the
+// two after each. All sequences share one store, with conversations of their own: one must
+// not affect another.
 func testModel(t *testing.T, f *fixture) {
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -51,7 +51,7 @@ type machine struct {
 	ctx   context.Context
 	model *model
 	name  string
-	said  int // how many messages were made
+	said  int // messages made so far
 	last  store.ConversationID
 }
 
@@ -62,7 +62,7 @@ func (m *machine) must(what string, err error) {
 	}
 }
 
-// now is what the store takes for the time: it keeps milliseconds.
+// now is the store's time, in milliseconds.
 func (m *machine) now() time.Time { return m.f.now.UTC().Truncate(time.Millisecond) }
 
 // pick draws a conversation; nil if there is none.
@@ -76,7 +76,7 @@ func (m *machine) pick(archived bool) *modelConversation {
 	return c
 }
 
-// add takes a conversation that the store made over into the model.
+// add adds a conversation that the store made to the model.
 func (m *machine) add(c store.Conversation) *modelConversation {
 	mc := &modelConversation{Conversation: c}
 	m.model.conversations[c.ID], m.last = mc, c.ID
@@ -109,7 +109,7 @@ func (m *machine) open(rt *rapid.T) {
 	m.add(c)
 }
 
-// draw makes a message up: few native ids, so that some come twice.
+// draw makes a random message, with few native ids, so that some repeat.
 func (m *machine) draw(rt *rapid.T) store.NewMessage {
 	m.said++
 	native := ""
@@ -126,7 +126,7 @@ func (m *machine) draw(rt *rapid.T) store.NewMessage {
 	return n
 }
 
-// word is a word that only the n-th message says.
+// word is a word that only the n-th message contains.
 func (m *machine) word(n int) string {
 	return "w" + string(bytes.Map(func(r rune) rune {
 		if r == '/' {
@@ -190,7 +190,7 @@ func (m *machine) fold(rt *rapid.T) {
 	over := slices.Clone(c.view[from : to+1])
 	stale := len(over) > 2 && rapid.IntRange(0, 5).Draw(rt, "stale") == 0
 	if stale {
-		over = slices.Delete(over, 1, 2) // as if it had been folded since
+		over = slices.Delete(over, 1, 2) // as if it were folded meanwhile
 	}
 	w := wording(fmt.Sprintf("summary %d", rapid.IntRange(0, 3).Draw(rt, "body")))
 	var s store.Summary

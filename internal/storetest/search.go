@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// find runs a search and returns the ids of what matches.
+// find runs a search and returns the ids of the matches.
 func (f *fixture) find(t *testing.T, q store.Search) string {
 	t.Helper()
 	if q.Limit == 0 {
@@ -148,7 +149,7 @@ func testSearch(t *testing.T, f *fixture) {
 
 func lcmRow(t *testing.T, m llms.Message) store.NewMessage {
 	t.Helper()
-	b, err := llms.Encode(llms.FormatLCM, m)
+	b, err := wire.Encode(llms.FormatLCM, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func lcmRow(t *testing.T, m llms.Message) store.NewMessage {
 	return r
 }
 
-// words makes text in which patterns have something to find.
+// words makes text for patterns to match.
 func words(rng *rand.Rand, n int) string {
 	vocabulary := []string{"alpha", "beta", "Gamma", "delta_one", "epsilon.two", "zeta-3", "ETA", "42", "0x1f", "配置", "café", "\n", "error:", "done"}
 	var all []string
@@ -168,8 +169,8 @@ func words(rng *rand.Rand, n int) string {
 	return strings.Join(all, " ")
 }
 
-// testSearchComplete compares patterns with a plain loop over all texts, while
-// messages keep coming.
+// testSearchComplete compares patterns with a plain loop over all texts, while messages are
+// added.
 func testSearchComplete(t *testing.T, f *fixture) {
 	c := f.conversation(t, "complete")
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -1,6 +1,6 @@
-// Package storetest is the suite that every store must pass. It states the
-// contract of package store as behaviour: what must come back after what was
-// written, and what must be refused.
+// Package storetest is the test suite that every store must pass. It states the
+// contract of package store as behaviour: what reads return after writes, and what the
+// store must refuse.
 //
 // A backend's test calls Run with a function that opens a fresh store.
 package storetest
@@ -18,8 +18,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Open opens an empty store that is closed when the test ends. The store's
-// clock is the one given.
+// Open opens an empty store with the given clock, which is closed when the test ends.
 type Open func(t *testing.T, clock func() time.Time) store.Store
 
 // Run runs the whole suite.
@@ -77,7 +76,7 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// fixture is a store with a clock that the test moves.
+// fixture is a store with a clock that the test sets.
 type fixture struct {
 	store.Store
 	now time.Time
@@ -109,7 +108,7 @@ func row(role llms.Role, text string) store.NewMessage {
 	}
 }
 
-// fill appends n messages, user and assistant in turn.
+// fill appends n messages, alternating user and assistant.
 func (f *fixture) fill(t *testing.T, id store.ConversationID, n int) []store.MessageID {
 	t.Helper()
 	var ids []store.MessageID
@@ -132,7 +131,7 @@ func (f *fixture) fill(t *testing.T, id store.ConversationID, n int) []store.Mes
 	return ids
 }
 
-// fold folds view items from and to, both included, counted from 0.
+// fold folds the view items from and to, both included, counted from 0.
 func (f *fixture) fold(t *testing.T, id store.ConversationID, from, to int, body string) store.Summary {
 	t.Helper()
 	view := f.view(t, id)

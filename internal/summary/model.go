@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -97,7 +97,7 @@ const MethodModel = "model"
 
 // thoughts are reasoning that some servers leave in the text, before the
 // answer.
-var thoughts = regexp.MustCompile(`(?is)^\s*<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
+var thoughts = lazyregexp.New(`(?is)^\s*<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
 
 // readReply takes the summary out of its envelope, whose tags carry the nonce
 // on both sides: what the material or the summary itself says about such tags
@@ -107,7 +107,7 @@ func readReply(answer llms.Response, nonce string) (string, error) {
 	if answer.Stop == llms.StopRefusal {
 		return "", fmt.Errorf("%w: the provider refused", ErrNoAnswer)
 	}
-	reply := thoughts.ReplaceAllString(answer.Message.PlainText(), "")
+	reply := thoughts().ReplaceAllString(answer.Message.PlainText(), "")
 	_, inside, opened := strings.Cut(reply, "<lcm-summary-"+nonce+">")
 	end := strings.LastIndex(inside, "</lcm-summary-"+nonce+">")
 	var text string

@@ -1,14 +1,14 @@
-// Package answer measures what an answer without a model holds: the share of
-// the messages known to hold the answer to a question that stand, word for
-// word, in the passages that lcm_expand_query returns as evidence.
+// Package answer measures answers without a model: of the messages known to
+// hold the answer to a question, the share that stands, word for word, in the
+// passages that lcm_expand_query returns as evidence.
 //
 // Every question takes the whole way: the record in a database, the session,
 // [lcm.Session.Ask] with output "evidence" under the cap on the answer. A
 // message counts only if all of its text is there; for the bundled questions
 // the words of the answer must be there.
 //
-// What is measured is evidence inside an answer, not whether a reader would
-// answer well with it.
+// The figures say nothing about how well a reader would answer with the
+// evidence.
 package answer
 
 import (
@@ -34,9 +34,8 @@ type Options struct {
 	// MaxTokens caps each answer; 0 is the tool's default.
 	MaxTokens int
 	// Dir is where databases are made; empty is a temporary directory.
-	Dir string
-	// Progress is told how many of the questions are done.
-	Progress func(done, of int)
+	Dir      string
+	Progress harness.Progress
 }
 
 // Figures are the outcome over a set of questions.
@@ -74,7 +73,7 @@ type CategoryFigures struct {
 	Figures
 }
 
-// asked is one question with what must be in its answer.
+// asked is one question with the texts that must be in its answer.
 type asked struct {
 	id, category, text string
 	session            *lcm.Session
@@ -156,7 +155,7 @@ func newRecord(ctx context.Context, o Options) (*harness.Record, error) {
 	return harness.Temp(ctx, o.Dir, sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
 }
 
-// outcome is what one question reached.
+// outcome has the values of one question.
 type outcome struct {
 	category string
 	share    float64
@@ -194,9 +193,7 @@ func (r *Report) ask(ctx context.Context, questions []asked, o Options) error {
 			r.Missed = append(r.Missed, q.id)
 		}
 		outcomes = append(outcomes, got)
-		if o.Progress != nil {
-			o.Progress(i+1, len(questions))
-		}
+		o.Progress.Tell(int64(i+1), int64(len(questions)), fmt.Sprintf("question %d", i+1))
 	}
 	r.Milliseconds = harness.Quantile(times, 0.5)
 	r.summarise(outcomes)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -31,7 +31,7 @@ const (
 	mostMessages    = 3
 )
 
-// IdentifierReport says what answers held when an identifier was the query and
+// IdentifierReport has the figures for answers when an identifier was the query and
 // the prompt was about something else.
 type IdentifierReport struct {
 	Identifiers []string           `json:"identifiers"`
@@ -78,9 +78,8 @@ func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierRep
 				if err := f.count(a, id); err != nil {
 					return r, err
 				}
-				if done++; o.Progress != nil {
-					o.Progress(done, len(bounds)*len(r.Identifiers)*len(Prompts))
-				}
+				done++
+				o.Progress.Tell(int64(done), int64(len(bounds)*len(r.Identifiers)*len(Prompts)), fmt.Sprintf("question %d", done))
 			}
 		}
 		f.Tokens /= float64(max(f.Calls, 1))
@@ -90,11 +89,11 @@ func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierRep
 }
 
 // passageLine is where a passage of an answer begins.
-var passageLine = regexp.MustCompile(`(?m)^msg_\d+ \w+: `)
+var passageLine = lazyregexp.New(`(?m)^msg_\d+ \w+: `)
 
 func (f *IdentifierFigure) count(a delegation.Answer, id string) error {
 	f.Calls++
-	starts := passageLine.FindAllStringIndex(a.Answer, 2)
+	starts := passageLine().FindAllStringIndex(a.Answer, 2)
 	first := ""
 	if len(starts) > 0 {
 		first = a.Answer[starts[0][0]:]
@@ -118,10 +117,10 @@ func (f *IdentifierFigure) count(a delegation.Answer, id string) error {
 
 // identifierWord finds words that may be identifiers. Numbers and times begin
 // with a digit.
-var identifierWord = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9_]*(?:[-./][A-Za-z0-9_]+)*`)
+var identifierWord = lazyregexp.New(`\b[A-Za-z][A-Za-z0-9_]*(?:[-./][A-Za-z0-9_]+)*`)
 
-// identifierMark is what prose does not have inside a word.
-var identifierMark = regexp.MustCompile(`[0-9_/]|[a-z][A-Z]`)
+// identifierMark finds characters that prose does not have inside a word.
+var identifierMark = lazyregexp.New(`[0-9_/]|[a-z][A-Z]`)
 
 // pickIdentifiers chooses identifiers: words that prose does not have and that
 // stand, as part of anything, in one to mostMessages messages.
@@ -132,8 +131,8 @@ func pickIdentifiers(messages []llms.Message) []string {
 	}
 	var all []string
 	for _, text := range texts {
-		for _, w := range identifierWord.FindAllString(text, -1) {
-			if len(w) < 6 || len(w) > 40 || !identifierMark.MatchString(w) || slices.Contains(all, w) {
+		for _, w := range identifierWord().FindAllString(text, -1) {
+			if len(w) < 6 || len(w) > 40 || !identifierMark().MatchString(w) || slices.Contains(all, w) {
 				continue
 			}
 			n := 0

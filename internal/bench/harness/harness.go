@@ -87,6 +87,20 @@ func (r *Record) Size(ctx context.Context) (int64, error) {
 	return info.Size(), err
 }
 
+// Progress hears how far a benchmark has come. A total of zero is unknown. It
+// may be nil.
+type Progress func(done, total int64, what string)
+
+// Tell reports a step.
+func (p Progress) Tell(done, total int64, what string) {
+	if p != nil {
+		p(done, total, what)
+	}
+}
+
+// Say reports a step without a number.
+func (p Progress) Say(format string, args ...any) { p.Tell(0, 0, fmt.Sprintf(format, args...)) }
+
 // Millis is a duration in milliseconds.
 func Millis(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 

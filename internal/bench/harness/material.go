@@ -2,20 +2,20 @@ package harness
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// material is what the corpus is made from: the bundled session. Words and
-// lines of a real kind matter, because an index of trigrams is several times
-// larger over random letters than over what people, compilers and servers write.
+// material is the words and lines of the bundled session, from which the corpus
+// is made. They are real because an index of trigrams is several times larger
+// over random letters than over text of people, compilers and servers.
 type material struct {
-	words []string         // of what was said, in order
+	words []string         // of the prose, in order
 	after map[string][]int // the places in words that follow a word
 	plain []string         // those of words that are letters only, in lower case
 	rarer []string         // words that the session does not have, made of its pairs of letters
@@ -33,7 +33,7 @@ var session = sync.OnceValue(func() material {
 	}
 	for i, w := range m.words {
 		m.after[w] = append(m.after[w], (i+1)%len(m.words))
-		if plainWord.MatchString(w) {
+		if plainWord().MatchString(w) {
 			m.plain = append(m.plain, w)
 		}
 	}
@@ -41,7 +41,7 @@ var session = sync.OnceValue(func() material {
 	return m
 })
 
-var plainWord = regexp.MustCompile(`^[a-z]{2,}$`)
+var plainWord = lazyregexp.New(`^[a-z]{2,}$`)
 
 // lines are those of an output that are not too long for a short message.
 func lines(output string) []string {
@@ -91,12 +91,12 @@ func coin(words []string, n int) []string {
 	return coined
 }
 
-var number = regexp.MustCompile(`[0-9]{3,}|:[0-9]{2}\b`)
+var number = lazyregexp.New(`[0-9]{3,}|:[0-9]{2}\b`)
 
 // renumber gives a line other numbers: counters, durations, minutes and
 // seconds, but not years.
 func renumber(rng *rand.Rand, line string) string {
-	return number.ReplaceAllStringFunc(line, func(old string) string {
+	return number().ReplaceAllStringFunc(line, func(old string) string {
 		if strings.HasPrefix(old, "20") {
 			return old
 		}

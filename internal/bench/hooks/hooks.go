@@ -1,7 +1,6 @@
-// Package hooks measures how long a host waits for lcm's hooks: the real
-// program is started again and again on a database of a given size, beside
-// `lcm version`, which does nothing, so that what the machine itself takes to
-// start a program is known.
+// Package hooks measures how long a host waits for lcm's hooks. It starts the
+// real program again and again on a database of a given size, beside
+// `lcm version`, which does nothing and so shows the cost of starting a program.
 //
 // Each run of a hook finds a few new records in the transcript, as it does at
 // the end of a turn; each start of a session is told where the work stands;
@@ -27,7 +26,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Options say what is measured.
+// Options adjust a run.
 type Options struct {
 	Binary   string // the program lcm
 	Messages int    // in the database
@@ -35,10 +34,10 @@ type Options struct {
 	// Dir is where the database and the transcript are put; a database that
 	// is there already is used as it is.
 	Dir      string
-	Progress func(done, total int, what string)
+	Progress harness.Progress
 }
 
-// Report is what was measured.
+// Report is the result of a run.
 type Report struct {
 	Messages int64         `json:"messages"`
 	Runs     int           `json:"runs"`
@@ -51,9 +50,8 @@ type Report struct {
 	Made     time.Duration `json:"made"`     // how long the database took
 }
 
-// Times are quantiles of how long a command took, in milliseconds, and how
-// much of a processor it took, which does not depend on what else the machine
-// does.
+// Times are quantiles of the duration of a command, in milliseconds, and of its
+// processor time, which depends little on other processes.
 type Times struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
@@ -118,7 +116,7 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 	r := Report{Messages: n, Runs: o.Runs, Made: time.Since(begun)}
 	var version, stop, start, prompt []taken
 	for i := range o.Runs {
-		b.Progress(i, o.Runs, "runs")
+		b.Progress.Tell(int64(i), int64(o.Runs), "runs")
 		took, _, err := b.run(ctx, "", "version")
 		if err != nil {
 			return r, err
@@ -170,7 +168,7 @@ func (b *bench) fill(ctx context.Context) (n int64, err error) {
 	}
 	messages := sample.Messages()
 	for i := 0; int(n) < b.Messages; i++ {
-		b.Progress(int(n), b.Messages, "messages")
+		b.Progress.Tell(n, int64(b.Messages), "messages")
 		in := here
 		if i%10 > 0 {
 			in = store.Project{Root: fmt.Sprintf("/elsewhere/%d", i%50)}
@@ -180,7 +178,7 @@ func (b *bench) fill(ctx context.Context) (n int64, err error) {
 		}
 		n += int64(len(messages))
 	}
-	b.Progress(b.Messages, b.Messages, "index")
+	b.Progress.Tell(n, n, "index")
 	return n, record.DB.Reindex(ctx)
 }
 
@@ -215,7 +213,7 @@ func (b *bench) event(name, session, source string) string {
 	return fmt.Sprintf(`{"hook_event_name":%q,"session_id":%q,"transcript_path":%q,"cwd":%q,"source":%q}`, name, session, b.transcript, b.work, source)
 }
 
-// prompts refer to what the bundled session says.
+// prompts refer to messages of the bundled session.
 var prompts = []string{
 	"what rate did we agree on for Nordpil, and why not 10 per second?",
 	"the webhook order test is flaky again, how did we fix the dispatcher last time?",
@@ -230,7 +228,7 @@ func (b *bench) prompt(i int) string {
 		os.Getpid(), i, b.transcript, b.work, prompts[i%len(prompts)])
 }
 
-// taken is what one run took.
+// taken is the duration and the processor time of one run.
 type taken struct{ wall, cpu time.Duration }
 
 // run starts the program and waits for it, as a host does.

@@ -33,7 +33,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if home := os.Getenv(interruptedHome); home != "" {
-		if _, err := importAll(context.Background(), home, os.Getenv(interruptedDatabase), &Report{}, func(string) {}); err != nil {
+		if _, err := importAll(context.Background(), home, os.Getenv(interruptedDatabase), &Report{}, nil); err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
 		}
@@ -54,7 +54,7 @@ func TestKilledImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole, pieces := filepath.Join(dir, "whole.db"), filepath.Join(dir, "pieces.db")
-	if _, err := importAll(t.Context(), home, whole, &Report{}, func(string) {}); err != nil {
+	if _, err := importAll(t.Context(), home, whole, &Report{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))

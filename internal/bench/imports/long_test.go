@@ -69,7 +69,7 @@ func imported(b *testing.B, records int) *lcm.Engine {
 	}
 	database := filepath.Join(home, "lcm.db")
 	var r Report
-	if _, err := importAll(b.Context(), home, database, &r, func(string) {}); err != nil {
+	if _, err := importAll(b.Context(), home, database, &r, nil); err != nil {
 		b.Fatal(err)
 	}
 	db, err := sqlite.Open(b.Context(), database, sqlite.Options{})

@@ -21,16 +21,15 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Options say what is measured.
+// Options adjust a run.
 type Options struct {
-	Bytes int64  // of transcripts
-	Seed  uint64 // of what is made up
-	Dir   string // where it is written; a temporary directory if empty
-	// Progress is told what is being done, if it is set.
-	Progress func(what string)
+	Bytes    int64  // of transcripts
+	Seed     uint64 // of the made-up text
+	Dir      string // where it is written; a temporary directory if empty
+	Progress harness.Progress
 }
 
-// Report is what was measured.
+// Report is the result of a run.
 type Report struct {
 	Bytes    int64 `json:"bytes"` // of the records
 	Sessions int   `json:"sessions"`
@@ -103,9 +102,6 @@ func (r Report) Text() string {
 // Measure writes transcripts, imports them twice, and stores the same records
 // from memory.
 func Measure(ctx context.Context, o Options) (r Report, err error) {
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
 	dir, err := os.MkdirTemp(o.Dir, "lcm-bench-import-*")
 	if err != nil {
 		return r, err
@@ -115,7 +111,7 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return r, err
 	}
-	o.Progress("writing transcripts")
+	o.Progress.Say("writing transcripts")
 	if _, err := generate(home, o.Bytes, o.Seed); err != nil {
 		return r, err
 	}
@@ -130,7 +126,7 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	if info, err := os.Stat(path); err == nil {
 		r.Database = info.Size()
 	}
-	o.Progress("importing again")
+	o.Progress.Say("importing again")
 	var again Report
 	if r.Again, err = importAll(ctx, home, path, &again, o.Progress); err != nil {
 		return r, err
@@ -138,11 +134,11 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	if again.Records > 0 {
 		return r, fmt.Errorf("the second import read %d records", again.Records)
 	}
-	o.Progress("storing from memory")
+	o.Progress.Say("storing from memory")
 	if r.Batch, r.BatchCPU, err = batch(ctx, home, filepath.Join(dir, "batch.db")); err != nil {
 		return r, err
 	}
-	o.Progress("proving what was stored")
+	o.Progress.Say("proving what was stored")
 	r.Digest, err = verify(ctx, path)
 	return r, err
 }
@@ -152,7 +148,7 @@ func machine(home string) hosts.Machine { return hosts.Machine{Home: home} }
 
 // importAll imports everything in a home directory, as a command does, and
 // says how long it took.
-func importAll(ctx context.Context, home, path string, r *Report, told func(string)) (seconds float64, err error) {
+func importAll(ctx context.Context, home, path string, r *Report, progress harness.Progress) (seconds float64, err error) {
 	begun := time.Now()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(112 << 20)) // as `lcm import` does
 	record, err := harness.Open(ctx, path, sqlite.Options{}, lcm.WithoutBackground())
@@ -168,7 +164,7 @@ func importAll(ctx context.Context, home, path string, r *Report, told func(stri
 		return 0, err
 	}
 	sums, err := feed.All(ctx, hosts.Filter{}, func(p hosts.Progress) {
-		told(fmt.Sprintf("importing: session %d of %d", p.Sessions, p.SessionTotal))
+		progress.Say("importing: session %d of %d", p.Sessions, p.SessionTotal)
 	})
 	for _, s := range sums {
 		r.Bytes += s.Bytes
@@ -186,7 +182,7 @@ const batchBytes = 32 << 20
 
 // batch stores the same records from memory, a thousand at a time, and returns
 // the bytes of them that it stores a second, by the clock and by the
-// processor's. What it takes to read them is left out.
+// processor's. The time to read them is left out.
 func batch(ctx context.Context, home, path string) (rate, cpu float64, err error) {
 	var clock, busy, bytes float64
 	timed := func(fn func() error) error {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -20,13 +21,12 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Options say what is measured. The zero value is a run of about a minute.
+// Options adjust a run. The zero value takes about a minute.
 type Options struct {
-	Sizes []int  // of the haystacks, in tokens (32,000 to 1,000,000)
-	Seed  uint64 // of everything that is made up
-	Dir   string // for the databases (a temporary one)
-	// Progress is told what is being done; nil is nobody.
-	Progress func(what string)
+	Sizes    []int  // of the haystacks, in tokens (32,000 to 1,000,000)
+	Seed     uint64 // of everything that is made up
+	Dir      string // for the databases (a temporary one)
+	Progress harness.Progress
 }
 
 // DefaultSizes are those of the zero Options.
@@ -45,9 +45,6 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	}
 	if slices.Min(o.Sizes) < 1 {
 		return r, errors.New("the size of a haystack must be at least one token")
-	}
-	if o.Progress == nil {
-		o.Progress = func(string) {}
 	}
 	if o.Dir == "" {
 		if o.Dir, err = os.MkdirTemp("", "lcm-needle-"); err != nil {
@@ -80,7 +77,7 @@ func measureSize(ctx context.Context, o Options, size int, r *Report) (err error
 		return err
 	}
 	for depth := range MaxDepth + 1 {
-		o.Progress(fmt.Sprintf("%d tokens under %d levels of summaries", size, depth))
+		o.Progress.Say("%d tokens under %d levels of summaries", size, depth)
 		rng := rand.New(rand.NewPCG(o.Seed, uint64(size)<<8|uint64(depth)))
 		h := grow(rng, size, llms.Estimate)
 		hunt := hunt{db: db, svc: svc, size: size, depth: depth}

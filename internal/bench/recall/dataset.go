@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // Dataset is conversations and questions about them, with the messages that
@@ -173,7 +174,7 @@ var locomoCategories = map[int]string{
 	1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial",
 }
 
-var evidenceID = regexp.MustCompile(`D\d+:\d+`)
+var evidenceID = lazyregexp.New(`D\d+:\d+`)
 
 func parseLoCoMo(data []byte) (Dataset, error) {
 	var samples []locomoSample
@@ -191,7 +192,7 @@ func parseLoCoMo(data []byte) (Dataset, error) {
 			q := Question{Conversation: s.ID, Text: qa.Question, Category: locomoCategories[qa.Category]}
 			// Some entries hold several ids in one string.
 			for _, e := range qa.Evidence {
-				q.Evidence = append(q.Evidence, evidenceID.FindAllString(e, -1)...)
+				q.Evidence = append(q.Evidence, evidenceID().FindAllString(e, -1)...)
 			}
 			d.Questions = append(d.Questions, q)
 		}

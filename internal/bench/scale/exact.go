@@ -23,7 +23,7 @@ const newest = 50
 func (b *bench) exact(ctx context.Context, texts []text) error {
 	rng := rand.New(rand.NewPCG(10, 10))
 	for n := range b.Expressions {
-		b.Progress(fmt.Sprintf("%d messages in %d conversations: %d of %d expressions are found as by a loop", b.Messages, b.Conversations, n, b.Expressions))
+		b.Progress.Say("%d messages in %d conversations: %d of %d expressions are found as by a loop", b.Messages, b.Conversations, n, b.Expressions)
 		re := regexp.MustCompile(b.expression(rng, n))
 		want := matchAll(re, texts).ids
 		found, err := b.DB.Search(ctx, store.Search{Mode: store.Regex, Pattern: re.String(), Limit: newest, CountTo: 1 << 40, Everything: true})
@@ -67,7 +67,7 @@ func (b *bench) expression(rng *rand.Rand, n int) string {
 	}[n%13]
 }
 
-// text is what is searched of one message.
+// text is the searched text of one message.
 type text struct {
 	id   store.MessageID
 	said []byte

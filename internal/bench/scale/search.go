@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/bench/harness"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -79,10 +80,10 @@ var common = []string{"time", "carrier", "parcel", "minutes", "index", "test", "
 
 // rare takes a number out of one message: few other messages have it.
 func (b *bench) rare(rng *rand.Rand) string {
-	return rareWord.FindString(harness.Message(2 + 4*rng.IntN(max(1, b.Messages/4))).SearchText())
+	return rareWord().FindString(harness.Message(2 + 4*rng.IntN(max(1, b.Messages/4))).SearchText())
 }
 
-var rareWord = regexp.MustCompile(`0x[0-9a-f]{6,}`)
+var rareWord = lazyregexp.New(`0x[0-9a-f]{6,}`)
 
 // phrase takes three words that stand side by side out of a message.
 func (b *bench) phrase(rng *rand.Rand) string {
@@ -90,13 +91,13 @@ func (b *bench) phrase(rng *rand.Rand) string {
 		all := strings.Fields(harness.Message(3 + 4*rng.IntN(max(1, b.Messages/4))).PlainText())
 		at := rng.IntN(max(1, len(all)-3))
 		words := strings.Join(all[at:min(at+3, len(all))], " ")
-		if plainWords.MatchString(words) {
+		if plainWords().MatchString(words) {
 			return words
 		}
 	}
 }
 
-var plainWords = regexp.MustCompile(`^[a-z]+( [a-z]+)+$`)
+var plainWords = lazyregexp.New(`^[a-z]+( [a-z]+)+$`)
 
 // selective is an expression with a literal that few messages have.
 func (b *bench) selective(rng *rand.Rand) string {
@@ -125,7 +126,7 @@ func (b *bench) time(ctx context.Context, k kind) (Search, error) {
 	return out, nil
 }
 
-// recall times what an agent calls: a search with its snippets and covering
+// recall times the calls of an agent: a search with its snippets and covering
 // summaries, and looking messages up by id.
 func (b *bench) recall(ctx context.Context) error {
 	service, err := recall.New(b.DB)
@@ -198,7 +199,7 @@ func (b *bench) beside(ctx context.Context, texts []text) error {
 
 // turns is how often a search and a loop over memory are timed in turn. A
 // machine that is busy with other things slows now the one, now the other: the
-// median of their ratios is what is reported.
+// median of their ratios is reported.
 const turns = 5
 
 // byMemory times an expression without a literal, nothing that an index could

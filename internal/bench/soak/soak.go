@@ -1,12 +1,12 @@
-// Package soak keeps an engine at work for a long time and watches what it
-// takes: memory, file descriptors, and how long an append lasts.
+// Package soak keeps an engine at work for a long time and watches its memory,
+// its file descriptors, and the latency of appends.
 //
 // One process appends at a steady rate to a few sessions whose budget is small,
 // so that compaction never rests, while it searches and asks for contexts as
-// agents do. What leaks shows as a slope of the resident memory over the last
-// three quarters of the run, after caches have filled; what slows down shows as
-// a p99 of the last third above that of the first. At the end every
-// conversation is proved, and every message that was acknowledged is counted.
+// agents do. A leak shows as a slope of the resident memory over the last three
+// quarters of the run, after caches have filled; a slowdown shows as a p99 of the
+// last third above that of the first. At the end every conversation is verified,
+// and the messages are counted against those acknowledged.
 //
 // The measuring itself holds no more after an hour than after a minute:
 // latencies go into histograms of a fixed size.
@@ -39,8 +39,7 @@ type Options struct {
 	Sessions int           // that the appends are spread over (4)
 	Budget   int           // of each session in tokens (16,000)
 	Dir      string        // for the database (a temporary one)
-	// Progress is told how far it has come; nil is nobody.
-	Progress func(done, total time.Duration, what string)
+	Progress harness.Progress
 }
 
 func (o Options) withDefaults() Options {
@@ -60,9 +59,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Budget == 0 {
 		o.Budget = 16_000
-	}
-	if o.Progress == nil {
-		o.Progress = func(time.Duration, time.Duration, string) {}
 	}
 	return o
 }
@@ -135,13 +131,14 @@ func (r *run) open(ctx context.Context) (err error) {
 	if r.recall, err = recall.New(r.DB); err != nil {
 		return errors.Join(err, r.Close(ctx))
 	}
+	harness.Message(0) // prepares the words, which would delay the first append
 	for i := range r.Sessions {
 		r.sessions = append(r.sessions, r.Engine.Session(fmt.Sprintf("soak/%d", i)))
 	}
 	return nil
 }
 
-// counting counts what background work complains of.
+// counting counts the warnings of background work.
 type counting struct {
 	slog.Handler
 	n *atomic.Int64
@@ -187,7 +184,7 @@ func (r *run) pace(ctx context.Context, rate float64, do func(context.Context, i
 			return nil
 		case <-t.C:
 		}
-		// The end of the run does not cut off what was begun.
+		// A call that has begun finishes after the end of the run.
 		if err := do(context.WithoutCancel(ctx), n); err != nil {
 			return err
 		}
@@ -240,7 +237,7 @@ func (r *run) watch(ctx context.Context) []Point {
 	for {
 		points = append(points, look(time.Since(r.begun), r.appended.Load()))
 		last := points[len(points)-1]
-		r.Progress(last.At, r.Duration, fmt.Sprintf("%d appends, %.0f MB, %d descriptors", last.Appended, float64(last.RSS)/1e6, last.Files))
+		r.Progress.Tell(int64(last.At), int64(r.Duration), fmt.Sprintf("%d appends, %.0f MB, %d descriptors", last.Appended, float64(last.RSS)/1e6, last.Files))
 		select {
 		case <-ctx.Done():
 			return append(points, look(time.Since(r.begun), r.appended.Load()))

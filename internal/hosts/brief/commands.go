@@ -7,18 +7,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
-
-// pattern compiles an expression at its first use: every start of lcm would pay for it
-// otherwise.
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 // The names of tools that agents are known to use, in lower case and without a prefix.
 var (
@@ -124,12 +118,12 @@ func commands(said []store.Message, agent string) []Command {
 }
 
 var (
-	exitCode  = pattern(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
-	badLine   = pattern(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error:|error\[|error TS|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception(?: in|:))`)
-	worseLine = pattern(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
-	goodLine  = pattern(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
+	exitCode  = lazyregexp.New(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
+	badLine   = lazyregexp.New(`(?i)^\s*(?:--- FAIL|FAIL\b|panic:|fatal:|error:|error\[|error TS|E\s{2,}|\S+: error:|make: \*\*\*|npm ERR!|Traceback|AssertionError|bash: .*(?:not found|No such file)|Exception(?: in|:))`)
+	worseLine = lazyregexp.New(`(?i)(?:\berror\b|\bfailed\b|\bfailure\b|\bundefined\b|\bcannot\b|\bpanic\b|not found|exception|\bwant\b|\bexpected\b)`)
+	goodLine  = lazyregexp.New(`^\s*(?:ok\s|PASS\b|Success|BUILD SUCCESS|All checks passed|=* ?\d+ passed)`)
 	// frame matches the lines that hosts write around the output of a command.
-	frame = pattern(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
+	frame = lazyregexp.New(`(?i)^(?:Chunk ID|Wall time|Process exited with code|Original token count|Output|Exit code|Total output lines)\b.*$`)
 )
 
 const maxOutput = 64 << 10 // bytes of a result that are read, half from each end
@@ -201,16 +195,16 @@ func (c Command) commits() bool {
 
 // looking matches commands that change nothing and decide nothing: they say little
 // about the state of the work.
-var looking = pattern(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
+var looking = lazyregexp.New(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
 // checking matches commands that check something and change nothing of interest.
-var checking = pattern(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
+var checking = lazyregexp.New(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
 	`make(?: (?:test|build|lint|check|all))?$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
 	`curl -[sI]+|\S+ (?:--version|-version|-v|version)$)(?:\s|$)`)
 
 var (
-	between   = pattern(`&&|\|\||[;|\n]`)
-	toNothing = pattern(`2>&1|[12&]?>\s*/dev/null`)
+	between   = lazyregexp.New(`&&|\|\||[;|\n]`)
+	toNothing = lazyregexp.New(`2>&1|[12&]?>\s*/dev/null`)
 )
 
 // changesNothing reports whether every part of a command line only looks or checks.
@@ -297,7 +291,7 @@ func purpose(line string) string {
 // fresh is how many messages back a failure counts.
 const fresh = 100
 
-var patchFile = pattern(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
+var patchFile = lazyregexp.New(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
 
 // files returns the files that the agent changed, uncommitted ones first, then the
 // latest. since is the time of the last commit in any session.

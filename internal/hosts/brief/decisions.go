@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -24,9 +25,9 @@ var cues = []string{
 // "must", "never" and "instead of" to explain: of its sentences, only those count that
 // name a choice.
 var (
-	report    = pattern(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
-	chosen    = pattern(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b|决定|決定|결정|решил|решено|entschied|décidé`)
-	undecided = pattern(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:|(?:\bnot?|n't|\bto|\blet's|\bneeds? an?|\bcan|\bcannot) (?:yet )?(?:decid|decision)|\bundecided\b`)
+	report    = lazyregexp.New(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
+	chosen    = lazyregexp.New(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b|决定|決定|결정|решил|решено|entschied|décidé`)
+	undecided = lazyregexp.New(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:|(?:\bnot?|n't|\bto|\blet's|\bneeds? an?|\bcan|\bcannot) (?:yet )?(?:decid|decision)|\bundecided\b`)
 )
 
 // openCues are words that mark a sentence as an open point.
@@ -63,7 +64,7 @@ func decisions(said []store.Message, known []Quote) []Quote {
 const keepChoices = 4
 
 // plainChoice matches an answer that is a choice without a question before it.
-var plainChoice = pattern(`(?i)\b(?:it is|then)[.!]*$`)
+var plainChoice = lazyregexp.New(`(?i)\b(?:it is|then)[.!]*$`)
 
 // choices returns the user's last short answers to the assistant's questions, with the
 // questions.

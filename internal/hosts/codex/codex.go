@@ -16,11 +16,11 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // Name is the host's short name.
@@ -44,7 +44,7 @@ func (Host) Find(m hosts.Machine) hosts.Installation {
 }
 
 // rollout matches the file name of a rollout: its start time and id.
-var rollout = regexp.MustCompile(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)\.jsonl(\.zst)?$`)
+var rollout = lazyregexp.New(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)\.jsonl(\.zst)?$`)
 
 // levels is the depth of the directories by day: year, month, day.
 const levels = 3
@@ -93,7 +93,7 @@ func walk(ctx context.Context, root, dir string, levels int, yield func(hosts.Tr
 }
 
 func transcript(path string, info fs.FileInfo) (hosts.Transcript, bool) {
-	name := rollout.FindStringSubmatch(filepath.Base(path))
+	name := rollout().FindStringSubmatch(filepath.Base(path))
 	if name == nil {
 		return hosts.Transcript{}, false
 	}

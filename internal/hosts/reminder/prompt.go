@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/search/analysis"
 )
 
@@ -22,12 +23,9 @@ const (
 	namesThePast
 )
 
-// pattern compiles an expression at its first use: every start of lcm would pay for it
-// otherwise.
+// pattern returns an expression for any of the pieces as whole words.
 func pattern(pieces ...string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\b(?:` + strings.Join(pieces, "|") + `)\b`)
-	})
+	return lazyregexp.New(`\b(?:` + strings.Join(pieces, "|") + `)\b`)
 }
 
 // pastVerbs are verbs in the past tense for things that people do together in a project.

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // member is an entry of a JSON object at a path of names.
@@ -44,7 +44,7 @@ func member(file, what string, value any, path ...string) entry {
 // of its download, lcm-linux-amd64.
 const ownProgram = `lcm(?:[-_.][\w.+-]*)?`
 
-var ownServer = regexp.MustCompile(`[/\\]` + ownProgram + `$`)
+var ownServer = lazyregexp.New(`[/\\]` + ownProgram + `$`)
 
 // isOwnServer reports whether setup wrote a server's command: setup uses absolute
 // paths, which people seldom do.
@@ -53,7 +53,7 @@ func isOwnServer(command any) bool {
 		command = words[0]
 	}
 	name, ok := command.(string)
-	return ok && filepath.IsAbs(name) && ownServer.MatchString(name)
+	return ok && filepath.IsAbs(name) && ownServer().MatchString(name)
 }
 
 // cutJSON removes something from a JSON file, and then the containers that setup made
@@ -202,11 +202,11 @@ func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i
 	return d.SetElement(json.RawMessage(g.Bytes()), i, "hooks", event)
 }
 
-var ownHook = regexp.MustCompile(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
+var ownHook = lazyregexp.New(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
 
 // isOwnHook reports whether a command is lcm's hook for a host, at any path.
 func isOwnHook(host, command string) bool {
-	m := ownHook.FindStringSubmatch(command)
+	m := ownHook().FindStringSubmatch(command)
 	return m != nil && m[1] == host
 }
 

@@ -2,13 +2,14 @@ package setup
 
 import (
 	"maps"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // shellLine quotes words for a shell.
 func shellLine(words []string) string {
@@ -21,7 +22,7 @@ func shellLine(words []string) string {
 
 func shellWord(w string) string {
 	switch {
-	case plainWord.MatchString(w):
+	case plainWord().MatchString(w):
 		return w
 	case runtime.GOOS == "windows":
 		return `"` + w + `"` // no path there may hold a quote

@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // Tests stop before each change of the file system, as a kill would, and skip syncs.
@@ -109,7 +109,7 @@ func (c Change) removeDirs() {
 // partName matches it.
 const partPattern = ".lcm-setup-*"
 
-var partName = regexp.MustCompile(`^\.lcm-setup-[0-9]+$`)
+var partName = lazyregexp.New(`^\.lcm-setup-[0-9]+$`)
 
 // sweep removes files that a killed setup was writing, in the directories of the plan's
 // files and of the receipts.
@@ -123,7 +123,7 @@ func (p Plan) sweep(kept *Receipts) {
 	for _, dir := range dirs {
 		entries, _ := os.ReadDir(dir) // a missing directory has none
 		for _, e := range entries {
-			if partName.MatchString(e.Name()) && e.Type().IsRegular() {
+			if partName().MatchString(e.Name()) && e.Type().IsRegular() {
 				_ = os.Remove(filepath.Join(dir, e.Name())) // the next sweep tries again
 			}
 		}

@@ -5,12 +5,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // partName matches files named by PartPattern, and the logs beside them.
-var partName = regexp.MustCompile(`^(\.lcm-[0-9]+\.part)(-wal|-shm|-journal)?$`)
+var partName = lazyregexp.New(`^(\.lcm-[0-9]+\.part)(-wal|-shm|-journal)?$`)
 
 // LeftOver is an unfinished copy with the logs beside it. A process is writing
 // it or was killed. Nothing else removes it, and it may hold messages that were
@@ -34,7 +35,7 @@ func LeftOvers(dir string) ([]LeftOver, error) {
 	}
 	var all []LeftOver // the names are sorted: logs come after their file
 	for _, e := range entries {
-		name := partName.FindStringSubmatch(e.Name())
+		name := partName().FindStringSubmatch(e.Name())
 		if name == nil {
 			continue
 		}

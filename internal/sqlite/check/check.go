@@ -11,12 +11,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/sqlite/search"
@@ -78,7 +78,7 @@ func (k *checkup) all(ctx context.Context) error {
 
 // IndexTrouble matches the messages of SQLite about a damaged index, which can
 // be built again from its table.
-var IndexTrouble = regexp.MustCompile(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) ?(\S*)`)
+var IndexTrouble = lazyregexp.New(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) ?(\S*)`)
 
 // maxPageFaults is how many faults of pages are listed.
 const maxPageFaults = 20
@@ -88,7 +88,7 @@ func (k *checkup) pages(context.Context) error {
 	broken := map[string]bool{}
 	err := k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s *sqlite3.Stmt) error {
 		line := s.ColumnText(0)
-		switch m := IndexTrouble.FindStringSubmatch(line); {
+		switch m := IndexTrouble().FindStringSubmatch(line); {
 		case line == "ok":
 		case m != nil && !broken[m[1]]:
 			broken[m[1]] = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -71,7 +72,7 @@ func IsDescribed(c *dbfile.Conn, message int64, ref llms.Ref) (bool, error) {
 func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error {
 	var refs []llms.Ref
 	if body != nil {
-		m, err := llms.Decode(llms.FormatLCM, "", body)
+		m, err := wire.Decode(llms.FormatLCM, "", body)
 		if err != nil {
 			v.fault("body", id, "what is stored beside its record does not decode: %v", err)
 			return nil

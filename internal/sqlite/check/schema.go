@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -147,14 +147,14 @@ func sameDefinition(have, want dbfile.Object) bool {
 }
 
 var (
-	sqlComment = regexp.MustCompile(`--[^\n]*`)
-	sqlSpace   = regexp.MustCompile(`\s+`)
+	sqlComment = lazyregexp.New(`--[^\n]*`)
+	sqlSpace   = lazyregexp.New(`\s+`)
 )
 
 // definition splits a CREATE statement at its outer commas and brackets, and
 // normalises each piece: head, columns, constraints, tail.
 func definition(sql string) []string {
-	sql = sqlSpace.ReplaceAllString(sqlComment.ReplaceAllString(sql, " "), " ")
+	sql = sqlSpace().ReplaceAllString(sqlComment().ReplaceAllString(sql, " "), " ")
 	sql = strings.ReplaceAll(sql, `"`, "")
 	var parts []string
 	depth, from := 0, 0

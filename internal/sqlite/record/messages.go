@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -82,9 +83,9 @@ func (r *messageRow) decode() (m store.Message, err error) {
 	if m.Flags&store.FlagErased != 0 {
 		return m, nil
 	}
-	decode := llms.Decode
+	decode := wire.Decode
 	if r.brief {
-		decode = llms.DecodeParts
+		decode = wire.DecodeParts
 	}
 	if m.Body, err = decode(r.format, r.role, r.data); err != nil {
 		err = fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
@@ -338,11 +339,11 @@ func Join(c *dbfile.Conn, record []byte, cuts string) ([]byte, error) {
 		data, _, err := PayloadContent(c, stored[0].Payload)
 		return data, err
 	}
-	places := make([]llms.Cut, len(stored))
+	places := make([]wire.Cut, len(stored))
 	for i, cut := range stored {
-		places[i] = llms.Cut{At: cut.At, Style: cut.Style}
+		places[i] = wire.Cut{At: cut.At, Style: cut.Style}
 	}
-	return llms.Join(record, places, func(i int) ([]byte, error) {
+	return wire.Join(record, places, func(i int) ([]byte, error) {
 		data, _, err := PayloadContent(c, stored[i].Payload)
 		return data, err
 	})

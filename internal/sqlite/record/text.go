@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -32,14 +33,14 @@ func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	if format == llms.FormatText {
 		return record, nil
 	}
-	text, ok := llms.AppendSearchText(c.TextColumn[:0], format, record)
+	text, ok := wire.AppendSearchText(c.TextColumn[:0], format, record)
 	if cap(text) <= maxKept {
 		c.TextColumn = text[:0]
 	}
 	if ok {
 		return text, nil
 	}
-	m, err := llms.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
+	m, err := wire.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
 	if err != nil {
 		return record, nil
 	}
@@ -53,7 +54,7 @@ const maxKept = 1 << 20
 // of the text. If whole is not nil, payloads are checked against their hashes,
 // and it is set to false if one does not match.
 func bodyText(c *dbfile.Conn, s *sqlite3.Stmt, whole *bool) ([]byte, error) {
-	m, err := llms.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
+	m, err := wire.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
 	text := []byte(m.SearchText())
 	if err != nil {
 		text = s.ColumnBlob(7, nil)

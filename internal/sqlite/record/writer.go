@@ -20,6 +20,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -210,7 +211,7 @@ func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 // EncodeBody encodes a body without the fields that have columns of their own.
 func EncodeBody(m llms.Message) ([]byte, error) {
 	m.ID, m.Time, m.Raw = "", time.Time{}, llms.Raw{}
-	return llms.Encode(llms.FormatLCM, m)
+	return wire.Encode(llms.FormatLCM, m)
 }
 
 func (w *Writer) existing(native string) (store.Appended, error) {

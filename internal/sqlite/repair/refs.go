@@ -7,6 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -22,7 +23,7 @@ func fixReferences(c *dbfile.Conn) error {
 	err := c.Query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s *sqlite3.Stmt) error {
 		n := need{message: s.ColumnInt64(0)}
 		if s.ColumnType(1) != sqlite3.NULL {
-			m, err := llms.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
+			m, err := wire.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
 			if err != nil {
 				return nil // Verify reports it
 			}

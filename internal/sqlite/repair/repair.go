@@ -66,7 +66,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 func fixIndexes(c *dbfile.Conn) error {
 	broken := false
 	err := c.Query("PRAGMA integrity_check(100)", func(s *sqlite3.Stmt) error {
-		broken = broken || check.IndexTrouble.MatchString(s.ColumnText(0))
+		broken = broken || check.IndexTrouble().MatchString(s.ColumnText(0))
 		return nil
 	})
 	if err != nil || !broken {

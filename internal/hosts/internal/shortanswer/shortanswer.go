@@ -3,21 +3,18 @@
 package shortanswer
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // longest is the length in characters up to which a message is an answer and not a
 // request.
 const longest = 160
 
-// answer matches the words of a choice. It is compiled at its first use, so that the
-// start of lcm does not pay for it.
-var answer = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\bit is\b[^?]*$|\bthen[.!]*$|^(?:ok(?:ay)?,? |so )?then\b|^(?:agreed|let's|lets|we(?:'ll| will)? (?:go|take|keep|use|do)|go (?:with|for)|take|make it|option|variant|both|neither|the (?:first|second|third|last|former|latter|other)|[a-d1-9][.)]?$|[a-d1-9][,.:] )`)
-})
+// answer matches the words of a choice.
+var answer = lazyregexp.New(`(?i)\bit is\b[^?]*$|\bthen[.!]*$|^(?:ok(?:ay)?,? |so )?then\b|^(?:agreed|let's|lets|we(?:'ll| will)? (?:go|take|keep|use|do)|go (?:with|for)|take|make it|option|variant|both|neither|the (?:first|second|third|last|former|latter|other)|[a-d1-9][.)]?$|[a-d1-9][,.:] )`)
 
 // Is reports whether a user's message is a short answer that decides something.
 func Is(text string) bool {

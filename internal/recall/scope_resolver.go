@@ -1,0 +1,169 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// scopeResolver turns a Where into a Scope.
+type scopeResolver struct{ store Store }
+
+// scope returns the conversations that a search covers.
+func (r scopeResolver) scope(ctx context.Context, w Where) (Scope, error) {
+	sc, err := r.conversations(ctx, w)
+	if err != nil {
+		return sc, err
+	}
+	if w.InTurn && w.ConversationID == 0 {
+		sc.Except, err = r.prompts(ctx, w)
+	}
+	return sc, err
+}
+
+func (r scopeResolver) conversations(ctx context.Context, w Where) (Scope, error) {
+	switch {
+	case w.ConversationID < 0:
+		return Scope{}, refuse("conversations are numbered from 1", "conversationId is %d", w.ConversationID)
+	case w.ConversationID > 0:
+		if _, err := r.conversation(ctx, w.ConversationID); err != nil {
+			return Scope{}, err
+		}
+		return Scope{Kind: ScopeConversation, ConversationIDs: []store.ConversationID{w.ConversationID}}, nil
+	case w.AllConversations:
+		return Scope{Kind: ScopeAll}, nil
+	case len(w.Projects) > 0 && !w.CurrentOnly:
+		return r.project(ctx, w)
+	case w.Current == 0 && w.Widen && !w.CurrentOnly:
+		return Scope{Kind: ScopeAll}, nil // outside any project
+	case w.Current == 0:
+		return Scope{}, refuse(askHint, "there is no current conversation to look in")
+	}
+	ids, err := r.family(ctx, w.current()...)
+	return Scope{Kind: ScopeCurrent, ConversationIDs: ids}, err
+}
+
+// project returns the conversations of the projects and, because a session may
+// have been moved, those of the current session. If there are none, the project is
+// unknown and the search covers all conversations.
+func (r scopeResolver) project(ctx context.Context, w Where) (Scope, error) {
+	sc := Scope{Kind: ScopeProject}
+	var names []string
+	for _, p := range w.Projects {
+		found, err := r.store.Conversations(ctx, store.ConversationQuery{Project: &p})
+		if err != nil {
+			return sc, err
+		}
+		for _, c := range found {
+			sc.ConversationIDs = append(sc.ConversationIDs, c.ID)
+		}
+		if name := projectName(p); len(found) > 0 && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	family, err := r.family(ctx, w.current()...)
+	if err != nil {
+		return sc, err
+	}
+	sc.ConversationIDs = append(sc.ConversationIDs, family...)
+	slices.Sort(sc.ConversationIDs)
+	sc.ConversationIDs = slices.Compact(sc.ConversationIDs)
+	if len(sc.ConversationIDs) == 0 && w.Widen {
+		return Scope{Kind: ScopeAll}, nil
+	}
+	if len(sc.ConversationIDs) == 0 {
+		return sc, refuse(askHint, "nothing of the project %s is stored", projectName(w.Projects[0]))
+	}
+	if len(names) == 0 {
+		names = []string{projectName(w.Projects[0])}
+	}
+	sc.Project, sc.Conversations = strings.Join(names, ", "), len(sc.ConversationIDs)
+	return sc, nil
+}
+
+// prompts returns the newest prompt of each current conversation, to leave it out
+// of the matches. A prompt with files stays in, because the files are found
+// nowhere else. If the question may come from several conversations, those whose
+// last turn has ended with an answer are not asking.
+func (r scopeResolver) prompts(ctx context.Context, w Where) ([]store.MessageID, error) {
+	var ids []store.MessageID
+	for _, id := range w.current() {
+		v, err := r.store.View(ctx, id, store.Window{Newest: 1})
+		if err != nil {
+			return nil, err
+		}
+		if n := len(v.Items); len(w.Also) > 0 && n > 0 && v.Items[n-1].Role == llms.RoleAssistant && len(v.Items[n-1].Calls) == 0 {
+			continue
+		}
+		if v.LastUserItem != nil {
+			v.Items = append(v.Items, *v.LastUserItem)
+		}
+		for _, item := range v.Items {
+			if item.Pos != v.LastUser || item.Message == 0 {
+				continue
+			}
+			files, err := r.store.Attached(ctx, item.Message)
+			if err != nil {
+				return nil, err
+			}
+			if len(files) == 0 {
+				ids = append(ids, item.Message)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// reach returns the conversations that a lookup by id may read. An id names its
+// target exactly, so an open default scope covers all conversations: the model can
+// read an id from a widened search or from the block at a session's start.
+func (r scopeResolver) reach(ctx context.Context, w Where) (Scope, error) {
+	if w.Widen && !w.explicit() {
+		return Scope{Kind: ScopeAll}, nil
+	}
+	return r.scope(ctx, w)
+}
+
+func (r scopeResolver) conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
+	c, err := r.store.Conversation(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return c, refuse(askHint, "conversation %d: %w", id, store.ErrNotFound)
+	}
+	return c, err
+}
+
+// maxAncestors bounds how far forks are followed back.
+const maxAncestors = 64
+
+// family lists the segments of conversations' sessions, and those of the
+// sessions that they were forked from: a fork's view begins with their
+// messages.
+func (r scopeResolver) family(ctx context.Context, next ...store.ConversationID) ([]store.ConversationID, error) {
+	var ids []store.ConversationID
+	for n := 0; len(next) > 0 && n < maxAncestors; n++ {
+		c, err := r.conversation(ctx, next[0])
+		if err != nil {
+			return nil, err
+		}
+		next = next[1:]
+		if slices.Contains(ids, c.ID) {
+			continue
+		}
+		segments, err := r.store.Conversations(ctx, store.ConversationQuery{Key: c.Key})
+		if err != nil {
+			return nil, err
+		}
+		for _, seg := range segments {
+			ids = append(ids, seg.ID)
+			if seg.ForkedFrom != 0 {
+				next = append(next, seg.ForkedFrom)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
