@@ -175,7 +175,7 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	defer c.Interrupt(ctx)()
+	defer c.Interrupt(c.Interrupt(ctx))
 	// The journal in memory allows a failed row to be undone without the
 	// others.
 	if err := c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {

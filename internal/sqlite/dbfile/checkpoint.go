@@ -20,7 +20,7 @@ func VacuumFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Interrupt(ctx)()
+	defer c.Interrupt(c.Interrupt(ctx))
 	return errors.Join(Vacuum(c), c.Close())
 }
 

@@ -84,7 +84,7 @@ func configure(ctx context.Context, c *Conn, o Options) error {
 			return err
 		}
 	}
-	defer c.Interrupt(ctx)()
+	defer c.Interrupt(c.Interrupt(ctx))
 	for _, pragma := range []string{
 		// Writers refer only to rows that they have just read or written, and
 		// looking each up again took a sixth of a fold's time. The tests check
@@ -129,12 +129,9 @@ func NewConn(raw *sqlite3.Conn) *Conn {
 	return &Conn{raw: raw, stmts: map[string]*sqlite3.Stmt{}}
 }
 
-// Interrupt ends statements when ctx is cancelled, until the function that it
-// returns is called.
-func (c *Conn) Interrupt(ctx context.Context) (restore func()) {
-	old := c.raw.SetInterrupt(ctx)
-	return func() { c.raw.SetInterrupt(old) }
-}
+// Interrupt ends statements when ctx is cancelled, and returns the context that
+// did so before.
+func (c *Conn) Interrupt(ctx context.Context) (old context.Context) { return c.raw.SetInterrupt(ctx) }
 
 // Script runs one or more statements without parameters. They are not kept
 // prepared.
@@ -315,7 +312,7 @@ func (c *Conn) rollback() error {
 	if c.raw.GetAutocommit() {
 		return nil // committed, or rolled back by SQLite after a failure
 	}
-	defer c.Interrupt(context.WithoutCancel(c.raw.GetInterrupt()))()
+	defer c.Interrupt(c.Interrupt(context.WithoutCancel(c.raw.GetInterrupt())))
 	return c.Exec("ROLLBACK")
 }
 

@@ -191,7 +191,7 @@ func (f *File) Hold() (release func(), err error) {
 func (f *File) TransactHeld(ctx context.Context, fn func(*Conn) error) error {
 	c := <-f.write
 	defer func() { f.write <- c }()
-	defer c.Interrupt(context.WithoutCancel(ctx))()
+	defer c.Interrupt(c.Interrupt(context.WithoutCancel(ctx)))
 	return Explain(f.path, c.Write(func() error { return fn(c) }))
 }
 
@@ -248,7 +248,7 @@ func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	if o.ReadOnly {
 		return checkSchema(c)
 	}
-	defer c.Interrupt(ctx)()
+	defer c.Interrupt(c.Interrupt(ctx))
 	if err := checkSchema(c); err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (f *File) Writer(ctx context.Context, fn func(*Conn) error) error {
 	if err := f.stillThere(); err != nil {
 		return err
 	}
-	defer c.Interrupt(ctx)()
+	defer c.Interrupt(c.Interrupt(ctx))
 	return Explain(f.path, cancelled(ctx, fn(c)))
 }
 
@@ -324,7 +324,7 @@ func (f *File) Reader(ctx context.Context, fn func(*Conn) error) error {
 		return Explain(f.path, cancelled(ctx, err))
 	}
 	defer f.release(c)
-	defer c.Interrupt(ctx)()
+	defer c.Interrupt(c.Interrupt(ctx))
 	err = fn(c)
 	if c.snapshot != nil {
 		err = errors.Join(c.snapshot.changed(), err)
