@@ -64,7 +64,8 @@ lcm ask "How do we deploy?" --all --json`,
 	return c
 }
 
-// askWords puts what delegation says in the words of the command line.
+// askWords translates messages of package delegation into the words of the
+// command line.
 var askWords = strings.NewReplacer(
 	"neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with", "neither --summary nor --query is given",
 	"summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty", "lcm_expand_query", "`lcm ask`",
@@ -103,8 +104,8 @@ func (cmd *askCommand) ask(ctx context.Context, ar *archive, r delegation.Reques
 	return nil
 }
 
-// printCitations prints what a sub-agent's answer rests on. Evidence carries
-// its ids itself.
+// printCitations prints the citations of a sub-agent's answer. Evidence has
+// its ids in its text.
 func (cmd *askCommand) printCitations(answer delegation.Answer) {
 	if answer.Method != delegation.MethodDelegated {
 		return

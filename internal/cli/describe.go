@@ -90,8 +90,8 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 	return err
 }
 
-// writeRaw writes what was described, byte for byte but for secrets that only
-// the record was to keep.
+// writeRaw writes the bytes of a payload, message or summary. Secrets that
+// only the record keeps are masked.
 func (cmd *describeCommand) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
 	id, err := store.ParseID(answer.ID)
 	if err != nil {

@@ -89,7 +89,7 @@ func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	begun := time.Now()
 	cfg, cfgErr := cmd.settings()
 	if cfgErr != nil {
-		return cfgErr // what the settings name cannot be told without them
+		return cfgErr // they name the database
 	}
 	p, err := cmd.patient(cfg)
 	if err != nil {
@@ -133,7 +133,8 @@ func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	return cmd.printDoctor(r, found)
 }
 
-// patient is the database with what surrounds it.
+// patient returns the database and its surroundings as package doctor takes
+// them.
 func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 	// Views are held to a budget by the engine's counter, so what is written
 	// anew is counted by it as well.
@@ -245,8 +246,7 @@ func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
 	}
 }
 
-// surroundings finds what is wrong around the database: the settings, the
-// hosts.
+// surroundings checks the settings and the hosts.
 func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	found := readOnlyFindings(dbfile.Resolve(cfg.Storage.DatabasePath))
 	if cfg.Log.File != "" {
@@ -271,7 +271,7 @@ func readOnlyFindings(path string) []doctor.Finding {
 		}}
 	}
 	dir := filepath.Dir(path)
-	for ; ; dir = filepath.Dir(dir) { // the first session makes what is missing
+	for ; ; dir = filepath.Dir(dir) { // the first session makes missing directories
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
 			break
 		}

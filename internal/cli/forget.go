@@ -85,7 +85,7 @@ lcm forget --lift 2`,
 	return c
 }
 
-// check refuses what cannot be meant.
+// check refuses flags and arguments that contradict each other.
 func (cmd *forgetCommand) check(c *cobra.Command, args []string) error {
 	narrowed := cmd.match != "" || cmd.since != "" || cmd.before != ""
 	ways := 0
@@ -195,7 +195,7 @@ func reportErased(e store.Erased, dry bool) eraseReport {
 	}
 }
 
-// erase shows what an order would erase, asks, and carries it out.
+// erase prints the extent of an erasure, asks, and carries it out.
 func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) error {
 	weighed, err := ar.engine.Weigh(ctx, order)
 	if err != nil {

@@ -98,7 +98,7 @@ func hostNames() []string {
 	return names
 }
 
-// importAny finds out what is to be imported.
+// importAny imports the hosts or paths that the arguments name.
 func (cmd *importCommand) importAny(c *cobra.Command, args []string) error {
 	filter, err := cmd.filter()
 	if err != nil {
@@ -154,7 +154,7 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 	return nil
 }
 
-// importPath imports what a file or a directory holds.
+// importPath imports a file or a directory.
 func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts.Filter) error {
 	known := hostNames()
 	if path == "-" {
@@ -228,7 +228,7 @@ func missingPath(err error, path string, known []string) error {
 	return failed(exitFailure, hint, "%w", err)
 }
 
-// filter is what the flags select.
+// filter returns the sessions that the flags select.
 func (cmd *importCommand) filter() (hosts.Filter, error) {
 	filter := hosts.Filter{DryRun: cmd.dryRun}
 	var err error
@@ -243,19 +243,19 @@ func (cmd *importCommand) filter() (hosts.Filter, error) {
 	return filter, err
 }
 
-// contents is what a path holds.
+// contents are the files of a path.
 type contents struct {
 	transcripts int
 	messages    []string // files that may hold messages, by their names
 	others      []string
 }
 
-// lookInto finds out what a path holds.
+// lookInto lists the files of a path by kind.
 func (cmd *importCommand) lookInto(ctx context.Context, path string) (contents, error) {
 	var in contents
 	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
-			return nil // what cannot be looked at is told by the import
+			return nil // the import reports files that cannot be read
 		}
 		for _, h := range all.Hosts() {
 			if ts, err := h.In(ctx, file); err == nil && len(ts) > 0 {

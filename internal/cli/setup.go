@@ -136,8 +136,8 @@ func sameFile(x, y string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// databaseArgs are what every command of a host needs where the database is
-// not the one that the settings name: hosts do not pass the environment on.
+// databaseArgs returns --db for the commands of a host if a flag or the
+// environment names the database: hosts do not pass the environment on.
 func (cmd *setupCommand) databaseArgs() ([]string, error) {
 	cfg, err := cmd.settings()
 	if err != nil {
