@@ -36,11 +36,11 @@ func newChat(p *program) *cobra.Command {
 		Use:   "chat",
 		Short: "Talk with a model that forgets nothing",
 		Long: `Talk with a model whose memory is a session in the database. However long the
-conversation gets, what the model is sent stays within --budget, and what it no
-longer sees it recalls with its tools. The session is the project's unless
---session names another, and goes on where it ended.
+conversation gets, each request stays within --budget, and the model recalls
+older messages with its tools. The session is the project's unless --session
+names another, and continues where it ended.
 
-What is typed is one message a line. /help lists the commands.`,
+Each line that you type is a message. /help lists the commands.`,
 		Example: `lcm chat --model claude-sonnet-4-5
 lcm chat --model gpt-5-mini --budget 32000
 lcm chat --model qwen3:8b --session notes   # with OPENAI_BASE_URL at an Ollama`,

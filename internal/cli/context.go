@@ -46,8 +46,8 @@ func newContext(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context [N]",
 		Short: "Print what a model would see, with its size",
-		Long: `Print what a model would be sent within a budget of tokens: summaries, then the
-newest messages. This only looks: what does not fit is left out and named.
+		Long: `Print the context of a model within a budget of tokens: summaries, then the
+newest messages. This changes nothing; items that do not fit are named.
 
 For an agent, a view above the hard threshold of the budget is folded into
 summaries first. --fold does the same, and keeps the summaries; no message is

@@ -57,8 +57,8 @@ ids; ` + "`lcm import FILE`" + ` of it into an empty database gives the same dig
 Conversations that a chosen one was forked from, or is a sub-agent's of, come
 with it.
 
-Every message and payload is proved while it is written. What is damaged is
-named and in the archive all the same, marked as damaged; the exit code is then 6.
+Every message and payload is proved while it is written. Damaged ones are named,
+and marked as damaged in the archive; the exit code is then 6.
 
 --raw writes the original records of a conversation instead, byte for byte, one
 a line in the order of their arrival, also those that are not in the view. With

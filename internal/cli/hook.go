@@ -32,15 +32,15 @@ func newHook(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hook HOST",
 		Short: "Answer an event of a host (for hosts)",
-		Long: `What hosts run on their events once ` + "`lcm setup`" + ` has told them to: it reads the
-event from standard input, stores what is new in the session's transcript, and
-gives a session that starts or was compacted the block that
+		Long: `Hosts run this on their events after ` + "`lcm setup`" + `. It reads the event from
+standard input, stores the new records of the session's transcript, and gives a
+session that starts or was compacted the block that
 ` + "`lcm brief --block`" + ` prints. A prompt that clearly refers to earlier work is given
 up to three cited lines of the record, unless hooks.prompt_recall is false.
 
-It always exits with 0 and prints nothing that a host does not expect; what goes
-wrong is kept for ` + "`lcm doctor`" + `. What takes longer goes on in the background:
-reading a long transcript, and folding a session that is larger than a context
+It always exits with 0 and prints nothing that a host does not expect; errors
+are logged for ` + "`lcm doctor`" + `. Longer work continues in the background: reading a
+long transcript, and folding a session that is larger than a context
 window (see compaction.background in docs/CONFIG.md).
 
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,

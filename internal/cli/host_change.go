@@ -29,7 +29,7 @@ func (h *hostChange) flags(c *cobra.Command, all string) {
 	fl := c.Flags()
 	fl.BoolVar(&h.all, "all", false, all)
 	fl.BoolVarP(&h.yes, "yes", "y", false, "do not ask")
-	fl.BoolVar(&h.print, "print", false, "show what would change, and change nothing")
+	fl.BoolVar(&h.print, "print", false, "show the changes, and make none")
 	h.jsonFlag(c)
 }
 

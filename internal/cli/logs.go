@@ -166,9 +166,9 @@ func writable(path string) error {
 func (p *program) logFlags(root *cobra.Command) {
 	p.logging = map[string]*string{}
 	for _, f := range []struct{ flag, key, usage string }{
-		{"log-level", "log.level", "what is logged: debug, info, warn or error"},
-		{"log-format", "log.format", "how it is logged: text or json"},
-		{"log-file", "log.file", "where it is logged (default: standard error)"},
+		{"log-level", "log.level", "the lowest level that is logged: debug, info, warn or error"},
+		{"log-format", "log.format", "the format of the log: text or json"},
+		{"log-file", "log.file", "the file of the log (default: standard error)"},
 	} {
 		p.logging[f.key] = root.PersistentFlags().String(f.flag, "", f.usage)
 		_ = root.PersistentFlags().MarkHidden(f.flag) // on every command, and rarely needed: docs/OPERATIONS.md tells of them

@@ -29,11 +29,11 @@ func newSetup(p *program) *cobra.Command {
 		Use:   "setup HOST…|--all",
 		Short: "Connect the agents on this machine",
 		Long: `Connect agents with lcm: the tools (an MCP server) and the hooks that keep the
-record up to date and tell a new session what was being worked on.
+record up to date and tell a new session about the latest work.
 
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.
 
-What would change is shown before anything is written. Only entries of lcm are
+The changes are shown before anything is written. Only entries of lcm are
 touched, comments and order stay, and a copy of every file is kept: ` + "`lcm remove`" + `
 gives back the very bytes.
 
