@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -224,7 +225,7 @@ func sameMessage(stored store.Message, m llms.Message) bool {
 	}
 	a, b := stored.Body, m
 	b.ID, b.Time, b.Raw, b.Meta = a.ID, a.Time, a.Raw, a.Meta
-	return llms.Equal(a, b)
+	return wire.Equal(a, b)
 }
 
 // align aligns the whole history with the stored one.

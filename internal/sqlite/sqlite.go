@@ -21,7 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Options says how a database is opened. The zero value is a good default.
+// Options is the options of [Open]. The zero value is a good default.
 type Options = dbfile.Options
 
 // Memory is the path of a database that no other opener shares. It is kept in a

@@ -152,15 +152,15 @@ func (db *DB) Verify(ctx context.Context, id store.ConversationID) (store.Verifi
 // Orphans implements [store.Checker].
 func (db *DB) Orphans(ctx context.Context) ([]store.Fault, error) { return check.Orphans(ctx, db.file) }
 
-// Check looks at everything in the database that can be wrong. It changes
-// nothing. Each fault has a code; package doctor explains the codes and says
-// which of them [DB.Repair] fixes.
+// Check looks for damage everywhere in the database and changes nothing. Each
+// fault has a code; package doctor explains the codes, and which of them
+// [DB.Repair] fixes.
 func (db *DB) Check(ctx context.Context) ([]store.Fault, error) {
 	return check.Run(ctx, db.file, db.index)
 }
 
-// Repair builds what is derived from the messages again. It never changes a
-// message.
+// Repair rebuilds everything that is derived from the messages. It never
+// changes a message.
 func (db *DB) Repair(ctx context.Context) error { return repair.Run(ctx, db.file, db.index) }
 
 // Weigh implements [store.Eraser].
@@ -177,8 +177,7 @@ func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, err
 	return out, err
 }
 
-// Mask replaces what messages show, without their records. The search index and
-// the summaries of the messages have to be made again.
+// Mask hides parts of messages and keeps their records. See package erase.
 func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
 	err := erase.Mask(ctx, db.file, masks)
 	if err == nil {
@@ -208,8 +207,8 @@ func (db *DB) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
 // Lift implements [store.Eraser].
 func (db *DB) Lift(ctx context.Context, id int64) error { return erase.Lift(ctx, db.file, id) }
 
-// Stats counts what the database holds. It reads no message, so that it is
-// quick however much there is.
+// Stats counts the contents of the database. It reads no message, so that it is
+// quick.
 func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.file) }
 
 // Backup writes a copy of the database as it stands at one moment to a file

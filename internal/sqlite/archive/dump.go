@@ -153,7 +153,8 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 	return dumpPayloads(c, where, string(list), to)
 }
 
-// unlistedConversations are the conversations that do not count as such.
+// unlistedConversations returns the conversations that [record.Listed] leaves
+// out.
 func unlistedConversations(c *dbfile.Conn) (map[store.ConversationID]bool, error) {
 	ids := map[store.ConversationID]bool{}
 	err := c.Query(`SELECT c.id FROM conversations c WHERE NOT (`+record.Listed+`)`, func(s *sqlite3.Stmt) error {
@@ -163,8 +164,8 @@ func unlistedConversations(c *dbfile.Conn) (map[store.ConversationID]bool, error
 	return ids, err
 }
 
-// relatedConversations are the chosen conversations with those that they cannot do without,
-// in the order that the digest depends on.
+// relatedConversations returns the chosen conversations with their origins and
+// parents, in the order of the digest.
 func relatedConversations(c *dbfile.Conn, ids []store.ConversationID) ([]store.Conversation, error) {
 	where := ` ORDER BY c.key COLLATE BINARY, c.segment`
 	args := []any{}
@@ -236,8 +237,8 @@ func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
 	}, only(where, list)...)
 }
 
-// checkRow checks a row of messages or payloads against its hashes. Another row
-// has none.
+// checkRow verifies a row of messages or payloads against its hashes. Rows of
+// other tables have none.
 func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (store.Fault, error) {
 	number := func(name string) int64 { n, _ := values[slices.Index(columns, name)].(int64); return n }
 	text := func(name string) string { s, _ := values[slices.Index(columns, name)].(string); return s }

@@ -81,9 +81,9 @@ func (s *Scratch) settle(ctx context.Context, l *Loader) error {
 	return errors.Join(err, f.Close())
 }
 
-// blankRecords takes away the records that do not match their hashes. The place of
-// each, its hash and its link of the chain stay, so that it stays named. One that
-// payloads belong into is left: it can be the payload that is damaged.
+// blankRecords removes the records that do not match their hashes. Position,
+// hash and link of each stay, so that it is still reported. Records with
+// payloads cut out are kept: the payload may be the damaged part.
 func blankRecords(c *dbfile.Conn, faults []store.Fault) error {
 	for _, f := range faults {
 		id, err := store.ParseID(f.Node)

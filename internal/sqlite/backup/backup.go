@@ -24,7 +24,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// expectedDigest is the digest that a snapshot will have if its chains hold.
+// expectedDigest computes the digest of the conversations from their stored
+// heads.
 func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {

@@ -161,7 +161,8 @@ func (k *checkup) derived(id store.ConversationID) error {
 	})
 }
 
-// BasePosition computes where the positions of a conversation begin.
+// BasePosition computes the position before the first message of a
+// conversation.
 func BasePosition(c *dbfile.Conn, r record.Row) (int64, error) {
 	if r.ForkedAt == 0 {
 		return 0, nil
@@ -226,8 +227,8 @@ func SummariesOf(c *dbfile.Conn, id store.ConversationID) ([]SummaryNode, error)
 	return all, err
 }
 
-// Differences names the numbers of a summary that are not as derived. Depth
-// and the number of messages are part of Verify's proof.
+// Differences names the wrong numbers of a summary. Verify checks depth and
+// message count.
 func Differences(have, want store.Summary) []string {
 	var wrong []string
 	for _, f := range []struct {

@@ -55,8 +55,8 @@ func OrphanIDs(c *dbfile.Conn) ([]int64, error) {
 	return ids, err
 }
 
-// danglingFaults counts, by table, the rows that refer to rows that are not there,
-// but for those that are reported by other codes.
+// danglingFaults counts, by table, the rows that refer to missing rows and that
+// no other code reports.
 func danglingFaults(c *dbfile.Conn) ([]store.Fault, error) {
 	counts := map[[2]string]int{}
 	err := c.Query(`PRAGMA foreign_key_check`, func(s *sqlite3.Stmt) error {

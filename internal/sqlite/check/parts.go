@@ -49,8 +49,8 @@ func (k *checkup) index(ctx context.Context) error {
 	return err
 }
 
-// MaxLease is longer than any lease is taken for: one that ends later was
-// taken by a process whose clock was wrong.
+// MaxLease is longer than any lease: one that ends later was taken by a process
+// with a wrong clock.
 const MaxLease = 24 * time.Hour
 
 // state finds leases of processes that died.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -25,8 +26,8 @@ func RefsOf(parts []llms.Part) []llms.Ref {
 	return refs
 }
 
-// Needs lists the payloads that a message cannot do without: those of its
-// references and those that were cut out of its record.
+// Needs lists the payloads that a message refers to or that were cut out of its
+// record.
 func Needs(refs []llms.Ref, cuts string) []string {
 	var ids []string
 	for _, r := range refs {
@@ -42,7 +43,8 @@ func Needs(refs []llms.Ref, cuts string) []string {
 	return slices.Compact(ids)
 }
 
-// IsLinked reports whether a message is linked to a payload that exists.
+// IsLinked reports whether a payload exists, and whether the message is linked
+// to it.
 func IsLinked(c *dbfile.Conn, message int64, payload string) (exists, linked bool, err error) {
 	exists, err = c.One(`
 		SELECT EXISTS (SELECT 1 FROM message_payloads mp WHERE mp.message = ? AND mp.payload = p.num) FROM payloads p WHERE p.id = ?`,
@@ -70,7 +72,7 @@ func IsDescribed(c *dbfile.Conn, message int64, ref llms.Ref) (bool, error) {
 func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error {
 	var refs []llms.Ref
 	if body != nil {
-		m, err := llms.Decode(llms.FormatLCM, "", body)
+		m, err := wire.Decode(llms.FormatLCM, "", body)
 		if err != nil {
 			v.fault("body", id, "what is stored beside its record does not decode: %v", err)
 			return nil

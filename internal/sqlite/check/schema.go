@@ -82,13 +82,13 @@ var derivedColumns = map[string][]string{
 	"view":          {"stub", "links"},
 }
 
-// CanAddAgain reports whether a column can be added to its table again without
-// anything being lost.
+// CanAddAgain reports whether a column can be added to its table without a
+// loss.
 func CanAddAgain(table string, col dbfile.Column) bool {
 	return slices.Contains(derivedColumns[table], col.Name) && (!col.NotNull || col.Value != "")
 }
 
-// ColumnDefinition is how a column is added again.
+// ColumnDefinition returns the SQL that adds a column.
 func ColumnDefinition(col dbfile.Column) string {
 	decl := sqlite3.QuoteIdentifier(col.Name) + " " + col.Decl
 	if col.NotNull {

@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// VacuumFile builds a database file anew that nobody else has open.
+// VacuumFile vacuums a database file that no other process has open.
 func VacuumFile(ctx context.Context, path string) error {
 	c, err := OpenConn(ctx, path, Options{CacheKiB: 1 << 10})
 	if err != nil {
@@ -24,11 +24,11 @@ func VacuumFile(ctx context.Context, path string) error {
 	return errors.Join(Vacuum(c), c.Close())
 }
 
-// vacuumInMemory is up to which size a database is rebuilt in memory; a larger
-// one needs as much room in the directory for temporary files.
+// vacuumInMemory is the size up to which a database is rebuilt in memory. A
+// larger one needs room in the directory for temporary files.
 const vacuumInMemory = 256 << 20
 
-// Vacuum builds the file anew, without its free pages.
+// Vacuum rebuilds the file without its free pages.
 func Vacuum(c *Conn) (err error) {
 	var pages, size int64
 	for pragma, to := range map[string]*int64{"page_count": &pages, "page_size": &size} {
@@ -46,7 +46,7 @@ func Vacuum(c *Conn) (err error) {
 }
 
 // TruncateLog moves the write-ahead log into the file and empties it. Readers
-// of other processes may be in the way for a moment.
+// of other processes may block it for a moment.
 func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 	for begun := time.Now(); ; {
 		var busy bool
@@ -75,12 +75,12 @@ func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 // settleTries is how often [File.settle] tries.
 const settleTries = 2
 
-// settle moves the log into the file where closing did not, so that the file is
-// complete when no process has it open. SQLite does that when the last
-// connection closes, but when two processes close at the same moment each finds
-// the other one, and neither does it. While another process has the database
-// open nothing is moved: that process does it when it closes. A failure loses
-// nothing: the log is complete, and the next process to close tries again.
+// settle moves the log into the file where closing did not. SQLite does that
+// when the last connection closes, but when two processes close at the same
+// moment each finds the other, and neither does it. While another process has
+// the database open nothing is moved: that process does it when it closes. A
+// failure loses nothing: the log is complete, and the next process to close
+// tries again.
 func (f *File) settle() {
 	if f.opts.ReadOnly || f.opts.VFS != "" {
 		return
@@ -108,9 +108,8 @@ func openAndClose(ctx context.Context, path string, o Options) error {
 	return errors.Join(err, c.Close())
 }
 
-// Vacuum gives the space that is not used any more back to the file system. It
-// needs as much free space again as the database has, and keeps others from
-// writing while it runs.
+// Vacuum gives unused space back to the file system. It needs as much free
+// space as the database has, and blocks other writers while it runs.
 func (f *File) Vacuum(ctx context.Context) error {
 	return f.Writer(ctx, func(c *Conn) error {
 		for _, sql := range []string{"PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {

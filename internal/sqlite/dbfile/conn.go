@@ -12,19 +12,19 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Conn is a connection with its prepared statements. It belongs to one
-// goroutine at a time.
+// Conn is a connection with its prepared statements. One goroutine may use it
+// at a time.
 type Conn struct {
 	raw        *sqlite3.Conn
 	stmts      map[string]*sqlite3.Stmt
-	TextColumn []byte    // room for the text of a row
-	snapshot   *snapshot // that it reads, where it does not read the file itself
+	TextColumn []byte    // buffer for the text of a row
+	snapshot   *snapshot // set if it reads a snapshot and not the file
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
 }
 
-// OpenConn opens a connection with the settings that every connection shares.
-// One that only reads does so on a full disk too.
+// OpenConn opens a connection with the settings that all connections share. A
+// read-only one also works on a full disk.
 func OpenConn(ctx context.Context, path string, o Options) (*Conn, error) {
 	name, err := DSN(path, o)
 	if err != nil {
@@ -71,14 +71,14 @@ func configure(ctx context.Context, c *Conn, o Options) error {
 	if err := c.raw.BusyHandler(busyWait(o.BusyTimeout)); err != nil {
 		return err
 	}
-	// Else a statement whose LIMIT is a parameter is prepared again each time
-	// that it is used, lest another value want another plan.
+	// Without this SQLite prepares a statement again on each use if its LIMIT
+	// is a parameter, because another value may need another plan.
 	if _, err := c.raw.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
 		return err
 	}
-	// The schema of a file that lcm did not make runs nothing. Triggers and views
-	// are refused when a database is opened; these hold for those that another
-	// process adds later.
+	// The schema of a foreign file must not run code. Triggers and views are
+	// refused when a database is opened; these settings cover those that
+	// another process adds later.
 	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
 		if _, err := c.raw.Config(option, false); err != nil {
 			return err
@@ -86,9 +86,9 @@ func configure(ctx context.Context, c *Conn, o Options) error {
 	}
 	defer c.Interrupt(ctx)()
 	for _, pragma := range []string{
-		// A writer refers only to rows that it has just read or written, so
-		// looking each of them up again would be a sixth of a fold's time.
-		// The tests hold every database that they made to its references.
+		// Writers refer only to rows that they have just read or written, and
+		// looking each up again took a sixth of a fold's time. The tests check
+		// the references of every database that they make.
 		"foreign_keys=OFF",
 		"temp_store=MEMORY",
 		fmt.Sprintf("cache_size=-%d", o.CacheKiB),
@@ -100,10 +100,10 @@ func configure(ctx context.Context, c *Conn, o Options) error {
 	return nil
 }
 
-// busyWait returns a busy handler that waits up to a limit for another
-// process to finish its transaction. SQLite's own handler sleeps longer and
-// longer, so that of sixteen writers the one that has waited longest is the
-// least likely to be served; short random sleeps keep the odds even.
+// busyWait returns a busy handler that waits up to a limit for another process
+// to finish its transaction. SQLite's own handler sleeps longer and longer, so
+// that of sixteen writers the longest waiting is the least likely to be served;
+// short random sleeps keep the odds even.
 func busyWait(limit time.Duration) func(context.Context, int) bool {
 	var since time.Time
 	return func(ctx context.Context, count int) bool {
@@ -166,9 +166,10 @@ func (c *Conn) Stmt(sql string) (*sqlite3.Stmt, error) {
 	return s, nil
 }
 
-// yieldRows is how many rows are read before others may run. A search reads
-// thousands on every core: measured at six searches a second, an append's p99
-// was 3.0 to 4.0 ms without this and 2.1 to 2.2 ms with it.
+// yieldRows is the number of rows after which a query lets other goroutines
+// run. A search reads thousands on every core: measured at six searches a
+// second, an append's p99 was 3.0 to 4.0 ms without this and 2.1 to 2.2 ms with
+// it.
 const yieldRows = 32
 
 // Query binds args, calls row for each row, and resets the statement.
@@ -197,7 +198,7 @@ func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 	return s.Err()
 }
 
-// One is query for at most one row; found says whether there was one.
+// One is Query for at most one row. found reports whether there was one.
 func (c *Conn) One(sql string, row func(*sqlite3.Stmt) error, args ...any) (found bool, err error) {
 	err = c.Query(sql, func(s *sqlite3.Stmt) error {
 		if found {
@@ -308,8 +309,8 @@ func (c *Conn) Write(fn func() error) (err error) {
 	return c.Exec("COMMIT")
 }
 
-// rollback ends a transaction that was not committed, also where the caller
-// has given up: the connection goes back to others.
+// rollback ends a transaction that was not committed, also after ctx was
+// cancelled: the connection is used again.
 func (c *Conn) rollback() error {
 	if c.raw.GetAutocommit() {
 		return nil // committed, or rolled back by SQLite after a failure
@@ -338,7 +339,7 @@ func Millis(s *sqlite3.Stmt, col int) time.Time {
 	return time.UnixMilli(s.ColumnInt64(col)).UTC()
 }
 
-// ForgetStatements closes prepared statements that mention something, so that
+// ForgetStatements closes the prepared statements that contain a text, so that
 // a database can be detached.
 func ForgetStatements(c *Conn, text string) error {
 	var errs []error
@@ -351,7 +352,7 @@ func ForgetStatements(c *Conn, text string) error {
 	return errors.Join(errs...)
 }
 
-// ErrStop ends an iteration whose consumer has had enough.
+// ErrStop ends a query early.
 var ErrStop = fmt.Errorf("stop")
 
 func Int64Column(to *int64) func(*sqlite3.Stmt) error {

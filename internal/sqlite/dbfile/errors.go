@@ -12,8 +12,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Explain adds what an operator can do to errors that come from outside the
-// program: the disk, the file, other processes.
+// Explain adds a hint for the operator to errors of the disk, the file and
+// other processes.
 func Explain(path string, err error) error {
 	if err == nil {
 		return nil
@@ -47,10 +47,10 @@ func Explain(path string, err error) error {
 	return &store.Problem{Err: fmt.Errorf("database %s: %w", path, err), Hint: hint}
 }
 
-// Full reports whether an error says that there is no room on the disk. A
-// database that is opened for writing needs room even to be read, unless another
-// process has it open: its shared memory is a file of 32 kB. With
-// [Options.ReadOnly] it can be read all the same.
+// Full reports whether an error means that the disk is full. Opening a database
+// for writing needs room even to read it, unless another process has it open:
+// its shared memory is a file of 32 kB. With [Options.ReadOnly] it can be read
+// on a full disk.
 func Full(err error) bool {
 	for _, cause := range []error{sqlite3.FULL, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if errors.Is(err, cause) {
@@ -68,8 +68,8 @@ func asReadOnly(err error) error {
 	return fmt.Errorf("%w (%w)", store.ErrReadOnly, err)
 }
 
-// cancelled names the context's error where the driver only says that it was
-// interrupted.
+// cancelled returns the error of the context where the driver only reports an
+// interrupt.
 func cancelled(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && (errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.BUSY)) {
 		return ctx.Err()
@@ -77,8 +77,8 @@ func cancelled(ctx context.Context, err error) error {
 	return err
 }
 
-// Damaged says of an error in what is stored, rather than in storing or
-// reading it, what an operator can do.
+// Damaged marks an error in stored content, as opposed to one of storing or
+// reading, with [store.ErrDamaged] and a hint.
 func Damaged(what string, err error) error {
 	if err == nil || errors.As(err, new(*sqlite3.Error)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

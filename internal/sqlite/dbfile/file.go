@@ -28,31 +28,31 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Options says how a database is opened. The zero value is a good default.
+// Options is the options of Open. The zero value is a good default.
 type Options struct {
 	// BusyTimeout is how long a write waits for other processes (30 s).
 	BusyTimeout time.Duration
-	// Relaxed acknowledges writes before they are safe from a power cut. They
-	// are safe from a crash of the process all the same.
+	// Relaxed acknowledges writes before they survive a power cut. They survive
+	// a crash of the process.
 	Relaxed bool
 	// ReadOnly opens an existing database without ever writing to it.
 	ReadOnly bool
-	// CacheKiB is the page cache of the connection that writes in KiB
-	// (16,384). Those that read have an eighth of it each: SQLite empties a
-	// cache whenever another connection has written, and the operating system
-	// has the pages too.
+	// CacheKiB is the page cache of the writing connection in KiB (16,384).
+	// Each reading connection has an eighth of it: SQLite empties a cache
+	// whenever another connection has written, and the operating system caches
+	// the pages too.
 	CacheKiB int
-	// DeferIndex leaves the search index to [DB.Reindex]: for a bulk import
-	// that calls it at its end, and for a program that has no time to index and
-	// leaves it to another when [DB.IndexDue] says so. Searches are complete all
-	// the same.
+	// DeferIndex leaves indexing to an explicit call of Reindex: for a bulk
+	// import that calls it at its end, and for a short-lived program that
+	// leaves it to another when IndexDue reports true. Searches are complete
+	// without it.
 	DeferIndex bool
-	// Clock is what time it is (time.Now).
+	// Clock returns the current time (time.Now).
 	Clock func() time.Time
-	// Log is where failures of background work are reported (slog.Default).
+	// Log receives failures of background work (slog.Default).
 	Log *slog.Logger
-	// VFS names a registered file system layer of the driver to use in place
-	// of the operating system's.
+	// VFS names a registered file system layer of the driver that replaces that
+	// of the operating system.
 	VFS string
 }
 
@@ -61,10 +61,10 @@ type Options struct {
 type File struct {
 	path string
 	opts Options
-	info fs.FileInfo // what was at path when it was opened; nil with a VFS
+	info fs.FileInfo // the file at path when it was opened; nil with a VFS
 
-	// write holds the one connection that writes. Taking it is ctx-aware,
-	// which a mutex is not.
+	// write holds the one connection that writes. A channel allows waiting with
+	// a context, which a mutex does not.
 	write chan *Conn
 
 	// life ends when the file is closed, and background work with it.
@@ -79,14 +79,14 @@ type File struct {
 	temporary string
 }
 
-// ErrClosed is what every call after Close returns.
+// ErrClosed is returned by every call after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// maxIdle is how many reading connections are kept when nobody needs them.
+// maxIdle is how many idle reading connections are kept.
 const maxIdle = 4
 
-// Memory is the path of a database that no other opener shares. It is kept in a
-// temporary directory, which Close removes.
+// Memory is the path of a database that no other opener shares. It is stored in
+// a temporary directory, which Close removes.
 const Memory = ":memory:"
 
 // Open opens the database at path and brings its schema up to date. A file
@@ -202,8 +202,8 @@ func (f *File) Transact(ctx context.Context, fn func(*Conn) error) error {
 	})
 }
 
-// prepare makes the file and its directory, both private, before the driver
-// would make them with the process's umask.
+// prepare makes the file and its directory private, before the driver makes
+// them with the umask of the process.
 func prepare(path string, o Options) error {
 	if o.ReadOnly || o.VFS != "" {
 		return nil
@@ -226,9 +226,9 @@ func prepare(path string, o Options) error {
 	return f.Close()
 }
 
-// private takes the rights of others off the files that SQLite keeps beside
-// the database. They come and go with the connections, so this is best effort
-// on top of the private directory.
+// private removes the rights of others from the files that SQLite keeps beside
+// the database. They come and go with the connections, so this is best effort;
+// the directory is private too.
 func private(path string, o Options) {
 	if o.VFS != "" {
 		return
@@ -242,7 +242,8 @@ func private(path string, o Options) {
 	}
 }
 
-// setUpWriter sets a fresh connection up as the writer: journal, durability, schema.
+// setUpWriter prepares the writing connection: schema check, journal,
+// durability, migration.
 func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	if o.ReadOnly {
 		return checkSchema(c)
@@ -267,8 +268,8 @@ func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	return migrate(c)
 }
 
-// useWAL puts the database into WAL mode. Of processes that make one together
-// some are told that it is locked, without their busy handler being asked.
+// useWAL puts the database into WAL mode. Processes that create a database
+// together may get a lock error without a call of their busy handler.
 func useWAL(ctx context.Context, c *Conn, timeout time.Duration) (mode string, err error) {
 	wait := busyWait(timeout)
 	for begun := time.Now(); ; {
@@ -342,8 +343,8 @@ func (f *File) enter() error {
 	return nil
 }
 
-// reader returns an idle connection or opens another: a caller that reads
-// while it iterates must never wait for itself.
+// reader returns an idle connection or opens another: a caller that reads while
+// it iterates must not wait for itself.
 func (f *File) reader(ctx context.Context) (*Conn, error) {
 	f.mu.Lock()
 	for n := len(f.idle); n > 0; n = len(f.idle) {

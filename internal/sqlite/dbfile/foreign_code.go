@@ -8,10 +8,10 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// lcm's schema consists of plain tables and of indexes on them. Triggers,
-// views and virtual tables run SQL when tables are written or read, so a
-// database that has one was prepared by somebody else, and is not opened. The
-// type column is not asked: SQLite itself goes by the text.
+// lcm's schema has only plain tables and indexes. Triggers, views and virtual
+// tables run SQL when tables are used, so a database that has one was changed
+// by someone else and is not opened. The query does not trust the type column:
+// SQLite goes by the text.
 const foreignCode = `
 	SELECT type, name FROM sqlite_schema
 	WHERE type NOT IN ('table', 'index')
@@ -31,8 +31,7 @@ func ForeignCode(c *Conn) (found []Object, err error) {
 	return found, err
 }
 
-// refuseForeignCode returns an error if the schema of the database would run
-// code that is not lcm's.
+// refuseForeignCode returns an error if the schema has code that is not lcm's.
 func refuseForeignCode(c *Conn) error {
 	found, err := ForeignCode(c)
 	if err != nil || len(found) == 0 {

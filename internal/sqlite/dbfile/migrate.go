@@ -71,8 +71,8 @@ func readVersion(c *Conn) (int, error) {
 	return version, nil
 }
 
-// checkSchema refuses a database from a newer version, or with code in its
-// schema, before anything else is done to it.
+// checkSchema refuses a database of a newer version or with foreign code,
+// before it is changed.
 func checkSchema(c *Conn) error {
 	all, err := Migrations()
 	if err != nil {
@@ -122,18 +122,17 @@ func migrate(c *Conn) error {
 	})
 }
 
-// addMissingTables lets a connection that may not write read a database of an older
-// version: what later versions have added to the schema is made in the
-// connection's own temporary database, which names are looked up in first.
-// Tables are empty there, as they would be after a migration, and columns have
-// their defaults.
+// addMissingTables lets a read-only connection read a database of an older
+// version. Tables and columns that later versions added are made in the
+// temporary database of the connection, where names are looked up first. The
+// tables are empty, as after a migration, and the columns have their defaults.
 func addMissingTables(c *Conn) error {
 	version, app, err := ReadStamps(c)
 	if Full(err) {
 		return err
 	}
 	if err != nil || app != ApplicationID {
-		return nil // whoever asks for the version says what is wrong
+		return nil // SchemaVersion reports the error
 	}
 	all, err := Migrations()
 	if err != nil || version >= len(all) || version < 1 {
@@ -171,7 +170,7 @@ func addMissingTables(c *Conn) error {
 	return nil
 }
 
-// ReadStamps reads what the file says it is.
+// ReadStamps reads the version and the application id in the header.
 func ReadStamps(c *Conn) (version, app int, err error) {
 	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
 		if _, err := c.One("PRAGMA "+pragma, IntColumn(to)); err != nil {

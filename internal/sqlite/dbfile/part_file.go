@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// PartFile makes the file under whose name a database is written before it is
-// called path.
+// PartFile makes the file in which a database is written before it gets the
+// name path.
 func PartFile(path string) (string, error) {
 	tmp, err := NewPart(path)
 	return tmp, Explain(path, err)
@@ -24,7 +24,7 @@ func NewPart(path string) (string, error) {
 	return f.Name(), f.Close()
 }
 
-// SyncFile makes a file, or the names in a directory, durable.
+// SyncFile syncs a file, or the names in a directory, to the disk.
 func SyncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -33,14 +33,14 @@ func SyncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// RemoveDatabase removes what is left of a temporary database.
+// RemoveDatabase removes the files of a temporary database.
 func RemoveDatabase(path string) {
 	for _, suffix := range FileSuffixes {
 		_ = os.Remove(path + suffix) // they may not be there
 	}
 }
 
-// FileSuffixes are the files that together are a database.
+// FileSuffixes are the suffixes of the files of a database.
 var FileSuffixes = []string{"", "-wal", "-shm", "-journal"}
 
 // PartPattern is how a file is called, for [os.CreateTemp], while it is

@@ -14,10 +14,10 @@ import (
 // maxLinks is how many symlinks are followed one after another, as in Linux.
 const maxLinks = 40
 
-// Resolve returns the file that a path leads to if it is a symlink, whether
-// that file exists or not, and else the path as it is. SQLite keeps the log
-// beside the file and not beside the link, so whoever looks for the log, or
-// puts another file in the place of the database, has to ask this first.
+// Resolve returns the file that a symlink leads to, whether it exists or not,
+// and other paths unchanged. SQLite keeps the log beside the file and not
+// beside the link, so code that looks for the log or replaces the database must
+// call Resolve first.
 func Resolve(path string) string {
 	at := path
 	for range maxLinks {
@@ -37,7 +37,7 @@ func Resolve(path string) string {
 	return path
 }
 
-// DSN writes a path as the URI that SQLite opens it by.
+// DSN returns the URI with which SQLite opens a path.
 func DSN(path string, o Options) (string, error) {
 	if o.VFS == "" {
 		path = Resolve(path)
@@ -52,8 +52,8 @@ func DSN(path string, o Options) (string, error) {
 	case !o.ReadOnly:
 		query = "?modeof=" + uriText(path)
 	case errors.Is(err, os.ErrNotExist):
-		// Nobody is writing, and on a read-only file system nobody could:
-		// without this SQLite would want to make its shared memory there.
+		// Nobody is writing. Without this SQLite would make its shared memory,
+		// which fails on a read-only file system.
 		query = "?immutable=1"
 	default: // the shared memory that it may make is for the owner only
 		query = "?modeof=" + uriText(path)
@@ -61,13 +61,12 @@ func DSN(path string, o Options) (string, error) {
 	return "file:" + uriText(filepath.ToSlash(path)) + query, nil
 }
 
-// uriText escapes text for a URI that SQLite reads. SQLite decodes %20 but
-// does not take "+" for a space, as web forms do.
+// uriText escapes text for a URI. SQLite decodes %20, but does not take "+" for
+// a space.
 func uriText(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
-// maxPath is how long the absolute path of a database may be, in bytes: the
-// driver holds 1,024, and "-journal" is added to it. Linux allows 4,096; macOS
-// allows 1,024 itself.
+// maxPath is the longest absolute path of a database in bytes: the driver holds
+// 1,024, and adds "-journal". Linux allows 4,096, macOS 1,024.
 const maxPath = 1024 - len("-journal") - 1
 
 // checkLength refuses a path on which the driver would panic.

@@ -9,7 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// identify notes which file is at the path of the database.
+// identify remembers which file is at the path.
 func (f *File) identify() (err error) {
 	if f.opts.VFS == "" {
 		f.info, err = os.Stat(f.path)
@@ -17,11 +17,9 @@ func (f *File) identify() (err error) {
 	return err
 }
 
-// stillThere refuses to go on with a database whose file was removed or
-// replaced. The open file has no name any more: what is written there is lost
-// when the process ends. The new file is not
-// opened in its place: conversations have other numbers there, and callers hold
-// the old ones.
+// stillThere returns an error if the file was removed or replaced. Writes to
+// the open file would be lost when the process ends. The new file is not opened
+// instead: its conversations have other ids, and callers hold the old ones.
 func (f *File) stillThere() error {
 	if f.info == nil {
 		return nil

@@ -49,8 +49,8 @@ func Objects(c *Conn) (map[string]Object, error) {
 	return all, nil
 }
 
-// schemas remembers what schemaAt has computed: making a database, if only in
-// memory, takes longer than all of the rest.
+// schemas caches the results of SchemaAt: making a database takes longer than
+// the rest, even in memory.
 var schemas sync.Map
 
 // SchemaAt returns the schema that a sound database of a version has.

@@ -16,12 +16,12 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// snapshot is a database as its file and its log held it at one moment, for
-// reading where SQLite cannot make the shared memory that it finds pages of the
-// log with: on a full disk. It takes no locks. changed tells whether another
-// process has written since; what was read is then not to be relied on.
+// snapshot is the state of a file and its log at one moment. It is for reading
+// on a full disk, where SQLite cannot make its shared memory. It takes no
+// locks. changed reports whether another process has written since; the data
+// read is then invalid.
 type snapshot struct {
-	name     string // in package readervfs
+	name     string // the name in package readervfs
 	path     string
 	db, log  *os.File         // log is nil if there is none
 	pages    map[uint32]int64 // where the newest version of a page lies in log
@@ -30,7 +30,7 @@ type snapshot struct {
 	stamps   [2]stamp
 }
 
-// stamp is by what a change of a file is noticed.
+// stamp identifies a version of a file.
 type stamp struct {
 	size int64
 	time time.Time
@@ -52,7 +52,7 @@ func (s *snapshot) look() (now [2]stamp, err error) {
 
 var snapshots atomic.Int64
 
-// openSnapshot takes a snapshot and registers it under a name of its own.
+// openSnapshot takes a snapshot and registers it with the driver.
 func openSnapshot(path string) (_ *snapshot, err error) {
 	s := &snapshot{path: path, name: fmt.Sprintf("lcm-%d", snapshots.Add(1))}
 	defer func() {
@@ -87,7 +87,7 @@ func (s *snapshot) dsn() string {
 	return (&url.URL{Scheme: "file", Opaque: s.name, RawQuery: "vfs=reader"}).String()
 }
 
-// changed refuses what was read if the files were written to meanwhile.
+// changed returns an error if the files were written to since.
 func (s *snapshot) changed() error {
 	now, err := s.look()
 	if err == nil && now != s.stamps {

@@ -11,17 +11,14 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// dirSyncer is a file system layer with a way of its own to make the names in
-// a directory durable.
+// dirSyncer is a file system layer that can sync a directory.
 type dirSyncer interface{ SyncDir(dir string) error }
 
-// syncNames makes the names of the database, of its write-ahead log and of the
-// journals that went before them durable. Neither SQLite (short of
-// synchronous=EXTRA) nor the driver, which syncs the file where it means its
-// directory, sees to that: after a power cut a log with acknowledged messages
-// could have no name, or a journal that was deleted could be back and undo the
-// making of the database. The log keeps its name for as long as a connection is
-// open, so once, after it was opened for writing, is enough.
+// syncNames syncs the directory, so that the names of the database and its log
+// survive a power cut, and deleted journals do not return. SQLite does not do
+// it (short of synchronous=EXTRA), and the driver syncs the file in place of
+// the directory. The log keeps its name while a connection is open, so that
+// once per opening is enough.
 func syncNames(path string, o Options) error {
 	dir := filepath.Dir(path)
 	if o.VFS != "" {
@@ -31,11 +28,11 @@ func syncNames(path string, o Options) error {
 		return nil
 	}
 	if runtime.GOOS == "windows" {
-		return nil // which knows no such thing: NTFS journals names
+		return nil // NTFS journals names
 	}
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // one may be allowed to use a directory and not to list it
+		return nil // a directory may be usable and not listable
 	}
 	if err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 // WALHeader is the size of a write-ahead log that holds nothing.
 const WALHeader = 32
 
-// OrphanWAL refuses to make a database beside a write-ahead log that has lost
-// its own: SQLite would throw the log away, with all that is in it.
+// OrphanWAL returns an error if there is a write-ahead log without its
+// database: SQLite would discard the log with its content.
 func OrphanWAL(path string) error {
-	log, err := os.Stat(path + "-wal") // first: it never comes before its file
+	log, err := os.Stat(path + "-wal") // the log never exists before its file
 	if err != nil || log.Size() <= WALHeader {
 		return nil
 	}
@@ -60,7 +60,7 @@ func ReadWAL(r io.Reader) (pages map[uint32]int64, size uint32, pageSize int64, 
 		}
 		sum = checksum(order, checksum(order, sum, frame[:8]), frame[24:])
 		if string(frame[8:16]) != string(head[16:24]) || sum != [2]uint32{binary.BigEndian.Uint32(frame[16:]), binary.BigEndian.Uint32(frame[20:])} {
-			return pages, size, pageSize, nil // what follows is older
+			return pages, size, pageSize, nil // frames of an older log follow
 		}
 		pending[binary.BigEndian.Uint32(frame)] = at + 24
 		if n := binary.BigEndian.Uint32(frame[4:]); n > 0 { // a commit

@@ -19,11 +19,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// errWeighed undoes an erasure that was only to be weighed.
+// errWeighed rolls back the erasure of Weigh.
 var errWeighed = errors.New("this was only weighed")
 
-// Weigh implements [store.Eraser]. It erases and takes it back: no other way
-// of counting could be as sure to agree with the erasure.
+// Weigh implements [store.Eraser]. It erases and rolls back, so that its counts
+// are those of the erasure.
 func Weigh(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased, error) {
 	e := &erasing{order: order, now: f.Now().UTC()}
 	err := f.Writer(ctx, func(c *dbfile.Conn) error {
@@ -42,13 +42,13 @@ func Weigh(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Eras
 	return e.out, err
 }
 
-// Run implements [store.Eraser].
+// Run implements [store.Eraser.Erase].
 func Run(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased, error) {
 	e := &erasing{order: order, now: f.Now().UTC()}
 	err := f.Writer(ctx, func(c *dbfile.Conn) (err error) {
 		e.Conn = c
-		// What is freed is overwritten at once, so that little is left to
-		// Scrub should it never come to that.
+		// Freed space is overwritten at once. Scrub finds little left if it
+		// runs late or never.
 		if err := c.Script("PRAGMA secure_delete=ON"); err != nil {
 			return err
 		}
@@ -58,21 +58,21 @@ func Run(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased
 	return e.out, err
 }
 
-// erasing is one erasure inside its transaction. What is to go is listed in
-// temporary tables, so that there may be any number of it.
+// erasing is one erasure inside its transaction. The rows to erase are listed
+// in temporary tables, so that any number fits.
 type erasing struct {
 	*dbfile.Conn
 	order store.Erasure
 	now   time.Time
 	out   store.Erased
 
-	whole    map[int64]bool // conversations that go whole
-	forks    map[int64]bool // affected conversations that inherited something
-	inherits map[int64]bool // forks whose digest of that was right before
+	whole    map[int64]bool // conversations that are erased whole
+	forks    map[int64]bool // affected conversations that inherited messages
+	inherits map[int64]bool // forks whose inherited digest was right before
 }
 
-// run erases. The order of its steps matters: what is left behind is derived
-// from the messages while they are still there.
+// run erases. The order of its steps matters: tombstones and summaries are
+// derived from the messages while they are there.
 func (e *erasing) run() error {
 	for _, step := range []func() error{
 		e.collect, e.findAffected, e.findSummaries, e.writeTombstones, e.dropTraces, e.moveBranches,
@@ -82,18 +82,17 @@ func (e *erasing) run() error {
 			return err
 		}
 		if e.out.Messages == 0 && e.out.Conversations == 0 {
-			return nil // collect has found nothing
+			return nil // there is nothing to erase
 		}
 	}
 	return nil
 }
 
-// scratch are the temporary tables of an erasure: the messages that go, the
-// summaries that lose their text, those that lose all, and the conversations
-// that any of them is in.
+// scratch are the temporary tables: the messages to erase, the summaries that
+// lose their text, those that are removed, and the affected conversations.
 var scratch = map[string]string{"erasing": "id", "unwording": "num", "vanishing": "num", "touched": "id"}
 
-// collect fills the table of messages that go.
+// collect fills the table of messages to erase.
 func (e *erasing) collect() error {
 	for table, column := range scratch {
 		for _, sql := range []string{`CREATE TEMP TABLE IF NOT EXISTS ` + table + ` (` + column + ` INTEGER PRIMARY KEY)`, `DELETE FROM temp.` + table} {
@@ -138,15 +137,15 @@ func (e *erasing) collect() error {
 	return err
 }
 
-// lineage pairs every conversation with itself and those it was forked from.
+// lineage pairs every conversation with itself and its origins.
 const lineage = `
 	WITH RECURSIVE lineage (id, origin) AS (
 		SELECT id, id FROM conversations
 		UNION SELECT l.id, c.forked_from FROM lineage l JOIN conversations c ON c.id = l.origin WHERE c.forked_from IS NOT NULL
 	)`
 
-// findAffected lists the conversations that lose something, and remembers
-// which forks could prove what they inherited.
+// findAffected lists the conversations that lose messages, and remembers which
+// forks had a right inherited digest.
 func (e *erasing) findAffected() error {
 	e.forks, e.inherits = map[int64]bool{}, map[int64]bool{}
 	seen := map[store.ConversationID]bool{}
@@ -192,8 +191,7 @@ func (e *erasing) findAffected() error {
 	return nil
 }
 
-// unindexed drops the parts of the index that hold what was erased; they are
-// built anew.
+// unindexed drops the segments of the search index with erased documents.
 func (e *erasing) unindexed() error {
 	for lane, first := range map[int]string{
 		record.LaneMessages:  `SELECT ifnull(min(id), 0) FROM temp.erasing`,
@@ -213,8 +211,7 @@ func (e *erasing) unindexed() error {
 	return nil
 }
 
-// account completes the erasure's own row, and empties the tables that name
-// what went.
+// account completes the row of the erasure, and empties the temporary tables.
 func (e *erasing) account() error {
 	err := e.Exec(`UPDATE erasures SET messages = ?, bytes = ? WHERE id = ?`, e.out.Messages, e.out.Bytes, e.out.Tombstone)
 	if err != nil {

@@ -12,10 +12,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// writeTombstones writes the tombstones: for every message under the key of its session
-// and under those of the forks that had inherited it. Of a conversation that
-// goes whole, the time until which it was said also refuses messages that have
-// not arrived yet.
+// writeTombstones writes the hashes of every message, under the key of its
+// session and those of the forks that inherited it. For a conversation that is
+// erased whole it also sets the time up to which the session refuses messages.
 func (e *erasing) writeTombstones() error {
 	if err := e.Exec(`INSERT INTO erasures (cause, created_at, messages, bytes) VALUES (?, ?, 0, 0)`, e.order.Cause, e.now); err != nil {
 		return err
@@ -64,9 +63,9 @@ func (e *erasing) writeTombstones() error {
 	return e.closeForks()
 }
 
-// names reads what the messages that go are known by. Of a conversation that
-// goes whole, its instructions are not known by their content: they are the
-// same in every session of an agent.
+// names reads the identities of the messages to erase. Instructions of a
+// conversation that is erased whole have no content hash: they are the same in
+// every session of an agent.
 func (e *erasing) names() (map[int64]*tombstone.Identity, error) {
 	all := map[int64]*tombstone.Identity{}
 	err := e.Query(`
@@ -84,7 +83,7 @@ func (e *erasing) names() (map[int64]*tombstone.Identity, error) {
 		}
 		data, err := record.Join(e.Conn, s.ColumnBlob(7, nil), s.ColumnText(8))
 		if err != nil {
-			return nil // damaged: it is known by the rest
+			return nil // a damaged record has no content hash
 		}
 		n.Digest, n.Long = store.ContentSum(record.FormatOf(s.ColumnRawText(6)), role, data)
 		return nil
@@ -92,9 +91,9 @@ func (e *erasing) names() (map[int64]*tombstone.Identity, error) {
 	return all, err
 }
 
-// closeForks notes what forks do not take from their origins for those whose
-// place of origin goes: with the message goes when it was said, which is what
-// tells an origin's messages from the fork's own.
+// closeForks sets the refusal time of forks whose fork point is erased. The
+// time of the fork point, which separates the messages of the origin from those
+// of the fork, is erased with it.
 func (e *erasing) closeForks() error {
 	var keys []string
 	err := e.Query(`SELECT DISTINCT key FROM conversations WHERE erased_at IS NULL AND forked_at IN (SELECT id FROM temp.erasing) ORDER BY key`,
@@ -114,19 +113,18 @@ func (e *erasing) closeForks() error {
 	return nil
 }
 
-// refuseUntil notes that nothing of a session is taken that was said until
-// then.
+// refuseUntil makes a session refuse messages up to a time.
 func (e *erasing) refuseUntil(key string, through time.Time) error {
 	return e.Exec(`
 		INSERT INTO forgotten (key, erasure, messages, through) VALUES (?1, ?2, 0, ?3)
 		ON CONFLICT DO UPDATE SET through = max(ifnull(through, ?3), ?3)`, key, e.out.Tombstone, through)
 }
 
-// closeSession notes until when nothing of a session is taken any more. Where
-// the session goes on in another conversation, that is the last that was said
-// in the one that goes, else now: what has not arrived yet is of it too. It is
-// never after now: a message with a date in the future must not close its
-// session until then.
+// closeSession sets the time up to which a session refuses messages. If the
+// session continues in another conversation, it is the time of the last erased
+// message, and otherwise now, so that messages that arrive late are refused
+// too. It is never after now: a message with a future date must not close its
+// session.
 func (e *erasing) closeSession(id int64) error {
 	r, err := record.ReadConversation(e.Conn, store.ConversationID(id))
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Mask has messages show less than their records have. The records stay, and
-// so do their hashes; the links of the chain, which cover what is shown, are
-// computed anew. Summaries of the messages lose their text until they are
-// reworded ([store.Eraser.Unworded]), and the search index is to be built anew.
+// Mask hides parts of messages. Their records and hashes stay. The links of the
+// chain, which cover the visible part, are computed again. Summaries of the
+// messages lose their text until they are reworded ([store.Eraser.Unworded]),
+// and their part of the search index is dropped.
 func Mask(ctx context.Context, f *dbfile.File, masks []store.Mask) error {
 	if len(masks) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (e *erasing) mask(ctx context.Context, masks []store.Mask) error {
 	return nil
 }
 
-// maskOne replaces what is shown of a message, and the payloads of it.
+// maskOne replaces the visible part of a message and its payloads.
 func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
 	w := &record.Writer{Conn: e.Conn, Now: e.now}
 	for i, p := range m.Payloads {
@@ -122,8 +122,8 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) error {
 	return nil
 }
 
-// relink computes the chain of a conversation anew. The link of an erased
-// message is all that is left of it, and stays.
+// relink computes the chain of a conversation again. The links of erased
+// messages stay.
 func (e *erasing) relink(id store.ConversationID) error {
 	type link struct {
 		id    int64

@@ -11,20 +11,18 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/state"
 )
 
-// Values of State that quote what goes are found by runs of bytes that both
-// have: of every value all runs of quoteRun bytes, of the text every
-// quoteStep-th. A quote of quoteRun + quoteStep bytes is always found.
+// A value of State quotes an erased message if both share a run of bytes: all
+// runs of quoteRun bytes of the value are compared with every quoteStep-th of
+// the text. A quote of quoteRun + quoteStep bytes is always found.
 const (
 	quoteRun  = 16
 	quoteStep = 4
 )
 
-// wordless are the spaces of State that hold numbers, leases and places in
-// files, and nothing that anybody said.
+// wordless are the spaces of State that hold no text of messages.
 var wordless = []string{"lease", "compact", "spend", "breaker", state.CursorSpace}
 
-// dropTraces removes what quotes the messages that go: titles, and values of
-// State.
+// dropTraces removes titles and values of State that quote erased messages.
 func (e *erasing) dropTraces() error {
 	q, err := e.loadQuotes()
 	if err != nil {
@@ -64,7 +62,7 @@ func (e *erasing) dropTraces() error {
 	return e.Exec(`UPDATE state SET data = x'' WHERE expires IS NOT NULL AND expires <= ?`, e.now)
 }
 
-// quotes are the titles and values that might quote what goes.
+// quotes are the titles and values that may quote erased messages.
 type quotes struct {
 	titles  map[int64]*title
 	values  []value
@@ -111,8 +109,8 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 	return q, err
 }
 
-// titleWords is how a title is compared with a text: in lower case, without
-// the sign that it was cut short.
+// titleWords normalises a title for comparison: lower case, without a trailing
+// ellipsis.
 func titleWords(text string) []byte {
 	return bytes.TrimSpace(bytes.ToLower([]byte(strings.TrimRight(strings.TrimSpace(text), "…."))))
 }

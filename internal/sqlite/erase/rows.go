@@ -5,8 +5,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// dropPayloads parts what goes from its payloads, and removes those that
-// belong to nothing else.
+// dropPayloads unlinks the payloads of erased messages, and removes those that
+// no other message has.
 func (e *erasing) dropPayloads() error {
 	held, err := e.Int64s(`SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`)
 	if err != nil {
@@ -28,7 +28,7 @@ func (e *erasing) dropPayloads() error {
 	return nil
 }
 
-// wipe leaves of each message its number, its place and its link.
+// wipe leaves only id, position and link of each message.
 func (e *erasing) wipe() error {
 	return e.Exec(`
 		UPDATE messages SET role = 0, flags = ?, said = NULL, tokens = 0, native = NULL, format = '', size = 0, sha256 = x'',
@@ -36,7 +36,7 @@ func (e *erasing) wipe() error {
 		WHERE id IN (SELECT id FROM temp.erasing)`, int64(store.FlagErased))
 }
 
-// recount brings the totals of the affected conversations up to date.
+// recount updates the totals of the affected conversations.
 func (e *erasing) recount() error {
 	for _, id := range e.out.Affected {
 		err := e.Exec(`
@@ -70,9 +70,10 @@ func (e *erasing) recount() error {
 	return nil
 }
 
-// endWhole ends the conversations that went whole. Their rows stay, so that
-// their numbers are not given again; the rows of their messages stay only
-// where a fork may ask for them, and the newest of all, for the same reason.
+// endWhole marks the conversations that were erased whole. Their rows stay, so
+// that their ids are not used again. The rows of their messages stay where a
+// fork may refer to them, as does the newest message of all, so that its id is
+// not used again.
 func (e *erasing) endWhole() error {
 	if len(e.whole) == 0 {
 		return nil

@@ -25,8 +25,8 @@ func Unworded(ctx context.Context, f *dbfile.File) ([]store.Summary, error) {
 }
 
 // Scrub implements [store.Eraser]. Rows that were moved within the file leave
-// copies in pages that hold other rows now, so that nothing but building the
-// file anew is sure to leave none. The log is emptied after it.
+// copies in other pages, so that only rebuilding the file removes all of them.
+// Scrub then empties the log.
 func Scrub(ctx context.Context, f *dbfile.File) error {
 	return f.Writer(ctx, func(c *dbfile.Conn) error {
 		var last int64
@@ -36,7 +36,7 @@ func Scrub(ctx context.Context, f *dbfile.File) error {
 		}
 		if err := dbfile.Vacuum(c); err != nil {
 			return &store.Problem{
-				Err:  fmt.Errorf("the erased messages are gone from every table, but the file could not be built anew: %w", err),
+				Err:  fmt.Errorf("the erased messages are gone from every table, but the file could not be rebuilt: %w", err),
 				Hint: "make room for a copy of the database, then run `lcm forget --finish`: until then parts of them may be left in free space of the file",
 			}
 		}

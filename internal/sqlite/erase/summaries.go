@@ -13,12 +13,12 @@ import (
 	"github.com/lossless-context/lcm/internal/summary"
 )
 
-// unwordedTokens is about what a summary without its text costs in a view.
+// unwordedTokens is roughly the size of a summary without text in a view.
 const unwordedTokens = 64
 
-// findSummaries fills the table of summaries that say something of what goes:
-// those above it, and those that a model wrote after one of them, because it
-// was shown the one before for continuity.
+// findSummaries fills the table of summaries that may contain erased text:
+// those above the messages, and those that a model wrote after one of them,
+// because it saw the one before.
 func (e *erasing) findSummaries() error {
 	err := e.Exec(`INSERT OR IGNORE INTO temp.unwording SELECT summary FROM edges WHERE message IN (SELECT id FROM temp.erasing)`)
 	if err != nil {
@@ -53,8 +53,8 @@ func (e *erasing) findSummaries() error {
 	}
 }
 
-// findQuoting adds the summaries of the affected conversations that quote what
-// goes, or once did, whatever they were made from.
+// findQuoting adds the summaries of affected conversations that quote erased
+// messages, in their text or an earlier one.
 func (e *erasing) findQuoting() error {
 	if e.order.Quotes == nil {
 		return nil
@@ -70,8 +70,8 @@ func (e *erasing) findQuoting() error {
 	})
 }
 
-// moveBranches has kept branches that left the view after a message that goes
-// begin after the one before it.
+// moveBranches moves the start of kept branches that begin after an erased
+// message to the message before it.
 func (e *erasing) moveBranches() error {
 	type move struct{ branch, conversation, after int64 }
 	var moves []move
@@ -94,8 +94,8 @@ func (e *erasing) moveBranches() error {
 	return nil
 }
 
-// before returns the last message before one that goes, on the way that leads
-// to it, that stays; 0 if there is none.
+// before returns the last remaining message before an erased one on its path; 0
+// if there is none.
 func (e *erasing) before(conversation store.ConversationID, id store.MessageID) (store.MessageID, error) {
 	r, err := record.ReadConversation(e.Conn, conversation)
 	if err != nil {
@@ -113,7 +113,7 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 		}
 		after := store.MessageID(0)
 		at := slices.Index(way, id)
-		if at < 0 { // it is on a kept branch
+		if at < 0 { // the message is on a kept branch
 			branch, left, err := w.BranchOf(id)
 			if errors.Is(err, store.ErrOffBranch) {
 				return 0, nil
@@ -157,8 +157,8 @@ func messagesBelow(c *dbfile.Conn, items []record.ViewItem) ([]store.MessageID, 
 	return ids, err
 }
 
-// detach takes what goes out of views, branches and sources, and with it the
-// summaries that have no other source. The others lose their text.
+// detach removes erased messages from views, branches and sources, and
+// summaries that have no other source. The other summaries lose their text.
 func (e *erasing) detach() error {
 	err := e.ExecAll([]string{
 		`DELETE FROM view WHERE conversation IN (SELECT id FROM temp.touched) AND message IN (SELECT id FROM temp.erasing)`,
@@ -247,6 +247,6 @@ func (e *erasing) unword(num int64) error {
 	if err != nil || old == total.Pos {
 		return err
 	}
-	// It stands where its first source does, which was another one before.
+	// Its position is that of its first source, which has changed.
 	return e.ExecAll([]string{`UPDATE edges SET ord = ? WHERE source = ?`, `UPDATE branch_items SET pos = ? WHERE summary = ?`}, total.Pos, num)
 }

@@ -71,7 +71,7 @@ func Tombstones(ctx context.Context, f *dbfile.File) ([]store.Tombstone, error) 
 			return c.Query(`SELECT erasure, key, messages, through FROM forgotten ORDER BY erasure, key`, func(s *sqlite3.Stmt) error {
 				i, ok := at[s.ColumnInt64(0)]
 				if !ok {
-					return nil // damage, which doctor names and mends
+					return nil // damage, which doctor repairs
 				}
 				t := &all[i]
 				t.Sessions = append(t.Sessions, store.ForgottenSession{Key: s.ColumnText(1), Messages: s.ColumnInt64(2), Through: dbfile.Millis(s, 3)})
@@ -82,9 +82,9 @@ func Tombstones(ctx context.Context, f *dbfile.File) ([]store.Tombstone, error) 
 	return all, err
 }
 
-// lifted are the steps that take a tombstone away: transcripts that were read
-// to their end are read again, all of them, since it refused in any session, and a conversation that went whole gives its
-// place in its session back, so that it can come in as what it was.
+// lifted are the statements that remove a tombstone. All transcripts are read
+// again, because the tombstone applied to every session. A conversation that
+// was erased whole gives its key back, so that it can be imported again.
 var lifted = []string{
 	`DELETE FROM tombstones WHERE erasure = ?1`,
 	`UPDATE state SET expires = 0, data = x'' WHERE space = '` + state.CursorSpace + `' AND ?1`,

@@ -2,14 +2,14 @@ package record
 
 import "github.com/lossless-context/lcm/internal/sqlite/dbfile"
 
-// The lanes of the index.
+// The lanes of the search index.
 const (
 	LaneMessages  = 1
 	LaneSummaries = 2
 )
 
-// DropIndexFrom drops the part of a lane's index that holds a document which has
-// changed, and everything after it, to be built anew.
+// DropIndexFrom drops the segments of a lane from the one with a changed
+// document on. They are built again later.
 func DropIndexFrom(c *dbfile.Conn, lane int, id int64) error {
 	err := c.Exec(`DELETE FROM sections WHERE segment IN (SELECT id FROM segments WHERE lane = ? AND last_id >= ?)`, lane, id)
 	if err != nil {

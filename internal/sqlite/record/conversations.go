@@ -16,10 +16,10 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Row is a conversation with what only the backend needs to know of it.
+// Row is a conversation with the columns that only the backend uses.
 type Row struct {
 	store.Conversation
-	Base      int64 // position of the item before its first message
+	Base      int64 // position before its first message
 	LastUser  int64
 	Inherited []byte
 }
@@ -67,10 +67,8 @@ func ScanConversation(s *sqlite3.Stmt) Row {
 	return r
 }
 
-// Listed selects the conversations that there are: not those that were erased,
-// and not one that was opened for messages which were then refused; a fork has
-// what it inherits. What is proved, and what a digest of everything is made
-// from, is these.
+// Listed selects the conversations that are visible: not erased, and not opened
+// for messages that were all refused. Proofs and digests cover these.
 const Listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND c.base = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
 
 // ReadConversation reads one conversation inside a transaction.
@@ -160,10 +158,9 @@ func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuer
 	return found, err
 }
 
-// plausiblyStored is when a conversation c was last added to, as far as that is
-// not in the future, else 1970. It stands in for updated_at where that is in the
-// future: the host or the clock of this machine was wrong, and the conversation
-// would be the newest one for good.
+// plausiblyStored is the time of the last message of conversation c that is not
+// in the future, else 1970. It replaces an updated_at in the future, which a
+// wrong clock caused and which would keep the conversation first in lists.
 const plausiblyStored = `ifnull((SELECT m.stored FROM messages m WHERE m.conversation = c.id AND m.stored <= ? ORDER BY m.seq DESC LIMIT 1), 0)`
 
 // Open implements [store.Conversations].
@@ -272,9 +269,8 @@ func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at sto
 	return r.Conversation, err
 }
 
-// inheritView gives a new conversation the view of another one up to a message.
-// Items that reach past the message are taken apart in the copy: they become
-// their sources, down to the message itself.
+// inheritView gives a fork the view of its origin up to a message. Summaries
+// that reach past the message are replaced with their sources.
 func inheritView(c *dbfile.Conn, id store.ConversationID, origin Row, at store.MessageID, pos int64) error {
 	items, err := ViewItems(c, origin.ID, 0, pos)
 	if err != nil {
@@ -332,8 +328,7 @@ func InheritedDigest(all []Inherited) []byte {
 	return h.Sum(nil)
 }
 
-// ConversationIDs lists every conversation, also those that are shown to
-// nobody any more.
+// ConversationIDs lists every conversation, also erased ones.
 func ConversationIDs(c *dbfile.Conn) ([]store.ConversationID, error) {
 	var ids []store.ConversationID
 	err := c.Query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/summary"
 )
 
-// The statements that a fold alone needs.
+// The statements of a fold.
 const (
 	foldRun = `
 		SELECT v.pos, v.message, v.summary, v.tokens, ` + itemSummary + `, m.tokens, ifnull(m.said, m.stored)
@@ -40,9 +40,8 @@ const (
 	foldFlush  = `UPDATE conversations SET summaries = ?, view_items = ?, view_tokens = ?, last_user = ? WHERE id = ?`
 )
 
-// Fold implements [store.Writer]. Everything about the new summary but its
-// wording is computed here from what it replaces, so that it cannot disagree
-// with the record.
+// Fold implements [store.Writer]. It computes everything about the new summary
+// but its wording from the items that it replaces.
 func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, error) {
 	if len(n.Over) == 0 {
 		return store.Summary{}, errors.New("fold: there is nothing to fold")
@@ -80,9 +79,8 @@ func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	}})
 }
 
-// run reads a run of view items to be folded: what they are and what they
-// cost, and what a summary of the messages among them covers. It expects a
-// number of items, and reads all there are.
+// run reads the view items to fold, and the numbers of a summary over the
+// messages among them.
 func (w *Writer) run(from, to int64, expected int) ([]ViewItem, store.Summary, error) {
 	found := make([]ViewItem, 0, expected)
 	total := store.Summary{Kind: summary.Leaf}
@@ -136,8 +134,8 @@ func (w *Writer) replace(over []ViewItem, by ViewItem) error {
 	return InsertItem(w.Conn, w.ID, by)
 }
 
-// gather adds the summaries and the files of a run of view items to what a
-// summary of them covers.
+// gather adds the summaries and files among the items to the numbers of their
+// summary.
 func (w *Writer) gather(over []ViewItem, total *store.Summary) error {
 	for _, it := range over {
 		if !it.IsSummary() {
@@ -155,8 +153,8 @@ func (w *Writer) gather(over []ViewItem, total *store.Summary) error {
 	return w.gatherFiles(over, total)
 }
 
-// gatherFiles adds the payloads of messages. Few have any: they are looked up
-// by the range of their ids, and only then whether they are of this run.
+// gatherFiles adds the payloads of messages. Few messages have any: they are
+// looked up by the range of ids.
 func (w *Writer) gatherFiles(over []ViewItem, total *store.Summary) error {
 	first, last := store.MessageID(math.MaxInt64), store.MessageID(0)
 	for _, it := range over {
@@ -179,7 +177,7 @@ func (w *Writer) gatherFiles(over []ViewItem, total *store.Summary) error {
 	return nil
 }
 
-// Cover adds one part to what a summary covers.
+// Cover adds the messages, times and files of a part to a summary.
 func Cover(total *store.Summary, part store.Summary) {
 	total.Messages += part.Messages
 	total.MessageTokens += part.MessageTokens
@@ -196,9 +194,8 @@ func Cover(total *store.Summary, part store.Summary) {
 	}
 }
 
-// summaryID derives an id from the conversation's key, from what the summary
-// covers and from what it says: the same fold gives the same id in every
-// database.
+// summaryID derives an id from the key of the conversation, the sources and the
+// text: the same fold gives the same id in every database.
 func (w *Writer) summaryID(over []ViewItem, body string) (store.SummaryID, error) {
 	id, err := freeID(w.Conn, "sum_", SummaryDigest(w.Conversation(), over, body), foldTaken)
 	return store.SummaryID(id), err

@@ -15,13 +15,13 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// What is read to be shown is checked here against the hashes that were taken
-// when it arrived. A scan checks nothing: it returns no text.
+// Content that is shown is checked here against the hashes taken when it
+// arrived. Searches check nothing: they return no text.
 
-// errChanged says that stored bytes are not those that arrived.
+// errChanged says that stored bytes differ from those that arrived.
 var errChanged = errors.New("it does not match the SHA-256 taken when it arrived")
 
-// Sealed is a message with what its hashes cover.
+// StoredMessage is a message with the columns that its hashes cover.
 type StoredMessage struct {
 	Conversation, Seq int64
 	Role              llms.Role
@@ -32,13 +32,13 @@ type StoredMessage struct {
 	Size              int64
 	SHA256, Chain     []byte
 	Record            []byte
-	Cut               bool   // payloads belong into the record
-	Body              []byte // nil where the record is all there is
+	Cut               bool   // payloads were cut out of the record
+	Body              []byte // nil if only the record is stored
 }
 
-// Intact reports whether a message is the one that arrived, as far as its own
-// row can tell: the record by its SHA-256, unless payloads were cut out of it,
-// and a stored body by the link of the chain, which covers it.
+// Intact reports whether a message is unchanged, as far as its own row shows:
+// the record by its SHA-256, unless payloads were cut out of it, and a stored
+// body by its link of the chain.
 func Intact(c *dbfile.Conn, m StoredMessage) (bool, error) {
 	if sum := sha256.Sum256(m.Record); !m.Cut && string(sum[:]) != string(m.SHA256) {
 		return false, nil
@@ -58,7 +58,7 @@ func Intact(c *dbfile.Conn, m StoredMessage) (bool, error) {
 		}
 	}
 	if !found {
-		return true, nil // the link cannot be computed; Verify reports the message that is missing
+		return true, nil // Verify reports the missing message
 	}
 	n := store.NewMessage{Role: m.Role, Flags: m.Flags, Said: m.Said, Native: m.Native, Format: m.Format, Size: m.Size}
 	copy(n.SHA256[:], m.SHA256)
@@ -66,8 +66,8 @@ func Intact(c *dbfile.Conn, m StoredMessage) (bool, error) {
 	return string(link[:]) == string(m.Chain), nil
 }
 
-// checkedText returns what is searched of a message, and errChanged beside it
-// where that is not what arrived.
+// checkedText returns the searchable text of a message, with an error if the
+// message has changed.
 func checkedText(c *dbfile.Conn, id store.MessageID) (text []byte, err error) {
 	intact := true
 	found, err := c.One(`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -20,21 +21,20 @@ const messageColumns = `
 	m.cuts IS NOT NULL, m.chain
 	FROM messages m`
 
-// present leaves out the messages that were erased, unless its parameter asks
-// for them.
+// present leaves out erased messages, unless its parameter is true.
 const present = ` AND (m.flags & 128 = 0 OR ?)`
 
-// messageRow is a message as it was read: its record is yet to be decoded.
+// messageRow is a message whose record is not decoded yet.
 type messageRow struct {
 	store.Message
 	role   llms.Role
 	said   time.Time
 	format llms.Format // of data
-	parsed bool        // data is not the record, but what was made of it
+	parsed bool        // data is the parsed body and not the record
 	data   []byte
-	brief  bool // data are the statement's, until its next row
-	// A record is hashed when it is decoded, which may be done beside reading
-	// the next one. A stored body was checked while its row was read.
+	brief  bool // data is valid until the next row
+	// A record is hashed when it is decoded, in parallel with reading. A stored
+	// body is checked while its row is read.
 	unchecked bool
 }
 
@@ -76,17 +76,16 @@ func scanRow(c *dbfile.Conn, s *sqlite3.Stmt, brief bool) (messageRow, error) {
 	return r, nil
 }
 
-// decode returns the message, marked if it is not the one that arrived. One
-// that does not decode is returned with the bytes themselves as its text,
-// beside the error.
+// decode returns the message, marked if it is damaged. One that does not decode
+// has its raw bytes as text, and an error.
 func (r *messageRow) decode() (m store.Message, err error) {
 	m = r.Message
 	if m.Flags&store.FlagErased != 0 {
 		return m, nil
 	}
-	decode := llms.Decode
+	decode := wire.Decode
 	if r.brief {
-		decode = llms.DecodeParts
+		decode = wire.DecodeParts
 	}
 	if m.Body, err = decode(r.format, r.role, r.data); err != nil {
 		err = fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
@@ -150,8 +149,8 @@ func Messages(ctx context.Context, f *dbfile.File, q store.MessageQuery) iter.Se
 			if err != nil {
 				return err
 			}
-			// Damage is marked in the message. It must not keep anyone from
-			// the messages around it.
+			// Damage is marked in the message. The messages around it are still
+			// returned.
 			if m, _ := r.decode(); !yield(m, nil) {
 				stopped = true
 				return dbfile.ErrStop
@@ -164,8 +163,8 @@ func Messages(ctx context.Context, f *dbfile.File, q store.MessageQuery) iter.Se
 	}
 }
 
-// manyRows is from how many messages on they are decoded beside reading them,
-// and rowBatch how many are handed over at a time.
+// manyRows is the number of messages from which on they are decoded in
+// parallel, and rowBatch how many are handed over at a time.
 const (
 	manyRows = 400
 	rowBatch = 64
@@ -207,7 +206,7 @@ func decodeBeside(read func(scan func(*dbfile.Conn, *sqlite3.Stmt) error) error,
 		}()
 		defer func() {
 			close(stop)
-			for range rows { // until nothing is read any more
+			for range rows { // wait for the reader
 			}
 		}()
 		for batch := range rows {
@@ -249,12 +248,11 @@ func queryIDs(c *dbfile.Conn, ids []store.MessageID, erased bool, row func(*sqli
 	})
 }
 
-// widest is how far apart two ids may be that are read in one sweep: reading
-// past a few messages of other conversations is faster than looking the next
-// one up.
+// widest is the largest gap between two ids that one query reads: skipping a
+// few rows is faster than another lookup.
 const widest = 4
 
-// runOf returns how many of the first ids one sweep can read.
+// runOf returns how many of the first ids one query can read.
 func runOf(ids []store.MessageID) int {
 	n := 1
 	for n < len(ids) && ids[n] > ids[n-1] && ids[n]-ids[n-1] <= widest {
@@ -341,11 +339,11 @@ func Join(c *dbfile.Conn, record []byte, cuts string) ([]byte, error) {
 		data, _, err := PayloadContent(c, stored[0].Payload)
 		return data, err
 	}
-	places := make([]llms.Cut, len(stored))
+	places := make([]wire.Cut, len(stored))
 	for i, cut := range stored {
-		places[i] = llms.Cut{At: cut.At, Style: cut.Style}
+		places[i] = wire.Cut{At: cut.At, Style: cut.Style}
 	}
-	return llms.Join(record, places, func(i int) ([]byte, error) {
+	return wire.Join(record, places, func(i int) ([]byte, error) {
 		data, _, err := PayloadContent(c, stored[i].Payload)
 		return data, err
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// ChunkSize is how much content is compressed together: large enough to
-// compress well, small enough that reading a line does not unpack a novel.
+// ChunkSize is how much content is compressed together: enough to compress
+// well, and small enough to read a line quickly.
 const ChunkSize = 256 << 10
 
 var (
@@ -52,8 +52,8 @@ func (w *Writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	return store.PayloadID(id), w.putChunks(w.LastID(), p.Data)
 }
 
-// keepWhole proves that a payload is stored as it was, before a message relies
-// on it. If it was damaged, here are its bytes again.
+// keepWhole checks the stored content of a payload before a message refers to
+// it, and replaces it if it is damaged.
 func (w *Writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error {
 	stored, err := HashChunks(w.Conn, num, false)
 	if err == nil && stored.Sum == sum || err != nil && errors.As(err, new(*sqlite3.Error)) {
@@ -74,8 +74,8 @@ func (w *Writer) putChunks(num int64, data []byte) error {
 	return nil
 }
 
-// freeID returns prefix and the first 16 digits of digest, or more of them
-// where other content has those already.
+// freeID returns prefix and the first 16 digits of digest, or more of them if
+// other content has that id.
 func freeID(c *dbfile.Conn, prefix, digest, taken string) (string, error) {
 	for n := 16; n <= len(digest); n += 2 {
 		id := prefix + digest[:n]

@@ -20,7 +20,7 @@ func PutChunk(c *dbfile.Conn, num int64, n int, raw []byte) error {
 	return c.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
 }
 
-// PayloadRow is what a payload says of its content.
+// PayloadRow is the row of a payload.
 type PayloadRow struct {
 	Num  int64
 	ID   string
@@ -47,15 +47,15 @@ func PayloadRows(c *dbfile.Conn) ([]PayloadRow, error) {
 // ZstdMagic begins every compressed chunk.
 var ZstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// FoundContent is what the chunks of a payload hold.
+// FoundContent describes the content in the chunks of a payload.
 type FoundContent struct {
 	Sum         [sha256.Size]byte
 	Size        int64
-	Mislabelled bool // a chunk says that it is compressed and is not, or the reverse
+	Mislabelled bool // a chunk is marked as compressed and is not, or the reverse
 }
 
-// ReadContent reads the chunks of a payload. Where they do not give the hash as
-// they are marked, they are taken for what they look like.
+// ReadContent reads the chunks of a payload. If the marked compression does not
+// give the hash, it tries the one that the bytes look like.
 func ReadContent(c *dbfile.Conn, p PayloadRow) (FoundContent, error) {
 	found, err := HashChunks(c, p.Num, false)
 	if err == nil && found.Sum == p.Sum {

@@ -17,7 +17,7 @@ func (w *Writer) forgot(f store.Fingerprint) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if r.ClockAhead { // for good: the time comes, and messages from before it may still arrive then
+		if r.ClockAhead { // for good: messages from before that time may still arrive after it
 			for _, key := range r.Keys {
 				if err := w.Exec(`UPDATE forgotten AS f SET through = NULL WHERE f.key = ?1 AND `+tombstone.FutureUntil, key, w.Now); err != nil {
 					return false, err
@@ -30,8 +30,7 @@ func (w *Writer) forgot(f store.Fingerprint) (bool, error) {
 	return refused, err
 }
 
-// dropRefused removes the payloads that a caller stored for a message before it
-// was refused.
+// dropRefused removes the payloads that were stored for a refused message.
 func (w *Writer) dropRefused(m *store.NewMessage) error {
 	for _, p := range m.Payloads {
 		var num int64

@@ -37,7 +37,8 @@ func (w *Writer) Rewind(ctx context.Context, to store.MessageID, cause string) (
 	return w.leave(items, gone, kept, to, cause)
 }
 
-// leave keeps what is gone as a branch and makes what is kept the view.
+// leave stores the items that leave the view as a branch, and makes kept the
+// view.
 func (w *Writer) leave(old, gone, kept []ViewItem, to store.MessageID, cause string) (store.Branch, error) {
 	b, err := w.branchOff(to, cause, gone)
 	if err != nil {
@@ -46,9 +47,9 @@ func (w *Writer) leave(old, gone, kept []ViewItem, to store.MessageID, cause str
 	return b, w.setView(old, kept, gone)
 }
 
-// restore makes the branch that holds a message the active one, up to that
-// message: the view goes back to where the branch left it, and the branch's
-// items follow. What of the branch lies past the message stays a branch.
+// restore makes the branch with a message active again, up to that message: the
+// view is rewound to the start of the branch, and the items of the branch
+// follow. Items past the message stay a branch.
 func (w *Writer) restore(ctx context.Context, to store.MessageID, pos int64, cause string) (store.Branch, error) {
 	branch, after, err := w.BranchOf(to)
 	if err != nil {
@@ -249,8 +250,8 @@ func (w *Writer) branchOff(after store.MessageID, cause string, gone []ViewItem)
 	return b, nil
 }
 
-// setView makes kept the view. Summaries of the old view that are neither
-// kept nor on the branch were taken apart on the way.
+// setView makes kept the view. Summaries of the old view that are neither kept
+// nor on the branch are retired.
 func (w *Writer) setView(old, kept, gone []ViewItem) error {
 	stays := map[int64]bool{}
 	for _, it := range kept {
@@ -276,8 +277,7 @@ func (w *Writer) setView(old, kept, gone []ViewItem) error {
 	return w.findLastUser()
 }
 
-// retire marks the summaries that lie between the old items and those that
-// stay.
+// retire marks the summaries between the old items and those that stay.
 func (w *Writer) retire(items []ViewItem, stays map[int64]bool) error {
 	for _, it := range items {
 		if !it.IsSummary() || stays[it.Num] {

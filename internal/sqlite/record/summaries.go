@@ -114,16 +114,15 @@ func Edges(c *dbfile.Conn, num int64) ([]Edge, error) {
 	return all, err
 }
 
-// MessageRef is what a walk tells about a message.
+// MessageRef identifies a message in a walk.
 type MessageRef struct {
 	ID           store.MessageID
 	Conversation store.ConversationID
 	SHA256       []byte
 }
 
-// WalkMessages visits the messages that items lead to, in order. It trusts the edges
-// to be free of cycles, which they are unless the file was tampered with; see
-// Verify for a walk that does not.
+// WalkMessages visits the messages below items, in order. It trusts the edges
+// to have no cycles; Verify does not.
 func WalkMessages(c *dbfile.Conn, items []ViewItem, visit func(MessageRef) error) error {
 	for _, it := range items {
 		if err := walkNode(c, it.Node, it.Num, visit); err != nil {

@@ -12,19 +12,19 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// SearchText returns what is searched of a message, from a row with its id
-// first, role fourth, and format, record and body sixth to eighth.
+// SearchText returns the searchable text of a message, from a row with the id
+// first, the role fourth, and format, record and body sixth to eighth.
 func SearchText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	text, err := PeekText(c, s)
 	return bytes.Clone(text), err
 }
 
-// PeekText is searchText without a copy: what it returns is valid until the
-// next row, and until it is called again. What is damaged is searched as far
-// as it can be read, so that everything else is found.
+// PeekText is SearchText without a copy: the result is valid until the next row
+// or call. Of a damaged message it returns the readable part.
 func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	if s.ColumnType(7) != sqlite3.NULL {
 		return bodyText(c, s, nil)
@@ -33,14 +33,14 @@ func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	if format == llms.FormatText {
 		return record, nil
 	}
-	text, ok := llms.AppendSearchText(c.TextColumn[:0], format, record)
+	text, ok := wire.AppendSearchText(c.TextColumn[:0], format, record)
 	if cap(text) <= maxKept {
 		c.TextColumn = text[:0]
 	}
 	if ok {
 		return text, nil
 	}
-	m, err := llms.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
+	m, err := wire.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
 	if err != nil {
 		return record, nil
 	}
@@ -50,11 +50,11 @@ func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 // maxKept is the longest buffer that is kept for the next row.
 const maxKept = 1 << 20
 
-// bodyText is peekText for a message whose parsed form is stored. What was cut
-// out of it is searched with it. Where whole is given, payloads are checked
-// against their hashes, and it is set to false if one does not match.
+// bodyText is PeekText for a message with a stored body. Its payloads are part
+// of the text. If whole is not nil, payloads are checked against their hashes,
+// and it is set to false if one does not match.
 func bodyText(c *dbfile.Conn, s *sqlite3.Stmt, whole *bool) ([]byte, error) {
-	m, err := llms.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
+	m, err := wire.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
 	text := []byte(m.SearchText())
 	if err != nil {
 		text = s.ColumnBlob(7, nil)
@@ -68,8 +68,8 @@ func bodyText(c *dbfile.Conn, s *sqlite3.Stmt, whole *bool) ([]byte, error) {
 	return AppendPayloads(c, text, payloads, whole)
 }
 
-// AppendPayloads adds the payloads that are text and can be read, a line break
-// before each. For whole see bodyText.
+// AppendPayloads appends the payloads that are text, each after a line break.
+// For whole see bodyText.
 func AppendPayloads(c *dbfile.Conn, text []byte, ids []store.PayloadID, whole *bool) ([]byte, error) {
 	for _, id := range ids {
 		content, sum, err := PayloadContent(c, id)

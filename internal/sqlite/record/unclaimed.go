@@ -2,9 +2,9 @@ package record
 
 import "fmt"
 
-// EachConversation steps through the conversations that messages, summaries and
-// views belong to, by the first entry of each in an index. Reading every row would
-// take as long as the record is large.
+// EachConversation finds the conversation ids that messages, summaries and
+// views use, by the first index entry of each. Reading every row would take too
+// long.
 const EachConversation = `
 	WITH RECURSIVE m (id) AS (
 		SELECT min(conversation) FROM messages
@@ -22,15 +22,15 @@ const EachConversation = `
 const RecoveredKey = "recovered:"
 
 // Unclaimed says that the first message of a new conversation is also the first
-// of one whose session key is lost: they are one conversation.
+// of one whose session key was lost: they are the same conversation.
 type Unclaimed struct{ Conversation int64 }
 
 func (r *Unclaimed) Error() string {
 	return fmt.Sprintf("these are the messages of conversation %d, whose session key was lost", r.Conversation)
 }
 
-// unclaimed looks for a conversation whose key is lost and whose first message
-// has the given link of the chain. The link covers record, role, time and id.
+// unclaimed looks for a conversation without a key whose first message has the
+// given link, which covers record, role, time and id.
 func (w *Writer) unclaimed(link []byte) error {
 	lost, err := w.Int64s(EachConversation+`(c.id IS NULL OR substr(c.key, 1, 10) = ?) AND x.id <> ?`, RecoveredKey, int64(w.ID))
 	if err != nil {

@@ -51,9 +51,9 @@ func scanItem(s *sqlite3.Stmt) (ViewItem, error) {
 	return it, nil
 }
 
-// parseLinks decodes what linksOf encodes: a list of two lists of ids. Reading
-// a view is mostly this, and ids hardly ever need escapes, so the usual form
-// is read by hand.
+// parseLinks decodes the result of linksOf: a list of two lists of ids. It is
+// most of the cost of reading a view, and ids rarely need escapes, so the usual
+// form is parsed by hand.
 func parseLinks(b []byte) (calls, results []string, err error) {
 	if bytes.IndexByte(b, '\\') >= 0 {
 		var l [2][]string
@@ -194,8 +194,7 @@ func addSkippedUser(c *dbfile.Conn, v *store.View) error {
 	return err
 }
 
-// oldestItems reads the oldest items up to those that were read already, for which
-// it leaves room.
+// oldestItems reads the oldest items before newest, and leaves room for those.
 func oldestItems(c *dbfile.Conn, v *store.View, w store.Window, newest []store.Item) ([]store.Item, error) {
 	end := int64(1) << 62
 	if len(newest) > 0 {
@@ -247,7 +246,7 @@ func newestItems(c *dbfile.Conn, v *store.View, w store.Window) ([]store.Item, e
 	return newest, nil
 }
 
-// MessagePosition returns where a message stands, or stood, in views.
+// MessagePosition returns the position of a message in views.
 func MessagePosition(c *dbfile.Conn, id store.MessageID) (int64, error) {
 	var pos int64
 	found, err := c.One(`SELECT m.seq + c.base FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
@@ -258,12 +257,12 @@ func MessagePosition(c *dbfile.Conn, id store.MessageID) (int64, error) {
 	return pos, err
 }
 
-// notSaid are the flags of messages that no user said, whatever their role.
+// notSaid are the flags of messages that are not the user's own, whatever their
+// role.
 const notSaid = store.FlagEcho | store.FlagSynthetic | store.FlagHostSummary
 
-// isSaidByUser reports whether a message is one that the view must keep in
-// full while it is the newest of its kind. Some shapes put tool results into
-// user messages.
+// isSaidByUser reports whether a message is the user's own. The view keeps the
+// newest one in full. Some formats put tool results into user messages.
 func isSaidByUser(m *store.NewMessage) bool {
 	return m.Role == llms.RoleUser && len(m.Results) == 0 && m.Flags&notSaid == 0
 }

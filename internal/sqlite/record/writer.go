@@ -20,6 +20,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -32,7 +33,7 @@ type Writer struct {
 	Now   time.Time
 	dirty bool
 	last  store.MessageID // the newest message that was appended
-	// refusal is what the session has forgotten, once that was asked for.
+	// refusal holds the erasures that concern the session, once they were read.
 	refusal *tombstone.Refusal
 }
 
@@ -58,8 +59,8 @@ func Update(ctx context.Context, f *dbfile.File, id store.ConversationID, fn fun
 	return last, bytes, err
 }
 
-// flush writes the conversation's row back: all of it if messages were added,
-// else what a change of the view touches, which leaves the index by time alone.
+// flush writes the row of the conversation: all of it if messages were added,
+// otherwise only the columns of the view, which are not indexed.
 func (w *Writer) flush() error {
 	switch {
 	case !w.dirty:
@@ -156,9 +157,8 @@ func (w *Writer) append(m *store.NewMessage) (store.Appended, error) {
 	return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
 }
 
-// active moves the conversation's times by a message that was said. They are
-// those of what was said in it: an old transcript that is imported today is
-// not today's conversation.
+// active updates the times of the conversation. They are the times of its
+// messages: an old transcript that is imported today is not a new conversation.
 func (w *Writer) active(said time.Time) {
 	if w.Messages == 0 {
 		w.UpdatedAt = said
@@ -172,8 +172,7 @@ func (w *Writer) active(said time.Time) {
 }
 
 // insertMessage returns 0 if the conversation has the native id already. The
-// conflict clause names that one index: any other conflict is an error, never
-// a message quietly left out.
+// conflict clause names that index: any other conflict is an error.
 func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byte) (_ store.MessageID, err error) {
 	s, err := w.Stmt(`
 		INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body)
@@ -209,10 +208,10 @@ func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 	return store.MessageID(w.LastID()), nil
 }
 
-// EncodeBody encodes a body without what the row says already.
+// EncodeBody encodes a body without the fields that have columns of their own.
 func EncodeBody(m llms.Message) ([]byte, error) {
 	m.ID, m.Time, m.Raw = "", time.Time{}, llms.Raw{}
-	return llms.Encode(llms.FormatLCM, m)
+	return wire.Encode(llms.FormatLCM, m)
 }
 
 func (w *Writer) existing(native string) (store.Appended, error) {

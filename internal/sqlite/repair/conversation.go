@@ -110,8 +110,8 @@ func (r *rebuild) countTotals() error {
 		WHERE id = ?1`, int64(r.ID), user, newest)
 }
 
-// lastLink returns the link of the last message of a conversation with that
-// many, and whether it follows from the one before.
+// lastLink returns the link of the last of count messages, and whether it
+// follows from the one before.
 func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, err error) {
 	prev := store.Genesis
 	if count == 0 {
@@ -138,7 +138,8 @@ func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, er
 			if s.ColumnType(8) != sqlite3.NULL {
 				body = s.ColumnBlob(8, []byte{})
 			}
-			// What the link of an erased message was made from is gone.
+			// The content of an erased message is gone, so that its link cannot
+			// be checked.
 			linked = n.Flags&store.FlagErased != 0 || store.Link(prev, n, body) == head
 			return nil
 		}, int64(r.ID), count)

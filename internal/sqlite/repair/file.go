@@ -13,10 +13,10 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// File repairs what [CheckFile] found and can be derived, so that the
-// database can be opened: its first bytes, the version and the mark in its
-// header, the rights of others, and a database of which only the write-ahead
-// log is left, if the log holds all of it. The caller has made a copy.
+// File repairs the faults of [check.File] that can be derived, so that the
+// database opens: its first bytes, version and application id in its header,
+// permissions, and a file of which only a complete write-ahead log is left. The
+// caller has made a copy.
 func File(ctx context.Context, path string, faults []store.Fault) error {
 	path = dbfile.Resolve(path)
 	var errs []error
@@ -50,7 +50,7 @@ func overwrite(path string, head []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// restamp writes the version that the tables have into the header.
+// restamp writes the version of the tables into the header.
 func restamp(ctx context.Context, path string) error {
 	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
 	if err != nil {
@@ -63,11 +63,11 @@ func restamp(ctx context.Context, path string) error {
 	return errors.Join(err, c.Close())
 }
 
-// errPartialLog says that a write-ahead log does not hold a whole database.
+// errPartialLog says that a write-ahead log lacks pages of its database.
 var errPartialLog = errors.New("the log holds only a part of the database: the rest was in the file that is missing")
 
-// fromLog makes the file of a database from its write-ahead log, if every page
-// is in there: the database was never checkpointed, or was written anew since.
+// fromLog makes the database file from its write-ahead log, if the log has
+// every page.
 func fromLog(path string) error {
 	log, err := os.Open(path + "-wal")
 	if err != nil {
@@ -94,7 +94,7 @@ func fromLog(path string) error {
 	if err := writePages(log, tmp, pages, size, pageSize); err != nil {
 		return err
 	}
-	// The log stays beside its file: it says the same once more.
+	// The log stays beside its file: it has the same pages.
 	return os.Rename(tmp, path)
 }
 

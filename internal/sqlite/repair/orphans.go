@@ -13,10 +13,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// fixOrphans gives rows that belong to nothing back what they belonged to:
-// a conversation that is made from its messages, a payload that is named by its
-// content, a project without a name. Rows that are derived, and whose messages
-// are gone, are removed.
+// fixOrphans makes missing parent rows again: conversations from their
+// messages, payloads from their content, projects without a name. It removes
+// derived rows whose messages are gone.
 func fixOrphans(c *dbfile.Conn) error {
 	err := c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project FROM conversations WHERE project NOT IN (SELECT id FROM projects)`, record.RecoveredKey)
 	if err != nil {
@@ -48,9 +47,9 @@ func fixOrphans(c *dbfile.Conn) error {
 	})
 }
 
-// restoreConversation makes the conversation anew that messages say they belong to. Its
-// session key is the one that a host's cursor remembers; where none does it is
-// a made-up one, until the session is read again (see reclaim).
+// restoreConversation makes the row of a conversation again from its messages.
+// It takes the session key from the cursor of a host, or else makes one up
+// until the session is read again (see Reclaim).
 func restoreConversation(c *dbfile.Conn, id int64) error {
 	key, root := fmt.Sprintf("%s%d", record.RecoveredKey, id), ""
 	// The cursor of a transcript; see package hosts.
@@ -82,8 +81,8 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 	return recomputeConversation(c, id)
 }
 
-// recomputeConversation makes the row of a conversation that was given messages follow from
-// them.
+// recomputeConversation updates the row of a conversation from its messages,
+// and rebuilds the rest.
 func recomputeConversation(c *dbfile.Conn, id int64) error {
 	err := c.Exec(`
 		UPDATE conversations SET messages = m.seq, head = m.chain
@@ -97,8 +96,8 @@ func recomputeConversation(c *dbfile.Conn, id int64) error {
 	return fixConversation(c, store.ConversationID(id))
 }
 
-// findForkPoint finds out from a view what a fork was forked from: its own messages
-// stand behind those that it inherited.
+// findForkPoint finds the origin of a fork from its view: inherited items stand
+// before its own messages.
 func findForkPoint(c *dbfile.Conn, id int64) error {
 	base := int64(1) << 62
 	_, err := c.One(`SELECT v.pos - m.seq FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ?1 AND m.conversation = ?1 LIMIT 1`,
@@ -132,7 +131,8 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 	return c.Exec(`UPDATE conversations SET base = ?, forked_from = ?, forked_at = ?, inherited = ? WHERE id = ?`, base, from, at, inherited, id)
 }
 
-// restorePayloads gives content without a payload the name that its hash gives it.
+// restorePayloads makes the rows of payloads again, with the id that the hash
+// gives.
 func restorePayloads(c *dbfile.Conn) error {
 	nums, err := c.Int64s(`SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
 	if err != nil {
@@ -144,7 +144,7 @@ func restorePayloads(c *dbfile.Conn) error {
 			if errors.As(err, new(*sqlite3.Error)) {
 				return err
 			}
-			continue // it cannot be read, and stays named
+			continue // unreadable content stays reported
 		}
 		err = c.Exec(`
 			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
@@ -157,8 +157,8 @@ func restorePayloads(c *dbfile.Conn) error {
 	return nil
 }
 
-// Reclaim gives a new, empty conversation everything of one whose session key
-// was lost.
+// Reclaim moves everything of a conversation whose session key was lost to a
+// new, empty one.
 func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
 	if err := c.ExecAll([]string{
 		`UPDATE messages SET conversation = ?1 WHERE conversation = ?2`,

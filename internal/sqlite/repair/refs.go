@@ -7,11 +7,12 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// fixReferences links payloads to messages that need them, and gives them
-// back the name and description that they came with.
+// fixReferences links payloads to the messages that need them, and restores
+// their names and descriptions.
 func fixReferences(c *dbfile.Conn) error {
 	type need struct {
 		message int64
@@ -22,9 +23,9 @@ func fixReferences(c *dbfile.Conn) error {
 	err := c.Query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s *sqlite3.Stmt) error {
 		n := need{message: s.ColumnInt64(0)}
 		if s.ColumnType(1) != sqlite3.NULL {
-			m, err := llms.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
+			m, err := wire.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
 			if err != nil {
-				return nil // Verify tells of it
+				return nil // Verify reports it
 			}
 			n.refs = check.RefsOf(m.Parts)
 		}

@@ -22,30 +22,25 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Repair derives anew what follows from the messages and is not as it should
-// be: missing indexes and columns, edges, the numbers of summaries, views and
-// branches, totals, what rows say of payloads, leases that nobody holds, the
-// search index. It never changes a message, and it does not make a loss look
-// sound: where messages are missing, the chain and the counts that tell so
-// stay as they are.
-//
-// What it mended, and what it left, [DB.Check] tells. A part that cannot be
-// repaired keeps it from none of the others; the error says which.
+// Run repairs a database: schema, table indexes, rows without parents,
+// payloads, leases, conversations, search index. A part that fails does not
+// keep it from the others; the error names it. [check.Run] reports what is
+// left.
 func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 	steps := []struct {
 		name string
-		mend func(*dbfile.Conn) error
+		fix  func(*dbfile.Conn) error
 	}{
 		{"the schema", fixSchema},
 		{"the indexes of the tables", fixIndexes},
-		{"what belongs to nothing", fixOrphans},
+		{"rows without parents", fixOrphans},
 		{"the payloads", fixPayloads},
 		{"the leases", func(c *dbfile.Conn) error { return fixLeases(c, f.Now()) }},
-		{"what is left of erased conversations", fixErased},
+		{"erased conversations", fixErased},
 	}
 	var errs []error
 	for _, step := range steps {
-		if err := f.Transact(ctx, step.mend); err != nil {
+		if err := f.Transact(ctx, step.fix); err != nil {
 			errs = append(errs, fmt.Errorf("repair %s: %w", step.name, err))
 		}
 		if ctx.Err() != nil {
@@ -55,7 +50,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 	var ids []store.ConversationID
 	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) { ids, err = record.ConversationIDs(c); return err })
 	errs = append(errs, err)
-	for _, id := range ids { // a fork after what it was forked from
+	for _, id := range ids { // origins come before their forks
 		err := f.Transact(ctx, func(tx *dbfile.Conn) error { return fixConversation(tx, id) })
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -67,7 +62,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 	return errors.Join(append(errs, ix.Repair(ctx), ix.Reindex(ctx))...)
 }
 
-// fixIndexes builds the indexes of damaged tables anew.
+// fixIndexes builds the indexes of damaged tables again.
 func fixIndexes(c *dbfile.Conn) error {
 	broken := false
 	err := c.Query("PRAGMA integrity_check(100)", func(s *sqlite3.Stmt) error {
@@ -80,10 +75,9 @@ func fixIndexes(c *dbfile.Conn) error {
 	return c.Script("REINDEX")
 }
 
-// fixErased takes the mark off conversations that were not erased, because an
-// erasure takes every message with it, and counts anew what is left of the
-// others: places, and nothing else. Erasures that only tombstones tell of are
-// noted again.
+// fixErased removes the erased mark from conversations that still have
+// messages, recounts the erased ones, and records erasures of which only
+// tombstones are left.
 func fixErased(c *dbfile.Conn) error {
 	if err := c.Exec(noteErasures); err != nil {
 		return err
@@ -102,14 +96,14 @@ func fixErased(c *dbfile.Conn) error {
 		WHERE erased_at IS NOT NULL`, int64(store.FlagErased))
 }
 
-// fixLeases gives back the leases that nobody can hold any more.
+// fixLeases releases leases that have expired or end too late.
 func fixLeases(c *dbfile.Conn, now time.Time) error {
 	return c.Exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND length(data) > 0 AND (expires IS NULL OR expires <= ? OR expires > ?)`,
 		state.LeaseSpace, now, now.Add(check.MaxLease))
 }
 
-// fixPayloads corrects what rows say of payloads whose content is whole, and
-// links payloads to the messages that refer to them.
+// fixPayloads corrects the rows of payloads with sound content, and links
+// payloads to the messages that refer to them.
 func fixPayloads(c *dbfile.Conn) error {
 	rows, err := record.PayloadRows(c)
 	if err != nil {
@@ -130,7 +124,7 @@ func fixPayloads(c *dbfile.Conn) error {
 func fixPayload(c *dbfile.Conn, p record.PayloadRow, found record.FoundContent) error {
 	right := record.PayloadRow{Num: p.Num, ID: p.ID, Sum: found.Sum, Size: found.Size}
 	if found.Sum != p.Sum && !right.Named() {
-		return nil // neither hash nor name vouch for it
+		return nil // neither hash nor id matches it
 	}
 	if !right.Named() {
 		right.ID = fmt.Sprintf("file_%x", found.Sum[:8])

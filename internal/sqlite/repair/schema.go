@@ -37,16 +37,15 @@ var refillSQL = map[string][]string{
 		WHERE b.conversation IS NOT NULL`},
 }
 
-// outOfView are the flags of messages that no view leads to.
+// outOfView are the flags of messages that are in no view.
 const outOfView = "(64 | 128)"
 
-// They are noted as not finished: to overwrite free space twice does no harm.
+// Erasures are recorded as unfinished: scrubbing twice does no harm.
 const noteErasures = `
 	INSERT INTO erasures (id, cause, created_at, messages, bytes)
 	SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0 FROM ` + check.UnrecordedErasures + ` e`
 
-// Sessions of which a conversation went whole are refused until it went, as
-// long as they do not go on elsewhere.
+// Sessions whose conversations were all erased refuse messages up to that time.
 const forgottenOfWhole = `
 	INSERT INTO forgotten (key, erasure, messages, through)
 	SELECT c.key, (SELECT id FROM erasures e ORDER BY abs(e.created_at - c.erased_at) LIMIT 1) AS erasure, sum(c.erased), max(c.erased_at)
@@ -55,9 +54,8 @@ const forgottenOfWhole = `
 		AND NOT EXISTS (SELECT 1 FROM conversations o WHERE o.key = c.key AND o.erased_at IS NULL)
 	GROUP BY c.key, erasure`
 
-// Sessions that single messages were erased from, and their forks, ask for the
-// tombstones again. Which erasure it was is not known; the hashes tell what
-// they refuse.
+// Sessions from which single messages were erased, and their forks, look up the
+// tombstones again. The erasure is unknown; the hashes decide.
 const forgottenOfParts = `
 	INSERT INTO forgotten (key, erasure, messages)
 	WITH RECURSIVE line (id, key) AS (
@@ -66,8 +64,8 @@ const forgottenOfParts = `
 	)
 	SELECT DISTINCT l.key, e.id, 0 FROM line l JOIN erasures e WHERE true ON CONFLICT DO NOTHING`
 
-// Schema makes what is missing of the schema anew, and removes code that is
-// not lcm's, before the database is opened. The caller has made a copy.
+// Schema makes missing parts of the schema again and removes foreign code,
+// before the database is opened. The caller has made a copy.
 func Schema(ctx context.Context, path string) error {
 	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
 	if err != nil {
@@ -77,8 +75,8 @@ func Schema(ctx context.Context, path string) error {
 	return dbfile.Explain(path, errors.Join(err, c.Close()))
 }
 
-// fixSchema adds what is missing of the schema and follows from the rest, or
-// is needed by it.
+// fixSchema adds missing tables, columns and indexes that can be derived or
+// that other tables need.
 func fixSchema(c *dbfile.Conn) error {
 	if err := dropForeignCode(c); err != nil {
 		return err
@@ -104,10 +102,10 @@ func fixSchema(c *dbfile.Conn) error {
 		o, found := have[name]
 		switch {
 		case !found && want[name].Kind != "table" && have[want[name].Table].Kind == "" && !check.CanMakeAgain(want[name].Table):
-			// Its table is lost, which is told; an index of nothing helps nobody.
+			// An index of a lost table is not made.
 		case !found && (want[name].Kind != "table" || check.CanMakeAgain(name)):
 			if err := c.Script(want[name].Sql); err != nil {
-				return fmt.Errorf("make the %s %s anew: %w", want[name].Kind, name, err)
+				return fmt.Errorf("make the %s %s again: %w", want[name].Kind, name, err)
 			}
 			if want[name].Kind == "table" {
 				made = append(made, name)
@@ -129,7 +127,7 @@ func fixSchema(c *dbfile.Conn) error {
 	return c.Exec(`INSERT INTO lanes VALUES (1, 0), (2, 0) ON CONFLICT DO NOTHING`)
 }
 
-// refillTable fills a table that was made anew with what the others tell.
+// refillTable fills a table that was made again from the rows of other tables.
 func refillTable(c *dbfile.Conn, table string) error {
 	if table == "payloads" {
 		return refillPayloads(c)
@@ -142,8 +140,8 @@ func refillTable(c *dbfile.Conn, table string) error {
 	return nil
 }
 
-// refillPayloads takes what payloads are from their content. Names and
-// descriptions come from the messages that refer to them, later.
+// refillPayloads makes the rows of payloads from their content. Names and
+// descriptions are restored later, from messages.
 func refillPayloads(c *dbfile.Conn) error {
 	nums, err := c.Int64s(`SELECT DISTINCT payload FROM chunks ORDER BY payload`)
 	if err != nil {
@@ -152,7 +150,7 @@ func refillPayloads(c *dbfile.Conn) error {
 	for _, num := range nums {
 		found, err := record.HashChunks(c, num, false)
 		if err != nil {
-			continue // not whole: the messages that need it tell
+			continue // the messages that need it report it
 		}
 		err = c.Exec(`
 			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
@@ -178,14 +176,14 @@ func addColumns(c *dbfile.Conn, table string, missing []dbfile.Column) error {
 			continue
 		}
 		if err := c.Script("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + check.ColumnDefinition(col)); err != nil {
-			return fmt.Errorf("add the column %s.%s anew: %w", table, col.Name, err)
+			return fmt.Errorf("add the column %s.%s again: %w", table, col.Name, err)
 		}
 	}
 	return nil
 }
 
-// dropForeignCode removes triggers and views. SQLite drops a virtual table with
-// the module that made it, and lcm's has none.
+// dropForeignCode removes triggers and views. SQLite can drop a virtual table
+// only with its module.
 func dropForeignCode(c *dbfile.Conn) error {
 	found, err := dbfile.ForeignCode(c)
 	if err != nil {

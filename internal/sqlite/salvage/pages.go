@@ -11,9 +11,8 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
-// pageFile reads the pages of a database file that SQLite may refuse to open.
-// Pages that are missing at its end are zeros. What is committed in the log
-// beside it comes first.
+// pageFile reads the pages of a database file that SQLite may not open. Missing
+// pages are zeros. Pages in the log come first.
 type pageFile struct {
 	file, log *os.File
 	logged    map[uint32]int64 // where the log has a page
@@ -30,7 +29,7 @@ func openPages(path string) (p *pageFile, err error) {
 	p = &pageFile{file: f}
 	defer func() {
 		if err != nil {
-			_ = p.Close() // the error before it says more
+			_ = p.Close() // the first error matters
 		}
 	}()
 	info, err := f.Stat()
@@ -41,7 +40,7 @@ func openPages(path string) (p *pageFile, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if string(head[:16]) != dbfile.Magic && !dbfile.PlausibleHeader(head) { // then nothing in it is to be believed
+	if string(head[:16]) != dbfile.Magic && !dbfile.PlausibleHeader(head) { // an unknown header is not trusted
 		clear(head)
 	}
 	if p.pageSize = dbfile.PageSize(head); p.pageSize == 0 {
@@ -51,7 +50,7 @@ func openPages(path string) (p *pageFile, err error) {
 		p.reserved = 0
 	}
 	p.count = uint32((info.Size() + p.pageSize - 1) / p.pageSize)
-	// The header says how many pages there should be, if it can be believed.
+	// The header has the number of pages, if it is plausible.
 	if says := binary.BigEndian.Uint32(head[28:]); says > p.count && int64(says) < 2*int64(p.count)+1024 {
 		p.count = says
 	}
@@ -102,8 +101,8 @@ func (p *pageFile) page(n uint32) ([]byte, error) {
 		from, at = p.log, place
 	}
 	if _, err := from.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
-		// A sector that the disk does not give: the page is lost, the next
-		// one may not be.
+		// The disk cannot read the sector: this page is lost, the next may not
+		// be.
 		clear(b)
 	}
 	return b, nil

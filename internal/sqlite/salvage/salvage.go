@@ -18,10 +18,10 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
-// File makes a new database beside to of everything that can be read of a
-// damaged one, page by page: SQLite refuses a file whose end is missing, and
-// what lies behind a page that is damaged. What is derived is made anew; what
-// is missing is named in the proof. The damaged file is only read.
+// File makes a new database beside to from the readable rows of a damaged one,
+// page by page: SQLite refuses truncated files and everything behind a damaged
+// page. Derived rows are made again, and the proof lists what is missing. The
+// damaged file is only read.
 func File(ctx context.Context, from, to string) (*archive.Scratch, error) {
 	from = dbfile.Resolve(from)
 	pages, err := openPages(from)
@@ -47,7 +47,7 @@ func File(ctx context.Context, from, to string) (*archive.Scratch, error) {
 	})
 }
 
-// version is the schema version that the header tells, if it can be believed.
+// version returns the schema version in the header, if it is plausible.
 func (p *pageFile) version() (int, error) {
 	all, err := dbfile.Migrations()
 	if err != nil {
@@ -72,16 +72,15 @@ type reader struct {
 	seen   []bool // pages that were read, or that are free
 }
 
-// numbered are the tables whose first column is the number of the row, and
-// plain the others that have such numbers.
+// numbered are the tables whose first column is the row id, and plain the
+// others with row ids.
 var (
 	numbered = []string{"projects", "conversations", "messages", "summaries", "branches", "payloads", "erasures"}
 	plain    = []string{"chunks", "tombstone_salt"}
 )
 
-// tables reads the tables whose rows are numbered: those that the schema leads
-// to, and then pages that nothing leads to any more, by what their rows look
-// like.
+// tables reads the tables with row ids: first the pages that the schema leads
+// to, then lost pages, by the shape of their rows.
 func (s *reader) tables() error {
 	s.free()
 	roots := map[string]uint32{}
@@ -113,7 +112,7 @@ func (s *reader) tables() error {
 	return nil
 }
 
-// free marks the pages that are not in use: what they hold was removed.
+// free marks unused pages, which hold removed rows.
 func (s *reader) free() {
 	head, err := s.page(1)
 	if err != nil {
@@ -175,8 +174,8 @@ func (s *reader) leaf(n uint32, visit func(id int64, values []any) error) error 
 	return nil
 }
 
-// guess says which table a row belongs to, by the number and the types of its
-// columns; "" for one that cannot be told.
+// guess returns the table of a row by the number and types of its columns, or
+// "".
 func (s *reader) guess(values []any) string {
 	for _, table := range slices.Concat(numbered, plain) {
 		columns := s.schema[table].Columns
@@ -211,8 +210,8 @@ func typed(decl string, value any) bool {
 	return false
 }
 
-// add gives a row to the loader. One that is there already was read from a page
-// that the table leads to.
+// add gives a row to the loader. A row that exists was read from a page of its
+// table.
 func (s *reader) add(table string, id int64, values []any) error {
 	if table == "" {
 		return nil
@@ -244,7 +243,7 @@ func (s *reader) add(table string, id int64, values []any) error {
 	return s.harmless(s.loader.Row(table, names, kept))
 }
 
-// harmless lets go of a row that cannot be stored, but not of a full disk.
+// harmless ignores the error of a single row, but not a full disk.
 func (s *reader) harmless(err error) error {
 	if dbfile.Full(err) || s.ctx.Err() != nil {
 		return errors.Join(err, s.ctx.Err())
@@ -254,8 +253,8 @@ func (s *reader) harmless(err error) error {
 
 var salvages atomic.Int64
 
-// keyed reads the tables whose rows have no numbers, with SQLite: as far as it
-// can. All but tombstones and state are made anew from the others.
+// keyed reads the tables without row ids with SQLite, as far as possible. All
+// but tombstones and state can be derived.
 func (s *reader) keyed() error {
 	name := fmt.Sprintf("lcm-salvage-%d", salvages.Add(1))
 	readervfs.Create(name, s.pageFile)
@@ -270,7 +269,7 @@ func (s *reader) keyed() error {
 		if slices.Contains(numbered, d.Table) || slices.Contains(plain, d.Table) || s.schema[d.Table].Kind == "" {
 			continue
 		}
-		// The condition on state reads the rows that mean something to others.
+		// The condition selects state that outlives its process.
 		err := archive.DumpTable(c, d.Table, d.All, "", archive.Dump{Row: func(table string, columns []string, values []any, _ string) error {
 			return s.harmless(s.loader.Row(table, columns, values))
 		}})

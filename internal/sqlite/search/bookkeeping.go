@@ -11,8 +11,8 @@ import (
 
 // bookkeeping is the set of messages that hosts wrote for themselves:
 // reminders, environment blocks, hook results, titles. A search checks every
-// candidate against it, so it is kept in memory, one bit a message, and
-// extended by the rows that came since the last search.
+// candidate against it, so it is a bit set in memory, extended before each
+// search.
 type bookkeeping struct {
 	mu   sync.Mutex
 	bits []uint64
@@ -20,9 +20,8 @@ type bookkeeping struct {
 	last int64 // the highest id that was looked at
 }
 
-// snapshot returns a function that reports whether a message is bookkeeping,
-// or nil if none is. The function stays valid, and the same, while others
-// search.
+// snapshot returns a function that reports whether a message is bookkeeping, or
+// nil if none is. The function does not change while others search.
 func (b *bookkeeping) snapshot(ctx context.Context, f *dbfile.File) (func(id int64) bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

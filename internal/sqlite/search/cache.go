@@ -2,18 +2,18 @@ package search
 
 import "sync"
 
-// sectionKey names a section of the index. Segments never change and their
-// ids are never used again, so a cached section is right for ever.
+// sectionKey identifies a section of the index. Segments never change and their
+// ids are never reused, so a cached section stays valid.
 type sectionKey struct{ segment, n int64 }
 
-// cacheBytes is how much of the index is kept in memory. It is little, since a
-// process that lives long has filled it before the record has grown large: what
-// is read past it comes from the operating system's cache.
+// cacheBytes is the size of the cache. It is small, because a long-lived
+// process fills it before the record is large; the operating system caches the
+// rest.
 const cacheBytes = 8 << 20
 
-// sectionCache keeps recently read sections: two generations, the older of
-// which is dropped when the newer is full. It is coarser than a list by age
-// and needs no bookkeeping on a hit.
+// sectionCache keeps recently read sections in two generations, and drops the
+// older when the newer is full. It is coarser than a list by age, and a hit
+// changes nothing.
 type sectionCache struct {
 	mu        sync.Mutex
 	young     map[sectionKey][]byte
@@ -40,7 +40,7 @@ func (c *sectionCache) put(k sectionKey, data []byte) {
 	c.add(k, data)
 }
 
-// clear drops everything: what was erased must not live on in memory.
+// clear drops everything, so that erased text does not stay in memory.
 func (c *sectionCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

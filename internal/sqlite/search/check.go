@@ -12,9 +12,8 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 )
 
-// unsound finds the first segment of a lane that is not what it should be. at
-// is the id of a document from which on the lane is to be built anew, 0 if
-// nothing is wrong.
+// unsound finds the first damaged segment of a lane. at is the id of the first
+// document to index again, 0 if all segments are sound.
 func (l *lane) unsound(ctx context.Context, c *dbfile.Conn) (at int64, why string, err error) {
 	var epochs int
 	if _, err := c.One(`SELECT count(*) FROM lanes WHERE lane = ?`, dbfile.IntColumn(&epochs), l.kind); err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// flagEcho is the bit of an indexed document that marks what lcm said itself.
+// flagEcho marks indexed documents that lcm itself wrote.
 const flagEcho = 1
 
-// lane is one searchable kind of thing: its stored segments, and in memory
-// the documents past them.
+// lane is the index of one kind of document: stored segments, and the newer
+// documents in memory.
 type lane struct {
 	ix   *Index
 	kind int
@@ -37,10 +37,10 @@ type lane struct {
 // laneSQL is where a lane's documents come from.
 type laneSQL struct {
 	last string // the highest id
-	docs string // documents after an id: id, conversation, time, role, flags and what scan needs
+	docs string // documents after an id: id, conversation, time, role, flags and the columns for scan
 	byID string // the same for one id
 	scan func(c *dbfile.Conn, s *sqlite3.Stmt) (segment.Doc, error)
-	// text is what scan gives as the text, valid until the next row.
+	// text returns the text of a row without a copy, valid until the next row.
 	text func(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error)
 }
 
@@ -181,7 +181,7 @@ func (l *lane) segment(ctx context.Context, id int64) (*segment.Segment, error) 
 	return seg, nil
 }
 
-// forget drops what was opened of segments that were merged away.
+// forget closes segments that were merged away.
 func (l *lane) forget(live []int64) {
 	if len(l.segments) <= len(live) {
 		return
@@ -200,7 +200,7 @@ func (l *lane) forget(live []int64) {
 // catchUp makes the tail hold exactly the documents after end.
 func (l *lane) catchUp(ctx context.Context, c *dbfile.Conn, end int64) error {
 	switch {
-	case end < l.from: // segments were dropped, to be built anew
+	case end < l.from: // segments were dropped
 		l.tail, l.from = segment.NewTail(segment.Options{}), end
 	case end > l.from:
 		l.tail.Forget(end)
@@ -217,10 +217,10 @@ func (l *lane) catchUp(ctx context.Context, c *dbfile.Conn, end int64) error {
 	}
 }
 
-// batchBytes is how much text is loaded at a time, however long messages are.
+// batchBytes is how much text is loaded at a time.
 const batchBytes = 16 << 20
 
-// read loads up to limit documents after an id. more says that there are
+// read loads up to limit documents after an id. more reports whether there are
 // others.
 func (l *lane) read(c *dbfile.Conn, after int64, limit int) (docs []segment.Doc, more bool, err error) {
 	size := 0
@@ -243,8 +243,7 @@ func (l *lane) read(c *dbfile.Conn, after int64, limit int) (docs []segment.Doc,
 // sections reads the stored sections of segments, through the cache.
 type sections struct{ ix *Index }
 
-// errMerged says that a segment has gone because it was merged into another
-// one since the search began.
+// errMerged says that a segment was merged into another since the search began.
 var errMerged = errors.New("the segment was merged away")
 
 // Get implements [segment.Blobs].

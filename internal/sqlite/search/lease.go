@@ -14,28 +14,26 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// sealLease is how long a process has the indexing of a lane to itself after it
-// took or renewed its turn. One that is held up for longer loses the turn, and
-// another builds the same: that costs time and nothing else, since only the
-// first to be done is stored.
+// sealLease is how long a process may index a lane alone after it took or
+// renewed the lease. A process that takes longer loses it, and another builds
+// the same segments: only the first are stored.
 const sealLease = 15 * time.Second
 
 // sealRenewal is the age at which a lease is renewed.
 const sealRenewal = sealLease / 3
 
-// turnPoll is how often a process that waits for its turn looks again.
+// turnPoll is how often a waiting process looks at the lease again.
 const turnPoll = 20 * time.Millisecond
 
-// follow seals runs of documents until fewer than least are left, and merges
-// segments as they add up. Of the processes that share a file one at a time
-// does: each would build the same. The others leave it to that one, or with
-// wait are held up until it is done, so that they cannot outrun it.
+// follow seals documents into segments until fewer than least are left, and
+// merges segments. One process at a time does it. Without wait the others
+// return at once; with wait they wait for it, so that a writer cannot outrun
+// the indexer.
 func (l *lane) follow(ctx context.Context, least int64, wait bool) error {
 	return l.followTo(ctx, math.MaxInt64, least, wait)
 }
 
-// followTo is follow for the documents up to an id: it does not chase a writer
-// that adds more in the meantime.
+// followTo is follow for the documents up to an id.
 func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error {
 	// Close waits for this call, so that release still has the writer.
 	release, err := l.ix.file.Hold()
@@ -68,8 +66,8 @@ func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error 
 	}
 }
 
-// isDue reports whether there is anything to seal, and notes how far others
-// have come.
+// isDue reports whether there is enough to seal, and remembers how far other
+// processes have come.
 func (l *lane) isDue(ctx context.Context, least int64) (due bool, err error) {
 	var after, last int64
 	err = l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
@@ -111,9 +109,8 @@ func (l *lane) takeTurn(ctx context.Context) (*turn, error) {
 
 func leaseKey(l *lane) string { return fmt.Sprintf("index/%d", l.kind) }
 
-// lease reads the lease of a lane's indexing, and reports whether a process
-// has it. A lease that ends later than any does was taken when a clock was
-// wrong, and does not count.
+// lease reads the lease of a lane, and reports whether a process holds it. A
+// lease that ends too late was taken with a wrong clock and does not count.
 func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err error) {
 	held, err = state.Get(ctx, l.ix.file, state.LeaseSpace, leaseKey(l))
 	if errors.Is(err, store.ErrNotFound) {
@@ -133,8 +130,8 @@ func (t *turn) put(ctx context.Context) (ok bool, err error) {
 	return err == nil, err
 }
 
-// renew keeps the lease for work that takes longer than it lasts, such as
-// following an import. It reports false if the turn is lost.
+// renew extends the lease for long work, such as an import. It reports false if
+// the lease was lost.
 func (t *turn) renew(ctx context.Context) (ok bool, err error) {
 	if t.file.Now().Sub(t.taken) < sealRenewal {
 		return true, nil
@@ -142,10 +139,9 @@ func (t *turn) renew(ctx context.Context) (ok bool, err error) {
 	return t.put(ctx)
 }
 
-// release gives the lease back, also when the database was closed meanwhile:
-// else other processes would wait until it runs out. The caller must have
-// entered the database, which keeps Close from taking the writer. A search that
-// had not, and was indexing when Close came, waited here for ever.
+// release gives the lease back, also after Close was called, so that other
+// processes need not wait until it expires. The caller must hold the file: a
+// search that did not once waited here for ever.
 func (t *turn) release(ctx context.Context) error {
 	err := t.file.TransactHeld(ctx, func(c *dbfile.Conn) error { return state.DeleteIn(c, state.LeaseSpace, t.key, t.version, t.file.Now()) })
 	if errors.Is(err, store.ErrConflict) {
@@ -154,8 +150,7 @@ func (t *turn) release(ctx context.Context) error {
 	return err
 }
 
-// catchUpAlone does what followTo says, for all processes, as long as it has
-// the turn.
+// catchUpAlone seals and merges while the process holds the lease.
 func (l *lane) catchUpAlone(ctx context.Context, t *turn, end, least int64) error {
 	for {
 		sealed, err := l.seal(ctx, least)
@@ -163,7 +158,7 @@ func (l *lane) catchUpAlone(ctx context.Context, t *turn, end, least int64) erro
 			return err
 		}
 		if err := l.merge(ctx, t); errors.Is(err, segment.ErrCorrupt) {
-			return nil // the next search notices, and has the index built anew
+			return nil // the next search builds the index again
 		} else if err != nil {
 			return err
 		}

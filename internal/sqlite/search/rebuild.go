@@ -13,9 +13,9 @@ import (
 // record.
 func (l *lane) rebuild(ctx context.Context, cause error) error {
 	if l.ix.file.Options().ReadOnly {
-		return &store.Problem{Err: cause, Hint: "open the database for writing once: the search index is then built anew"}
+		return &store.Problem{Err: cause, Hint: "open the database for writing once: the search index is then built again"}
 	}
-	l.ix.file.Options().Log.Warn("the search index is damaged or of another version, and is built anew", "err", cause)
+	l.ix.file.Options().Log.Warn("the search index is damaged or of another version, and is built again", "err", cause)
 	err := l.ix.file.Transact(ctx, func(c *dbfile.Conn) error { return record.DropIndexFrom(c, l.kind, 0) })
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (l *lane) repair(ctx context.Context) error {
 	return err
 }
 
-// dropped forgets what is known in memory of segments that were dropped.
+// dropped forgets segments that were dropped from the database.
 func (l *lane) dropped() {
 	l.closeSegments()
 	if l.kind == record.LaneMessages {

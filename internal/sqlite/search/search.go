@@ -17,8 +17,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// maxRetries is how often a search begins anew because segments were merged
-// under it.
+// maxRetries is how often a search starts again because segments were merged
+// meanwhile.
 const maxRetries = 5
 
 // Search implements [store.Searcher].
@@ -77,7 +77,7 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 		return store.Found{}, err
 	}
 	if p.Unfinished {
-		// The deadline ended the search, not the wish to see what it found.
+		// The hits that were found before the deadline are still resolved.
 		ctx = context.WithoutCancel(ctx)
 	}
 	if p.Hits, err = l.resolve(ctx, p.hits); err != nil {
@@ -89,16 +89,15 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 	return p.Found, nil
 }
 
-// page is what was found, by document number.
+// page is a result by document number.
 type page struct {
 	store.Found
 	hits []search.Hit
-	// ranked is where a ranking was entered; nil says that the page goes by
-	// number.
+	// ranked is the cursor of a ranking; nil if the page is ordered by number.
 	ranked *store.Cursor
 }
 
-// after continues behind a hit.
+// after returns the cursor behind a hit.
 func (p *page) after(i int) store.Cursor {
 	if p.ranked == nil {
 		return store.Cursor{Below: p.hits[i].ID}
@@ -108,7 +107,7 @@ func (p *page) after(i int) store.Cursor {
 	return at
 }
 
-// cutTo ends the page after so many hits, if there are more.
+// cutTo limits the page to so many hits.
 func (p *page) cutTo(limit int) {
 	if len(p.hits) > limit {
 		p.hits = p.hits[:limit]
@@ -117,8 +116,7 @@ func (p *page) cutTo(limit int) {
 	}
 }
 
-// filter turns what a search says about its documents into what the index
-// understands.
+// filter translates the conditions of a search for the index.
 func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error) {
 	var f search.Filter
 	for _, id := range q.Conversations {
@@ -159,7 +157,7 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 	return f, nil
 }
 
-// both accepts what a and b accept; a may be nil.
+// both accepts documents that a and b accept; a may be nil.
 func both(a, b func(id int64) bool) func(id int64) bool {
 	if a == nil {
 		return b
@@ -167,7 +165,8 @@ func both(a, b func(id int64) bool) func(id int64) bool {
 	return func(id int64) bool { return a(id) && b(id) }
 }
 
-// messagesWithPayloads returns the messages that have payloads, or these payloads.
+// messagesWithPayloads returns the messages that have payloads, or the given
+// payloads.
 func messagesWithPayloads(ctx context.Context, l *lane, ids []store.PayloadID) (map[int64]bool, error) {
 	with := map[int64]bool{}
 	row := func(s *sqlite3.Stmt) error { with[s.ColumnInt64(0)] = true; return nil }
@@ -186,8 +185,7 @@ func messagesWithPayloads(ctx context.Context, l *lane, ids []store.PayloadID) (
 	return with, err
 }
 
-// grep finds by pattern, newest first, counting on past the page up to
-// CountTo matches.
+// grep finds by pattern, newest first, and counts up to CountTo matches.
 func (l *lane) grep(ctx context.Context, ix search.Index, q store.Search, f search.Filter) (page, error) {
 	pattern, err := search.ParsePattern(q.Pattern)
 	if err != nil {
@@ -250,8 +248,8 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	return p, nil
 }
 
-// startRanking is where a ranking is entered. The first page settles what is in it:
-// what is said while somebody turns the pages would shift them.
+// startRanking returns the cursor of a ranking. The first page fixes its
+// documents and its time, so that new messages do not shift later pages.
 func startRanking(l *lane, ix search.Index, after store.Cursor) *store.Cursor {
 	if after.Now == 0 {
 		after.Now = l.ix.file.Now().UnixMilli()
@@ -262,7 +260,7 @@ func startRanking(l *lane, ix search.Index, after store.Cursor) *store.Cursor {
 	return &after
 }
 
-// unranked says that a ranking ended before the matches did.
+// unranked describes a ranking that left matches out.
 func unranked(res search.Result) string {
 	of := fmt.Sprintf("%d of %d matches were", res.Ranked, res.Matched)
 	if res.AtLeast {
@@ -271,7 +269,7 @@ func unranked(res search.Result) string {
 	return "only the best " + of + " ranked; narrow the search or sort by recency"
 }
 
-// notes says what a ranked search left out.
+// notes describes what a ranked search left out.
 func notes(query *search.Query, res search.Result) []string {
 	var all []string
 	if query.Ignored > 0 {
@@ -286,7 +284,7 @@ func notes(query *search.Query, res search.Result) []string {
 	return all
 }
 
-// resolve turns the document numbers of a page into what callers know.
+// resolve looks up the messages or summaries of hits.
 func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, error) {
 	out := make([]store.Hit, len(hits))
 	sql := `SELECT '', conversation, ifnull(said, stored), role FROM messages WHERE id = ?`

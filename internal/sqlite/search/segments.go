@@ -13,28 +13,28 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 )
 
-// How far the index may fall behind the data, in documents and in bytes of
-// records. Past due, or heavy, the indexer is woken; past late the writer that
-// made it late indexes before it goes on, so that a bulk import cannot outrun
-// the indexer. A search in another process indexes in memory what is behind, at
-// about 70 µs a document: beside an import that was allowed to be 16 × SealDocs
-// ahead a search took up to ten times its usual time.
+// How far the index may be behind, in documents and in bytes of records. Past
+// due or heavy the background indexer starts; past late the writer indexes
+// before it continues, so that a bulk import cannot outrun the indexer. A
+// search in another process indexes the rest in memory, at about 70 µs a
+// document: beside an import that could be 16 × SealDocs ahead, a search took
+// up to ten times its usual time.
 const (
 	due   = segment.SealDocs
 	late  = 3 * segment.SealDocs
 	heavy = 4 << 20
 )
 
-// How much a process that has just begun may have to index in memory before
-// its first search, in documents and in bytes of records. The hook before a
-// prompt waits 200 ms for its search.
+// How much a new process may have to index in memory before its first search,
+// in documents and in bytes of records. The hook before a prompt waits 200 ms
+// for its search.
 const (
 	dueDocs  = 250
 	dueBytes = 512 << 10
 )
 
-// unindexed returns how many messages lie past the watermark, the bytes of
-// their records, and the last of them.
+// unindexed returns the number of messages that are not in segments, the bytes
+// of their records, and the last of them.
 func (l *lane) unindexed(ctx context.Context) (docs, bytes, last int64, err error) {
 	err = l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		after, err := l.watermark(c)
@@ -51,13 +51,12 @@ func (l *lane) unindexed(ctx context.Context) (docs, bytes, last int64, err erro
 	return docs, bytes, last, err
 }
 
-// settle indexes what is past the watermark for good if it is more than a
-// process should index for itself alone, again and again: a few large records
-// can be. It is only asked before the first search of a process. It does not
-// wait for another process that is indexing, nor index what is written in the
-// meantime: a search beside an import would last as long as the import. With
-// DeferIndex it does nothing: a hook that was ended by its deadline before it
-// had indexed 7 MB began anew with every prompt, and answered none.
+// settle seals unindexed messages before the first search of a process, if they
+// are too large to be indexed in memory by every process. It does not wait for
+// another process that is indexing, and does not seal messages that arrive
+// meanwhile: a search beside an import would last as long. With DeferIndex it
+// does nothing: a hook that was ended by its deadline before it had indexed 7
+// MB started again with every prompt, and answered none.
 func (l *lane) settle(ctx context.Context) error {
 	l.mu.Lock()
 	cold := l.tail.LastID() == 0
@@ -72,20 +71,19 @@ func (l *lane) settle(ctx context.Context) error {
 	return l.followTo(ctx, last, 1, false)
 }
 
-// backlogged is how many documents make a backlog, which is built into few
-// large segments, on all cores, and bulk how many of them such a segment holds
-// at most: as many as a first merge would bring together.
+// backlogged is how many documents are built into few large segments, on all
+// cores, and bulk how many such a segment holds at most: as many as a first
+// merge would join.
 const (
 	backlogged = 4 * segment.SealDocs
 	bulk       = 12 * segment.SealDocs
 )
 
-// backlogBytes ends what is held of a backlog at a time, however many cores
-// there are.
+// backlogBytes limits the text that is held at a time.
 const backlogBytes = 8 << 20
 
-// seal builds segments of the documents past the watermark, those of a long
-// backlog on all cores. last is the last of them, 0 if none was due.
+// seal builds segments of unindexed documents, those of a long backlog on all
+// cores. last is the last sealed document, 0 if none was due.
 func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 	after, epoch, runs, err := l.backlog(ctx, least)
 	l.noteSealed(after)
@@ -104,10 +102,10 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 	}
 	err = l.ix.file.Transact(ctx, func(c *dbfile.Conn) error {
 		if now, err := l.watermark(c); err != nil || now != after {
-			return err // another process has sealed these
+			return err // another process was faster
 		}
 		if now, err := l.epochOf(c); err != nil || now != epoch {
-			return err // some of them have changed since they were read
+			return err // some documents have changed
 		}
 		for _, s := range sealed {
 			if err := putSegment(c, l.kind, s); err != nil {
@@ -124,8 +122,8 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 	return last, nil
 }
 
-// backlog reads the documents that are due, in runs of a segment each, the
-// watermark they lie past and the lane's epoch.
+// backlog reads the documents that are due, one run per segment, with the
+// watermark before them and the epoch of the lane.
 func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, runs [][]segment.Doc, err error) {
 	err = l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		return c.Read(func() (err error) {
@@ -162,7 +160,7 @@ func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, ru
 	return after, epoch, runs, err
 }
 
-// noteSealed remembers how far the message lane is indexed.
+// noteSealed remembers how far messages are sealed.
 func (l *lane) noteSealed(id int64) {
 	if l.kind != record.LaneMessages {
 		return
@@ -189,9 +187,8 @@ func putSegment(c *dbfile.Conn, kind int, s segment.Sealed) error {
 	return nil
 }
 
-// merge merges neighbouring segments as long as some are due. Where another
-// process has merged one of them, which it may once the turn was lost, merge
-// leaves the rest to that process.
+// merge merges neighbouring segments as long as some are due. If another
+// process has merged one of them, it does the rest.
 func (l *lane) merge(ctx context.Context, t *turn) error {
 	err := l.mergeDue(ctx, t)
 	if errors.Is(err, errMerged) {
@@ -239,8 +236,8 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 	}
 }
 
-// replace puts a merged segment in the place of its parts, unless another
-// process was faster.
+// replace replaces segments with the merged one, unless another process was
+// faster.
 func (l *lane) replace(ctx context.Context, ids []int64, merged segment.Sealed) error {
 	return l.ix.file.Transact(ctx, func(c *dbfile.Conn) error {
 		for _, id := range ids {

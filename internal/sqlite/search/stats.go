@@ -6,11 +6,11 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
-// Stats says how large the search index of the messages is.
+// Stats is the size of the search index of messages.
 type Stats struct {
 	Segments  int
 	Docs      int64
-	TextBytes int64 // of what is indexed
+	TextBytes int64 // of the indexed text
 	WordBytes int64
 	GramBytes int64
 	DocBytes  int64

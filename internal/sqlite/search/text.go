@@ -13,8 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// texts gives the index what a search looks at: the whole text of a document,
-// or only its payloads.
+// texts returns the texts that a search reads: whole documents, or only their
+// payloads.
 func (l *lane) texts(q store.Search) search.Fetch {
 	if !q.Files && len(q.Payloads) == 0 {
 		return l.fetch
@@ -42,8 +42,8 @@ func (l *lane) texts(q store.Search) search.Fetch {
 	}
 }
 
-// fetch gives the index the texts of documents. A dense run of ids is read in
-// one sweep, which is several times faster than looking each one up.
+// fetch reads the texts of documents. A dense range of ids is read in one
+// query, which is several times faster than single lookups.
 func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
 	if len(ids) == 0 {
 		return nil

@@ -11,12 +11,12 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// callReach is how far back the call of a tool result is looked for. Results
-// follow their calls; only what ran beside them lies between.
+// callReach is how many messages before a tool result are searched for its
+// call. Only parallel calls lie between.
 const callReach = 64
 
-// toolFilter accepts messages that call a tool or answer it. The shapes of
-// most providers do not name the tool in a result, so its call is looked up.
+// toolFilter accepts messages that call a tool or answer it. Most formats do
+// not name the tool in a result, so its call is looked up.
 type toolFilter struct {
 	ctx  context.Context // of the search that asks
 	file *dbfile.File
@@ -24,7 +24,7 @@ type toolFilter struct {
 	also func(id int64) bool
 
 	mu  sync.Mutex
-	err error // what went wrong: the search must not pass for complete
+	err error // the search is then incomplete
 }
 
 // accept implements [search.Filter.Accept].
@@ -41,7 +41,7 @@ func (f *toolFilter) accept(id int64) bool {
 	return uses
 }
 
-// failed returns what kept the filter from looking at every message.
+// failed returns the first error of the filter.
 func (f *toolFilter) failed() error {
 	if f == nil {
 		return nil
@@ -90,8 +90,8 @@ func (f *toolFilter) nameOf(m store.Message, r *llms.ToolResult) (string, error)
 	return "", nil
 }
 
-// incomplete says in the answer that the filter did not get through, where
-// that was for want of time; any other failure is an error.
+// incomplete marks the page as unfinished if the deadline stopped the filter;
+// any other failure is an error.
 func (p *page) incomplete(err error) error {
 	if err == nil {
 		return nil

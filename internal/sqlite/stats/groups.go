@@ -13,9 +13,9 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
-// Space says what the bytes of the file are used for. It is counted from what
-// rows say of themselves, so that it costs no more than [DB.Stats]; messages
-// are what is left, with their indexes and everything small.
+// Space is the use of the file in bytes. It is computed from columns, so that
+// it is as quick as [Read]; Messages is the rest, with indexes and everything
+// small.
 type Space struct {
 	Messages  int64
 	Payloads  int64 // compressed
@@ -25,7 +25,7 @@ type Space struct {
 	Log       int64 // the write-ahead log
 }
 
-// Space measures what the file is used for.
+// MeasureSpace computes the use of the file.
 func MeasureSpace(ctx context.Context, f *dbfile.File) (Space, error) {
 	var s Space
 	var pages, size, free int64
@@ -69,9 +69,9 @@ const (
 	ByMonth   = "month"
 )
 
-// CountBy counts conversations by project, host or month, the largest first
-// and months in order. It reads no message but a few at the turns of months;
-// what a month has of tokens and bytes is not known without.
+// CountBy counts conversations by project, host or month, the largest first and
+// months in order. It reads few messages, at the turns of months; a month has
+// no counts of tokens and bytes.
 func CountBy(ctx context.Context, f *dbfile.File, by string) ([]Group, error) {
 	var groups []Group
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
@@ -151,8 +151,8 @@ func countMonths(c *dbfile.Conn) ([]Group, error) {
 	return all, nil
 }
 
-// saidBefore counts the messages of a conversation, between two places, up to
-// the first that was said at a time or later.
+// saidBefore counts the messages between two positions that are older than a
+// time.
 func saidBefore(c *dbfile.Conn, id, from, to int64, when time.Time) (int64, error) {
 	var failed error
 	n := sort.Search(int(to-from), func(i int) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
-// Stats counts what a database holds.
+// Stats are the counts of a database.
 type Stats struct {
 	Schema        int
 	FileBytes     int64 // of the database and its write-ahead log
@@ -36,8 +36,8 @@ type SummaryStats struct {
 	Tokens int64
 }
 
-// Stats counts what the database holds. It reads no message, so that it is
-// quick however much there is.
+// Read counts the contents of a database. It reads no message, so that it is
+// quick.
 func Read(ctx context.Context, f *dbfile.File) (Stats, error) {
 	var st Stats
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {

@@ -19,9 +19,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Hasher makes the salted hashes by which erased messages are known. The
-// first salt is the database's own; the others came with tombstones from
-// archives.
+// Hasher makes the salted hashes of erased messages. The first salt is that of
+// the database; the others came with tombstones from archives.
 type Hasher struct{ Salts [][]byte }
 
 func ReadHasher(c *dbfile.Conn) (Hasher, error) {
@@ -36,8 +35,8 @@ func ReadHasher(c *dbfile.Conn) (Hasher, error) {
 	return u, err
 }
 
-// The kinds of names, each under the key of its session but for the last two,
-// which hold in any session. A name of a short text says nothing of the text.
+// The kinds of hashes. All but the last two include the key of the session. For
+// a short text they do not include the text.
 const (
 	byNative     = 'n' // native id
 	byRecord     = 's' // time and record
@@ -60,7 +59,7 @@ func (u Hasher) hash(salt []byte, key string, kind byte, facts ...[]byte) []byte
 	return h.Sum(nil)[:16]
 }
 
-// Identity is a message with all that it may be known by.
+// Identity is everything by which a message can be recognised.
 type Identity struct {
 	store.Fingerprint
 	Neighbours []byte
@@ -80,7 +79,7 @@ func (n *Identity) said() []byte {
 	return binary.BigEndian.AppendUint64(nil, uint64(n.Said.UnixMilli()))
 }
 
-// SessionHash is the hash under which a message that goes is remembered in its
+// SessionHash returns the hash that an erasure stores for a message in its
 // session.
 func (u Hasher) SessionHash(salt []byte, key string, n *Identity) []byte {
 	switch n.ask(); {
@@ -96,8 +95,8 @@ func (u Hasher) SessionHash(salt []byte, key string, n *Identity) []byte {
 	return u.hash(salt, key, byNeighbours, n.Neighbours)
 }
 
-// sessionHashes are the hashes under which a message may be remembered in a session.
-// Databases of older versions know short texts by their records too.
+// sessionHashes returns the hashes under which a message may be stored in a
+// session. Databases of older versions have short texts by their records too.
 func (u Hasher) sessionHashes(salt []byte, key string, n *Identity) (sums [][]byte, weak bool) {
 	switch {
 	case n.Native != "":
@@ -116,7 +115,7 @@ func (u Hasher) sessionHashes(salt []byte, key string, n *Identity) (sums [][]by
 	return sums, true
 }
 
-// GlobalHashes are the hashes under which a message is remembered in all sessions.
+// GlobalHashes returns the hashes of a message that hold in every session.
 func (u Hasher) GlobalHashes(salt []byte, n *Identity) (sums [][]byte) {
 	if n.Native != "" && !n.Said.IsZero() {
 		sums = append(sums, u.hash(salt, "", anyNative, n.said(), []byte(n.Native)))
@@ -127,10 +126,10 @@ func (u Hasher) GlobalHashes(salt []byte, n *Identity) (sums [][]byte) {
 	return sums
 }
 
-// EnsureSalt gives a database that has none a salt.
+// EnsureSalt adds a salt if the database has none.
 const EnsureSalt = `INSERT INTO tombstone_salt SELECT randomblob(32) WHERE NOT EXISTS (SELECT 1 FROM tombstone_salt)`
 
-// Neighbours joins the hashes of the records around a message.
+// Neighbours joins the hashes of the records before and after a message.
 func Neighbours(before, after []byte) []byte {
 	out := make([]byte, 2*sha256.Size)
 	copy(out, before)
@@ -138,7 +137,7 @@ func Neighbours(before, after []byte) []byte {
 	return out
 }
 
-// Refusal is what a writer knows of what its session has forgotten.
+// Refusal holds the erasures that concern a session.
 type Refusal struct {
 	Hasher
 	Keys       []string // of the session, and of those it was forked from
@@ -148,14 +147,13 @@ type Refusal struct {
 }
 
 // FutureUntil selects rows of forgotten f whose time is after ?2: the clock was
-// ahead when the session was forgotten, and the time would refuse what is said
-// from now on. Every message that was erased has its tombstone all the same;
-// where one does not, an older version erased it, and the time is kept.
+// ahead at the erasure, and the time would refuse new messages. Every erased
+// message also has a tombstone; where one has not, an older version erased it,
+// and the time stays.
 const FutureUntil = `(f.through > ?2 AND (SELECT ifnull(sum(n), 0) FROM tombstones t WHERE t.erasure = f.erasure) >= f.messages)`
 
-// Read looks up what a session has forgotten. A fork of a session that has
-// forgotten something has not heard of it either, as far as it was said up to
-// where the fork begins.
+// Read looks up the erasures that concern a session. A fork also refuses
+// messages erased from its origin before the fork point.
 func Read(c *dbfile.Conn, key string, now time.Time) (r Refusal, err error) {
 	err = c.Query(`
 		WITH RECURSIVE origins (id, key, until) AS (
@@ -183,9 +181,9 @@ func Read(c *dbfile.Conn, key string, now time.Time) (r Refusal, err error) {
 	return r, err
 }
 
-// Refuses reports whether a message was erased. A weak name does not count
-// here: who appends a message without id and time says it anew. times is how
-// often it was.
+// Refuses reports whether a message was erased. A weak hash does not count: a
+// new message without id and time may repeat an erased one. times is how often
+// the hash was stored.
 func (r Refusal) Refuses(c *dbfile.Conn, n *Identity) (refused, weak bool, times int, err error) {
 	if r.Keys != nil && !n.Said.IsZero() && !n.Said.Truncate(time.Millisecond).After(r.Until) {
 		return true, false, 0, nil

@@ -1,45 +1,47 @@
-package llms
+package wire
 
 import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 var errContent = errors.New("llms: content must be a string, an array of blocks or null")
 
 // decodeOpenAI reads a message of the Chat Completions API, with the
 // reasoning_content that compatible servers add to it.
-func decodeOpenAI(env envelope) (Message, error) {
+func decodeOpenAI(env envelope) (llms.Message, error) {
 	if env.kind != '{' {
-		return Message{}, errNotObject
+		return llms.Message{}, errNotObject
 	}
 	if err := knownRole(env.role, openAIRoles); err != nil {
-		return Message{}, err
+		return llms.Message{}, err
 	}
-	m := Message{ID: env.id, Time: env.time, Role: Role(env.role)}
+	m := llms.Message{ID: env.id, Time: env.time, Role: llms.Role(env.role)}
 	switch env.role {
 	case "developer":
-		m.Role = RoleSystem
+		m.Role = llms.RoleSystem
 	case "function":
-		m.Role = RoleTool
+		m.Role = llms.RoleTool
 	}
 	content, err := openAIContent(env.content)
 	if err != nil {
-		return Message{}, err
+		return llms.Message{}, err
 	}
-	if m.Role == RoleTool {
-		m.Parts = []Part{{Kind: PartToolResult, Result: &ToolResult{
+	if m.Role == llms.RoleTool {
+		m.Parts = []llms.Part{{Kind: llms.PartToolResult, Result: &llms.ToolResult{
 			CallID: unquote(env.callID), Name: unquote(env.name), Output: content}}}
 		return m, nil
 	}
 	if s := unquote(env.reasoning); s != "" {
-		m.Parts = append(m.Parts, Part{Kind: PartReasoning, Text: s})
+		m.Parts = append(m.Parts, llms.Part{Kind: llms.PartReasoning, Text: s})
 	}
 	calls := openAICalls(env)
 	// Clients write an empty content beside tool calls; it says nothing.
-	if len(content) == 1 && content[0].Kind == PartText && content[0].Text == "" && len(m.Parts)+len(calls) > 0 {
+	if len(content) == 1 && content[0].Kind == llms.PartText && content[0].Text == "" && len(m.Parts)+len(calls) > 0 {
 		content = nil
 	}
 	m.Parts = append(m.Parts, content...)
@@ -51,12 +53,12 @@ func decodeOpenAI(env envelope) (Message, error) {
 }
 
 // refusal is text that the model said in place of an answer.
-func refusal(s string) Part {
-	return Part{Kind: PartText, Text: s, Extra: json.RawMessage(`{"type":"refusal"}`)}
+func refusal(s string) llms.Part {
+	return llms.Part{Kind: llms.PartText, Text: s, Extra: json.RawMessage(`{"type":"refusal"}`)}
 }
 
 // openAIContent reads a string, an array of parts or null.
-func openAIContent(content []byte) ([]Part, error) {
+func openAIContent(content []byte) ([]llms.Part, error) {
 	if len(content) == 0 {
 		return nil, nil
 	}
@@ -64,9 +66,9 @@ func openAIContent(content []byte) ([]Part, error) {
 	case 'n':
 		return nil, nil
 	case '"':
-		return []Part{{Kind: PartText, Text: unquote(content)}}, nil
+		return []llms.Part{{Kind: llms.PartText, Text: unquote(content)}}, nil
 	case '[':
-		var parts []Part
+		var parts []llms.Part
 		for part := range elements(content) {
 			parts = append(parts, openAIPart(part))
 		}
@@ -75,7 +77,7 @@ func openAIContent(content []byte) ([]Part, error) {
 	return nil, errContent
 }
 
-func openAIPart(part []byte) Part {
+func openAIPart(part []byte) llms.Part {
 	switch typ := unquote(member(part, "type")); typ {
 	case "text", "input_text", "output_text":
 		s := [...]slot{{name: "text"}}
@@ -83,7 +85,7 @@ func openAIPart(part []byte) Part {
 			if typ != "text" { // the Responses API's names for the same thing
 				extra = withMember(extra, "type", member(part, "type"))
 			}
-			return Part{Kind: PartText, Text: s[0].str(), Extra: extra}
+			return llms.Part{Kind: llms.PartText, Text: s[0].str(), Extra: extra}
 		}
 	case "refusal":
 		s := [...]slot{{name: "refusal"}}
@@ -97,7 +99,7 @@ func openAIPart(part []byte) Part {
 			if more != nil {
 				extra = withMember(extra, typ, more)
 			}
-			return Part{Kind: PartBlob, Blob: b, Extra: extra}
+			return llms.Part{Kind: llms.PartBlob, Blob: b, Extra: extra}
 		}
 	}
 	return other(part)
@@ -105,7 +107,7 @@ func openAIPart(part []byte) Part {
 
 // openAIBlob reads the object inside an image_url, input_audio or file part.
 // more holds its members that a Blob has no place for, such as detail.
-func openAIBlob(typ string, obj []byte) (b *Blob, more json.RawMessage, ok bool) {
+func openAIBlob(typ string, obj []byte) (b *llms.Blob, more json.RawMessage, ok bool) {
 	switch typ {
 	case "image_url":
 		s := [...]slot{{name: "url"}}
@@ -115,13 +117,13 @@ func openAIBlob(typ string, obj []byte) (b *Blob, more json.RawMessage, ok bool)
 	case "input_audio":
 		s := [...]slot{{name: "data"}, {name: "format"}}
 		more = pick(obj, s[:])
-		b = &Blob{MIME: "audio/" + s[1].str()}
+		b = &llms.Blob{MIME: "audio/" + s[1].str()}
 		b.Data, ok = fromBase64(s[0].str())
 		return b, more, ok && len(b.Data) > 0 && s[1].is('"')
 	}
 	s := [...]slot{{name: "file_data"}, {name: "filename"}}
 	more = pick(obj, s[:])
-	if b = (&Blob{MIME: "application/octet-stream"}); s[0].is('"') {
+	if b = (&llms.Blob{MIME: "application/octet-stream"}); s[0].is('"') {
 		b = fromURL(s[0].str())
 	}
 	b.Name = s[1].str()
@@ -129,30 +131,30 @@ func openAIBlob(typ string, obj []byte) (b *Blob, more json.RawMessage, ok bool)
 }
 
 // fromURL makes a blob of a URL, with the data inline if it is a data: URL.
-func fromURL(url string) *Blob {
+func fromURL(url string) *llms.Blob {
 	if head, body, ok := strings.Cut(url, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 		if data, exact := fromBase64(body); exact && len(data) > 0 {
-			return &Blob{MIME: strings.TrimPrefix(head, "data:"), Data: data}
+			return &llms.Blob{MIME: strings.TrimPrefix(head, "data:"), Data: data}
 		}
 	}
-	return &Blob{MIME: anyImage, URL: url}
+	return &llms.Blob{MIME: anyImage, URL: url}
 }
 
 // openAICalls reads tool_calls and the older function_call.
-func openAICalls(env envelope) []Part {
-	var parts []Part
+func openAICalls(env envelope) []llms.Part {
+	var parts []llms.Part
 	for call := range elements(env.calls) {
 		parts = append(parts, openAICall(call))
 	}
 	if s := [...]slot{{name: "name"}, {name: "arguments"}}; len(env.call) > 0 && env.call[0] == '{' {
 		extra := withMember(pick(env.call, s[:]), "type", []byte(`"function_call"`))
-		parts = append(parts, Part{Kind: PartToolCall, Extra: extra,
-			Call: &ToolCall{Name: s[0].str(), Arguments: arguments(s[1])}})
+		parts = append(parts, llms.Part{Kind: llms.PartToolCall, Extra: extra,
+			Call: &llms.ToolCall{Name: s[0].str(), Arguments: arguments(s[1])}})
 	}
 	return parts
 }
 
-func openAICall(call []byte) Part {
+func openAICall(call []byte) llms.Part {
 	inner, input := "function", "arguments"
 	if unquote(member(call, "type")) == "custom" {
 		inner, input = "custom", "input"
@@ -167,8 +169,8 @@ func openAICall(call []byte) Part {
 	if inner == "custom" {
 		extra = withMember(extra, "type", []byte(`"custom"`))
 	}
-	return Part{Kind: PartToolCall, Extra: extra,
-		Call: &ToolCall{ID: s[0].str(), Name: f[0].str(), Arguments: arguments(f[1])}}
+	return llms.Part{Kind: llms.PartToolCall, Extra: extra,
+		Call: &llms.ToolCall{ID: s[0].str(), Name: f[0].str(), Arguments: arguments(f[1])}}
 }
 
 // arguments are a string in this shape; some servers write the object itself.
@@ -181,12 +183,12 @@ func arguments(s slot) string {
 
 // appendOpenAI appends the records of a message: one for each tool result,
 // then one for what else it says.
-func appendOpenAI(records []json.RawMessage, m Message) []json.RawMessage {
-	own := ownExtra(m, FormatOpenAI)
+func appendOpenAI(records []json.RawMessage, m llms.Message) []json.RawMessage {
+	own := ownExtra(m, llms.FormatOpenAI)
 	before := len(records)
-	var rest []Part
+	var rest []llms.Part
 	for _, p := range m.Parts {
-		if p.Kind == PartToolResult && p.Result != nil {
+		if p.Kind == llms.PartToolResult && p.Result != nil {
 			records = append(records, openAIResult(p, own))
 		} else {
 			rest = append(rest, p)
@@ -198,33 +200,33 @@ func appendOpenAI(records []json.RawMessage, m Message) []json.RawMessage {
 	return records
 }
 
-func openAIResult(p Part, own bool) json.RawMessage {
+func openAIResult(p llms.Part, own bool) json.RawMessage {
 	dst := appendQuoted([]byte(`{"role":"tool","tool_call_id":`), p.Result.CallID)
 	if p.Result.Name != "" {
 		dst = appendQuoted(append(dst, `,"name":`...), p.Result.Name)
 	}
 	output := p.Result.Output
 	if p.Ref != nil {
-		output = []Part{{Kind: PartText, Text: p.Ref.line()}}
+		output = []llms.Part{{Kind: llms.PartText, Text: p.Ref.String()}}
 	}
-	return sendable(append(appendOpenAIContent(append(dst, `,"content":`...), RoleTool, output, own), '}'))
+	return sendable(append(appendOpenAIContent(append(dst, `,"content":`...), llms.RoleTool, output, own), '}'))
 }
 
-func encodeOpenAI(role Role, parts []Part, own bool) json.RawMessage {
-	if role == RoleTool {
-		role = RoleUser // what stands beside tool results is not one
+func encodeOpenAI(role llms.Role, parts []llms.Part, own bool) json.RawMessage {
+	if role == llms.RoleTool {
+		role = llms.RoleUser // what stands beside tool results is not one
 	}
 	dst := append([]byte(`{"role":"`), role...)
 	dst = append(dst, '"')
-	var said, calls []Part
+	var said, calls []llms.Part
 	var thoughts []string
 	for _, p := range parts {
 		switch {
-		case p.Kind == PartReasoning && p.Ref == nil:
+		case p.Kind == llms.PartReasoning && p.Ref == nil:
 			if p.Text != "" {
 				thoughts = append(thoughts, p.Text)
 			}
-		case p.Kind == PartToolCall && p.Call != nil, p.Kind == PartOther && own && isCall(p):
+		case p.Kind == llms.PartToolCall && p.Call != nil, p.Kind == llms.PartOther && own && isCall(p):
 			calls = append(calls, p)
 		default:
 			said = append(said, p)
@@ -244,18 +246,18 @@ func encodeOpenAI(role Role, parts []Part, own bool) json.RawMessage {
 
 // isCall reports whether an unknown block came out of tool_calls: parts of the
 // content have none of these members.
-func isCall(p Part) bool {
+func isCall(p llms.Part) bool {
 	return check(p.Extra) == nil && (member(p.Extra, "id") != nil || member(p.Extra, "function") != nil || member(p.Extra, "custom") != nil)
 }
 
 // appendOpenAIContent writes parts as a string where they are one plain text,
 // and as an array otherwise.
-func appendOpenAIContent(dst []byte, role Role, parts []Part, own bool) []byte {
+func appendOpenAIContent(dst []byte, role llms.Role, parts []llms.Part, own bool) []byte {
 	if len(parts) == 0 {
 		return append(dst, `""`...)
 	}
-	if len(parts) == 1 && parts[0].Kind == PartText && (!own || len(parts[0].Extra) == 0) {
-		return appendQuoted(dst, parts[0].shown())
+	if len(parts) == 1 && parts[0].Kind == llms.PartText && (!own || len(parts[0].Extra) == 0) {
+		return appendQuoted(dst, shown(parts[0]))
 	}
 	list := len(dst)
 	for _, p := range parts {
@@ -270,17 +272,17 @@ func appendOpenAIContent(dst []byte, role Role, parts []Part, own bool) []byte {
 	return closeList(dst, list)
 }
 
-func appendOpenAIPart(dst []byte, role Role, p Part) []byte {
+func appendOpenAIPart(dst []byte, role llms.Role, p llms.Part) []byte {
 	switch {
-	case p.Kind == PartOther:
+	case p.Kind == llms.PartOther:
 		if len(p.Extra) > 0 && check(p.Extra) == nil {
 			dst = append(append(dst, ','), p.Extra...)
 		}
 		return dst
-	case p.Kind == PartBlob && p.Blob != nil && p.Ref == nil && role == RoleUser && (len(p.Blob.Data) > 0 || p.Blob.URL != "" || len(p.Extra) > 0):
+	case p.Kind == llms.PartBlob && p.Blob != nil && p.Ref == nil && role == llms.RoleUser && (len(p.Blob.Data) > 0 || p.Blob.URL != "" || len(p.Extra) > 0):
 		return appendOpenAIBlob(dst, p)
-	case p.Kind != PartText || p.Ref != nil:
-		return append(appendQuoted(append(dst, `,{"type":"text","text":`...), p.shown()), '}')
+	case p.Kind != llms.PartText || p.Ref != nil:
+		return append(appendQuoted(append(dst, `,{"type":"text","text":`...), shown(p)), '}')
 	}
 	switch typ := partType(p); typ {
 	case "refusal":
@@ -294,7 +296,7 @@ func appendOpenAIPart(dst []byte, role Role, p Part) []byte {
 }
 
 // partType returns the type of block that Extra insists on.
-func partType(p Part) string {
+func partType(p llms.Part) string {
 	if len(p.Extra) == 0 || check(p.Extra) != nil {
 		return ""
 	}
@@ -302,7 +304,7 @@ func partType(p Part) string {
 }
 
 // appendOpenAIBlob writes a blob as an image, a recording or a file.
-func appendOpenAIBlob(dst []byte, p Part) []byte {
+func appendOpenAIBlob(dst []byte, p llms.Part) []byte {
 	b := p.Blob
 	typ := "file"
 	var obj []byte
@@ -334,19 +336,19 @@ func appendOpenAIBlob(dst []byte, p Part) []byte {
 	return appendExtra(appendExtra(append(dst, obj...), s[0].val), extra)
 }
 
-func appendDataURL(dst []byte, b *Blob) []byte {
+func appendDataURL(dst []byte, b *llms.Blob) []byte {
 	dst = appendEscaped(append(dst, `"data:`...), b.MIME, 0)
 	return append(base64.StdEncoding.AppendEncode(append(dst, ";base64,"...), b.Data), '"')
 }
 
 // appendOpenAICalls writes the calls into the open object dst.
-func appendOpenAICalls(dst []byte, calls []Part, own bool) []byte {
+func appendOpenAICalls(dst []byte, calls []llms.Part, own bool) []byte {
 	var list []byte
 	for _, p := range calls {
 		if !own {
 			p.Extra = nil
 		}
-		if p.Kind == PartOther {
+		if p.Kind == llms.PartOther {
 			list = append(append(list, ','), p.Extra...)
 			continue
 		}

@@ -1,16 +1,18 @@
-package llms
+package wire
+
+import "github.com/lossless-context/lcm/llms"
 
 // quickLCM reads a record as encodeLCM writes it: members in their order,
 // nothing between them. That is nearly every record that a store holds in this
 // shape, and one walk over its bytes both checks and reads it. It says false
 // of everything else, also of what it does not know, for decodeLCM to read or to
 // refuse.
-func quickLCM(record []byte) (m Message, ok bool) {
+func quickLCM(record []byte) (m llms.Message, ok bool) {
 	q := quick{b: record}
 	if !q.is(`{"lcm":1,"role":"`) {
 		return m, false
 	}
-	for _, role := range [...]Role{RoleUser, RoleAssistant, RoleSystem, RoleTool} {
+	for _, role := range [...]llms.Role{llms.RoleUser, llms.RoleAssistant, llms.RoleSystem, llms.RoleTool} {
 		if q.is(string(role) + `"`) {
 			m.Role = role
 			break
@@ -114,8 +116,8 @@ func (q *quick) end(first bool) {
 	}
 }
 
-func (q *quick) parts(depth int) (list []Part) {
-	if q.need(`[`); depth > maxDepth {
+func (q *quick) parts(depth int) (list []llms.Part) {
+	if q.need(`[`); depth > partDepth {
 		q.bad = true
 	}
 	if q.is(`]`) {
@@ -128,7 +130,7 @@ func (q *quick) parts(depth int) (list []Part) {
 	return list
 }
 
-func (q *quick) part(depth int) (p Part) {
+func (q *quick) part(depth int) (p llms.Part) {
 	q.need(`{"kind":`)
 	p.Kind = q.kind()
 	if q.is(`,"text":`) {
@@ -136,12 +138,12 @@ func (q *quick) part(depth int) (p Part) {
 	}
 	if q.is(`,"call":`) {
 		first := true
-		p.Call = &ToolCall{ID: q.member("id", &first), Name: q.member("name", &first), Arguments: q.member("arguments", &first)}
+		p.Call = &llms.ToolCall{ID: q.member("id", &first), Name: q.member("name", &first), Arguments: q.member("arguments", &first)}
 		q.end(first)
 	}
 	if q.is(`,"result":`) {
 		first := true
-		r := &ToolResult{CallID: q.member("call_id", &first), Name: q.member("name", &first)}
+		r := &llms.ToolResult{CallID: q.member("call_id", &first), Name: q.member("name", &first)}
 		if q.named("is_error", &first) {
 			q.need(`true`)
 			r.IsError = true
@@ -157,12 +159,12 @@ func (q *quick) part(depth int) (p Part) {
 }
 
 // kind reads a kind, of which there are few.
-func (q *quick) kind() PartKind {
+func (q *quick) kind() llms.PartKind {
 	lit := q.literal()
-	for _, k := range [...]PartKind{PartText, PartToolCall, PartToolResult, PartReasoning} {
+	for _, k := range [...]llms.PartKind{llms.PartText, llms.PartToolCall, llms.PartToolResult, llms.PartReasoning} {
 		if string(lit[1:len(lit)-1]) == string(k) {
 			return k
 		}
 	}
-	return PartKind(unquote(lit))
+	return llms.PartKind(unquote(lit))
 }

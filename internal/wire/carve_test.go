@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 func carveAndJoin(t testing.TB, record []byte, min int) ([]byte, []Cut) {
@@ -79,7 +81,7 @@ func TestCarveProperty(t *testing.T) {
 		var record []byte
 		if rapid.Bool().Draw(t, "encoded") {
 			m := drawMessage(t)
-			record, _ = Encode(rapid.SampledFrom([]Format{FormatLCM, FormatLCM, FormatOpenAI, FormatAnthropic}).Draw(t, "format"), m)
+			record, _ = Encode(rapid.SampledFrom([]llms.Format{llms.FormatLCM, llms.FormatLCM, llms.FormatOpenAI, llms.FormatAnthropic}).Draw(t, "format"), m)
 		} else {
 			for _, piece := range rapid.SliceOf(rapid.SampledFrom([]string{`"`, `\`, `\u00e9`, `\u003c`, `\/`, `/`, "<", "é", "[", "]", "{", "}", ":", ",", "aB3+", `"data:;base64,`, "aB3+aB3+", "=", " ", "\n", `\n`, "7", "\xff"})).Draw(t, "pieces") {
 				record = append(record, piece...)

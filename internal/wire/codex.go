@@ -1,17 +1,19 @@
-package llms
+package wire
 
 import (
 	"encoding/base64"
 	"strings"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // decodeCodex reads a line of a rollout of the Codex CLI: an item of the
 // conversation in its payload, or bookkeeping. Old rollouts have the item
 // itself as their line.
-func decodeCodex(record []byte) Message {
+func decodeCodex(record []byte) llms.Message {
 	s := [...]slot{{name: "type"}, {name: "timestamp"}, {name: "payload"}}
 	find(record, s[:])
-	m := Message{Role: RoleSystem}
+	m := llms.Message{Role: llms.RoleSystem}
 	if s[1].val != nil {
 		m.Time = readTime(s[1].val)
 	}
@@ -26,7 +28,7 @@ func decodeCodex(record []byte) Message {
 			m.Parts = textParts(member(payload, "message"))
 		}
 	case kind == "compacted":
-		m.Role = RoleUser
+		m.Role = llms.RoleUser
 		m.Parts = textParts(member(payload, "message"))
 	case payload == nil && kind != "":
 		known = codexItem(&m, record)
@@ -36,7 +38,7 @@ func decodeCodex(record []byte) Message {
 		known = codexBookkeeping[kind]
 	}
 	if !known {
-		m.Role, m.Parts = RoleSystem, []Part{other(trim(record))}
+		m.Role, m.Parts = llms.RoleSystem, []llms.Part{other(trim(record))}
 	}
 	return m
 }
@@ -62,7 +64,7 @@ var codexEvents = map[string]bool{
 
 // codexItem reads an item of the conversation, in the shape of OpenAI's
 // Responses API. It reports whether it knows the item's type.
-func codexItem(m *Message, item []byte) bool {
+func codexItem(m *llms.Message, item []byte) bool {
 	s := [...]slot{{name: "type"}, {name: "role"}, {name: "content"}, {name: "call_id"}, {name: "name"}, {name: "namespace"},
 		{name: "arguments"}, {name: "input"}, {name: "output"}, {name: "action"}, {name: "id"}}
 	find(item, s[:])
@@ -74,8 +76,8 @@ func codexItem(m *Message, item []byte) bool {
 		if space := s[5].str(); space != "" {
 			name = space + "__" + name
 		}
-		m.Role = RoleAssistant
-		m.Parts = []Part{{Kind: PartToolCall, Call: &ToolCall{ID: id, Name: name, Arguments: arguments}}}
+		m.Role = llms.RoleAssistant
+		m.Parts = []llms.Part{{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: id, Name: name, Arguments: arguments}}}
 		return true
 	}
 	switch s[0].str() {
@@ -83,15 +85,15 @@ func codexItem(m *Message, item []byte) bool {
 		switch role := s[1].str(); role {
 		case "developer":
 		case "user", "assistant", "system":
-			m.Role = Role(role)
+			m.Role = llms.Role(role)
 		default:
 			return false
 		}
 		m.Parts = codexContent(s[2].val, 0)
 	case "agent_message":
-		m.Role, m.Parts = RoleUser, codexContent(s[2].val, 0)
+		m.Role, m.Parts = llms.RoleUser, codexContent(s[2].val, 0)
 	case "reasoning":
-		m.Role, m.Parts = RoleAssistant, codexReasoning(item)
+		m.Role, m.Parts = llms.RoleAssistant, codexReasoning(item)
 	case "function_call":
 		return call(s[4].str(), text(s[6].val))
 	case "custom_tool_call":
@@ -99,10 +101,10 @@ func codexItem(m *Message, item []byte) bool {
 	case "local_shell_call":
 		return call("local_shell", string(s[9].val))
 	case "function_call_output", "custom_tool_call_output":
-		m.Role = RoleTool
-		m.Parts = []Part{{Kind: PartToolResult, Result: codexOutput(s[3].str(), s[8].val)}}
+		m.Role = llms.RoleTool
+		m.Parts = []llms.Part{{Kind: llms.PartToolResult, Result: codexOutput(s[3].str(), s[8].val)}}
 	case "web_search_call", "tool_search_call", "tool_search_output", "image_generation_call":
-		m.Role, m.Parts = RoleAssistant, []Part{other(item)}
+		m.Role, m.Parts = llms.RoleAssistant, []llms.Part{other(item)}
 	case "compaction", "context_compaction", "compaction_summary", "ghost_snapshot":
 	default:
 		return false
@@ -111,25 +113,25 @@ func codexItem(m *Message, item []byte) bool {
 }
 
 // codexContent reads a string or an array of content items.
-func codexContent(content []byte, depth int) []Part {
+func codexContent(content []byte, depth int) []llms.Part {
 	if len(content) == 0 || content[0] != '[' {
 		return textParts(content)
 	}
-	var parts []Part
+	var parts []llms.Part
 	for item := range elements(content) {
 		switch unquote(member(item, "type")) {
 		case "input_text", "output_text", "text", "summary_text", "reasoning_text", "Text":
 			if t := member(item, "text"); len(t) > 0 && t[0] == '"' {
-				parts = append(parts, Part{Kind: PartText, Text: unquote(t)})
+				parts = append(parts, llms.Part{Kind: llms.PartText, Text: unquote(t)})
 				continue
 			}
 		case "input_image":
 			if url := unquote(member(item, "image_url")); url != "" {
-				parts = append(parts, Part{Kind: PartBlob, Blob: blobOf(url, anyImage, "")})
+				parts = append(parts, llms.Part{Kind: llms.PartBlob, Blob: blobOf(url, anyImage, "")})
 				continue
 			}
 		}
-		if depth < maxDepth {
+		if depth < partDepth {
 			parts = append(parts, other(item))
 		}
 	}
@@ -138,11 +140,11 @@ func codexContent(content []byte, depth int) []Part {
 
 // codexReasoning reads what is told of the model's reasoning: a summary, the
 // text itself, or both; the rest is sealed.
-func codexReasoning(item []byte) []Part {
+func codexReasoning(item []byte) []llms.Part {
 	var told []string
 	for _, name := range []string{"summary", "content"} {
 		for _, p := range codexContent(member(item, name), 0) {
-			if p.Kind == PartText && p.Text != "" {
+			if p.Kind == llms.PartText && p.Text != "" {
 				told = append(told, p.Text)
 			}
 		}
@@ -151,13 +153,13 @@ func codexReasoning(item []byte) []Part {
 	if len(told) == 0 && seal == "" {
 		return nil
 	}
-	return []Part{{Kind: PartReasoning, Text: strings.Join(told, "\n\n"), Signature: seal}}
+	return []llms.Part{{Kind: llms.PartReasoning, Text: strings.Join(told, "\n\n"), Signature: seal}}
 }
 
 // codexOutput reads the output of a call: a string, content items, or in old
 // rollouts an object with the one or the other.
-func codexOutput(id string, output []byte) *ToolResult {
-	r := &ToolResult{CallID: id}
+func codexOutput(id string, output []byte) *llms.ToolResult {
+	r := &llms.ToolResult{CallID: id}
 	if len(output) > 0 && output[0] == '{' {
 		success := member(output, "success")
 		r.IsError = len(success) > 0 && success[0] == 'f'
@@ -166,7 +168,7 @@ func codexOutput(id string, output []byte) *ToolResult {
 		}
 	}
 	if len(output) > 0 && output[0] == '{' {
-		r.Output = []Part{other(output)}
+		r.Output = []llms.Part{other(output)}
 	} else {
 		r.Output = codexContent(output, 1)
 	}
@@ -174,15 +176,15 @@ func codexOutput(id string, output []byte) *ToolResult {
 }
 
 // blobOf reads a URL that may hold the data itself.
-func blobOf(url, mime, name string) *Blob {
+func blobOf(url, mime, name string) *llms.Blob {
 	head, data, inline := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	if inline && strings.HasPrefix(url, "data:") {
 		if decoded, ok := fromBase64(data); ok && len(decoded) > 0 && base64.StdEncoding.EncodedLen(len(decoded)) == len(data) {
 			if head != "" {
 				mime = head
 			}
-			return &Blob{MIME: mime, Name: name, Data: decoded}
+			return &llms.Blob{MIME: mime, Name: name, Data: decoded}
 		}
 	}
-	return &Blob{MIME: mime, Name: name, URL: url}
+	return &llms.Blob{MIME: mime, Name: name, URL: url}
 }

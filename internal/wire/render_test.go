@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"encoding/json"
@@ -7,21 +7,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // everything is a message with one part of each kind.
-func everything() Message {
-	ref := &Ref{ID: "file_00112233aabbccdd", Name: "build.log", MIME: "text/plain", Bytes: 81234, Tokens: 20110, Note: "1,200 lines, 3 errors"}
-	return Message{Role: RoleAssistant, Parts: []Part{
-		{Kind: PartReasoning, Text: "look first", Signature: "sig"},
-		{Kind: PartText, Text: "Looking."},
-		{Kind: PartToolCall, Call: &ToolCall{ID: "c1", Name: "grep", Arguments: `{"q":"é"}`}},
-		{Kind: PartToolResult, Result: &ToolResult{CallID: "c1", Name: "grep", Output: []Part{{Kind: PartText, Text: "a.go:1"}, {Kind: PartBlob, Blob: &Blob{MIME: "image/png", Name: "shot.png", Data: make([]byte, 12_345)}}}}},
-		{Kind: PartToolResult, Result: &ToolResult{CallID: "c2", IsError: true, Output: []Part{{Kind: PartText, Ref: ref}}}},
-		{Kind: PartBlob, Blob: &Blob{MIME: "text/plain", Name: "notes.txt", Data: []byte("inside")}},
-		{Kind: PartBlob, Blob: &Blob{MIME: "image/*", URL: "https://x.test/y.png"}},
-		{Kind: PartText, Ref: ref},
-		{Kind: PartOther, Extra: json.RawMessage(`{"type":"server_tool_use","name":"web"}`)},
+func everything() llms.Message {
+	ref := &llms.Ref{ID: "file_00112233aabbccdd", Name: "build.log", MIME: "text/plain", Bytes: 81234, Tokens: 20110, Note: "1,200 lines, 3 errors"}
+	return llms.Message{Role: llms.RoleAssistant, Parts: []llms.Part{
+		{Kind: llms.PartReasoning, Text: "look first", Signature: "sig"},
+		{Kind: llms.PartText, Text: "Looking."},
+		{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "c1", Name: "grep", Arguments: `{"q":"é"}`}},
+		{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: "c1", Name: "grep", Output: []llms.Part{{Kind: llms.PartText, Text: "a.go:1"}, {Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Name: "shot.png", Data: make([]byte, 12_345)}}}}},
+		{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: "c2", IsError: true, Output: []llms.Part{{Kind: llms.PartText, Ref: ref}}}},
+		{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "text/plain", Name: "notes.txt", Data: []byte("inside")}},
+		{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/*", URL: "https://x.test/y.png"}},
+		{Kind: llms.PartText, Ref: ref},
+		{Kind: llms.PartOther, Extra: json.RawMessage(`{"type":"server_tool_use","name":"web"}`)},
 	}}
 }
 
@@ -52,13 +54,13 @@ func TestSearchText(t *testing.T) {
 	if diff := cmp.Diff(want, everything().SearchText()); diff != "" {
 		t.Errorf("SearchText (-want +got):\n%s", diff)
 	}
-	if got := User("as it is\n").SearchText(); got != "as it is\n" {
+	if got := llms.User("as it is\n").SearchText(); got != "as it is\n" {
 		t.Errorf("SearchText of a text = %q", got)
 	}
 }
 
 func TestRenderOneImageResult(t *testing.T) {
-	m := Message{Role: RoleTool, Parts: []Part{{Kind: PartToolResult, Result: &ToolResult{Name: "snap", Output: []Part{{Kind: PartBlob, Blob: &Blob{Data: make([]byte, 2_500_000)}}}}}, {Kind: PartToolResult, Result: &ToolResult{}}, textPart("after")}}
+	m := llms.Message{Role: llms.RoleTool, Parts: []llms.Part{{Kind: llms.PartToolResult, Result: &llms.ToolResult{Name: "snap", Output: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{Data: make([]byte, 2_500_000)}}}}}, {Kind: llms.PartToolResult, Result: &llms.ToolResult{}}, textPart("after")}}
 	if got, want := m.Render(), "← snap: [file 2.5 MB]\n← \nafter"; got != want {
 		t.Errorf("Render = %q, want %q", got, want)
 	}
@@ -68,45 +70,45 @@ func TestEstimate(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, " ": 1, "a": 1, "hello world": 3, "\n": 1, "12345": 2, "日本": 2, "😀": 3, "\xff": 1, "\x00\x00": 2, "für": 2,
 	} {
-		if got := Estimate.Count(text); got != want {
+		if got := llms.Estimate.Count(text); got != want {
 			t.Errorf("Count(%q) = %d, want %d", text, got, want)
 		}
 	}
 }
 
 func TestCountMessage(t *testing.T) {
-	if got, want := CountMessage(Estimate, User("hello world")), 4+3; got != want {
+	if got, want := llms.CountMessage(llms.Estimate, llms.User("hello world")), 4+3; got != want {
 		t.Errorf("a text costs %d, want %d", got, want)
 	}
-	image := Message{Role: RoleUser, Parts: []Part{{Kind: PartBlob, Blob: &Blob{MIME: "image/png", Data: make([]byte, 1<<20)}}}}
-	if got := CountMessage(Estimate, image); got != 1604 {
+	image := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Data: make([]byte, 1<<20)}}}}
+	if got := llms.CountMessage(llms.Estimate, image); got != 1604 {
 		t.Errorf("an image costs %d, want 1604", got)
 	}
-	file := Message{Role: RoleUser, Parts: []Part{{Kind: PartBlob, Blob: &Blob{MIME: "application/pdf", Data: make([]byte, 64<<10+1)}}}}
-	if got := CountMessage(Estimate, file); got != 3204 {
+	file := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "application/pdf", Data: make([]byte, 64<<10+1)}}}}
+	if got := llms.CountMessage(llms.Estimate, file); got != 3204 {
 		t.Errorf("a file of two blocks costs %d, want 3204", got)
 	}
-	ref := Message{Role: RoleUser, Parts: []Part{{Kind: PartBlob, Blob: &Blob{MIME: "image/png"}, Ref: &Ref{ID: "file_0"}}}}
-	if got, want := CountMessage(Estimate, ref), 4+Estimate.Count("[file_0 | 0 bytes | 0 tokens]"); got != want {
+	ref := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png"}, Ref: &llms.Ref{ID: "file_0"}}}}
+	if got, want := llms.CountMessage(llms.Estimate, ref), 4+llms.Estimate.Count("[file_0 | 0 bytes | 0 tokens]"); got != want {
 		t.Errorf("a ref costs %d, want its line: %d", got, want)
 	}
 	long := strings.Repeat("word ", 500)
-	for name, m := range map[string]Message{
-		"call":      Calls("", ToolCall{Arguments: long}),
-		"result":    Result("a", "b", long, false),
-		"reasoning": {Role: RoleAssistant, Parts: []Part{{Kind: PartReasoning, Text: long}}},
-		"other":     {Role: RoleUser, Parts: []Part{{Kind: PartOther, Extra: json.RawMessage(`"` + long + `"`)}}},
+	for name, m := range map[string]llms.Message{
+		"call":      llms.Calls("", llms.ToolCall{Arguments: long}),
+		"result":    llms.Result("a", "b", long, false),
+		"reasoning": {Role: llms.RoleAssistant, Parts: []llms.Part{{Kind: llms.PartReasoning, Text: long}}},
+		"other":     {Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartOther, Extra: json.RawMessage(`"` + long + `"`)}}},
 	} {
-		if got := CountMessage(Estimate, m); got < Estimate.Count(long) {
+		if got := llms.CountMessage(llms.Estimate, m); got < llms.Estimate.Count(long) {
 			t.Errorf("a %s costs %d, less than its text", name, got)
 		}
 	}
 }
 
 func ExampleMessage_Render() {
-	m := Calls("Let me look.", ToolCall{ID: "c1", Name: "grep", Arguments: `{"q":"ErrStale"}`})
+	m := llms.Calls("Let me look.", llms.ToolCall{ID: "c1", Name: "grep", Arguments: `{"q":"ErrStale"}`})
 	fmt.Println(m.Render())
-	fmt.Println(Result("c1", "grep", "store.go:41", false).Render())
+	fmt.Println(llms.Result("c1", "grep", "store.go:41", false).Render())
 	// Output:
 	// Let me look.
 	// → grep({"q":"ErrStale"})
@@ -115,12 +117,12 @@ func ExampleMessage_Render() {
 
 func ExampleDecode() {
 	record := []byte(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"},{"type":"text","text":"Next?"}]}`)
-	m, err := Decode(FormatAnthropic, "", record)
+	m, err := Decode(llms.FormatAnthropic, "", record)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	records, err := EncodeAll(FormatOpenAI, []Message{m})
+	records, err := EncodeAll(llms.FormatOpenAI, []llms.Message{m})
 	if err != nil {
 		fmt.Println(err)
 		return

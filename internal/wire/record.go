@@ -1,6 +1,10 @@
-package llms
+package wire
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/lossless-context/lcm/llms"
+)
 
 // Members returns the raw values of the named members of a record that is a
 // JSON object, nil for one that it does not have. They are parts of the
@@ -45,11 +49,27 @@ func text(val []byte) string {
 }
 
 // textParts makes a part of a string literal that is not empty.
-func textParts(literal []byte) []Part {
+func textParts(literal []byte) []llms.Part {
 	if s := unquote(literal); s != "" {
-		return []Part{{Kind: PartText, Text: s}}
+		return []llms.Part{{Kind: llms.PartText, Text: s}}
 	}
 	return nil
 }
 
 func trim(record []byte) []byte { return bytes.TrimSpace(record) }
+
+// isTranscript reports whether f is the shape of an agent's transcripts.
+func isTranscript(f llms.Format) bool {
+	return f == llms.FormatClaude || f == llms.FormatCodex || f == llms.FormatOpencode
+}
+
+// shape returns the provider's shape of the blocks in a record of shape f.
+func shape(f llms.Format) llms.Format {
+	if f == llms.FormatClaude {
+		return llms.FormatAnthropic
+	}
+	return f
+}
+
+// shown returns a part as text.
+func shown(p llms.Part) string { return llms.Message{Parts: []llms.Part{p}}.Render() }

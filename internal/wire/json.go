@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"bytes"
@@ -18,9 +18,8 @@ import (
 // encoding/json, so that every Extra can be read with it.
 const maxNesting = 10_000
 
-// maxDepth bounds the recursion over parts inside parts, in records and in
-// values made in Go.
-const maxDepth = 64
+// partDepth bounds the recursion over parts inside parts.
+const partDepth = 64
 
 // SyntaxError reports where a record stops being JSON.
 type SyntaxError struct {
@@ -43,7 +42,7 @@ var plainByte = func() (t [256]bool) {
 // check reports the first error in b, which must be one JSON value. It keeps
 // its own stack, so deep nesting costs memory in proportion and no recursion.
 func check(b []byte) error {
-	var room [maxDepth]byte
+	var room [partDepth]byte
 	stack := room[:0]
 	i := space(b, 0)
 	for {

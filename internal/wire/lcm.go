@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"encoding/base64"
@@ -7,19 +7,21 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // lcmVersion is the version of this module's own shape. A reader refuses
 // records of a later one, since it could not promise to read all of them.
 const lcmVersion = 1
 
-var errTooDeep = fmt.Errorf("llms: parts nest more than %d deep", maxDepth)
+var errTooDeep = fmt.Errorf("llms: parts nest more than %d deep", partDepth)
 
 // encodeLCM writes every field of the message but Raw, in a fixed order and
 // on one line. Fields at their zero value are left out.
-func encodeLCM(m Message) ([]byte, error) {
+func encodeLCM(m llms.Message) ([]byte, error) {
 	if !m.Role.Valid() {
-		return nil, &RoleError{string(m.Role), lcmRoles}
+		return nil, &llms.RoleError{Role: string(m.Role), Allowed: lcmRoles}
 	}
 	dst := append([]byte(`{"lcm":1,"role":"`), m.Role...)
 	dst = append(dst, '"')
@@ -99,8 +101,8 @@ func appendIntMember(dst []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(append(append(dst, `,"`...), name...), `":`...), n, 10)
 }
 
-func appendParts(dst []byte, parts []Part, depth int) ([]byte, error) {
-	if depth > maxDepth {
+func appendParts(dst []byte, parts []llms.Part, depth int) ([]byte, error) {
+	if depth > partDepth {
 		return nil, errTooDeep
 	}
 	list := len(dst)
@@ -144,7 +146,7 @@ func closeMembers(dst []byte, from int) []byte {
 	return append(dst, '}')
 }
 
-func appendBlob(dst []byte, b *Blob) []byte {
+func appendBlob(dst []byte, b *llms.Blob) []byte {
 	if b == nil {
 		return dst
 	}
@@ -160,7 +162,7 @@ func appendBlob(dst []byte, b *Blob) []byte {
 	return closeMembers(dst, from)
 }
 
-func appendRef(dst []byte, r *Ref) []byte {
+func appendRef(dst []byte, r *llms.Ref) []byte {
 	if r == nil {
 		return dst
 	}
@@ -192,19 +194,19 @@ func appendExtraMember(dst []byte, extra []byte) []byte {
 }
 
 // decodeLCM reads a record of this module's own shape.
-func decodeLCM(env envelope) (Message, error) {
+func decodeLCM(env envelope) (llms.Message, error) {
 	if env.kind != '{' {
-		return Message{}, errNotObject
+		return llms.Message{}, errNotObject
 	}
 	if v := string(env.version); v != "" && v != strconv.Itoa(lcmVersion) {
-		return Message{}, fmt.Errorf("llms: the record is of version %s and this program reads version %d: use a newer one", v, lcmVersion)
+		return llms.Message{}, fmt.Errorf("llms: the record is of version %s and this program reads version %d: use a newer one", v, lcmVersion)
 	}
 	if err := knownRole(env.role, lcmRoles); err != nil {
-		return Message{}, err
+		return llms.Message{}, err
 	}
-	m := Message{ID: env.id, Time: env.time, Role: Role(env.role)}
+	m := llms.Message{ID: env.id, Time: env.time, Role: llms.Role(env.role)}
 	if len(env.parts) == 0 || env.parts[0] != '[' {
-		return Message{}, errors.New("llms: an lcm record has an array of parts")
+		return llms.Message{}, errors.New("llms: an lcm record has an array of parts")
 	}
 	r := lcmReader{}
 	m.Parts = r.parts(env.parts, 0)
@@ -218,7 +220,7 @@ func decodeLCM(env envelope) (Message, error) {
 		}
 	}
 	if r.err != nil {
-		return Message{}, r.err
+		return llms.Message{}, r.err
 	}
 	return m, nil
 }
@@ -249,12 +251,12 @@ func (r *lcmReader) num(name string, val []byte) int64 {
 	return n
 }
 
-func (r *lcmReader) parts(list []byte, depth int) []Part {
-	if list[0] != '[' || depth > maxDepth {
-		r.fail("parts must be an array, nested no deeper than " + strconv.Itoa(maxDepth))
+func (r *lcmReader) parts(list []byte, depth int) []llms.Part {
+	if list[0] != '[' || depth > partDepth {
+		r.fail("parts must be an array, nested no deeper than " + strconv.Itoa(partDepth))
 		return nil
 	}
-	var parts []Part
+	var parts []llms.Part
 	for obj := range elements(list) {
 		if obj[0] != '{' {
 			r.fail("a part must be an object")
@@ -265,11 +267,11 @@ func (r *lcmReader) parts(list []byte, depth int) []Part {
 	return parts
 }
 
-func (r *lcmReader) part(obj []byte, depth int) (p Part) {
+func (r *lcmReader) part(obj []byte, depth int) (p llms.Part) {
 	for key, val := range members(obj) {
 		switch string(plainKey(key)) {
 		case "kind":
-			p.Kind = PartKind(r.str("kind", val))
+			p.Kind = llms.PartKind(r.str("kind", val))
 		case "text":
 			p.Text = r.str("text", val)
 		case "signature":
@@ -277,11 +279,11 @@ func (r *lcmReader) part(obj []byte, depth int) (p Part) {
 		case "call":
 			s := [...]slot{{name: "id"}, {name: "name"}, {name: "arguments"}}
 			pick(val, s[:])
-			p.Call = &ToolCall{r.str("id", s[0].val), r.str("name", s[1].val), r.str("arguments", s[2].val)}
+			p.Call = &llms.ToolCall{ID: r.str("id", s[0].val), Name: r.str("name", s[1].val), Arguments: r.str("arguments", s[2].val)}
 		case "result":
 			s := [...]slot{{name: "call_id"}, {name: "name"}, {name: "is_error"}, {name: "output"}}
 			pick(val, s[:])
-			p.Result = &ToolResult{CallID: r.str("call_id", s[0].val), Name: r.str("name", s[1].val), IsError: s[2].is('t')}
+			p.Result = &llms.ToolResult{CallID: r.str("call_id", s[0].val), Name: r.str("name", s[1].val), IsError: s[2].is('t')}
 			if s[3].val != nil {
 				p.Result.Output = r.parts(s[3].val, depth+1)
 			}
@@ -298,10 +300,10 @@ func (r *lcmReader) part(obj []byte, depth int) (p Part) {
 	return p
 }
 
-func (r *lcmReader) blob(obj []byte) *Blob {
+func (r *lcmReader) blob(obj []byte) *llms.Blob {
 	s := [...]slot{{name: "mime"}, {name: "name"}, {name: "url"}, {name: "data"}}
 	pick(obj, s[:])
-	b := &Blob{MIME: r.str("mime", s[0].val), Name: r.str("name", s[1].val), URL: r.str("url", s[2].val)}
+	b := &llms.Blob{MIME: r.str("mime", s[0].val), Name: r.str("name", s[1].val), URL: r.str("url", s[2].val)}
 	if s[3].val != nil {
 		var ok bool
 		if b.Data, ok = fromBase64(s[3].str()); !ok || !s[3].is('"') {
@@ -311,10 +313,10 @@ func (r *lcmReader) blob(obj []byte) *Blob {
 	return b
 }
 
-func (r *lcmReader) ref(obj []byte) *Ref {
+func (r *lcmReader) ref(obj []byte) *llms.Ref {
 	s := [...]slot{{name: "id"}, {name: "name"}, {name: "mime"}, {name: "note"}, {name: "bytes"}, {name: "tokens"}}
 	pick(obj, s[:])
-	ref := &Ref{ID: r.str("id", s[0].val), Name: r.str("name", s[1].val), MIME: r.str("mime", s[2].val), Note: r.str("note", s[3].val)}
+	ref := &llms.Ref{ID: r.str("id", s[0].val), Name: r.str("name", s[1].val), MIME: r.str("mime", s[2].val), Note: r.str("note", s[3].val)}
 	if s[4].val != nil {
 		ref.Bytes = r.num("bytes", s[4].val)
 	}

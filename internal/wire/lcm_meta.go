@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 // appendValue writes a metadata value with its keys sorted. Values of types
 // that JSON does not give back are first put through encoding/json.
 func appendValue(dst []byte, v any, depth int) ([]byte, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("nested more than %d deep", maxDepth)
+	if depth > partDepth {
+		return nil, fmt.Errorf("nested more than %d deep", partDepth)
 	}
 	switch v := v.(type) {
 	case nil:
@@ -111,7 +111,7 @@ func appendFloat(dst []byte, f float64) ([]byte, error) {
 
 // value reads what appendValue writes.
 func (r *lcmReader) value(val []byte, depth int) any {
-	if depth > maxDepth+2 { // a wrapping adds a level or two
+	if depth > partDepth+2 { // a wrapping adds a level or two
 		r.fail("metadata is nested too deeply")
 		return nil
 	}

@@ -1,31 +1,33 @@
-package llms
+package wire
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // decodeAnthropic reads a message of the Messages API. A user message that
 // holds nothing but tool results is a tool message here.
-func decodeAnthropic(env envelope) (Message, error) {
+func decodeAnthropic(env envelope) (llms.Message, error) {
 	if env.kind != '{' {
-		return Message{}, errNotObject
+		return llms.Message{}, errNotObject
 	}
 	if err := knownRole(env.role, lcmRoles); err != nil {
-		return Message{}, err
+		return llms.Message{}, err
 	}
-	m := Message{ID: env.id, Time: env.time, Role: Role(env.role)}
+	m := llms.Message{ID: env.id, Time: env.time, Role: llms.Role(env.role)}
 	var err error
 	if m.Parts, err = anthropicContent(env.content, 0); err != nil {
-		return Message{}, err
+		return llms.Message{}, err
 	}
-	if m.Role == RoleUser && len(m.Parts) > 0 {
-		m.Role = RoleTool
+	if m.Role == llms.RoleUser && len(m.Parts) > 0 {
+		m.Role = llms.RoleTool
 		for _, p := range m.Parts {
-			if p.Kind != PartToolResult {
-				m.Role = RoleUser
+			if p.Kind != llms.PartToolResult {
+				m.Role = llms.RoleUser
 				break
 			}
 		}
@@ -34,7 +36,7 @@ func decodeAnthropic(env envelope) (Message, error) {
 }
 
 // anthropicContent reads a string or an array of blocks.
-func anthropicContent(content []byte, depth int) ([]Part, error) {
+func anthropicContent(content []byte, depth int) ([]llms.Part, error) {
 	if len(content) == 0 {
 		return nil, nil
 	}
@@ -42,9 +44,9 @@ func anthropicContent(content []byte, depth int) ([]Part, error) {
 	case 'n':
 		return nil, nil
 	case '"':
-		return []Part{{Kind: PartText, Text: unquote(content)}}, nil
+		return []llms.Part{{Kind: llms.PartText, Text: unquote(content)}}, nil
 	case '[':
-		var parts []Part
+		var parts []llms.Part
 		for block := range elements(content) {
 			parts = append(parts, anthropicBlock(block, depth))
 		}
@@ -55,28 +57,28 @@ func anthropicContent(content []byte, depth int) ([]Part, error) {
 
 // anthropicBlock reads one block. A block whose fields are not of the types
 // that the API documents is kept whole, like one of an unknown type.
-func anthropicBlock(block []byte, depth int) Part {
+func anthropicBlock(block []byte, depth int) llms.Part {
 	switch unquote(member(block, "type")) {
 	case "text":
 		s := [...]slot{{name: "text"}}
 		if extra := pick(block, s[:]); s[0].is('"') {
-			return Part{Kind: PartText, Text: s[0].str(), Extra: extra}
+			return llms.Part{Kind: llms.PartText, Text: s[0].str(), Extra: extra}
 		}
 	case "thinking":
 		s := [...]slot{{name: "thinking"}, {name: "signature"}}
 		if extra := pick(block, s[:]); s[0].is('"') {
-			return Part{Kind: PartReasoning, Text: s[0].str(), Signature: s[1].str(), Extra: extra}
+			return llms.Part{Kind: llms.PartReasoning, Text: s[0].str(), Signature: s[1].str(), Extra: extra}
 		}
 	case "redacted_thinking":
 		s := [...]slot{{name: "data"}}
 		if extra := pick(block, s[:]); s[0].is('"') && extra == nil {
-			return Part{Kind: PartReasoning, Signature: s[0].str(), Extra: redactedExtra()}
+			return llms.Part{Kind: llms.PartReasoning, Signature: s[0].str(), Extra: redactedExtra()}
 		}
 	case "tool_use":
 		s := [...]slot{{name: "id"}, {name: "name"}, {name: "input"}}
 		if extra := pick(block, s[:]); s[0].is('"') && s[1].is('"') {
-			return Part{Kind: PartToolCall, Extra: extra,
-				Call: &ToolCall{ID: s[0].str(), Name: s[1].str(), Arguments: string(s[2].val)}}
+			return llms.Part{Kind: llms.PartToolCall, Extra: extra,
+				Call: &llms.ToolCall{ID: s[0].str(), Name: s[1].str(), Arguments: string(s[2].val)}}
 		}
 	case "tool_result":
 		if p, ok := anthropicResult(block, depth); ok {
@@ -91,8 +93,8 @@ func anthropicBlock(block []byte, depth int) Part {
 }
 
 // other keeps a block that has no part of its own.
-func other(block []byte) Part {
-	return Part{Kind: PartOther, Extra: bytes.Clone(block)}
+func other(block []byte) llms.Part {
+	return llms.Part{Kind: llms.PartOther, Extra: bytes.Clone(block)}
 }
 
 // redactedExtra marks a reasoning part whose Signature is the provider's
@@ -100,22 +102,22 @@ func other(block []byte) Part {
 // signature does.
 func redactedExtra() json.RawMessage { return json.RawMessage(`{"type":"redacted_thinking"}`) }
 
-func isRedacted(p Part) bool {
+func isRedacted(p llms.Part) bool {
 	return p.Text == "" && bytes.Equal(p.Extra, redactedExtra())
 }
 
-func anthropicResult(block []byte, depth int) (Part, bool) {
+func anthropicResult(block []byte, depth int) (llms.Part, bool) {
 	s := [...]slot{{name: "tool_use_id"}, {name: "content"}, {name: "is_error"}}
 	extra := pick(block, s[:])
-	if !s[0].is('"') || depth >= maxDepth {
-		return Part{}, false
+	if !s[0].is('"') || depth >= partDepth {
+		return llms.Part{}, false
 	}
 	output, err := anthropicContent(s[1].val, depth+1)
 	if err != nil {
-		return Part{}, false
+		return llms.Part{}, false
 	}
-	return Part{Kind: PartToolResult, Extra: extra,
-		Result: &ToolResult{CallID: s[0].str(), Output: output, IsError: s[2].is('t')}}, true
+	return llms.Part{Kind: llms.PartToolResult, Extra: extra,
+		Result: &llms.ToolResult{CallID: s[0].str(), Output: output, IsError: s[2].is('t')}}, true
 }
 
 // Media types for blobs whose shape says no more than that.
@@ -126,10 +128,10 @@ const (
 
 // anthropicBlob reads an image or document. A source that is neither inline
 // nor a URL (a file id, say) stays in Extra.
-func anthropicBlob(block []byte) (Part, bool) {
+func anthropicBlob(block []byte) (llms.Part, bool) {
 	s := [...]slot{{name: "source"}, {name: "title"}}
 	extra := pick(block, s[:])
-	b := &Blob{MIME: anyImage, Name: s[1].str()}
+	b := &llms.Blob{MIME: anyImage, Name: s[1].str()}
 	if unquote(member(block, "type")) == "document" {
 		b.MIME = pdf
 	}
@@ -149,15 +151,15 @@ func anthropicBlob(block []byte) (Part, bool) {
 		ok = ok && b.URL != "" && f[1].val == nil
 	default:
 		if s[0].val == nil {
-			return Part{}, false
+			return llms.Part{}, false
 		}
 		extra = withMember(extra, "source", s[0].val)
-		return Part{Kind: PartBlob, Blob: b, Extra: extra}, true
+		return llms.Part{Kind: llms.PartBlob, Blob: b, Extra: extra}, true
 	}
 	if mime := f[0].str(); mime != "" {
 		b.MIME = mime
 	}
-	return Part{Kind: PartBlob, Blob: b, Extra: extra}, ok
+	return llms.Part{Kind: llms.PartBlob, Blob: b, Extra: extra}, ok
 }
 
 // withMember adds a member to an Extra.
@@ -171,22 +173,22 @@ func withMember(extra json.RawMessage, key string, val []byte) json.RawMessage {
 
 // encodeAnthropic writes a run of messages (more than one only where they are
 // tool messages) as one message of the Messages API.
-func encodeAnthropic(run []Message) json.RawMessage {
+func encodeAnthropic(run []llms.Message) json.RawMessage {
 	role := run[0].Role
-	if role == RoleTool {
-		role = RoleUser
+	if role == llms.RoleTool {
+		role = llms.RoleUser
 	}
 	dst := append([]byte(`{"role":"`), role...)
 	dst = append(dst, `","content":`...)
-	if p := run[0].Parts; len(run) == 1 && len(p) == 1 && p[0].Kind == PartText && (p[0].Ref != nil || len(p[0].Extra) == 0) {
-		return sendable(append(appendQuoted(dst, p[0].shown()), '}'))
+	if p := run[0].Parts; len(run) == 1 && len(p) == 1 && p[0].Kind == llms.PartText && (p[0].Ref != nil || len(p[0].Extra) == 0) {
+		return sendable(append(appendQuoted(dst, shown(p[0])), '}'))
 	}
 	list := len(dst)
 	for _, m := range run {
-		own := ownExtra(m, FormatAnthropic)
+		own := ownExtra(m, llms.FormatAnthropic)
 		for _, p := range m.Parts {
 			// The API refuses empty text blocks beside others.
-			if p.Kind == PartText && p.Ref == nil && p.Text == "" && len(m.Parts) > 1 {
+			if p.Kind == llms.PartText && p.Ref == nil && p.Text == "" && len(m.Parts) > 1 {
 				continue
 			}
 			dst = appendAnthropicPart(dst, p, own, 0)
@@ -197,7 +199,9 @@ func encodeAnthropic(run []Message) json.RawMessage {
 
 // ownExtra says whether the Extra of the message's parts belongs in the shape
 // f: it came from there, or was put there by hand.
-func ownExtra(m Message, f Format) bool { return m.Raw.Format.shape() == f || m.Raw.Format == "" }
+func ownExtra(m llms.Message, f llms.Format) bool {
+	return shape(m.Raw.Format) == f || m.Raw.Format == ""
+}
 
 // closeList turns the comma-led elements after dst[from] into an array.
 func closeList(dst []byte, from int) []byte {
@@ -210,17 +214,17 @@ func closeList(dst []byte, from int) []byte {
 
 // appendAnthropicPart appends a comma and the block of a part, or nothing
 // where the shape has none for it.
-func appendAnthropicPart(dst []byte, p Part, own bool, depth int) []byte {
+func appendAnthropicPart(dst []byte, p llms.Part, own bool, depth int) []byte {
 	if !own && !isRedacted(p) {
 		p.Extra = nil
 	}
 	switch {
-	case p.Kind == PartOther:
+	case p.Kind == llms.PartOther:
 		if len(p.Extra) > 0 && check(p.Extra) == nil {
 			dst = append(append(dst, ','), p.Extra...)
 		}
 		return dst
-	case p.Kind == PartReasoning && p.Ref == nil:
+	case p.Kind == llms.PartReasoning && p.Ref == nil:
 		if p.Signature == "" {
 			return dst
 		}
@@ -230,26 +234,26 @@ func appendAnthropicPart(dst []byte, p Part, own bool, depth int) []byte {
 		}
 		dst = appendQuoted(append(dst, `,{"type":"thinking","thinking":`...), p.Text)
 		dst = appendQuoted(append(dst, `,"signature":`...), p.Signature)
-	case p.Kind == PartToolCall && p.Call != nil:
+	case p.Kind == llms.PartToolCall && p.Call != nil:
 		dst = appendQuoted(append(dst, `,{"type":"tool_use","id":`...), p.Call.ID)
 		dst = appendQuoted(append(dst, `,"name":`...), p.Call.Name)
 		dst = appendInput(append(dst, `,"input":`...), p)
-	case p.Kind == PartToolResult && p.Result != nil:
+	case p.Kind == llms.PartToolResult && p.Result != nil:
 		dst = appendQuoted(append(dst, `,{"type":"tool_result","tool_use_id":`...), p.Result.CallID)
 		dst = appendAnthropicOutput(dst, p, own, depth)
-	case p.Kind == PartBlob && p.Ref == nil && p.Blob != nil && (len(p.Blob.Data) > 0 || p.Blob.URL != "" || len(p.Extra) > 0):
+	case p.Kind == llms.PartBlob && p.Ref == nil && p.Blob != nil && (len(p.Blob.Data) > 0 || p.Blob.URL != "" || len(p.Extra) > 0):
 		dst = appendAnthropicBlob(dst, p.Blob)
 	default:
-		dst = appendQuoted(append(dst, `,{"type":"text","text":`...), p.shown())
+		dst = appendQuoted(append(dst, `,{"type":"text","text":`...), shown(p))
 	}
 	return appendExtra(dst, p.Extra)
 }
 
 // appendInput writes a call's arguments as the object that the API wants.
-func appendInput(dst []byte, p Part) []byte {
+func appendInput(dst []byte, p llms.Part) []byte {
 	args := p.Call.Arguments
 	if p.Ref != nil {
-		args = p.Ref.line()
+		args = p.Ref.String()
 	}
 	raw := []byte(args)
 	if strings.TrimSpace(args) == "" {
@@ -261,14 +265,14 @@ func appendInput(dst []byte, p Part) []byte {
 	return append(appendQuoted(append(dst, `{"raw_arguments":`...), args), '}')
 }
 
-func appendAnthropicOutput(dst []byte, p Part, own bool, depth int) []byte {
+func appendAnthropicOutput(dst []byte, p llms.Part, own bool, depth int) []byte {
 	output := p.Result.Output
 	if p.Ref != nil {
-		output = []Part{{Kind: PartText, Text: p.Ref.line()}}
+		output = []llms.Part{{Kind: llms.PartText, Text: p.Ref.String()}}
 	}
-	if len(output) == 1 && output[0].Kind == PartText && (!own || len(output[0].Extra) == 0) {
-		dst = appendQuoted(append(dst, `,"content":`...), output[0].shown())
-	} else if len(output) > 0 && depth < maxDepth {
+	if len(output) == 1 && output[0].Kind == llms.PartText && (!own || len(output[0].Extra) == 0) {
+		dst = appendQuoted(append(dst, `,"content":`...), shown(output[0]))
+	} else if len(output) > 0 && depth < partDepth {
 		dst = append(dst, `,"content":`...)
 		list := len(dst)
 		for _, o := range output {
@@ -282,7 +286,7 @@ func appendAnthropicOutput(dst []byte, p Part, own bool, depth int) []byte {
 	return dst
 }
 
-func appendAnthropicBlob(dst []byte, b *Blob) []byte {
+func appendAnthropicBlob(dst []byte, b *llms.Blob) []byte {
 	kind := "document"
 	if strings.HasPrefix(b.MIME, "image/") {
 		kind = "image"

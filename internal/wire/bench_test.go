@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // corpus reads a text of the corpus that the estimate is measured on.
@@ -21,12 +23,12 @@ func corpus(tb testing.TB, name string) string {
 
 // conversation is a round of an agent's work in each shape: a question, an
 // answer with a call, and what the tool printed.
-func conversation(tb testing.TB, f Format) [][]byte {
+func conversation(tb testing.TB, f llms.Format) [][]byte {
 	tb.Helper()
-	ms := []Message{
-		User(corpus(tb, "prose")),
-		Calls(corpus(tb, "prose")[:800], ToolCall{ID: "call_1", Name: "read_file", Arguments: `{"path":"ledger/ledger.go","limit":200}`}),
-		Result("call_1", "", corpus(tb, "go"), false),
+	ms := []llms.Message{
+		llms.User(corpus(tb, "prose")),
+		llms.Calls(corpus(tb, "prose")[:800], llms.ToolCall{ID: "call_1", Name: "read_file", Arguments: `{"path":"ledger/ledger.go","limit":200}`}),
+		llms.Result("call_1", "", corpus(tb, "go"), false),
 	}
 	records, err := EncodeAll(f, ms)
 	if err != nil {
@@ -40,7 +42,7 @@ func conversation(tb testing.TB, f Format) [][]byte {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	for _, f := range []Format{FormatLCM, FormatAnthropic, FormatOpenAI} {
+	for _, f := range []llms.Format{llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI} {
 		b.Run(string(f), func(b *testing.B) {
 			records := conversation(b, f)
 			b.SetBytes(int64(len(bytes.Join(records, nil))))
@@ -57,9 +59,9 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	for _, f := range []Format{FormatLCM, FormatAnthropic, FormatOpenAI} {
+	for _, f := range []llms.Format{llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI} {
 		b.Run(string(f), func(b *testing.B) {
-			m := User(corpus(b, "go"))
+			m := llms.User(corpus(b, "go"))
 			b.SetBytes(int64(len(m.Parts[0].Text)))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -77,7 +79,7 @@ func BenchmarkEstimate(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				Estimate.Count(text)
+				llms.Estimate.Count(text)
 			}
 		})
 	}

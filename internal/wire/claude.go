@@ -1,12 +1,14 @@
-package llms
+package wire
+
+import "github.com/lossless-context/lcm/llms"
 
 // decodeClaude reads a line of a transcript of Claude Code. Several lines may
 // be one answer of the model, each with a block of it.
-func decodeClaude(record []byte) Message {
+func decodeClaude(record []byte) llms.Message {
 	s := [...]slot{{name: "type"}, {name: "uuid"}, {name: "timestamp"}, {name: "message"}, {name: "content"}, {name: "summary"}, {name: "attachment"}}
 	find(record, s[:])
 	kind, content := s[0].str(), s[4].val
-	m := Message{Role: RoleSystem, ID: s[1].str()}
+	m := llms.Message{Role: llms.RoleSystem, ID: s[1].str()}
 	if s[2].val != nil {
 		m.Time = readTime(s[2].val)
 	}
@@ -28,7 +30,7 @@ func decodeClaude(record []byte) Message {
 		return claudeAttachment(m, s[6].val)
 	}
 	if !claudeBookkeeping[kind] {
-		m.Parts = []Part{other(trim(record))}
+		m.Parts = []llms.Part{other(trim(record))}
 	}
 	return m
 }
@@ -51,17 +53,17 @@ var claudeListings = map[string]bool{
 
 // claudeAttachment reads what the program put beside a prompt. A prompt that
 // was typed while the model was busy comes as one.
-func claudeAttachment(m Message, attachment []byte) Message {
+func claudeAttachment(m llms.Message, attachment []byte) llms.Message {
 	kind := unquote(member(attachment, "type"))
 	if kind == "queued_command" {
 		prompt := member(attachment, "prompt")
 		if parts, err := anthropicContent(prompt, 0); err == nil && len(parts) > 0 {
-			m.Role, m.Parts = RoleUser, parts
+			m.Role, m.Parts = llms.RoleUser, parts
 			return m
 		}
 	}
 	if attachment != nil && !claudeListings[kind] {
-		m.Parts = []Part{other(attachment)}
+		m.Parts = []llms.Part{other(attachment)}
 	}
 	return m
 }

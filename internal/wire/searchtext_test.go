@@ -1,10 +1,12 @@
-package llms
+package wire
 
 import (
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // sameSearchText fails if AppendSearchText takes a record for its own that
@@ -12,7 +14,7 @@ import (
 func sameSearchText(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, f Format, record []byte) bool {
+}, f llms.Format, record []byte) bool {
 	t.Helper()
 	text, ok := AppendSearchText([]byte("before"), f, record)
 	if !ok {
@@ -21,7 +23,7 @@ func sameSearchText(t interface {
 		}
 		return false
 	}
-	m, err := Decode(f, RoleUser, record)
+	m, err := Decode(f, llms.RoleUser, record)
 	if err != nil {
 		t.Fatalf("%s is taken, and is no record: %v", record, err)
 	}
@@ -32,19 +34,19 @@ func sameSearchText(t interface {
 }
 
 func TestAppendSearchText(t *testing.T) {
-	for name, m := range map[string]Message{
-		"call":      Calls("Looking at \"it\".", ToolCall{ID: "c1", Name: "read", Arguments: `{"path":"a\nb"}`}),
-		"bare call": Calls("", ToolCall{}),
-		"result":    Result("c1", "read", "line 1\nline 2\t\x00é", true),
-		"reasoning": {Role: RoleAssistant, Parts: []Part{{Kind: PartReasoning, Text: "hm", Signature: "sig"}, {Kind: PartText, Text: "so"}}},
-		"named":     {Role: RoleUser, ID: "m\"1", Parts: []Part{{Kind: PartText, Text: "a"}, {Kind: PartText, Text: "b"}}},
-		"no parts":  {Role: RoleUser},
+	for name, m := range map[string]llms.Message{
+		"call":      llms.Calls("Looking at \"it\".", llms.ToolCall{ID: "c1", Name: "read", Arguments: `{"path":"a\nb"}`}),
+		"bare call": llms.Calls("", llms.ToolCall{}),
+		"result":    llms.Result("c1", "read", "line 1\nline 2\t\x00é", true),
+		"reasoning": {Role: llms.RoleAssistant, Parts: []llms.Part{{Kind: llms.PartReasoning, Text: "hm", Signature: "sig"}, {Kind: llms.PartText, Text: "so"}}},
+		"named":     {Role: llms.RoleUser, ID: "m\"1", Parts: []llms.Part{{Kind: llms.PartText, Text: "a"}, {Kind: llms.PartText, Text: "b"}}},
+		"no parts":  {Role: llms.RoleUser},
 	} {
-		record, err := Encode(FormatLCM, m)
+		record, err := Encode(llms.FormatLCM, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !sameSearchText(t, FormatLCM, record) {
+		if !sameSearchText(t, llms.FormatLCM, record) {
 			t.Errorf("%s: %s is not taken", name, record)
 		}
 	}
@@ -54,11 +56,11 @@ func TestAppendSearchText(t *testing.T) {
 		`{"lcm":1,"role":"user","parts":[{"kind":"text","text":{"encoding":"base64","data":"/w=="}}]}`,
 		`{"lcm":1,"role":"user","parts":[{"kind":"text","text":"` + "\n" + `"}]}`, `{"lcm":1,"role":"user","parts":[{"kind":"tool_call","call":}]}`,
 	} {
-		if sameSearchText(t, FormatLCM, []byte(record)) {
+		if sameSearchText(t, llms.FormatLCM, []byte(record)) {
 			t.Errorf("%s is taken", record)
 		}
 	}
-	if !sameSearchText(t, FormatText, []byte("plain\xff")) || sameSearchText(t, FormatOpenAI, []byte(`{"role":"user","content":"a"}`)) {
+	if !sameSearchText(t, llms.FormatText, []byte("plain\xff")) || sameSearchText(t, llms.FormatOpenAI, []byte(`{"role":"user","content":"a"}`)) {
 		t.Error("text is not taken, or a provider's record is")
 	}
 }
@@ -66,12 +68,12 @@ func TestAppendSearchText(t *testing.T) {
 func TestSearchTextOfAnyMessage(t *testing.T) {
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
-		m := Message{Role: RoleAssistant, ID: hostile().Draw(t, "id"), Parts: drawParts(t, 0)}
-		record, err := Encode(FormatLCM, m)
+		m := llms.Message{Role: llms.RoleAssistant, ID: hostile().Draw(t, "id"), Parts: drawParts(t, 0)}
+		record, err := Encode(llms.FormatLCM, m)
 		if err != nil {
 			return
 		}
-		if sameSearchText(t, FormatLCM, record) {
+		if sameSearchText(t, llms.FormatLCM, record) {
 			taken++
 		}
 	})
@@ -81,13 +83,13 @@ func TestSearchTextOfAnyMessage(t *testing.T) {
 }
 
 func FuzzSearchText(f *testing.F) {
-	for _, m := range []Message{Calls("a", ToolCall{ID: "c", Name: "n", Arguments: "{}"}), Result("c", "n", "o", true), User("plain")} {
-		record, err := Encode(FormatLCM, m)
+	for _, m := range []llms.Message{llms.Calls("a", llms.ToolCall{ID: "c", Name: "n", Arguments: "{}"}), llms.Result("c", "n", "o", true), llms.User("plain")} {
+		record, err := Encode(llms.FormatLCM, m)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(record)
 		f.Add([]byte(strings.Replace(string(record), `"text"`, `"t\u0065xt"`, 1)))
 	}
-	f.Fuzz(func(t *testing.T, record []byte) { sameSearchText(t, FormatLCM, record) })
+	f.Fuzz(func(t *testing.T, record []byte) { sameSearchText(t, llms.FormatLCM, record) })
 }

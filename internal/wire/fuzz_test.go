@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // seeds are records of every shape, and some that are none.
@@ -33,17 +35,17 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("valid = %v, encoding/json says %v", got, want)
 		}
 		if quick, ok := quickLCM(record); ok {
-			if m, err := decodeJSON(FormatLCM, readEnvelope(record)); check(record) != nil || err != nil || !reflect.DeepEqual(quick, m) {
+			if m, err := decodeJSON(llms.FormatLCM, readEnvelope(record)); check(record) != nil || err != nil || !reflect.DeepEqual(quick, m) {
 				t.Fatalf("read in one walk it is %#v, else %#v, %v", quick, m, err)
 			}
 		}
 		_, _ = Detect(record)
-		for _, shape := range []Format{FormatClaude, FormatCodex, FormatOpencode} {
-			m, err := Decode(shape, RoleUser, record)
+		for _, shape := range []llms.Format{llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode} {
+			m, err := Decode(shape, llms.RoleUser, record)
 			apart(t, shape, record, m, err)
 		}
-		for _, shape := range []Format{FormatText, FormatLCM, FormatAnthropic, FormatOpenAI} {
-			m, err := Decode(shape, RoleUser, record)
+		for _, shape := range []llms.Format{llms.FormatText, llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI} {
+			m, err := Decode(shape, llms.RoleUser, record)
 			apart(t, shape, record, m, err)
 			if err != nil {
 				continue
@@ -53,10 +55,10 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%s: the same shape gives %q, %v", shape, same, err)
 			}
 			_, _ = m.Render(), m.SearchText()
-			if CountMessage(Estimate, m) < messageOverhead {
+			if llms.CountMessage(llms.Estimate, m) < llms.CountMessage(llms.Estimate, llms.Message{}) {
 				t.Fatal("a message that costs nothing")
 			}
-			for _, other := range []Format{FormatLCM, FormatAnthropic, FormatOpenAI} {
+			for _, other := range []llms.Format{llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI} {
 				encodeAnew(t, m, other)
 			}
 		}
@@ -65,24 +67,24 @@ func FuzzDecode(f *testing.F) {
 
 // apart has DecodeParts read a record whose bytes are then overwritten, which
 // must give what Decode gave but for the record.
-func apart(t *testing.T, f Format, record []byte, m Message, failed error) {
+func apart(t *testing.T, f llms.Format, record []byte, m llms.Message, failed error) {
 	t.Helper()
 	own := bytes.Clone(record)
-	got, err := DecodeParts(f, RoleUser, own)
+	got, err := DecodeParts(f, llms.RoleUser, own)
 	for i := range own {
 		own[i] = '#'
 	}
-	if m.Raw = (Raw{}); (err == nil) != (failed == nil) || !reflect.DeepEqual(got, m) {
+	if m.Raw = (llms.Raw{}); (err == nil) != (failed == nil) || !reflect.DeepEqual(got, m) {
 		t.Fatalf("%s: without its record it is %#v, %v, else %#v, %v", f, got, err, m, failed)
 	}
 }
 
 // encodeAnew writes m without help from its record, which must give JSON that
 // reads back.
-func encodeAnew(t *testing.T, m Message, f Format) {
+func encodeAnew(t *testing.T, m llms.Message, f llms.Format) {
 	t.Helper()
 	m.Raw.Bytes = nil
-	records, err := EncodeAll(f, []Message{m})
+	records, err := EncodeAll(f, []llms.Message{m})
 	if err != nil {
 		t.Fatalf("EncodeAll(%s): %v", f, err)
 	}
@@ -91,7 +93,7 @@ func encodeAnew(t *testing.T, m Message, f Format) {
 		if err != nil {
 			t.Fatalf("%s reads back with %v: %s", f, err, r)
 		}
-		if f == FormatLCM && !Equal(m, back) {
+		if f == llms.FormatLCM && !Equal(m, back) {
 			t.Fatalf("lcm lost something:\n%#v\n%#v", m, back)
 		}
 	}
@@ -100,13 +102,13 @@ func encodeAnew(t *testing.T, m Message, f Format) {
 func FuzzRoundTrip(f *testing.F) {
 	f.Add("id", "text\xff", "sig", "{}", []byte{0}, `{"a":1}`, int64(1), int64(2))
 	f.Fuzz(func(t *testing.T, id, text, sig, args string, data []byte, extra string, sec, nsec int64) {
-		m := Message{ID: id, Role: RoleTool, Meta: map[string]any{text: args, "list": []any{sig}}, Parts: []Part{
-			{Kind: PartReasoning, Text: text, Signature: sig, Extra: json.RawMessage(extra)},
-			{Kind: PartToolCall, Call: &ToolCall{ID: id, Name: text, Arguments: args}},
-			{Kind: PartToolResult, Result: &ToolResult{CallID: id, Output: []Part{{Kind: PartBlob, Blob: &Blob{Name: text, Data: data}, Ref: &Ref{Note: args, Bytes: sec, Tokens: int(nsec)}}}}},
+		m := llms.Message{ID: id, Role: llms.RoleTool, Meta: map[string]any{text: args, "list": []any{sig}}, Parts: []llms.Part{
+			{Kind: llms.PartReasoning, Text: text, Signature: sig, Extra: json.RawMessage(extra)},
+			{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: id, Name: text, Arguments: args}},
+			{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: id, Output: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{Name: text, Data: data}, Ref: &llms.Ref{Note: args, Bytes: sec, Tokens: int(nsec)}}}}},
 		}}
 		m.Time = time.Unix(sec%1e15, nsec%1e9)
-		encodeAnew(t, m, FormatLCM)
+		encodeAnew(t, m, llms.FormatLCM)
 	})
 }
 

@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"bytes"
@@ -6,24 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/llms"
 )
-
-// RoleError reports a role that is not one of those a shape has.
-type RoleError struct {
-	Role    string
-	Allowed []string
-}
-
-func (e *RoleError) Error() string {
-	allowed := strings.Join(e.Allowed, ", ")
-	if e.Role == "" {
-		return "llms: the message has no role: it must be one of " + allowed
-	}
-	return fmt.Sprintf("llms: unknown role %q: it must be one of %s", e.Role, allowed)
-}
 
 var (
 	lcmRoles    = []string{"user", "assistant", "system", "tool"}
@@ -40,88 +27,88 @@ var (
 // milliseconds) if the record has them. Blocks that the shape does not define
 // become PartOther; only a record that is not JSON, has no known role or has
 // content of an impossible type is an error.
-func Decode(f Format, role Role, record []byte) (Message, error) {
-	var m Message
+func Decode(f llms.Format, role llms.Role, record []byte) (llms.Message, error) {
+	var m llms.Message
 	var err error
 	switch f {
-	case FormatText:
+	case llms.FormatText:
 		if !role.Valid() {
-			return Message{}, &RoleError{string(role), lcmRoles}
+			return llms.Message{}, &llms.RoleError{Role: string(role), Allowed: lcmRoles}
 		}
-		m = Text(role, string(record))
-	case FormatLCM, FormatAnthropic, FormatOpenAI:
+		m = llms.Text(role, string(record))
+	case llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI:
 		m, err = decodeShape(f, record)
-	case FormatClaude, FormatCodex, FormatOpencode:
+	case llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode:
 		if err := check(record); err != nil {
-			return Message{}, err
+			return llms.Message{}, err
 		}
 		m = decodeTranscript(f, role, record)
 	default:
 		err = unknownFormat(f)
 	}
 	if err != nil {
-		return Message{}, err
+		return llms.Message{}, err
 	}
 	if record == nil {
 		record = []byte{} // nil would say that there is no record
 	}
-	m.Raw = Raw{Format: f, Bytes: record}
+	m.Raw = llms.Raw{Format: f, Bytes: record}
 	return m, nil
 }
 
 // DecodeParts is Decode for whoever does not need the record: the message has no
 // Raw, and nothing in it refers to the bytes of record, which may be used again.
-func DecodeParts(f Format, role Role, record []byte) (Message, error) {
-	if f == FormatLCM {
+func DecodeParts(f llms.Format, role llms.Role, record []byte) (llms.Message, error) {
+	if f == llms.FormatLCM {
 		if m, ok := quickLCM(record); ok {
 			return m, nil
 		}
 	}
-	if f != FormatText {
+	if f != llms.FormatText {
 		record = bytes.Clone(record)
 	}
 	m, err := Decode(f, role, record)
-	m.Raw = Raw{}
+	m.Raw = llms.Raw{}
 	return m, err
 }
 
-func decodeShape(f Format, record []byte) (Message, error) {
-	if f == FormatLCM {
+func decodeShape(f llms.Format, record []byte) (llms.Message, error) {
+	if f == llms.FormatLCM {
 		if m, ok := quickLCM(record); ok {
 			return m, nil
 		}
 	}
 	if err := check(record); err != nil {
-		return Message{}, err
+		return llms.Message{}, err
 	}
 	return decodeJSON(f, readEnvelope(record))
 }
 
-func decodeJSON(f Format, env envelope) (Message, error) {
+func decodeJSON(f llms.Format, env envelope) (llms.Message, error) {
 	switch f {
-	case FormatAnthropic:
+	case llms.FormatAnthropic:
 		return decodeAnthropic(env)
-	case FormatOpenAI:
+	case llms.FormatOpenAI:
 		return decodeOpenAI(env)
 	}
 	return decodeLCM(env)
 }
 
-func decodeTranscript(f Format, role Role, record []byte) Message {
+func decodeTranscript(f llms.Format, role llms.Role, record []byte) llms.Message {
 	switch f {
-	case FormatClaude:
+	case llms.FormatClaude:
 		return decodeClaude(record)
-	case FormatCodex:
+	case llms.FormatCodex:
 		return decodeCodex(record)
 	}
 	return decodeOpencode(role, record)
 }
 
-func unknownFormat(f Format) error {
-	if f.transcript() {
+func unknownFormat(f llms.Format) error {
+	if isTranscript(f) {
 		return fmt.Errorf("llms: records of %s transcripts are read, not written", f)
 	}
-	return fmt.Errorf("llms: unknown format %q: it must be one of %s, %s, %s, %s", string(f), FormatText, FormatLCM, FormatAnthropic, FormatOpenAI)
+	return fmt.Errorf("llms: unknown format %q: it must be one of %s, %s, %s, %s", string(f), llms.FormatText, llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI)
 }
 
 // Encode writes m as one record of the shape f. A message that was read in
@@ -133,20 +120,20 @@ func unknownFormat(f Format) error {
 // FormatLCM carries everything but Raw: decoding it gives a message that is
 // Equal to m, and equal messages give equal bytes. Its one limit is Meta,
 // whose values must be such that encoding/json can write them.
-func Encode(f Format, m Message) ([]byte, error) {
+func Encode(f llms.Format, m llms.Message) ([]byte, error) {
 	if m.Raw.Format == f && m.Raw.Bytes != nil {
 		return m.Raw.Bytes, nil
 	}
 	switch f {
-	case FormatText:
+	case llms.FormatText:
 		return encodeText(m)
-	case FormatLCM:
+	case llms.FormatLCM:
 		return encodeLCM(m)
-	case FormatAnthropic, FormatOpenAI:
+	case llms.FormatAnthropic, llms.FormatOpenAI:
 	default:
 		return nil, unknownFormat(f)
 	}
-	records, err := EncodeAll(f, []Message{m})
+	records, err := EncodeAll(f, []llms.Message{m})
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +145,12 @@ func Encode(f Format, m Message) ([]byte, error) {
 
 var errNotText = errors.New("llms: only a message of one plain text part, without metadata, can be written as text: write it as lcm")
 
-func encodeText(m Message) ([]byte, error) {
+func encodeText(m llms.Message) ([]byte, error) {
 	if len(m.Parts) != 1 || len(m.Meta) > 0 {
 		return nil, errNotText
 	}
 	p := m.Parts[0]
-	if p.Kind != PartText || p.Signature != "" || p.Call != nil || p.Result != nil || p.Blob != nil || p.Ref != nil || len(p.Extra) > 0 {
+	if p.Kind != llms.PartText || p.Signature != "" || p.Call != nil || p.Result != nil || p.Blob != nil || p.Ref != nil || len(p.Extra) > 0 {
 		return nil, errNotText
 	}
 	return []byte(p.Text), nil
@@ -188,34 +175,34 @@ func encodeText(m Message) ([]byte, error) {
 //
 // A translated record is one line. FormatText is not a JSON shape and is an
 // error.
-func EncodeAll(f Format, ms []Message) ([]json.RawMessage, error) {
+func EncodeAll(f llms.Format, ms []llms.Message) ([]json.RawMessage, error) {
 	var records []json.RawMessage
 	for i := 0; i < len(ms); i++ {
 		m := ms[i]
-		if m.Raw.Format == f && m.Raw.Bytes != nil && f != FormatText {
+		if m.Raw.Format == f && m.Raw.Bytes != nil && f != llms.FormatText {
 			records = append(records, m.Raw.Bytes)
 			continue
 		}
 		if !m.Role.Valid() {
-			return nil, fmt.Errorf("message %d: %w", i, &RoleError{string(m.Role), lcmRoles})
+			return nil, fmt.Errorf("message %d: %w", i, &llms.RoleError{Role: string(m.Role), Allowed: lcmRoles})
 		}
 		switch f {
-		case FormatLCM:
+		case llms.FormatLCM:
 			record, err := encodeLCM(m)
 			if err != nil {
 				return nil, fmt.Errorf("message %d: %w", i, err)
 			}
 			records = append(records, record)
-		case FormatAnthropic:
-			run := []Message{m}
-			for m.Role == RoleTool && i+1 < len(ms) && ms[i+1].Role == RoleTool && (ms[i+1].Raw.Format != f || ms[i+1].Raw.Bytes == nil) {
+		case llms.FormatAnthropic:
+			run := []llms.Message{m}
+			for m.Role == llms.RoleTool && i+1 < len(ms) && ms[i+1].Role == llms.RoleTool && (ms[i+1].Raw.Format != f || ms[i+1].Raw.Bytes == nil) {
 				i++
 				run = append(run, ms[i])
 			}
 			records = append(records, encodeAnthropic(run))
-		case FormatOpenAI:
+		case llms.FormatOpenAI:
 			records = appendOpenAI(records, m)
-		case FormatText:
+		case llms.FormatText:
 			return nil, errors.New("llms: text is not a JSON shape: write messages one by one with Encode")
 		default:
 			return nil, unknownFormat(f)
@@ -239,25 +226,11 @@ func sendable(record []byte) json.RawMessage {
 	return record
 }
 
-// SplitSystem takes the system messages out of a conversation, for APIs that
-// want their text apart. The texts are joined by blank lines.
-func SplitSystem(ms []Message) (system string, rest []Message) {
-	var texts []string
-	for _, m := range ms {
-		if m.Role != RoleSystem {
-			rest = append(rest, m)
-		} else if s := m.Render(); s != "" {
-			texts = append(texts, s)
-		}
-	}
-	return strings.Join(texts, "\n\n"), rest
-}
-
 // Detect says which JSON shape a record is in. A message that could be of
 // either provider, such as {"role": "user", "content": "text"}, counts as
 // OpenAI's; it reads the same in both. A role that no shape has is a
 // *RoleError, a record that is not JSON a *SyntaxError.
-func Detect(record []byte) (Format, error) {
+func Detect(record []byte) (llms.Format, error) {
 	if err := check(record); err != nil {
 		return "", err
 	}
@@ -273,13 +246,13 @@ func Detect(record []byte) (Format, error) {
 		return "", err
 	}
 	if len(env.parts) > 0 {
-		return FormatLCM, nil
+		return llms.FormatLCM, nil
 	}
 	switch {
 	case env.openAIOnly || env.role == "tool" || env.role == "developer" || env.role == "function":
-		return FormatOpenAI, nil
+		return llms.FormatOpenAI, nil
 	case env.anthropicOnly:
-		return FormatAnthropic, nil
+		return llms.FormatAnthropic, nil
 	case len(env.content) == 0 || env.content[0] != '"' && env.content[0] != '[' && env.content[0] != 'n':
 		return "", fmt.Errorf("llms: a message of role %q needs content: a string or an array of blocks", env.role)
 	}
@@ -287,15 +260,15 @@ func Detect(record []byte) (Format, error) {
 		switch typ := unquote(member(block, "type")); typ {
 		case "text":
 			if member(block, "cache_control") != nil || member(block, "citations") != nil {
-				return FormatAnthropic, nil
+				return llms.FormatAnthropic, nil
 			}
 		case "image_url", "input_audio", "file", "refusal", "input_text", "output_text":
-			return FormatOpenAI, nil
+			return llms.FormatOpenAI, nil
 		default:
-			return FormatAnthropic, nil
+			return llms.FormatAnthropic, nil
 		}
 	}
-	return FormatOpenAI, nil
+	return llms.FormatOpenAI, nil
 }
 
 var errNotObject = errors.New("llms: a message record is a JSON object")
@@ -306,7 +279,7 @@ func knownRole(role string, allowed []string) error {
 			return nil
 		}
 	}
-	return &RoleError{role, allowed}
+	return &llms.RoleError{Role: role, Allowed: allowed}
 }
 
 // envelope holds the top-level members of a record, as far as any shape knows

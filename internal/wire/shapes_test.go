@@ -1,4 +1,4 @@
-package llms
+package wire
 
 import (
 	"bytes"
@@ -9,22 +9,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // told lists what every shape can carry of a conversation, in order.
-func told(ms []Message) []string {
+func told(ms []llms.Message) []string {
 	var list []string
 	for _, m := range ms {
 		for _, p := range m.Parts {
 			switch p.Kind {
-			case PartText:
+			case llms.PartText:
 				if p.Text != "" {
 					list = append(list, string(m.Role)+": "+p.Text)
 				}
-			case PartToolCall:
+			case llms.PartToolCall:
 				list = append(list, "call "+p.Call.ID+" "+p.Call.Name+" "+p.Call.Arguments)
-			case PartToolResult:
-				list = append(list, "result "+p.Result.CallID+" "+(Message{Parts: p.Result.Output}).PlainText())
+			case llms.PartToolResult:
+				list = append(list, "result "+p.Result.CallID+" "+(llms.Message{Parts: p.Result.Output}).PlainText())
 			}
 		}
 	}
@@ -34,20 +36,20 @@ func told(ms []Message) []string {
 	return list
 }
 
-func drawConversation(t *rapid.T) []Message {
+func drawConversation(t *rapid.T) []llms.Message {
 	s := func(name string) string { return hostile().Draw(t, name) }
 	args := rapid.SampledFrom([]string{"{}", `{"q":"x"}`, `{ "a" : [1, {"b":"\n"}] }`})
-	var ms []Message
+	var ms []llms.Message
 	for range rapid.IntRange(0, 6).Draw(t, "messages") {
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
-			ms = append(ms, User(s("user")))
+			ms = append(ms, llms.User(s("user")))
 		case 1:
-			ms = append(ms, System(s("system")))
+			ms = append(ms, llms.System(s("system")))
 		case 2:
-			ms = append(ms, Calls(s("said"), ToolCall{s("id"), s("name"), args.Draw(t, "args")}, ToolCall{s("id"), s("name"), args.Draw(t, "args")}))
+			ms = append(ms, llms.Calls(s("said"), llms.ToolCall{ID: s("id"), Name: s("name"), Arguments: args.Draw(t, "args")}, llms.ToolCall{ID: s("id"), Name: s("name"), Arguments: args.Draw(t, "args")}))
 		case 3:
-			ms = append(ms, Result(s("id"), "", s("output"), rapid.Bool().Draw(t, "error")))
+			ms = append(ms, llms.Result(s("id"), "", s("output"), rapid.Bool().Draw(t, "error")))
 		}
 	}
 	return ms
@@ -56,12 +58,12 @@ func drawConversation(t *rapid.T) []Message {
 func TestShapesCarryTheConversation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := drawConversation(t)
-		for _, f := range []Format{FormatAnthropic, FormatOpenAI, FormatLCM} {
+		for _, f := range []llms.Format{llms.FormatAnthropic, llms.FormatOpenAI, llms.FormatLCM} {
 			records, err := EncodeAll(f, ms)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var back []Message
+			var back []llms.Message
 			for _, r := range records {
 				if !json.Valid(r) || !utf8.Valid(r) || bytes.ContainsAny(r, "\r\n") {
 					t.Fatalf("%s: not one line of JSON: %q", f, r)
@@ -83,8 +85,8 @@ func TestShapesCarryTheConversation(t *testing.T) {
 func TestShapesAreSoundForAnyMessage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMessage(t)
-		for _, f := range []Format{FormatAnthropic, FormatOpenAI} {
-			records, err := EncodeAll(f, []Message{m})
+		for _, f := range []llms.Format{llms.FormatAnthropic, llms.FormatOpenAI} {
+			records, err := EncodeAll(f, []llms.Message{m})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,8 +1,10 @@
-package llms
+package wire
 
 import (
 	"bytes"
 	"slices"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // AppendSearchText appends what SearchText says of the message in a record,
@@ -12,11 +14,11 @@ import (
 //
 // A search that reads every record spends most of its time in making messages
 // it throws away; this is several times faster.
-func AppendSearchText(dst []byte, f Format, record []byte) (_ []byte, ok bool) {
+func AppendSearchText(dst []byte, f llms.Format, record []byte) (_ []byte, ok bool) {
 	switch f {
-	case FormatText:
+	case llms.FormatText:
 		return append(dst, record...), true
-	case FormatLCM:
+	case llms.FormatLCM:
 		s := lcmScanner{b: record, dst: dst, base: len(dst)}
 		if s.record() {
 			return s.dst, true
@@ -61,7 +63,7 @@ func (s *lcmScanner) record() bool {
 }
 
 func (s *lcmScanner) parts(depth int) bool {
-	if depth > maxDepth || !s.take("[") {
+	if depth > partDepth || !s.take("[") {
 		return false
 	}
 	if s.take("]") {
