@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/project"
@@ -216,11 +215,7 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
-	m, err := machine()
-	if err != nil {
-		return nil, nil, errors.Join(err, ar.close(ctx))
-	}
-	feed, err := hosts.New(ar.engine, all.Hosts(), m, hosts.Options{Log: log})
+	feed, err := newFeed(ar.engine, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, ar.close(ctx))
 	}

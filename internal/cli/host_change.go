@@ -182,11 +182,11 @@ func (h *hostChange) showPlan(p setup.Plan) {
 func openReceipts() (*setup.Receipts, error) {
 	dir := os.Getenv("XDG_DATA_HOME")
 	if dir == "" {
-		home, err := os.UserHomeDir()
+		m, err := machine()
 		if err != nil {
-			return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
+			return nil, err
 		}
-		dir = filepath.Join(home, ".local", "share")
+		dir = filepath.Join(m.Home, ".local", "share")
 	}
 	return setup.OpenReceipts(filepath.Join(dir, "lcm", "setup"))
 }

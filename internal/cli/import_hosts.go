@@ -15,7 +15,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 )
@@ -116,11 +115,7 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 }
 
 func (cmd *importCommand) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]hosts.Summary, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
-	}
-	feed, err := hosts.New(ar.engine, all.Hosts(), hosts.Machine{Home: home, Getenv: os.Getenv}, hosts.Options{Log: cmd.logger(ar.cfg)})
+	feed, err := newFeed(ar.engine, cmd.logger(ar.cfg))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
@@ -100,6 +102,15 @@ func machine() (hosts.Machine, error) {
 		return hosts.Machine{}, failed(exitFailure, "set HOME", "find the home directory: %w", err)
 	}
 	return hosts.Machine{Home: home, Getenv: os.Getenv}, nil
+}
+
+// newFeed returns the feed of the transcripts of this machine.
+func newFeed(engine *lcm.Engine, log *slog.Logger) (*hosts.Feed, error) {
+	m, err := machine()
+	if err != nil {
+		return nil, err
+	}
+	return hosts.New(engine, all.Hosts(), m, hosts.Options{Log: log})
 }
 
 // binaryPath is the path by which hosts start this program: the one on the PATH
