@@ -12,8 +12,8 @@ import (
 // optionalNumber lets a command be given the number of a conversation.
 var optionalNumber = usage(cobra.MaximumNArgs(1))
 
-// usage turns the complaint of an argument check into one that says what to
-// give, in the words of the command's own help.
+// usage returns a check of arguments whose error names the missing or
+// superfluous argument, as the help of the command calls it.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if check(c, args) == nil {
@@ -39,8 +39,8 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 // quoted are the arguments that people write with spaces and forget to quote.
 var quoted = map[string]bool{"PATTERN": true, "QUESTION": true}
 
-// noSubCommand refuses what is not a command, and says what may have been
-// meant.
+// noSubCommand returns the error for an unknown command, and suggests a
+// similar one.
 func noSubCommand(c *cobra.Command, name string) error {
 	what := fmt.Sprintf("unknown command %q", name)
 	if c.HasParent() {
@@ -53,7 +53,7 @@ func noSubCommand(c *cobra.Command, name string) error {
 	return failed(exitUsage, hint, "%s", what)
 }
 
-// knownCommand refuses what is not a command.
+// knownCommand refuses unknown commands.
 func knownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -61,7 +61,8 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return noSubCommand(root, args[0])
 }
 
-// wrongFlag says what a flag takes, where what it was given cannot be read.
+// wrongFlag returns the error for a flag whose value cannot be read. It names
+// the values that the flag takes.
 func wrongFlag(c *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {

@@ -28,7 +28,7 @@ func newAsk(p *program) *cobra.Command {
 		Short: "Answer a question from the exact messages",
 		Long: `Answer a question about a conversation. A sub-agent reads the messages beneath the
 summaries that the question is about, word for word, and answers in a few
-sentences with the ids it rests on; every id is checked against what it read.
+sentences and cites ids; every id is checked against the messages that it read.
 
 Without a model (recall.expansion_model), or with --evidence, the answer is the
 best passages themselves. The same question is the tool lcm_expand_query.`,
@@ -56,7 +56,7 @@ lcm ask "How do we deploy?" --all --json`,
 	}
 	cmd.where.flags(c)
 	fl := c.Flags()
-	fl.StringVarP(&cmd.Query, "query", "q", "", "words to find what to expand (default: the question)")
+	fl.StringVarP(&cmd.Query, "query", "q", "", "words that find the summaries to expand (default: the question)")
 	fl.StringSliceVarP(&cmd.SummaryIDs, "summary", "s", nil, "summaries to expand, sum_…")
 	fl.IntVar(&cmd.MaxTokens, "max-tokens", delegation.DefaultMaxTokens, "length of the answer")
 	fl.BoolVar(&cmd.evidence, "evidence", false, "print verbatim passages, without a model")
@@ -64,7 +64,8 @@ lcm ask "How do we deploy?" --all --json`,
 	return c
 }
 
-// askWords puts what delegation says in the words of the command line.
+// askWords translates messages of package delegation into the words of the
+// command line.
 var askWords = strings.NewReplacer(
 	"neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with", "neither --summary nor --query is given",
 	"summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty", "lcm_expand_query", "`lcm ask`",
@@ -103,8 +104,8 @@ func (cmd *askCommand) ask(ctx context.Context, ar *archive, r delegation.Reques
 	return nil
 }
 
-// printCitations prints what a sub-agent's answer rests on. Evidence carries
-// its ids itself.
+// printCitations prints the citations of a sub-agent's answer. Evidence has
+// its ids in its text.
 func (cmd *askCommand) printCitations(answer delegation.Answer) {
 	if answer.Method != delegation.MethodDelegated {
 		return

@@ -17,15 +17,15 @@ import (
 // The sessions of hosts are folded by a process that `lcm hook`, `lcm mcp` or
 // `lcm import` starts and does not wait for: `lcm hook HOST --continue`.
 
-// backgroundTime is how long such a process folds. What is left then is folded
+// backgroundTime is the longest that such a process folds. The rest is folded
 // after the next turn.
 const backgroundTime = 10 * time.Minute
 
 // manyFolded summaries are worth bringing the search index up to date for.
 const manyFolded = 64
 
-// startRest starts a process that outlives this one, to do what args say.
-// name is what it calls itself where it notes what went wrong.
+// startRest starts a process that outlives this one, with the given
+// arguments. The process puts name in front of the errors that it logs.
 func startRest(start func(*exec.Cmd) error, name, database string, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,8 +39,8 @@ func startRest(start func(*exec.Cmd) error, name, database string, args ...strin
 	return nil
 }
 
-// startAndReap starts a command, and sees to it that it does not stay among the
-// processes after it has ended, should this one live longer.
+// startAndReap starts a command and waits for it in a goroutine, so that it
+// does not stay a zombie if this process lives longer.
 func startAndReap(c *exec.Cmd) error {
 	if err := c.Start(); err != nil {
 		return err

@@ -92,7 +92,7 @@ func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string
 		}
 	}
 	r.Seconds = time.Since(begun).Seconds()
-	if r.Faults == 0 { // what is missing in the database may be in one of them
+	if r.Faults == 0 { // an unfinished copy may hold messages that the database lost
 		removeLeftovers(cmd.program, filepath.Dir(path), begun)
 	}
 	if r.Faults > 0 {

@@ -139,8 +139,8 @@ func newBenchScale(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "scale",
 		Short: "Time storing, appending, folding and contexts as the record grows",
-		Long: `Make databases of the given sizes in a temporary directory and time what is done
-to them: storing in batches, beside hand-written SQL that inserts the same rows;
+		Long: `Make databases of the given sizes in a temporary directory and time the work
+on them: storing in batches, beside hand-written SQL that inserts the same rows;
 durable appends; compaction with a summariser that takes no time; contexts.
 Each number is set beside its target. The default takes about two minutes.`,
 		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --json > scale.json",
@@ -226,7 +226,7 @@ every miss. The default takes about a minute; it exits with 1 if one is missed.`
 		}),
 	}
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", needle.DefaultSizes, "sizes of the conversations in tokens")
-	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of what is made up")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the made-up content")
 	benchDir(c, &o.Dir, "the databases")
 	return c
 }
@@ -261,8 +261,8 @@ It exits with 1 if a target is missed. A gigabyte takes a few minutes.`,
 		}),
 	}
 	c.Flags().Int64Var(&megabytes, "size", 100, "size of the transcripts in MB")
-	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of what is made up")
-	benchDir(c, &o.Dir, "what is written")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the made-up content")
+	benchDir(c, &o.Dir, "the files")
 	return c
 }
 

@@ -28,14 +28,14 @@ func newBrief(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "brief",
 		Short: "Print where the work stands",
-		Long: `Print what an agent needs to go on: what the last sessions of the project came
-to, what was decided, what is open, files changed and not seen committed, what
-still fails, the last commands and how they ended, and ids to read the rest in
-full. The newest session in which something was done leads; sessions of a
-question and an answer are counted. It is derived from the record without a
-model, and git is not asked.
+		Long: `Print a brief that lets an agent continue: results of the last sessions of the
+project, decisions, open points, changed files that were not seen committed,
+failures that remain, the last commands and their outcome, and ids to read the
+rest in full. The newest session in which something was done comes first;
+sessions of one question and one answer are only counted. The brief is derived
+from the record without a model and without git.
 
-With --block it is what the hooks give to an agent at the start of a session.`,
+--block prints it as the hooks give it to an agent at the start of a session.`,
 		Example: "lcm brief\nlcm brief --conversation 3\nlcm brief --block --limit 4000",
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return cmd.run(c.Context()) },

@@ -36,11 +36,11 @@ func newChat(p *program) *cobra.Command {
 		Use:   "chat",
 		Short: "Talk with a model that forgets nothing",
 		Long: `Talk with a model whose memory is a session in the database. However long the
-conversation gets, what the model is sent stays within --budget, and what it no
-longer sees it recalls with its tools. The session is the project's unless
---session names another, and goes on where it ended.
+conversation gets, each request stays within --budget, and the model recalls
+older messages with its tools. The session is the project's unless --session
+names another, and continues where it ended.
 
-What is typed is one message a line. /help lists the commands.`,
+Each line that you type is a message. /help lists the commands.`,
 		Example: `lcm chat --model claude-sonnet-4-5
 lcm chat --model gpt-5-mini --budget 32000
 lcm chat --model qwen3:8b --session notes   # with OPENAI_BASE_URL at an Ollama`,
@@ -123,8 +123,8 @@ func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
 	return c, c.start(engine, model)
 }
 
-// chatKey is the key of a project's chat. One that was begun when the root of
-// the file system was part of the name goes on under that.
+// chatKey returns the session key of a project's chat. Earlier versions put
+// the root of the file system into the key; such a chat keeps its key.
 func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error) {
 	name := projectName(p)
 	earlier := "chat/" + name
@@ -135,8 +135,8 @@ func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error)
 	return "chat/" + strings.TrimLeft(name, "/"), nil
 }
 
-// conversation is what was said so far. Looking at it makes none: an empty one
-// would be the project's newest.
+// conversation returns the conversation of the session. It does not create
+// one: an empty conversation would be the newest of the project.
 func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 	found, err := c.ar.db.Conversations(ctx, store.ConversationQuery{Key: c.session.Key(), ActiveOnly: true, Limit: 1})
 	if err == nil && len(found) == 0 {
@@ -148,8 +148,8 @@ func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 	return found[0], nil
 }
 
-// start makes the agent. Its system prompt and its tools count towards the
-// budget, so that the messages get what they leave.
+// start makes the agent. The budget of its messages is the budget without the
+// system prompt and the tools.
 func (c *chat) start(engine llms.Model, model string) error {
 	c.budget = c.chatCommand.budget
 	if c.budget == 0 {
@@ -174,7 +174,8 @@ func (c *chat) start(engine llms.Model, model string) error {
 	return err
 }
 
-// overhead is what every request carries beside the messages.
+// overhead counts the tokens of the system prompt and the tools, which every
+// request carries.
 func (c *chat) overhead(a *agents.Agent) int {
 	n := c.ar.counter.Count(a.SystemPrompt())
 	for _, t := range a.Tools() {
@@ -217,7 +218,8 @@ const chatHelp = `/tree     draw the summaries and what lies beneath them
 /quit     leave; the conversation stays
 `
 
-// say has the agent answer, and shows what happens as it happens.
+// say sends a message to the agent, and prints text and tool calls as they
+// arrive.
 func (c *chat) say(ctx context.Context, text string) error {
 	stream := c.agent.ChatStream(text).StartContext(ctx)
 	defer stream.Stop()
@@ -248,7 +250,7 @@ func (c *chat) say(ctx context.Context, text string) error {
 	return ctx.Err()
 }
 
-// doing shows what the model does on the way to its answer.
+// doing prints a tool call or its result.
 func (c *chat) doing(format string, args ...any) {
 	fmt.Fprintln(c.err, c.paint(dim, fmt.Sprintf(format, args...)))
 }

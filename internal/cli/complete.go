@@ -37,8 +37,8 @@ var flagValues = map[string][]string{
 	"log-format": {"text", "json"},
 }
 
-// register teaches the shell what the commands take: hosts, numbers of
-// conversations, ids and the values of flags.
+// register sets the completions of a command and of those below it: hosts,
+// numbers of conversations, ids and values of flags.
 func (p completer) register(c *cobra.Command) {
 	flags := map[string]cobra.CompletionFunc{"conversation": p.completeNumbers, "summary": p.completeIDs("sum_"), "file-ids": p.completeIDs("file_")}
 	if c.Name() == "show" {
@@ -95,7 +95,7 @@ func hostsAnd(names []string, directive cobra.ShellCompDirective) cobra.Completi
 	}
 }
 
-// looking opens the database for a completion. Whatever goes wrong, the shell is
+// looking opens the database for a completion. On any error the shell is
 // offered nothing.
 func (p completer) looking(ctx context.Context, fn func(*archive) error) {
 	p.program.err = io.Discard
@@ -173,8 +173,8 @@ func (p completer) completeIDs(prefixes ...string) cobra.CompletionFunc {
 	}
 }
 
-// idsOf lists ids of one kind in a conversation with what they stand for,
-// newest first.
+// idsOf lists ids of one kind in a conversation with a description, newest
+// first.
 func idsOf(ctx context.Context, r store.Reader, conv store.ConversationID, prefix string) (ids []cobra.Completion, err error) {
 	const width = 60
 	if prefix == "sum_" {

@@ -40,8 +40,9 @@ lcm config path`,
 	return c
 }
 
-// withoutSecrets makes comments of the settings whose value is not shown: read
-// back as a file, they would overwrite the secret with what stands for it.
+// withoutSecrets comments out the settings whose value is hidden. Without
+// that, a file made of the output would overwrite the secrets with their
+// placeholder.
 func withoutSecrets(rendered string) string {
 	var b strings.Builder
 	section := ""

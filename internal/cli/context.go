@@ -25,7 +25,7 @@ type contextReport struct {
 	Dropped       []string             `json:"dropped,omitempty"`
 	Skipped       int                  `json:"skipped,omitempty"`
 	Repairs       []string             `json:"repairs,omitempty"`
-	Damaged       []string             `json:"damaged,omitempty"` // messages that are not what arrived
+	Damaged       []string             `json:"damaged,omitempty"` // messages that changed since they arrived
 	Messages      []json.RawMessage    `json:"messages"`          // in lcm's own shape
 }
 
@@ -47,8 +47,8 @@ func newContext(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context [N]",
 		Short: "Print what a model would see, with its size",
-		Long: `Print what a model would be sent within a budget of tokens: summaries, then the
-newest messages. This only looks: what does not fit is left out and named.
+		Long: `Print the context of a model within a budget of tokens: summaries, then the
+newest messages. This changes nothing; items that do not fit are named.
 
 For an agent, a view above the hard threshold of the budget is folded into
 summaries first. --fold does the same, and keeps the summaries; no message is
@@ -139,7 +139,8 @@ func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view 
 	return nil
 }
 
-// explainBudget gives the one budget that no folding can meet its hint.
+// explainBudget adds a hint to the error for a budget that no folding can
+// meet.
 func explainBudget(err error) error {
 	var small *assemble.BudgetError
 	if errors.As(err, &small) {
@@ -149,7 +150,8 @@ func explainBudget(err error) error {
 	return err
 }
 
-// noteFolding says what an agent's context would have done first.
+// noteFolding prints a note if an agent's context would have been folded
+// first.
 func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
 	limit := int(hard * float64(view.Budget))
 	if c.ViewTokens < limit && len(view.Dropped) == 0 && view.Skipped == 0 {
@@ -159,8 +161,8 @@ func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, h
 		prose.Number(c.ViewTokens), prose.Number(limit))
 }
 
-// request is what Anthropic's API takes of a context. A system prompt must not
-// be there where there is none.
+// request is the part of a request to Anthropic's API that a context fills.
+// The API refuses an empty system prompt.
 type request struct {
 	System   string            `json:"system,omitempty"`
 	Messages []json.RawMessage `json:"messages"`
@@ -220,8 +222,8 @@ func printContext(p *program, c store.Conversation, view lcm.Context, counter ll
 	noteLeftOut(p, view)
 }
 
-// noteLeftOut names what the budget has no room for, in as many words as it
-// takes to find it.
+// noteLeftOut names the items that do not fit the budget: the first and the
+// last.
 func noteLeftOut(p *program, view lcm.Context) {
 	switch n := len(view.Dropped); {
 	case n == 1:

@@ -187,8 +187,8 @@ const (
 	mostTitle  = 72
 )
 
-// fit leaves out columns until a title has room within a width, and says how
-// much it has. A width of 0 is unbounded.
+// fit drops columns until the title has room within a width, and returns that
+// room. A width of 0 is unbounded.
 func fit(columns []column, found []store.Conversation, width, least int) ([]column, int) {
 	for next := 1; ; next++ {
 		used := 0
@@ -214,8 +214,8 @@ func fit(columns []column, found []store.Conversation, width, least int) ([]colu
 	}
 }
 
-// titleOf is how a conversation is called: by its title, else by how the first
-// thing begins that somebody asked in it, else by its key.
+// titleOf returns the title of a conversation, else the beginning of its
+// first question, else its key.
 func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
 	title := safetext.Line(c.Title)
 	if title == "" {
@@ -242,8 +242,8 @@ func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string,
 // begin a session with a few records of their own.
 const titleLooks = 20
 
-// clipLeft keeps the end of a text, which is what tells paths apart. Like clip
-// it measures as a terminal would.
+// clipLeft cuts the beginning of a text, because paths differ at their end.
+// Like clip it measures the width on a terminal.
 func clipLeft(text string, width int) string {
 	if lipgloss.Width(text) <= width {
 		return text
@@ -264,8 +264,7 @@ func orDash(s string) string {
 	return s
 }
 
-// held counts messages, and says how many of them were erased: their places
-// stay.
+// held counts messages, and says how many were erased.
 func held(messages, erased int64) string {
 	text := prose.Count(messages-erased, "message", "messages")
 	if erased > 0 {
@@ -274,8 +273,8 @@ func held(messages, erased int64) string {
 	return text
 }
 
-// upTo counts what is left of a conversation, of which some may be places of
-// messages that were erased.
+// upTo counts the rest of a conversation. It is an upper bound if messages
+// were erased.
 func upTo(left, erased int64) string {
 	if erased > 0 {
 		return "up to " + prose.Number(left) + " more"

@@ -90,8 +90,8 @@ func demoSettings(home, path string) (*config.Config, error) {
 	})
 }
 
-// demo is a guided run. Its steps print what they do and fail where the
-// product does not keep a promise.
+// demo is a guided run. Each step prints its actions and fails if the program
+// breaks a promise.
 type demo struct {
 	*program
 	*archive
@@ -192,7 +192,7 @@ func (d *demo) tree(ctx context.Context) error {
 	return nil
 }
 
-// prune takes what is deeper than a few levels out of a drawing.
+// prune removes the levels of a drawing below the given number.
 func prune(trees []*treeNode, levels int) {
 	for _, t := range trees {
 		if levels == 1 && len(t.Sources) > 0 && t.Sources[0].Summary != nil {

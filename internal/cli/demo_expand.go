@@ -13,8 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// expand climbs from the deepest summary of the view down to the messages, and
-// compares them with the file they came from.
+// expand goes from the deepest summary of the view down to the messages, and
+// compares them with the file that they came from.
 func (d *demo) expand(ctx context.Context) error {
 	c, err := d.session.Conversation(ctx)
 	if err != nil {

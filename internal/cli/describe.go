@@ -23,8 +23,8 @@ func newDescribe(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe ID",
 		Short: "Show a summary, a file or a message whole",
-		Long: `Show everything about one thing: a summary (sum_…) with what it was made from
-and what lies beneath it, a payload (file_…) with its content, or a message
+		Long: `Show everything about one thing: a summary (sum_…) with its sources and
+everything beneath them, a payload (file_…) with its content, or a message
 (msg_…) as it was said with its neighbours and the summaries that cover it. A
 pasted reference will do for the id.
 
@@ -56,7 +56,7 @@ lcm describe msg_12 --json`,
 	fl.IntVar(&cmd.EndLine, "end-line", 0, "end with this line of a file")
 	fl.IntVar(&cmd.MaxTokens, "max-tokens", 0, "show content in pages of this many tokens, 0 for all")
 	fl.IntVar(&cmd.MaxBytes, "max-bytes", 0, "show content in pages of this many bytes, 0 for all")
-	fl.IntVarP(&cmd.Limit, "limit", "n", 50, "list this much of what lies beneath a summary")
+	fl.IntVarP(&cmd.Limit, "limit", "n", 50, "list this many nodes beneath a summary")
 	fl.BoolVar(&cmd.IncludeMessages, "include-messages", false, "list messages beneath a summary as well")
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
 	fl.BoolVar(&cmd.raw, "raw", false, "write bytes and nothing else")
@@ -90,8 +90,8 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 	return err
 }
 
-// writeRaw writes what was described, byte for byte but for secrets that only
-// the record was to keep.
+// writeRaw writes the bytes of a payload, message or summary. Secrets that
+// only the record keeps are masked.
 func (cmd *describeCommand) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
 	id, err := store.ParseID(answer.ID)
 	if err != nil {

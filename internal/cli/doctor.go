@@ -47,16 +47,16 @@ func newDoctor(p *program) *cobra.Command {
 		Short: "Find what is wrong, and mend what can be mended",
 		Long: `Look at everything: the file and who may read it, the schema, the proof of every
 conversation, summaries and views, payloads, the search index, leases and
-maintenance, the settings, the hosts. Each finding has a code, says what is
-wrong, and what --fix does about it or what you can do.
+maintenance, the settings, the hosts. Each finding has a code and a
+description, and says what --fix or you can do about it.
 
---fix makes a proved backup first, then derives anew what follows from the
-messages: edges, views, numbers, indexes, texts of summaries that are broken. It
-never changes a message, and what is lost stays named. From beside a sound
-database it removes unfinished copies that a killed process left more than an
-hour ago. --vacuum gives unused space back to the disk. --mask masks the secrets
-of messages that were stored before that was done (LCM_REDACT=search): their
-records stay as they are, summaries of them are written anew.
+--fix makes a proved backup first. Then it rebuilds everything that derives from
+messages: edges, views, counts, indexes, broken texts of summaries. It never
+changes a message, and keeps naming lost ones. Beside a sound database it removes
+unfinished copies that a killed process left more than an hour ago. --vacuum
+gives unused space back to the disk. --mask masks the secrets of messages that
+were stored before LCM_REDACT=search was set: their records stay as they are, and
+their summaries are written anew.
 
 --salvage reads a damaged file page by page, also one that cannot be opened, and
 makes a new database of everything that can be read. The damaged file is left as
@@ -77,7 +77,7 @@ warning does not change it. docs/OPERATIONS.md lists the codes.`,
 			return cmd.doctor(c.Context())
 		},
 	}
-	c.Flags().BoolVar(&cmd.fix, "fix", false, "mend what can be derived, after a backup")
+	c.Flags().BoolVar(&cmd.fix, "fix", false, "rebuild everything that derives from messages, after a backup")
 	c.Flags().StringVar(&cmd.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
 	c.Flags().BoolVar(&cmd.vacuum, "vacuum", false, "give unused space back to the disk")
 	c.Flags().BoolVar(&cmd.mask, "mask", false, "mask the secrets of older messages; their records stay")
@@ -89,7 +89,7 @@ func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	begun := time.Now()
 	cfg, cfgErr := cmd.settings()
 	if cfgErr != nil {
-		return cfgErr // what the settings name cannot be told without them
+		return cfgErr // they name the database
 	}
 	p, err := cmd.patient(cfg)
 	if err != nil {
@@ -133,7 +133,8 @@ func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	return cmd.printDoctor(r, found)
 }
 
-// patient is the database with what surrounds it.
+// patient returns the database and its surroundings as package doctor takes
+// them.
 func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 	// Views are held to a budget by the engine's counter, so what is written
 	// anew is counted by it as well.
@@ -245,8 +246,7 @@ func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
 	}
 }
 
-// surroundings finds what is wrong around the database: the settings, the
-// hosts.
+// surroundings checks the settings and the hosts.
 func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	found := readOnlyFindings(dbfile.Resolve(cfg.Storage.DatabasePath))
 	if cfg.Log.File != "" {
@@ -271,7 +271,7 @@ func readOnlyFindings(path string) []doctor.Finding {
 		}}
 	}
 	dir := filepath.Dir(path)
-	for ; ; dir = filepath.Dir(dir) { // the first session makes what is missing
+	for ; ; dir = filepath.Dir(dir) { // the first session makes missing directories
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
 			break
 		}

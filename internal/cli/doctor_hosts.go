@@ -8,7 +8,6 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/sqlite"
 )
@@ -23,7 +22,7 @@ func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, 
 	in := setup.Inspection{Machine: m, Tools: setup.ListTools, Clock: time.Now}
 	if db != nil {
 		in.State = db
-		if feed, err := cmd.feedOf(cfg, db, m); err == nil {
+		if feed, err := cmd.feedOf(cfg, db); err == nil {
 			in.Feed = feed
 		}
 	}
@@ -45,21 +44,17 @@ func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, 
 	return found
 }
 
-func (cmd *doctorCommand) feedOf(cfg *config.Config, db *sqlite.DB, m hosts.Machine) (*hosts.Feed, error) {
+func (cmd *doctorCommand) feedOf(cfg *config.Config, db *sqlite.DB) (*hosts.Feed, error) {
 	ar, err := assembleArchive(cfg, db, cmd.logger(cfg))
 	if err != nil {
 		return nil, err
 	}
-	return hosts.New(ar.engine, all.Hosts(), m, hosts.Options{Log: cmd.logger(cfg)})
+	return newFeed(ar.engine, cmd.logger(cfg))
 }
 
 // waiting counts the sessions on this machine that are not stored wholly.
 func (cmd *doctorCommand) waiting(ctx context.Context, cfg *config.Config, db *sqlite.DB) (n int, err error) {
-	m, err := machine()
-	if err != nil {
-		return 0, err
-	}
-	feed, err := cmd.feedOf(cfg, db, m)
+	feed, err := cmd.feedOf(cfg, db)
 	if err != nil {
 		return 0, err
 	}

@@ -83,9 +83,9 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// endCode is exitCode for the whole program. A command that a signal has
-// stopped exits with the number of the signal, and a plain failure of grep
-// with 2, since grep's 1 says that nothing was found.
+// endCode returns the exit code of the program: that of the signal if a
+// signal stopped the command, and 2 for a plain failure of grep, whose 1
+// means that nothing was found.
 func (p *program) endCode(ctx context.Context, err error) int {
 	switch code := exitCode(err); {
 	case err == nil || errors.Is(err, errNoMatch):
@@ -101,8 +101,7 @@ func (p *program) endCode(ctx context.Context, err error) int {
 	}
 }
 
-// report prints an error: a line that says what went wrong, and one that says
-// what to do.
+// report prints an error in one line, and its hint in a second one.
 func (p *program) report(err error) {
 	if errors.Is(err, errNoMatch) {
 		return
@@ -123,12 +122,11 @@ func (p *program) report(err error) {
 	}
 }
 
-// damaged reports whether an error says that the file of the database is not
-// what it was.
+// damaged reports whether SQLite found the database file corrupt.
 func damaged(err error) bool { return errors.Is(err, sqlite3.CORRUPT) }
 
-// damageShown is how a command ends that has shown so many texts that are not
-// what arrived; each of them says so.
+// damageShown returns the error of a command that has printed n damaged
+// texts. Each of them was marked as damaged.
 func damageShown(n int) error {
 	if n == 0 {
 		return nil
@@ -137,11 +135,11 @@ func damageShown(n int) error {
 		"%s: not what arrived", prose.Count(n, "text is damaged", "texts are damaged"))
 }
 
-// plumbing is what libraries put in front of what went wrong.
+// plumbing matches the prefixes that libraries put in front of an error.
 var plumbing = lazyregexp.New(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
 
-// plain takes the plumbing out of a message, and what an error and the one
-// that it led to both say.
+// plain removes such prefixes from a message, and lines that repeat the end
+// of an earlier line.
 func plain(message string) string {
 	lines := strings.Split(plumbing().ReplaceAllString(message, ""), "\n")
 	var kept []string

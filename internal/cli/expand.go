@@ -22,7 +22,7 @@ func newExpand(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "expand SUM...",
 		Short: "Climb from summaries down to the messages they were made from",
-		Long: `Print what lies beneath summaries, breadth first: the summaries on the way and
+		Long: `Print everything beneath summaries, breadth first: the summaries on the way and
 then every message word for word, externalised content in its place. --raw
 prints the records of messages as they arrived instead.
 

@@ -40,7 +40,8 @@ type exportReport struct {
 	Messages      int64   `json:"messages"`
 	Digest        string  `json:"digest,omitempty"`
 	Seconds       float64 `json:"seconds"`
-	// Damaged is what does not match its hashes; the archive has it, marked.
+	// Damaged are the parts that do not match their hashes. The archive marks
+	// them.
 	Damaged []faultReport `json:"damaged,omitempty"`
 }
 
@@ -56,8 +57,8 @@ ids; ` + "`lcm import FILE`" + ` of it into an empty database gives the same dig
 Conversations that a chosen one was forked from, or is a sub-agent's of, come
 with it.
 
-Every message and payload is proved while it is written. What is damaged is
-named and in the archive all the same, marked as damaged; the exit code is then 6.
+Every message and payload is proved while it is written. Damaged ones are named,
+and marked as damaged in the archive; the exit code is then 6.
 
 --raw writes the original records of a conversation instead, byte for byte, one
 a line in the order of their arrival, also those that are not in the view. With
@@ -134,7 +135,8 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, ar *archive) error 
 	return cmd.exportDamage(r)
 }
 
-// exportDamage names what an archive has that is damaged.
+// exportDamage warns of the damaged parts of an archive and returns the error
+// for them.
 func (cmd *exportCommand) exportDamage(r exportReport) error {
 	if len(r.Damaged) == 0 {
 		return nil
@@ -157,7 +159,7 @@ func warnFaults(p *program, faults []faultReport) {
 	}
 }
 
-// countingWriter counts what is written.
+// countingWriter counts the bytes written.
 type countingWriter struct {
 	w io.Writer
 	n int64
@@ -169,8 +171,8 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// create writes a private file that appears under its name when it is whole,
-// and never in the place of another.
+// create writes a file readable by its owner only. The file gets its name
+// when it is complete, and never replaces another.
 func create(path string, write func(io.Writer) error) (err error) {
 	exists := failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
 	if _, err := os.Lstat(path); err == nil {
@@ -237,7 +239,8 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 	return out.Close()
 }
 
-// rawFaults are the places of records that are not in a file as they arrived.
+// rawFaults are the positions of records that could not be read, or were
+// changed since they arrived.
 type rawFaults struct{ unread, changed []int64 }
 
 func (f rawFaults) err(c store.Conversation) error {
@@ -284,8 +287,8 @@ func (cmd *exportCommand) exportRaw(ctx context.Context, ar *archive) error {
 	return err
 }
 
-// exportAllRaw writes a file for each conversation, and goes on after one that
-// cannot be read.
+// exportAllRaw writes a file for each conversation. If one cannot be read it
+// continues with the next.
 func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
@@ -330,9 +333,9 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir str
 	return nil
 }
 
-// records writes the original records of a conversation, a line each. What
-// cannot be read in a damaged file is stepped over, and its place is returned;
-// so is that of a record that is not the one that arrived.
+// records writes the original records of a conversation, one a line. It skips
+// records that cannot be read, and returns their positions and those of
+// changed records.
 func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, faults rawFaults, err error) {
 	w := bufio.NewWriterSize(to, 1<<20)
 	for last := int64(0); last < c.Messages; {

@@ -26,7 +26,7 @@ type eraser struct {
 }
 
 func (e *eraser) flags(c *cobra.Command) {
-	c.Flags().BoolVar(&e.dryRun, "dry-run", false, "only say what would go")
+	c.Flags().BoolVar(&e.dryRun, "dry-run", false, "only show the extent")
 	c.Flags().BoolVarP(&e.yes, "yes", "y", false, "do not ask")
 	e.jsonFlag(c)
 }
@@ -52,10 +52,10 @@ the record, from the search index, from every summary (which is written anew
 without them) and from the free space of the file; verify still holds.
 
 A tombstone without content stays, so that importing the same transcript again
-does not bring them back. --list shows the tombstones, --lift takes one away;
-what it stood for may then be imported again.
+does not bring them back. --list shows the tombstones, --lift removes one;
+its messages may then be imported again.
 
-What would go is shown first, and nothing is erased without a yes. Backups and
+The extent is shown first, and nothing is erased without a yes. Backups and
 the agent's own transcripts are not touched.`,
 		Example: `lcm forget 12                                 # a conversation, and those of its sub-agents
 lcm forget msg_411 msg_412
@@ -79,13 +79,13 @@ lcm forget --lift 2`,
 	fl.StringVar(&cmd.since, "since", "", "messages said not before this time")
 	fl.StringVar(&cmd.before, "before", "", "messages said before this time")
 	fl.Int64VarP(&cmd.conversation, "conversation", "c", 0, "with --match, --since and --before: only in this one (default: in all)")
-	fl.BoolVar(&cmd.list, "list", false, "list what was forgotten")
+	fl.BoolVar(&cmd.list, "list", false, "list the tombstones")
 	fl.Int64Var(&cmd.lift, "lift", 0, "take a tombstone away, by its number")
 	fl.BoolVar(&cmd.finish, "finish", false, "complete an erasure that was cut off")
 	return c
 }
 
-// check refuses what cannot be meant.
+// check refuses flags and arguments that contradict each other.
 func (cmd *forgetCommand) check(c *cobra.Command, args []string) error {
 	narrowed := cmd.match != "" || cmd.since != "" || cmd.before != ""
 	ways := 0
@@ -195,7 +195,7 @@ func reportErased(e store.Erased, dry bool) eraseReport {
 	}
 }
 
-// erase shows what an order would erase, asks, and carries it out.
+// erase prints the extent of an erasure, asks, and carries it out.
 func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) error {
 	weighed, err := ar.engine.Weigh(ctx, order)
 	if err != nil {

@@ -89,9 +89,9 @@ lcm grep -i --since 7d --role user --context 1 deploy`,
 	fl.StringVar(&cmd.role, "role", "", "only messages of user, assistant, system or tool")
 	fl.StringVar(&cmd.Tool, "tool", "", "only calls of this tool and their results")
 	fl.IntVarP(&cmd.Context, "context", "C", 0, "show this many messages before and after each, 0 to 20")
-	fl.BoolVar(&cmd.Everything, "everything", false, "also find the current prompt, what lcm itself said and hosts' bookkeeping")
+	fl.BoolVar(&cmd.Everything, "everything", false, "also find the current prompt, lcm's own answers and hosts' bookkeeping")
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
-	fl.DurationVar(&cmd.timeout, "timeout", 0, "give up after this long, with what was found (default: never)")
+	fl.DurationVar(&cmd.timeout, "timeout", 0, "stop after this long and print the matches so far (default: never)")
 	fl.BoolVar(&cmd.heading, "heading", cmd.heading, "group matches under their conversations (default: on a terminal)")
 	fl.Lookup("heading").DefValue = "" // it depends on the terminal, and the text says so
 	cmd.jsonFlag(c)

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/project"
@@ -32,15 +31,15 @@ func newHook(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hook HOST",
 		Short: "Answer an event of a host (for hosts)",
-		Long: `What hosts run on their events once ` + "`lcm setup`" + ` has told them to: it reads the
-event from standard input, stores what is new in the session's transcript, and
-gives a session that starts or was compacted the block that
+		Long: `Hosts run this on their events after ` + "`lcm setup`" + `. It reads the event from
+standard input, stores the new records of the session's transcript, and gives a
+session that starts or was compacted the block that
 ` + "`lcm brief --block`" + ` prints. A prompt that clearly refers to earlier work is given
 up to three cited lines of the record, unless hooks.prompt_recall is false.
 
-It always exits with 0 and prints nothing that a host does not expect; what goes
-wrong is kept for ` + "`lcm doctor`" + `. What takes longer goes on in the background:
-reading a long transcript, and folding a session that is larger than a context
+It always exits with 0 and prints nothing that a host does not expect; errors
+are logged for ` + "`lcm doctor`" + `. Longer work continues in the background: reading a
+long transcript, and folding a session that is larger than a context
 window (see compaction.background in docs/CONFIG.md).
 
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
@@ -62,7 +61,7 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 type hookCommand struct {
 	*program
 	host       string
-	goOn       bool                   // in the background, with what a hook left
+	goOn       bool                   // in the background, with the work that a hook left
 	all        bool                   // likewise: every session of the host
 	index      bool                   // likewise: the search index
 	sessions   []string               // likewise: those to read to their end
@@ -112,15 +111,16 @@ func newHookCommand(p *program, args []string) *hookCommand {
 	return h
 }
 
-// The most that a run may take: hosts kill what takes longer than they allow.
+// The longest that a run may take. Hosts kill a hook that takes longer than
+// they allow.
 const (
 	hookTime     = 8 * time.Second
 	continueTime = 30 * time.Minute
 )
 
-// hookPatience is how long a hook waits for another process that is writing:
-// while the search index is merged that may take seconds, which is for the
-// process in the background to wait.
+// hookPatience is how long a hook waits for a lock of the database. A merge
+// of the search index can hold it for seconds; the process in the background
+// waits for that.
 const hookPatience = 250 * time.Millisecond
 
 func (h *hookCommand) run(ctx context.Context) {
@@ -140,9 +140,9 @@ func (h *hookCommand) run(ctx context.Context) {
 // hookGrace is how long a run that was told to end may take to do so.
 const hookGrace = time.Second
 
-// within runs work and logs its error. It returns when ctx has ended, also
-// where the work hangs in a system call: on a network drive that does not
-// answer, say, which no context reaches.
+// within runs work and logs its error. It returns when ctx has ended, even if
+// the work hangs in a system call, such as a read from a network drive that
+// does not answer.
 func (h *hookCommand) within(ctx context.Context, work func() error) {
 	done := make(chan struct{})
 	go func() {
@@ -176,15 +176,16 @@ func (h *hookCommand) within(ctx context.Context, work func() error) {
 // errHookHangs is logged where a hook was given up.
 var errHookHangs = errors.New("the hook was given up: a file that it needs does not answer")
 
-// end keeps a defect of lcm from becoming the host's.
+// end recovers from a panic and logs it, so that the host does not see it.
 func (h *hookCommand) end() {
 	if r := recover(); r != nil {
 		h.log(fmt.Errorf("%v\n%s", r, debug.Stack()))
 	}
 }
 
-// open opens the database for what is repeated if it is lost: the transcript
-// is still there. The search index is left to the process in the background.
+// open opens the database with relaxed durability: a lost write is repeated
+// from the transcript. The process in the background updates the search
+// index.
 func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	cfg, err := h.settings()
 	if err != nil {
@@ -214,11 +215,7 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
-	m, err := machine()
-	if err != nil {
-		return nil, nil, errors.Join(err, ar.close(ctx))
-	}
-	feed, err := hosts.New(ar.engine, all.Hosts(), m, hosts.Options{Log: log})
+	feed, err := newFeed(ar.engine, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, ar.close(ctx))
 	}
@@ -263,7 +260,7 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 	return err
 }
 
-// leave starts a process that outlives this one to do the rest.
+// leave starts a process that outlives this one for the rest of the work.
 func (h *hookCommand) leave(r hook.Rest) error {
 	var args []string
 	if r.All {
@@ -281,7 +278,7 @@ func (h *hookCommand) leave(r hook.Rest) error {
 	return startRest(h.background, h.host, h.path, args...)
 }
 
-// rest does what a hook left.
+// rest does the work that a hook left to the background.
 func (h *hookCommand) rest(ctx context.Context) (err error) {
 	if len(h.sessions) == 0 && !h.all && !h.index {
 		lowerPriority() // nobody waits for summaries
@@ -321,14 +318,15 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 	return err
 }
 
-// hookLogSize is how much is kept of what went wrong.
+// hookLogSize is the size from which the log of errors is rotated.
 const hookLogSize = 64 << 10
 
-// hookLog is where hooks write what they could not tell anybody.
+// hookLog returns the path of the log of hooks' errors: a hook must not print
+// them.
 func hookLog(database string) string { return filepath.Join(filepath.Dir(database), "hook-errors.log") }
 
-// log notes what went wrong where `lcm doctor` finds it. There is nobody to
-// tell if that fails too.
+// log appends an error to the log that `lcm doctor` reads. An error of
+// logging itself is dropped.
 func (h *hookCommand) log(problem error) {
 	path := h.path
 	if path == "" {

@@ -29,11 +29,11 @@ func (h *hostChange) flags(c *cobra.Command, all string) {
 	fl := c.Flags()
 	fl.BoolVar(&h.all, "all", false, all)
 	fl.BoolVarP(&h.yes, "yes", "y", false, "do not ask")
-	fl.BoolVar(&h.print, "print", false, "show what would change, and change nothing")
+	fl.BoolVar(&h.print, "print", false, "show the changes, and make none")
 	h.jsonFlag(c)
 }
 
-// setupReport is what became of a host.
+// setupReport is the outcome for a host.
 type setupReport struct {
 	Host    string        `json:"host"`
 	Changed bool          `json:"changed"`
@@ -48,15 +48,15 @@ type changedFile struct {
 	Diff string `json:"diff"`
 }
 
-// step is what is done to one host: a plan, or why there is none.
+// step is the change of one host: a plan, or the error of making it.
 type step struct {
 	setup.Plan
 	report setupReport
 	err    error
 }
 
-// change shows plans, asks, and carries them out. A host that cannot be changed
-// keeps it from none of the others; the error at the end tells of it.
+// change prints the plans, asks, and carries them out. A host that cannot be
+// changed does not stop the others; the error at the end names it.
 func (h *hostChange) change(ctx context.Context, names []string) error {
 	steps := make([]step, len(names))
 	for i, name := range names {
@@ -93,8 +93,8 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 	return h.leftOut(steps)
 }
 
-// carryOut changes one host. Also where nothing is to be changed, it removes
-// what a killed run left behind.
+// carryOut changes one host. Without changes it still removes the temporary
+// files of a killed run.
 func (h *hostChange) carryOut(s *step, kept *setup.Receipts) {
 	if s.err != nil {
 		return
@@ -108,8 +108,8 @@ func (h *hostChange) carryOut(s *step, kept *setup.Receipts) {
 	}
 }
 
-// printSteps prints what became of each host: as JSON, or what is left for the
-// user to do.
+// printSteps prints the outcome for each host as JSON, or the notes of the
+// changed ones.
 func (h *hostChange) printSteps(steps []step) error {
 	reports := make([]setupReport, len(steps))
 	for i, s := range steps {
@@ -176,16 +176,17 @@ func (h *hostChange) showPlan(p setup.Plan) {
 	}
 }
 
-// openReceipts opens what setup remembers. It is kept beside the usual
-// database, wherever this one is: the files that it is about are the user's.
+// openReceipts opens the directory in which setup keeps copies of the files
+// it changed. It is beside the default database, because those files belong
+// to the user and not to a database.
 func openReceipts() (*setup.Receipts, error) {
 	dir := os.Getenv("XDG_DATA_HOME")
 	if dir == "" {
-		home, err := os.UserHomeDir()
+		m, err := machine()
 		if err != nil {
-			return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
+			return nil, err
 		}
-		dir = filepath.Join(home, ".local", "share")
+		dir = filepath.Join(m.Home, ".local", "share")
 	}
 	return setup.OpenReceipts(filepath.Join(dir, "lcm", "setup"))
 }

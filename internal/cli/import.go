@@ -34,23 +34,23 @@ func newImport(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import [HOST…|PATH…|-]",
 		Short: "Keep the sessions of the agents on this machine, or of a file",
-		Long: `Keep what agents have written down: every record of a session, word for word.
-Without an argument that is everything found on this machine, else what the
-named agents have (` + strings.Join(names, ", ") + `), or what files and directories
-hold. A path that has an agent's name is written as ./` + names[0] + `.
+		Long: `Keep the transcripts of agents: every record of a session, word for word.
+Without an argument, import everything found on this machine, else the sessions
+of the named agents (` + strings.Join(names, ", ") + `), or files and directories.
+A path that has an agent's name is written as ./` + names[0] + `.
 Of a directory the agents' transcripts are read, or where there are none its
-files of messages (.json, .jsonl); what was skipped is said.
-An archive of ` + "`lcm export`" + ` is proved before anything is added. What does not
-prove is named, and only its place is kept unless --damaged is given; all the
-rest is added, and the exit code is then 6.
+files of messages (.json, .jsonl); skipped files are named.
+An archive of ` + "`lcm export`" + ` is proved before anything is added. Messages that
+fail the proof are named, and only their places are kept unless --damaged is
+given; all the rest is added, and the exit code is then 6.
 
 A conversation that is larger than a context window is folded into summaries, as
 far as twenty seconds suffice; the rest goes on in the background. No model is
 asked (see compaction.background in docs/CONFIG.md).
 
-Importing again reads only what has changed, and what is stored already is not
-stored twice. A file that cannot be read stops nothing else. With --json several
-paths print an object each.
+Importing again reads only changed files, and no message is stored twice. A file
+that cannot be read does not stop the others. With --json several paths print an
+object each.
 
 A file that no agent wrote may hold a message a line (JSONL), one JSON array of
 messages, or an object with "messages", in the shape of OpenAI's or Anthropic's
@@ -79,12 +79,12 @@ lcm import --session support/42 --agent support-bot messages.json`,
 	fl := c.Flags()
 	fl.StringVar(&cmd.since, "since", "", "only sessions written to since this time, like 2026-02-19 or 30d")
 	fl.StringVar(&cmd.project, "project", "", "only sessions of the project of this directory")
-	fl.BoolVar(&cmd.dryRun, "dry-run", false, "say what would be read, and store nothing")
+	fl.BoolVar(&cmd.dryRun, "dry-run", false, "list the sessions that would be read, and store nothing")
 	fl.StringVar(&cmd.session, "session", "", "session key of a file of messages (default: import: and the file's path)")
 	fl.StringVar(&cmd.agent, "agent", "", "name of the agent that speaks in a file of messages")
 	fl.StringVar(&cmd.title, "title", "", "title of the conversation of a file of messages")
 	fl.BoolVar(&cmd.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
-	fl.BoolVar(&cmd.archive.damaged, "damaged", false, "of an archive, take what does not match its hash as well, marked as damaged")
+	fl.BoolVar(&cmd.archive.damaged, "damaged", false, "of an archive, also take messages that do not match their hash, marked as damaged")
 	fl.BoolVar(&cmd.archive.large, "large", false, "of an archive, believe that it unpacks to thousands of times its size")
 	cmd.jsonFlag(c)
 	return c
@@ -98,7 +98,7 @@ func hostNames() []string {
 	return names
 }
 
-// importAny finds out what is to be imported.
+// importAny imports the hosts or paths that the arguments name.
 func (cmd *importCommand) importAny(c *cobra.Command, args []string) error {
 	filter, err := cmd.filter()
 	if err != nil {
@@ -154,7 +154,7 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 	return nil
 }
 
-// importPath imports what a file or a directory holds.
+// importPath imports a file or a directory.
 func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts.Filter) error {
 	known := hostNames()
 	if path == "-" {
@@ -228,7 +228,7 @@ func missingPath(err error, path string, known []string) error {
 	return failed(exitFailure, hint, "%w", err)
 }
 
-// filter is what the flags select.
+// filter returns the sessions that the flags select.
 func (cmd *importCommand) filter() (hosts.Filter, error) {
 	filter := hosts.Filter{DryRun: cmd.dryRun}
 	var err error
@@ -243,19 +243,19 @@ func (cmd *importCommand) filter() (hosts.Filter, error) {
 	return filter, err
 }
 
-// contents is what a path holds.
+// contents are the files of a path.
 type contents struct {
 	transcripts int
 	messages    []string // files that may hold messages, by their names
 	others      []string
 }
 
-// lookInto finds out what a path holds.
+// lookInto lists the files of a path by kind.
 func (cmd *importCommand) lookInto(ctx context.Context, path string) (contents, error) {
 	var in contents
 	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
-			return nil // what cannot be looked at is told by the import
+			return nil // the import reports files that cannot be read
 		}
 		for _, h := range all.Hosts() {
 			if ts, err := h.In(ctx, file); err == nil && len(ts) > 0 {

@@ -22,18 +22,18 @@ type archiveReport struct {
 	Conversations int                  `json:"conversations"` // that were added
 	Messages      int64                `json:"messages"`
 	Known         int                  `json:"known"`
-	Tombstones    int                  `json:"tombstones,omitempty"` // that keep out what was forgotten there
+	Tombstones    int                  `json:"tombstones,omitempty"` // of messages that were forgotten there
 	Conflicts     []dbarchive.Conflict `json:"conflicts"`
-	Damaged       []faultReport        `json:"damaged,omitempty"` // what does not prove
+	Damaged       []faultReport        `json:"damaged,omitempty"` // parts that fail the proof
 	Digest        string               `json:"digest"`            // of the archive
 	Seconds       float64              `json:"seconds"`
 }
 
 // archiveFlags say how an archive is imported.
 type archiveFlags struct {
-	skipConflicts bool // leave out what is here and different
+	skipConflicts bool // leave out conversations that differ here
 	large         bool // believe any size
-	damaged       bool // take what does not match its hash, too
+	damaged       bool // import messages that do not match their hash, too
 }
 
 // maxLost is how many parts of an archive that cannot be read are listed.
@@ -53,10 +53,10 @@ func isArchive(path string) bool {
 	return portable.Peek(f)
 }
 
-// importArchive loads an archive into a database of its own, proves it, and
-// only then puts it in the place of an empty database or merges it with what
-// is there. What does not prove is left out, or taken as it is if that was asked
-// for, and named.
+// importArchive loads an archive into a database of its own and proves it.
+// Then it replaces an empty database or merges the archive into one that is
+// not empty. It names the parts that fail the proof, and leaves them out
+// unless --damaged is given.
 func (cmd *importCommand) importArchive(ctx context.Context, path string) error {
 	begun := time.Now()
 	cfg, err := cmd.settings()
@@ -109,8 +109,8 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	}
 }
 
-// unpack loads an archive beside the database and proves it. lost is what could
-// not be read.
+// unpack loads an archive beside the database and proves it. lost are the
+// parts that could not be read.
 func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {

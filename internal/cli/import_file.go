@@ -15,7 +15,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// importReport says what became of a file of messages.
+// importReport is the outcome of the import of a file of messages.
 type importReport struct {
 	Conversation store.ConversationID `json:"conversation"`
 	Key          string               `json:"key"`
@@ -71,7 +71,7 @@ func (cmd *importCommand) importFile(ctx context.Context, name string) (importRe
 	return r, errors.Join(err, ar.close(ctx))
 }
 
-// survey is what a first reading of the input says about it.
+// survey is the result of the first reading of the input.
 type survey struct {
 	messages int
 	ids      bool // every message has one
@@ -80,8 +80,8 @@ type survey struct {
 	untimed  *jsonl.Untimed
 }
 
-// opening is how many messages tell one standard input from another: many
-// begin with the same system prompt or the same greeting.
+// opening is the number of messages that identify an input from standard
+// input: many begin with the same system prompt or greeting.
 const opening = 4
 
 // surveySource reads the input once without storing anything, so that a bad
@@ -110,7 +110,7 @@ func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 	return s, err
 }
 
-// store writes what is new of the input.
+// store writes the new messages of the input.
 func (cmd *importCommand) store(ctx context.Context, ar *archive, src *source, plan survey, key string) (importReport, error) {
 	project, err := currentProject()
 	if err != nil {
@@ -162,7 +162,7 @@ func (cmd *importCommand) printImport(name string, r importReport) error {
 	return nil
 }
 
-// printFindings says in words what is out of the ordinary in an input.
+// printFindings warns of irregularities of the input.
 func (cmd *importCommand) printFindings(name string, r importReport) {
 	switch t := r.Torn; {
 	case t == nil:

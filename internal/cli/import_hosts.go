@@ -15,12 +15,11 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
-// hostImport is what an import of agents' sessions prints as JSON.
+// hostImport is the JSON output of an import of agents' sessions.
 type hostImport struct {
 	DryRun  bool         `json:"dryRun,omitempty"`
 	Hosts   []hostReport `json:"hosts"`
@@ -47,13 +46,13 @@ type failureReport struct {
 	Error string `json:"error"`
 }
 
-// importMemory is what the collector of garbage aims to keep an import within.
-// What is in use is far less, but while much comes in at once as much again
-// would lie about.
+// importMemory is the memory limit of the garbage collector during an import.
+// Far less is in use, but garbage would double the heap while large batches
+// arrive.
 const importMemory = 112 << 20
 
-// standIn has the settings name an empty database for a dry run where there is
-// none yet: a run that stores nothing makes nothing. away removes it.
+// standIn points the settings at an empty temporary database for a dry run
+// without a database: a dry run must not create one. away removes it.
 func standIn(cfg *config.Config) (away func(), err error) {
 	if _, err := os.Stat(cfg.Storage.DatabasePath); !errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil // opening it tells of any other error
@@ -116,11 +115,7 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 }
 
 func (cmd *importCommand) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]hosts.Summary, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil, failed(exitFailure, "set HOME", "find the home directory: %w", err)
-	}
-	feed, err := hosts.New(ar.engine, all.Hosts(), hosts.Machine{Home: home, Getenv: os.Getenv}, hosts.Options{Log: cmd.logger(ar.cfg)})
+	feed, err := newFeed(ar.engine, cmd.logger(ar.cfg))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +137,7 @@ func notFound(sums []hosts.Summary, filter hosts.Filter) (titles []string) {
 	return titles
 }
 
-// nothingFound says what to do where there is nothing to import.
+// nothingFound returns the error for hosts that are not installed.
 func nothingFound(missing []string, filter hosts.Filter) error {
 	hint := "name a file or directory that holds sessions"
 	if len(filter.Hosts) > 0 {

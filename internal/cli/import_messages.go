@@ -28,7 +28,7 @@ const (
 // to be aligned as a whole.
 const maxHeld = 64 << 20
 
-// importer stores what is new of a source in one conversation.
+// importer stores the new messages of a source in one conversation.
 type importer struct {
 	*archive
 	guard  *guard
@@ -102,9 +102,9 @@ func (g *guard) Update(ctx context.Context, id store.ConversationID, fn func(sto
 // has moved.
 const maxTries = 20
 
-// run stores messages with ids by those. A history without is aligned as a
-// whole; one that is too large to hold is stored from where it continues what
-// is there, in batches.
+// run stores messages with ids by their ids. A history without ids is aligned
+// as a whole; one too large for memory is appended in batches after the part
+// that is stored.
 func (in *importer) run(ctx context.Context, src *source, plan survey) error {
 	if plan.ids {
 		return in.append(ctx, src, 0)
@@ -124,7 +124,7 @@ func (in *importer) run(ctx context.Context, src *source, plan survey) error {
 	}
 }
 
-// goOn stores a history from where it continues what is there.
+// goOn appends the part of a history that is not stored yet.
 func (in *importer) goOn(ctx context.Context, src *source) error {
 	if err := in.guard.watch(ctx, in.conv); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (in *importer) shared(ctx context.Context, src *source) (n int, differs boo
 }
 
 // sameMessage compares a stored message with one that was read, by record or
-// by what they say.
+// by content.
 func sameMessage(stored store.Message, m llms.Message) bool {
 	if stored.SHA256 == sha256.Sum256(m.Raw.Bytes) {
 		return true
@@ -228,7 +228,7 @@ func sameMessage(stored store.Message, m llms.Message) bool {
 	return wire.Equal(a, b)
 }
 
-// align has the whole history matched against what is stored.
+// align aligns the whole history with the stored one.
 func (in *importer) align(ctx context.Context, src *source) error {
 	in.guard.on = false // Sync sees for itself whether the conversation has moved
 	var history []llms.Message

@@ -112,7 +112,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 		if first := bytes.TrimLeft(got, " \t\r\n\ufeff"); len(first) > 0 {
 			b.begun = true
 			if !bytes.ContainsRune([]byte("{[\x28"), rune(first[0])) { // an archive begins with 0x28
-				return n, io.EOF // whoever parses it says what is wrong with it
+				return n, io.EOF // the parser reports the error
 			}
 		}
 	}

@@ -50,8 +50,8 @@ func (p *program) logger(cfg *config.Config) *slog.Logger {
 	return p.log
 }
 
-// discreet takes secrets out of what is logged: the keys of the settings, and
-// whatever has the shape of one.
+// discreet removes secrets from log attributes: the keys of the settings, and
+// texts that look like a secret.
 func discreet(cfg *config.Config) func([]string, slog.Attr) slog.Attr {
 	hide := concealer(cfg)
 	return func(_ []string, at slog.Attr) slog.Attr {
@@ -83,7 +83,7 @@ func concealer(cfg *config.Config) func(string) string {
 	}
 }
 
-// hideShapes takes out of a text what has the shape of a secret.
+// hideShapes masks texts that look like a secret.
 func hideShapes(text string) string {
 	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
 		return string(clean)
@@ -162,13 +162,13 @@ func writable(path string) error {
 	return l.f.Close()
 }
 
-// logFlags lets the command line say what is logged, and where.
+// logFlags adds the flags of the log.
 func (p *program) logFlags(root *cobra.Command) {
 	p.logging = map[string]*string{}
 	for _, f := range []struct{ flag, key, usage string }{
-		{"log-level", "log.level", "what is logged: debug, info, warn or error"},
-		{"log-format", "log.format", "how it is logged: text or json"},
-		{"log-file", "log.file", "where it is logged (default: standard error)"},
+		{"log-level", "log.level", "the lowest level that is logged: debug, info, warn or error"},
+		{"log-format", "log.format", "the format of the log: text or json"},
+		{"log-file", "log.file", "the file of the log (default: standard error)"},
 	} {
 		p.logging[f.key] = root.PersistentFlags().String(f.flag, "", f.usage)
 		_ = root.PersistentFlags().MarkHidden(f.flag) // on every command, and rarely needed: docs/OPERATIONS.md tells of them

@@ -51,7 +51,7 @@ func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *
 	}
 	n, err := ar.engine.Unmasked(ctx, maxUnmasked)
 	if err != nil || n == 0 {
-		return nil // what cannot be read is a finding of its own
+		return nil // unreadable messages are a finding of their own
 	}
 	many := prose.Count(n, "message shows", "messages show")
 	if n == maxUnmasked {
@@ -75,7 +75,7 @@ func (cmd *doctorCommand) maskOlder(ctx context.Context, cfg *config.Config) (n 
 	return ar.engine.MaskOlder(ctx, func(doing string) { bar.set(0, 0, doing) })
 }
 
-// ignoredFailure says what to do about a session that the settings exclude.
+// ignoredFailure returns the error for a session that the settings exclude.
 func ignoredFailure(err error) error {
 	return failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// childGuard is set for programs that lcm starts itself: what they start in
-// their turn must not feed on lcm's own work.
+// childGuard is set in the environment of programs that lcm starts: agents
+// that these start must not import lcm's own work.
 const childGuard = "LCM_CHILD"
 
 type mcpCommand struct {

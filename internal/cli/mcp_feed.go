@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/project"
 )
@@ -25,11 +23,7 @@ type transcripts struct {
 var _ mcpserver.Feed = (*transcripts)(nil)
 
 func newTranscripts(ar *archive, log *slog.Logger) (*transcripts, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil, err
-	}
-	feed, err := hosts.New(ar.engine, all.Hosts(), hosts.Machine{Home: home, Getenv: os.Getenv}, hosts.Options{Log: log})
+	feed, err := newFeed(ar.engine, log)
 	return &transcripts{feed: feed, log: log, fold: &foldStarter{archive: ar, start: startDetached}}, err
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// settings reads the configuration, with what the command line says on top.
+// settings reads the configuration; flags override it.
 func (p *program) settings() (*config.Config, error) {
 	o := config.Options{Flags: map[string]string{}}
 	if p.database != "" {
@@ -36,7 +36,7 @@ func (p *program) settings() (*config.Config, error) {
 	return cfg, nil
 }
 
-// archive is an open database with what works on it.
+// archive is an open database with its engine.
 type archive struct {
 	cfg     *config.Config
 	db      *sqlite.DB
@@ -45,7 +45,7 @@ type archive struct {
 	log     *slog.Logger
 }
 
-// need says what a command does with the database.
+// need is the access that a command needs to the database.
 type need int
 
 const (
@@ -88,8 +88,8 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	return ar, nil
 }
 
-// beyondReading is what to do where not even the list of conversations can be
-// read.
+// beyondReading is the hint for a file of which not even the list of
+// conversations can be read.
 const beyondReading = "the file is damaged: restore a backup, or `lcm doctor --salvage NEW.db` makes a database of all that can be read"
 
 // databaseFailure gives every error of opening the database its exit code.

@@ -21,8 +21,8 @@ import (
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
-// app is what the commands share: where they read and write, and the flags
-// that more than one of them has.
+// program is shared by all commands: the streams, and the flags that more
+// than one command has.
 type program struct {
 	in       io.Reader
 	out, err io.Writer
@@ -48,8 +48,7 @@ func newProgram(in io.Reader, out, err io.Writer) *program {
 	return p
 }
 
-// typed is standard input for as long as a context lasts: a program that is
-// asked to end does not wait for what nobody may ever type.
+// typed returns standard input as a reader that stops when ctx is cancelled.
 func (p *program) typed(ctx context.Context) io.Reader { return lasting{ctx, p.in} }
 
 type lasting struct {
@@ -76,8 +75,8 @@ func (l lasting) Read(p []byte) (int, error) {
 	}
 }
 
-// remembering keeps the first error of a writer, so that the commands need not
-// look at every line they print: a result that did not arrive is a failure.
+// remembering keeps the first error of a writer, so that commands need not
+// check each line they print.
 type remembering struct {
 	w   io.Writer
 	err error
@@ -169,7 +168,7 @@ func (p *program) confirm(ctx context.Context, yes bool, question, hint, refused
 	return nil
 }
 
-// note and warn tell what is not part of the result.
+// note and warn print to standard error.
 func (p *program) note(format string, args ...any) {
 	fmt.Fprintln(p.err, p.mark(dim, "note:"), fmt.Sprintf(format, args...))
 }
@@ -185,15 +184,15 @@ func (p *program) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// encoder returns what writes JSON to standard output.
+// encoder returns a JSON encoder on standard output.
 func (p *program) encoder() *json.Encoder {
 	e := json.NewEncoder(visible{p.out})
 	e.SetEscapeHTML(false)
 	return e
 }
 
-// visible escapes what package encoding/json leaves as it is and a terminal
-// would act upon. Such characters stand in strings only, where the escape means
+// visible escapes the characters that encoding/json leaves as they are and a
+// terminal would act upon. They occur in strings only, where the escape means
 // the same.
 type visible struct{ w io.Writer }
 
@@ -235,8 +234,8 @@ func forceFlag(c *cobra.Command, force *bool) {
 	c.Flags().BoolVar(force, "force", false, "with --raw: write control characters to a terminal too")
 }
 
-// writeBytes writes what --raw asks for: exactly as it is, but for control
-// characters on a terminal, which would act upon them.
+// writeBytes writes the output of --raw: the bytes as they are, but with
+// control characters escaped on a terminal.
 func (p *program) writeBytes(data []byte, force bool) error {
 	if p.terminal && !force {
 		data = []byte(safetext.Text(string(data)))

@@ -47,8 +47,8 @@ func (b *bar) set(done, total int64, detail string) {
 // enoughTime is how long work must have lasted for its rate to say something.
 const enoughTime = 2 * time.Second
 
-// timeLeft says how long the rest of some work takes at the rate of what was
-// done of it, or nothing where that cannot be told yet.
+// timeLeft estimates the remaining time from the rate so far. It is empty
+// while that is unknown.
 func timeLeft(done, total int64, taken time.Duration) string {
 	if done <= 0 || total < done || taken < enoughTime {
 		return ""
@@ -63,7 +63,7 @@ func timeLeft(done, total int64, taken time.Duration) string {
 	return fmt.Sprintf("%.1f h", left.Hours())
 }
 
-// clear removes the bar, so that what follows stands on a clean line.
+// clear removes the bar from its line.
 func (b *bar) clear() {
 	if b.drawn {
 		fmt.Fprint(b.program.err, "\r\x1b[K")

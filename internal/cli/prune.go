@@ -32,10 +32,10 @@ func newPrune(p *program) *cobra.Command {
 days (180d), weeks (26w) or years (2y). One that a younger conversation was
 forked from is kept.
 
-It is an order like forget: what would go is shown first, nothing is erased
-without a yes, and tombstones keep it from coming back with the next import,
-as long as the agent still has the transcript. A session that is taken up again
-goes on with what is said from then on.`,
+As with forget, the extent is shown first, nothing is erased without a yes, and
+tombstones keep the messages from coming back with the next import while the
+agent still has the transcript. A session that continues later is kept from then
+on.`,
 		Example: `lcm prune --older-than 180d --dry-run
 lcm prune --older-than 1y --project ~/src/old
 lcm prune --older-than 26w --yes --json`,

@@ -50,8 +50,8 @@ func (w *where) flags(c *cobra.Command) {
 	}
 }
 
-// resolve says where to look. A shell that an agent runs stands in a turn of
-// that agent's session, whose prompt is not what is looked for.
+// resolve returns the conversations to search. In a shell that Claude Code
+// runs, the current session is known, and its last prompt is left out.
 func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) {
 	at := recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all, CurrentOnly: w.currentOnly, Widen: !w.projectOnly}
 	if w.number != 0 || w.all {
@@ -98,7 +98,7 @@ func (w *where) ask(ctx context.Context, p *program, fn func(*archive, *recall.S
 	})
 }
 
-// recallWords puts what recall says about its parameters in the words of the
+// recallWords translates messages of package recall into the words of the
 // command line.
 var recallWords = strings.NewReplacer(
 	"conversationId: ", "--conversation ", "conversationId", "--conversation", "allConversations: true", "--all-conversations",

@@ -17,9 +17,9 @@ func newRemove(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove HOST…|--all",
 		Short: "Disconnect agents again",
-		Long: `Take out of the settings of agents what ` + "`lcm setup`" + ` put in. Files that nobody
-else changed since are restored to the byte, from others only lcm's own entries
-go. The record itself is not touched.
+		Long: `Remove the entries of ` + "`lcm setup`" + ` from the settings of agents. Files that nobody
+else changed since are restored to the byte; from others only lcm's own entries
+are removed. The record itself is not touched.
 
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 		Example: "lcm remove claude\nlcm remove --all --yes\nlcm remove codex --print",

@@ -70,9 +70,8 @@ func run(ctx context.Context, p *program, args []string) int {
 	return p.endCode(ctx, err)
 }
 
-// capture keeps what the commands return from fang, which would ask the
-// terminal for its colours before it lets an error be printed: some never
-// answer, and the user waits.
+// capture keeps errors of commands away from fang. To print one, fang asks
+// the terminal for its colours, and waits for terminals that never answer.
 func capture(c *cobra.Command, failure *error) {
 	if check, run := c.Args, c.RunE; run != nil {
 		c.Args = cobra.ArbitraryArgs
@@ -130,14 +129,13 @@ func newRoot(p *program) *cobra.Command {
 	return root
 }
 
-// memoryless are the commands that have nothing to do with the user's
-// database.
+// memoryless are the commands that do not use the database.
 var memoryless = []string{
 	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
 	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak",
 }
 
-// withoutDatabase takes --db away from the commands that it does nothing for.
+// withoutDatabase removes --db from the commands that do not use a database.
 func withoutDatabase(c *cobra.Command) {
 	if slices.Contains(memoryless, c.CommandPath()) || c.HasParent() && slices.Contains(memoryless, c.Parent().CommandPath()) {
 		c.Flags().String("db", "", "")

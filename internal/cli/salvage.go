@@ -20,11 +20,11 @@ type salvageReport struct {
 	File          string        `json:"file"`
 	Conversations int           `json:"conversations"`
 	Messages      int64         `json:"messages"`
-	Damaged       []faultReport `json:"damaged"` // what is missing or does not prove
+	Damaged       []faultReport `json:"damaged"` // missing parts, and parts that fail the proof
 	Seconds       float64       `json:"seconds"`
 }
 
-// makeSalvaged makes a new database of what can be read of a damaged one.
+// makeSalvaged makes a new database of the readable parts of a damaged one.
 func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	begun := time.Now()
 	cfg, err := cmd.settings()
@@ -71,8 +71,8 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	return err
 }
 
-// openToExport opens the database for an export. Of one that SQLite cannot read
-// to its end a salvaged copy is opened, which done removes.
+// openToExport opens the database for an export. If SQLite cannot read the
+// file to its end it opens a salvaged copy, which done removes.
 func openToExport(p *program, ctx context.Context) (ar *archive, done func(), err error) {
 	cfg, err := p.settings()
 	if err != nil {

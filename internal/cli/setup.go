@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
@@ -29,11 +31,11 @@ func newSetup(p *program) *cobra.Command {
 		Use:   "setup HOST…|--all",
 		Short: "Connect the agents on this machine",
 		Long: `Connect agents with lcm: the tools (an MCP server) and the hooks that keep the
-record up to date and tell a new session what was being worked on.
+record up to date and tell a new session about the latest work.
 
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.
 
-What would change is shown before anything is written. Only entries of lcm are
+The changes are shown before anything is written. Only entries of lcm are
 touched, comments and order stay, and a copy of every file is kept: ` + "`lcm remove`" + `
 gives back the very bytes.
 
@@ -102,6 +104,15 @@ func machine() (hosts.Machine, error) {
 	return hosts.Machine{Home: home, Getenv: os.Getenv}, nil
 }
 
+// newFeed returns the feed of the transcripts of this machine.
+func newFeed(engine *lcm.Engine, log *slog.Logger) (*hosts.Feed, error) {
+	m, err := machine()
+	if err != nil {
+		return nil, err
+	}
+	return hosts.New(engine, all.Hosts(), m, hosts.Options{Log: log})
+}
+
 // binaryPath is the path by which hosts start this program: the one on the PATH
 // where that is the same program, because an upgrade leaves it in place.
 func (cmd *setupCommand) binaryPath() (string, error) {
@@ -136,8 +147,8 @@ func sameFile(x, y string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// databaseArgs are what every command of a host needs where the database is
-// not the one that the settings name: hosts do not pass the environment on.
+// databaseArgs returns --db for the commands of a host if a flag or the
+// environment names the database: hosts do not pass the environment on.
 func (cmd *setupCommand) databaseArgs() ([]string, error) {
 	cfg, err := cmd.settings()
 	if err != nil {

@@ -34,7 +34,7 @@ type messageReport struct {
 	Encoding string      `json:"encoding"` // of Record: utf-8 or base64
 	Record   string      `json:"record"`
 	Masked   bool        `json:"masked,omitempty"`  // Record is without the secrets that arrived
-	Damaged  string      `json:"damaged,omitempty"` // why Record is only what is shown of the message
+	Damaged  string      `json:"damaged,omitempty"` // why Record is the rendered message instead of its record
 }
 
 type showCommand struct {
@@ -177,7 +177,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error
 	return damageShown(damaged)
 }
 
-// printLeftOut says in a line what was left out between two messages.
+// printLeftOut prints a line for the messages left out between two others.
 func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
 	if len(ids) == 0 {
 		return
@@ -189,8 +189,8 @@ func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
 	cmd.printf("%s\n\n", cmd.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, prose.Count(len(ids), "record", "records"))))
 }
 
-// showMessage prints a message. Of one whose record is damaged it prints what
-// there is before it says so.
+// showMessage prints a message. If its record is damaged it prints the
+// readable part and returns the error.
 func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Message) error {
 	switch {
 	case cmd.json:

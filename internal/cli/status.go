@@ -50,10 +50,10 @@ func newStatus(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Count what the database holds",
-		Long: `Count conversations, messages, summaries and payloads, what the file is used for
-and what models have cost. --by counts by project, by host, or by month, which
-shows how it grows. No message is read for it, so that it takes well under a
-second whatever the database holds.`,
+		Long: `Count conversations, messages, summaries, payloads, the use of the file and the
+cost of models. --by counts by project, by host, or by month, which shows how it
+grows. This reads no message, so it takes well under a second whatever the size
+of the database.`,
 		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --json | jq .messages",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/stats"
 )
 
-// spaceReport says what the file is used for, in bytes.
+// spaceReport divides the bytes of the file by their use.
 type spaceReport struct {
 	Messages  int64 `json:"messages"` // and everything small
 	Payloads  int64 `json:"payloads"`
@@ -24,7 +24,7 @@ type spaceReport struct {
 	Log       int64 `json:"writeAheadLog"`
 }
 
-// groupReport counts what some conversations have in common.
+// groupReport counts a group of conversations.
 type groupReport struct {
 	Name          string `json:"name"`
 	Conversations int64  `json:"conversations"`
@@ -98,7 +98,7 @@ func (s spaceReport) rows(t *table) {
 	}
 }
 
-// spent adds up what models have cost.
+// spent adds up the cost of models.
 func spent(entries []spend.Entry) (calls, in, out int64) {
 	for _, e := range entries {
 		calls, in, out = calls+e.Calls, in+e.InputTokens, out+e.OutputTokens

@@ -17,13 +17,13 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// treeNode is a part of the DAG as it is drawn: a summary with what it was
-// made from, or a run of messages.
+// treeNode is a node of the drawn DAG: a summary with its sources, or a run
+// of messages.
 type treeNode struct {
 	Summary  *summaryReport `json:"summary,omitempty"`
 	Messages *messageRun    `json:"run,omitempty"`
 	Sources  []*treeNode    `json:"sources,omitempty"`
-	Below    *belowReport   `json:"below,omitempty"` // what --depth left out beneath this node
+	Below    *belowReport   `json:"below,omitempty"` // counts of the nodes that --depth left out
 
 	drawn string
 }
@@ -260,7 +260,7 @@ func (d *treeDrawing) run(ctx context.Context, nodes []store.Node) (*treeNode, e
 	return t, nil
 }
 
-// excerpt is the beginning of what a message says, on one line.
+// excerpt returns the beginning of a message on one line.
 func excerpt(m llms.Message, width int) string {
 	text := m.Render()
 	if len(text) > 8*width {

@@ -192,7 +192,7 @@ func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (veri
 // match their hashes, and their bytes.
 func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size int64) {
 	for after := int64(0); after < c.Messages && ctx.Err() == nil; {
-		next := after + 1 // what cannot be read is stepped over, one by one
+		next := after + 1 // skip unreadable messages one by one
 		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: after, Before: after + 100}) {
 			if err != nil {
 				break
