@@ -140,10 +140,10 @@ func Classify(f Failure) *Error {
 	return e
 }
 
-// classOf goes by what is most certain: the status, then the provider's own
-// code. Words decide only where neither does, and only about what providers
-// report in no other way: a message may quote anything, a tool's name among
-// it.
+// classOf goes by the most certain sign: the status, then the provider's own code.
+// The words of the message decide only where neither does, and only for failures
+// that providers report in no other way: a message may quote anything, such as the
+// name of a tool.
 func classOf(f Failure) Class {
 	if class := classOfStatus(f.Status); class != "" {
 		return class
@@ -208,13 +208,12 @@ var (
 	noCredit = lazyregexp.New(`(?i)\bcredit balance\b`)
 )
 
-// keyLike matches what the providers' keys look like, also a part of one, and
-// where keys stand: an error page may quote it, and the key may not be the one
-// this program sent.
+// keyLike matches texts that look like keys of providers or parts of them. An error
+// page may quote a key, also one that this program did not send.
 var keyLike = lazyregexp.New(`\b(?:sk|key|xai|gsk|pplx|gh[pousr])[-_][A-Za-z0-9_\-*.]{6,}|\bAIza[A-Za-z0-9_\-]{6,}|` +
 	`(?i:bearer)\s+[A-Za-z0-9_\-.~+/=]{8,}`)
 
-// keyPlace matches what stands before and after a key of no known look.
+// keyPlace matches a key of any form by the text around it.
 var keyPlace = lazyregexp.New(`((?i:x-api-key|api[-_]key)["']?\s*[:=]\s*["']?)[^\s"',&]{4,}|(://[^\s/:@]*:)[^\s/@]+(@)`)
 
 // Redact removes the given secrets, and everything that looks like an API key,

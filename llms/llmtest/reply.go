@@ -152,7 +152,7 @@ func pieces(text string) []string {
 	return strings.SplitAfter(text, " ")
 }
 
-// LastUserText returns what the user said last, for models that decide by it.
+// LastUserText returns the user's last message, for responders that decide by it.
 func LastUserText(r llms.Request) string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role == llms.RoleUser {
