@@ -2,10 +2,10 @@ package assemble
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -62,7 +62,7 @@ func StubTokens(c llms.Counter, m store.Message) int {
 
 func reference(m store.Message) string {
 	id := m.ID.String()
-	return "[" + id + " | " + string(m.Body.Role) + " | " + thousands(m.Tokens) + ` tokens | shown in part; lcm_describe(id: "` + id + `") has all of it]`
+	return "[" + id + " | " + string(m.Body.Role) + " | " + prose.Number(m.Tokens) + ` tokens | shown in part; lcm_describe(id: "` + id + `") has all of it]`
 }
 
 // stubCall keeps a call's id and name, and arguments that are short. Long ones
@@ -127,13 +127,4 @@ func last(text string, budget int) string {
 		i -= n
 	}
 	return text
-}
-
-// thousands writes a number with commas between its thousands.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -24,7 +24,7 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 		switch {
 		case len(names) > len(args):
 			return wrongUsage(c, fmt.Errorf("%s is missing: the command is `%s`", names[len(args)], full))
-		case len(names) > 0 && prose[names[len(names)-1]]:
+		case len(names) > 0 && quoted[names[len(names)-1]]:
 			return failed(exitUsage, fmt.Sprintf("put quotes around it: `%s %q`", c.CommandPath(), strings.Join(args[len(names)-1:], " ")),
 				"%s must be one argument, not %d", names[len(names)-1], len(args)-len(names)+1)
 		case len(names) > 0:
@@ -36,8 +36,8 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// prose are arguments that people write with spaces and forget to quote.
-var prose = map[string]bool{"PATTERN": true, "QUESTION": true}
+// quoted are the arguments that people write with spaces and forget to quote.
+var quoted = map[string]bool{"PATTERN": true, "QUESTION": true}
 
 // noSubCommand refuses what is not a command, and says what may have been
 // meant.

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 type askCommand struct {
@@ -92,7 +94,7 @@ func (cmd *askCommand) ask(ctx context.Context, ar *archive, r delegation.Reques
 	case strings.HasPrefix(answer.Reason, delegation.NoModel):
 		cmd.note("answered without a model; set LCM_EXPANSION_MODEL for a written answer")
 	case answer.Reason != "" && answer.Method != delegation.MethodNone: // whose answer says it
-		cmd.note("%s", neutralLine(answer.Reason))
+		cmd.note("%s", safetext.Line(answer.Reason))
 	}
 	for i, n := range answer.Notes {
 		answer.Notes[i] = askWords.Replace(n)
@@ -118,9 +120,9 @@ func (cmd *askCommand) printCitations(answer delegation.Answer) {
 		}
 		cmd.printf("%s\n", cmd.paint(cyan, line))
 		if c.Quote != "" {
-			cmd.printf("  %s\n", cmd.paint(dim, neutralLine(c.Quote)))
+			cmd.printf("  %s\n", cmd.paint(dim, safetext.Line(c.Quote)))
 		}
 	}
-	cmd.note("%s from %s tokens of the record, by %s", counted(answer.ExpandedSummaryCount, "expanded summary", "expanded summaries"),
-		number(answer.TotalSourceTokens), answer.Model)
+	cmd.note("%s from %s tokens of the record, by %s", prose.Count(answer.ExpandedSummaryCount, "expanded summary", "expanded summaries"),
+		prose.Number(answer.TotalSourceTokens), answer.Model)
 }

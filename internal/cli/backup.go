@@ -15,7 +15,9 @@ import (
 
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 )
 
 type backupReport struct {
@@ -94,14 +96,14 @@ func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string
 		removeLeftovers(cmd.program, filepath.Dir(path), begun)
 	}
 	if r.Faults > 0 {
-		cmd.warn("the database has %s, and so has the backup: see `lcm doctor`", counted(r.Faults, "fault", "faults"))
+		cmd.warn("the database has %s, and so has the backup: see `lcm doctor`", prose.Count(r.Faults, "fault", "faults"))
 	}
 	if cmd.json {
 		return cmd.printJSON(r)
 	}
-	cmd.printf("%s\n", neutralLine(r.File))
-	cmd.printf("%s, %s in %s, %s\ndigest %s\n", size(r.Bytes), counted(r.Messages, "message", "messages"),
-		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	cmd.printf("%s\n", safetext.Line(r.File))
+	cmd.printf("%s, %s in %s, %s\ndigest %s\n", prose.Size(r.Bytes), prose.Count(r.Messages, "message", "messages"),
+		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
 	return nil
 }
 
@@ -111,9 +113,9 @@ const deserted = 24 * time.Hour
 // removeLeftovers removes the unfinished files of killed backups and exports
 // from a directory: they may hold messages that were erased since.
 func removeLeftovers(p *program, dir string, now time.Time) {
-	removed, err := sqlite.RemoveLeftOvers(dir, now.Add(-deserted))
+	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
 	for _, path := range removed {
-		p.note("removed %s, which a command that was cut off more than a day ago had left", neutralLine(path))
+		p.note("removed %s, which a command that was cut off more than a day ago had left", safetext.Line(path))
 	}
 	if err != nil {
 		p.warn("unfinished copies of commands that were cut off could not be removed: %v", err)

@@ -15,6 +15,8 @@ import (
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -70,7 +72,7 @@ func (cmd *chatCommand) chat(ctx context.Context, ar *archive) error {
 	if err != nil {
 		return err
 	}
-	cmd.note("%s · session %s · %s tokens · /help lists the commands", c.agent.Name(), neutralLine(c.session.Key()), number(c.budget))
+	cmd.note("%s · session %s · %s tokens · /help lists the commands", c.agent.Name(), safetext.Line(c.session.Key()), prose.Number(c.budget))
 	lines := bufio.NewReader(cmd.typed(ctx))
 	for {
 		if cmd.terminal {
@@ -198,7 +200,7 @@ func (c *chat) take(ctx context.Context, text string) (quit bool) {
 		err = c.status(ctx)
 	default:
 		if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
-			c.warn("%s is not a command; /help lists them", neutralLine(command))
+			c.warn("%s is not a command; /help lists them", safetext.Line(command))
 			return false
 		}
 		err = c.say(ctx, text)
@@ -230,9 +232,9 @@ func (c *chat) say(ctx context.Context, text string) error {
 			c.printf("%s", c.shown(e.Text))
 			inText = true
 		case core.EventToolCall:
-			c.doing("→ %s%s(%s)", strings.Repeat("  ", len(e.From)), e.Call.Name, clip(neutralLine(e.Call.Arguments), 100))
+			c.doing("→ %s%s(%s)", strings.Repeat("  ", len(e.From)), e.Call.Name, clip(safetext.Line(e.Call.Arguments), 100))
 		case core.EventToolResult:
-			c.doing("← %s: %s", e.Call.Name, clip(neutralLine(e.Result.Text), 100))
+			c.doing("← %s: %s", e.Call.Name, clip(safetext.Line(e.Result.Text), 100))
 		case core.EventUsage:
 			c.spent = c.spent.Add(*e.Usage)
 		case core.EventDone:
@@ -277,9 +279,9 @@ func (c *chat) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.printf("conversation %d: %s of %s tokens kept, %s\n", v.ID, counted(v.Messages, "message", "messages"), number(v.Tokens),
-		counted(v.Summaries, "summary", "summaries"))
-	c.printf("view: %s, %s of %s tokens\n", counted(v.ViewItems, "item", "items"), number(v.ViewTokens), number(c.budget))
-	c.printf("since the start: %s tokens in, %s out\n", number(c.spent.InputTokens), number(c.spent.OutputTokens))
+	c.printf("conversation %d: %s of %s tokens kept, %s\n", v.ID, prose.Count(v.Messages, "message", "messages"), prose.Number(v.Tokens),
+		prose.Count(v.Summaries, "summary", "summaries"))
+	c.printf("view: %s, %s of %s tokens\n", prose.Count(v.ViewItems, "item", "items"), prose.Number(v.ViewTokens), prose.Number(c.budget))
+	c.printf("since the start: %s tokens in, %s out\n", prose.Number(c.spent.InputTokens), prose.Number(c.spent.OutputTokens))
 	return nil
 }

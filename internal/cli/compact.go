@@ -11,6 +11,8 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -140,10 +142,10 @@ func (cmd *compactCommand) compactOne(ctx context.Context, ar *archive, c store.
 func (cmd *compactCommand) printCompacted(c store.Conversation, r compact.Report) {
 	what := "nothing to fold"
 	if r.Progress() {
-		what = fmt.Sprintf("%s and %s", counted(r.Leaves, "leaf", "leaves"), counted(r.Condensed, "condensed summary", "condensed summaries"))
+		what = fmt.Sprintf("%s and %s", prose.Count(r.Leaves, "leaf", "leaves"), prose.Count(r.Condensed, "condensed summary", "condensed summaries"))
 	}
-	cmd.printf("conversation %d (%s): %s, %s → %s tokens (%s)\n", c.ID, clipLeft(neutralLine(c.Key), 40), what,
-		number(r.TokensBefore), number(r.TokensAfter), r.Reason)
+	cmd.printf("conversation %d (%s): %s, %s → %s tokens (%s)\n", c.ID, clipLeft(safetext.Line(c.Key), 40), what,
+		prose.Number(r.TokensBefore), prose.Number(r.TokensAfter), r.Reason)
 	if r.Detail != "" {
 		cmd.note("%s", r.Detail)
 	}

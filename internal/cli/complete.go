@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -182,7 +183,7 @@ func idsOf(ctx context.Context, r store.Reader, conv store.ConversationID, prefi
 				return nil, err
 			}
 			if !s.Retired {
-				ids = append(ids, cobra.CompletionWithDesc(string(s.ID), fmt.Sprintf("depth %d, %s", s.Depth, counted(s.Messages, "message", "messages"))))
+				ids = append(ids, cobra.CompletionWithDesc(string(s.ID), fmt.Sprintf("depth %d, %s", s.Depth, prose.Count(s.Messages, "message", "messages"))))
 			}
 		}
 		slices.Reverse(ids)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -143,7 +144,7 @@ func explainBudget(err error) error {
 	var small *assemble.BudgetError
 	if errors.As(err, &small) {
 		return failed(exitFailure, fmt.Sprintf("use a budget of at least %d", small.Need),
-			"the newest user message and the newest round need %s tokens, the budget is %s", number(small.Need), number(small.Budget))
+			"the newest user message and the newest round need %s tokens, the budget is %s", prose.Number(small.Need), prose.Number(small.Budget))
 	}
 	return err
 }
@@ -155,7 +156,7 @@ func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, h
 		return
 	}
 	cmd.note("the view has %s tokens; an agent's would be folded below %s first, so that summaries stand for what does not fit: add --fold",
-		number(c.ViewTokens), number(limit))
+		prose.Number(c.ViewTokens), prose.Number(limit))
 }
 
 // request is what Anthropic's API takes of a context. A system prompt must not
@@ -202,20 +203,20 @@ func printContext(p *program, c store.Conversation, view lcm.Context, counter ll
 	if listOnly {
 		t := newTable("ITEM", ">TOKENS")
 		for _, it := range view.Items {
-			t.add(it.Node.String(), number(it.Tokens))
+			t.add(it.Node.String(), prose.Number(it.Tokens))
 		}
 		p.printTable(t)
 	} else {
 		for i, m := range view.Messages {
-			head := string(m.Role) + " · " + counted(llms.CountMessage(counter, m), "token", "tokens")
+			head := string(m.Role) + " · " + prose.Count(llms.CountMessage(counter, m), "token", "tokens")
 			if len(view.Messages) == len(view.Items) { // nothing was inserted or merged to repair it
 				head = view.Items[i].Node.String() + " · " + head
 			}
 			p.printf("%s\n%s\n\n", p.paint(roleStyle(m.Role), "── "+head), p.shown(m.Render()))
 		}
 	}
-	p.printf("%s tokens of %s, in %s (the history: %s tokens, in %s)\n", number(view.Tokens), number(view.Budget),
-		counted(len(view.Items), "item", "items"), number(c.Tokens), held(c.Messages, c.Erased))
+	p.printf("%s tokens of %s, in %s (the history: %s tokens, in %s)\n", prose.Number(view.Tokens), prose.Number(view.Budget),
+		prose.Count(len(view.Items), "item", "items"), prose.Number(c.Tokens), held(c.Messages, c.Erased))
 	noteLeftOut(p, view)
 }
 
@@ -226,12 +227,12 @@ func noteLeftOut(p *program, view lcm.Context) {
 	case n == 1:
 		p.note("%s is in the view but does not fit", view.Dropped[0])
 	case n > 1:
-		p.note("%s of the view do not fit: %s … %s", counted(n, "item", "items"), view.Dropped[0], view.Dropped[n-1])
+		p.note("%s of the view do not fit: %s … %s", prose.Count(n, "item", "items"), view.Dropped[0], view.Dropped[n-1])
 	}
 	switch {
 	case view.Skipped == 1:
 		p.note("1 older item of the view was not looked at: it cannot fit")
 	case view.Skipped > 1:
-		p.note("%s older items of the view were not looked at: they cannot fit", number(view.Skipped))
+		p.note("%s older items of the view were not looked at: they cannot fit", prose.Number(view.Skipped))
 	}
 }

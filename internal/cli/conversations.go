@@ -10,6 +10,8 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -105,12 +107,12 @@ func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store
 			return nil, err
 		}
 		if len(found) > 0 {
-			cmd.note("the project %s has no conversations; these are all", neutralLine(projectName(here)))
+			cmd.note("the project %s has no conversations; these are all", safetext.Line(projectName(here)))
 		}
 	}
 	if cmd.limit > 0 && len(found) > cmd.limit {
 		found = found[:cmd.limit]
-		cmd.note("only the newest %s are listed; --limit 0 lists all", number(cmd.limit))
+		cmd.note("only the newest %s are listed; --limit 0 lists all", prose.Number(cmd.limit))
 	}
 	return found, nil
 }
@@ -132,14 +134,14 @@ func (cmd *conversationsCommand) print(ctx context.Context, r store.Reader, foun
 		project = 18
 	}
 	columns := []column{
-		{head: ">#", text: func(c store.Conversation) string { return number(int64(c.ID)) }},
+		{head: ">#", text: func(c store.Conversation) string { return prose.Number(int64(c.ID)) }},
 		{head: "TITLE"},
-		{head: "AGENT", text: func(c store.Conversation) string { return orDash(clip(neutralLine(c.Agent), 16)) }, drop: 4},
-		{head: "PROJECT", text: func(c store.Conversation) string { return clipLeft(neutralLine(projectName(c.Project)), project) }, drop: 5},
-		{head: ">MESSAGES", text: func(c store.Conversation) string { return number(c.Messages - c.Erased) }},
-		{head: ">TOKENS", text: func(c store.Conversation) string { return number(c.Tokens) }, drop: 2},
-		{head: ">SUMMARIES", text: func(c store.Conversation) string { return number(c.Summaries) }, drop: 3},
-		{head: ">VIEW", text: func(c store.Conversation) string { return number(c.ViewTokens) }, drop: 1},
+		{head: "AGENT", text: func(c store.Conversation) string { return orDash(clip(safetext.Line(c.Agent), 16)) }, drop: 4},
+		{head: "PROJECT", text: func(c store.Conversation) string { return clipLeft(safetext.Line(projectName(c.Project)), project) }, drop: 5},
+		{head: ">MESSAGES", text: func(c store.Conversation) string { return prose.Number(c.Messages - c.Erased) }},
+		{head: ">TOKENS", text: func(c store.Conversation) string { return prose.Number(c.Tokens) }, drop: 2},
+		{head: ">SUMMARIES", text: func(c store.Conversation) string { return prose.Number(c.Summaries) }, drop: 3},
+		{head: ">VIEW", text: func(c store.Conversation) string { return prose.Number(c.ViewTokens) }, drop: 1},
 		{head: "LAST ACTIVITY (" + zone(time.Now()) + ")", text: func(c store.Conversation) string { return stamp(c.UpdatedAt) }},
 	}
 	titles := make([]string, len(found))
@@ -215,7 +217,7 @@ func fit(columns []column, found []store.Conversation, width, least int) ([]colu
 // titleOf is how a conversation is called: by its title, else by how the first
 // thing begins that somebody asked in it, else by its key.
 func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
-	title := neutralLine(c.Title)
+	title := safetext.Line(c.Title)
 	if title == "" {
 		for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: c.ID, Limit: titleLooks, NoRaw: true}) {
 			if err != nil && !errors.Is(err, store.ErrDamaged) {
@@ -228,7 +230,7 @@ func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string,
 		}
 	}
 	if title == "" {
-		title = clipLeft(neutralLine(c.Key), mostTitle)
+		title = clipLeft(safetext.Line(c.Key), mostTitle)
 	}
 	if !c.Active() {
 		title = "(archived) " + title
@@ -265,9 +267,9 @@ func orDash(s string) string {
 // held counts messages, and says how many of them were erased: their places
 // stay.
 func held(messages, erased int64) string {
-	text := counted(messages-erased, "message", "messages")
+	text := prose.Count(messages-erased, "message", "messages")
 	if erased > 0 {
-		text += " (" + number(erased) + " erased)"
+		text += " (" + prose.Number(erased) + " erased)"
 	}
 	return text
 }
@@ -276,7 +278,7 @@ func held(messages, erased int64) string {
 // messages that were erased.
 func upTo(left, erased int64) string {
 	if erased > 0 {
-		return "up to " + number(left) + " more"
+		return "up to " + prose.Number(left) + " more"
 	}
-	return number(left) + " more"
+	return prose.Number(left) + " more"
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -114,7 +116,7 @@ func (d *demo) replay(ctx context.Context) error {
 	d.printf("\n")
 	d.step("A session outgrows its context window")
 	d.say("A bundled coding session, replayed message by message. The model may see")
-	d.say("%s tokens. Whenever the view comes near that, older messages are folded", number(demoBudget))
+	d.say("%s tokens. Whenever the view comes near that, older messages are folded", prose.Number(demoBudget))
 	d.say("into summaries; the messages themselves are kept.")
 	d.printf("\n")
 	t := newTable("   AT MESSAGE", ">VIEW BEFORE", ">AFTER", ">LEAVES", ">CONDENSED")
@@ -130,7 +132,7 @@ func (d *demo) replay(ctx context.Context) error {
 			asked = append(asked, time.Since(at))
 			largest = max(largest, view.Tokens)
 			if r := view.Compaction; r != nil && r.Folds() > 0 {
-				t.add("   "+number(i), number(r.TokensBefore), number(r.TokensAfter), number(r.Leaves), number(r.Condensed))
+				t.add("   "+prose.Number(i), prose.Number(r.TokensBefore), prose.Number(r.TokensAfter), prose.Number(r.Leaves), prose.Number(r.Condensed))
 			}
 		}
 		if err := d.session.Append(ctx, m); err != nil {
@@ -141,8 +143,8 @@ func (d *demo) replay(ctx context.Context) error {
 	d.printTable(t)
 	d.printf("\n")
 	slices.Sort(asked)
-	d.say("%s kept in %.1f s, each one safe on disk before the next.", counted(len(messages), "message", "messages"), elapsed.Seconds())
-	d.say("The model was asked %s times and never saw more than %s tokens;", number(len(asked)), number(largest))
+	d.say("%s kept in %.1f s, each one safe on disk before the next.", prose.Count(len(messages), "message", "messages"), elapsed.Seconds())
+	d.say("The model was asked %s times and never saw more than %s tokens;", prose.Number(len(asked)), prose.Number(largest))
 	d.say("half of its contexts were ready within %.1f ms, summaries included.", float64(asked[len(asked)/2].Microseconds())/1000)
 	d.printf("\n")
 	return nil
@@ -168,7 +170,7 @@ func (d *demo) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say("lcm import session.jsonl: %s read, %s new, %s known.", number(r.Read), number(r.New), number(r.Known))
+	d.say("lcm import session.jsonl: %s read, %s new, %s known.", prose.Number(r.Read), prose.Number(r.New), prose.Number(r.Known))
 	d.printf("\n")
 	return nil
 }
@@ -194,7 +196,7 @@ func (d *demo) tree(ctx context.Context) error {
 func prune(trees []*treeNode, levels int) {
 	for _, t := range trees {
 		if levels == 1 && len(t.Sources) > 0 && t.Sources[0].Summary != nil {
-			t.Sources = []*treeNode{{drawn: counted(len(t.Sources), "source", "sources") + " …"}}
+			t.Sources = []*treeNode{{drawn: prose.Count(len(t.Sources), "source", "sources") + " …"}}
 		}
 		prune(t.Sources, levels-1)
 	}
@@ -217,10 +219,10 @@ func (d *demo) view(ctx context.Context) error {
 		}
 	}
 	t := newTable("", ">", "")
-	t.add("   the history", number(c.Tokens), fmt.Sprintf("tokens, %s messages", number(c.Messages)))
-	t.add("   the context", number(view.Tokens), fmt.Sprintf("tokens, %s items", number(len(view.Items))))
-	t.add("     summaries", number(shown), "tokens")
-	t.add("     fresh messages", number(view.Tokens-shown), "tokens, word for word")
+	t.add("   the history", prose.Number(c.Tokens), fmt.Sprintf("tokens, %s messages", prose.Number(c.Messages)))
+	t.add("   the context", prose.Number(view.Tokens), fmt.Sprintf("tokens, %s items", prose.Number(len(view.Items))))
+	t.add("     summaries", prose.Number(shown), "tokens")
+	t.add("     fresh messages", prose.Number(view.Tokens-shown), "tokens, word for word")
 	d.printTable(t)
 	if view.Tokens > demoBudget {
 		return fmt.Errorf("the context has %d tokens, the budget is %d", view.Tokens, demoBudget)
@@ -240,7 +242,7 @@ func (d *demo) prove(ctx context.Context) error {
 	}
 	d.say("lcm verify: every message matches the SHA-256 taken when it arrived, the hash")
 	d.say("chain holds, and the view leads to each message exactly once.")
-	d.say("%s, %s, %s bytes: %s", counted(r.Messages, "message", "messages"), counted(r.Summaries, "summary", "summaries"), number(r.Bytes), d.paint(green, "ok"))
+	d.say("%s, %s, %s bytes: %s", prose.Count(r.Messages, "message", "messages"), prose.Count(r.Summaries, "summary", "summaries"), prose.Number(r.Bytes), d.paint(green, "ok"))
 	d.say("digest %s", r.Digest)
 	d.printf("\n")
 	return nil
@@ -269,7 +271,7 @@ func quote(text string, lines, width int) []string {
 			out = append(out, "…")
 			break
 		}
-		out = append(out, clip(neutralLine(strings.TrimRight(line, "\r\n")), width))
+		out = append(out, clip(safetext.Line(strings.TrimRight(line, "\r\n")), width))
 	}
 	return out
 }

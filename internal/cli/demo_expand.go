@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -24,8 +25,8 @@ func (d *demo) expand(ctx context.Context) error {
 		return err
 	}
 	d.step("From a summary back to the exact words")
-	d.say("%s covers %s (%s tokens in place of %s):", top.ID, counted(top.Messages, "message", "messages"),
-		number(top.Tokens), number(top.MessageTokens))
+	d.say("%s covers %s (%s tokens in place of %s):", top.ID, prose.Count(top.Messages, "message", "messages"),
+		prose.Number(top.Tokens), prose.Number(top.MessageTokens))
 	for _, line := range quote(top.Body, 4, 72) {
 		d.say("  %s", d.paint(dim, "│ "+line))
 	}
@@ -57,9 +58,9 @@ func (d *demo) expand(ctx context.Context) error {
 		d.say("  %s", clip(fmt.Sprintf("%-7s %-9s %s", m.ID, m.Body.Role, excerpt(m.Body, 56)), 74))
 	}
 	if len(ids) > shown {
-		d.say("  … and %s more", number(len(ids)-shown))
+		d.say("  … and %s more", prose.Number(len(ids)-shown))
 	}
-	d.say("All %s records, %s bytes, equal the original file byte for byte: %s", number(len(ids)), number(bytesRead), d.paint(green, "ok"))
+	d.say("All %s records, %s bytes, equal the original file byte for byte: %s", prose.Number(len(ids)), prose.Number(bytesRead), d.paint(green, "ok"))
 	d.printf("\n")
 	return nil
 }

@@ -16,7 +16,10 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 type doctorCommand struct {
@@ -136,7 +139,7 @@ func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 	// anew is counted by it as well.
 	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
-		Path:    sqlite.Resolve(cfg.Storage.DatabasePath),
+		Path:    dbfile.Resolve(cfg.Storage.DatabasePath),
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: cmd.logger(cfg)},
 		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return cmd.surroundings(ctx, cfg, db) },
@@ -151,7 +154,7 @@ func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (int6
 	}
 	before, err := ar.db.Stats(ctx)
 	if err == nil {
-		err = ar.db.Vacuum(ctx)
+		err = ar.db.File().Vacuum(ctx)
 	}
 	if err = errors.Join(err, ar.close(ctx)); err != nil {
 		return 0, err
@@ -190,7 +193,7 @@ func (cmd *doctorCommand) printDoctor(r doctorReport, found doctor.Report) error
 	if !cmd.fix && found.Fixable() {
 		hint = "`lcm doctor --fix` mends what can be mended, after a backup"
 	}
-	return failed(exitFaults, hint, "%s", counted(problems, "problem", "problems")+" found")
+	return failed(exitFaults, hint, "%s", prose.Count(problems, "problem", "problems")+" found")
 }
 
 // serious reports whether a finding is more than a note.
@@ -200,12 +203,12 @@ func serious(x doctor.Finding) bool { return x.Severity != doctor.Note }
 const maxShown = 5
 
 func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
-	cmd.printf("%s\n", neutralLine(r.Database))
+	cmd.printf("%s\n", safetext.Line(r.Database))
 	if r.Backup != "" {
-		cmd.printf("backup: %s\n", neutralLine(r.Backup))
+		cmd.printf("backup: %s\n", safetext.Line(r.Backup))
 	}
 	for _, x := range r.Fixed {
-		cmd.printf("%s  %s  %s: %s\n", cmd.paint(green, "mended "), x.Code, neutralLine(x.Where), neutralLine(x.Message))
+		cmd.printf("%s  %s  %s: %s\n", cmd.paint(green, "mended "), x.Code, safetext.Line(x.Where), safetext.Line(x.Message))
 	}
 	shown := map[string]int{}
 	for _, x := range r.Findings {
@@ -215,27 +218,27 @@ func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
 		style := map[doctor.Severity]string{
 			doctor.Problem: cmd.paint(red, "problem"), doctor.Warning: cmd.paint(yellow, "warning"), doctor.Note: cmd.paint(dim, "note   "),
 		}[x.Severity]
-		cmd.printf("%s  %s  %s: %s\n", style, x.Code, neutralLine(x.Where), neutralLine(x.Message))
+		cmd.printf("%s  %s  %s: %s\n", style, x.Code, safetext.Line(x.Where), safetext.Line(x.Message))
 		switch {
 		case x.Fix != "" && !cmd.fix:
-			cmd.printf("         --fix: %s\n", neutralLine(x.Fix))
+			cmd.printf("         --fix: %s\n", safetext.Line(x.Fix))
 		case x.Advice != "":
-			cmd.printf("         %s\n", neutralLine(x.Advice))
+			cmd.printf("         %s\n", safetext.Line(x.Advice))
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(shown)) {
 		if n := shown[code]; n > maxShown {
-			cmd.printf("         and %s of %s; --json lists them all\n", counted(n-maxShown, "more", "more"), code)
+			cmd.printf("         and %s of %s; --json lists them all\n", prose.Count(n-maxShown, "more", "more"), code)
 		}
 	}
 	for _, why := range r.Failures {
-		cmd.warn("%s", neutralLine(why))
+		cmd.warn("%s", safetext.Line(why))
 	}
 	if r.Masked > 0 {
-		cmd.printf("%s masked; their records are as they were\n", counted(r.Masked, "message", "messages"))
+		cmd.printf("%s masked; their records are as they were\n", prose.Count(r.Masked, "message", "messages"))
 	}
 	if r.Reclaimed > 0 {
-		cmd.printf("%s reclaimed\n", size(r.Reclaimed))
+		cmd.printf("%s reclaimed\n", prose.Size(r.Reclaimed))
 	}
 	if r.Healthy {
 		cmd.printf("%s: nothing is wrong\n", cmd.paint(green, "healthy"))
@@ -245,7 +248,7 @@ func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
 // surroundings finds what is wrong around the database: the settings, the
 // hosts.
 func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	found := readOnlyFindings(sqlite.Resolve(cfg.Storage.DatabasePath))
+	found := readOnlyFindings(dbfile.Resolve(cfg.Storage.DatabasePath))
 	if cfg.Log.File != "" {
 		if err := writable(cfg.Log.File); err != nil {
 			found = append(found, doctor.Finding{

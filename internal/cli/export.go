@@ -18,7 +18,10 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/portable"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -126,8 +129,8 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, ar *archive) error 
 	if cmd.json {
 		return errors.Join(cmd.printJSON(r), cmd.exportDamage(r))
 	}
-	cmd.printf("%s\n%s, %s in %s, %s\ndigest %s\n", neutralLine(r.File), size(r.Bytes), counted(r.Messages, "message", "messages"),
-		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	cmd.printf("%s\n%s, %s in %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes), prose.Count(r.Messages, "message", "messages"),
+		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
 	return cmd.exportDamage(r)
 }
 
@@ -138,7 +141,7 @@ func (cmd *exportCommand) exportDamage(r exportReport) error {
 	}
 	warnFaults(cmd.program, r.Damaged)
 	return failed(exitFaults, "everything was written, what is damaged with a mark; `lcm doctor` says what can be done about it",
-		"%s in what was exported", counted(len(r.Damaged), "fault is", "faults are"))
+		"%s in what was exported", prose.Count(len(r.Damaged), "fault is", "faults are"))
 }
 
 // maxFaults is how many faults are warned of one by one.
@@ -147,10 +150,10 @@ const maxFaults = 20
 func warnFaults(p *program, faults []faultReport) {
 	for i, f := range faults {
 		if i == maxFaults {
-			p.warn("and %s", counted(len(faults)-maxFaults, "more fault", "more faults"))
+			p.warn("and %s", prose.Count(len(faults)-maxFaults, "more fault", "more faults"))
 			return
 		}
-		p.warn("damaged: %s: %s", neutralLine(f.Node), neutralLine(f.Detail))
+		p.warn("damaged: %s: %s", safetext.Line(f.Node), safetext.Line(f.Detail))
 	}
 }
 
@@ -173,7 +176,7 @@ func create(path string, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return exists
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), sqlite.PartPattern)
+	f, err := os.CreateTemp(filepath.Dir(path), dbfile.PartPattern)
 	if err != nil {
 		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
 	}
@@ -202,7 +205,7 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 	}
 	var out *portable.Writer
 	done := int64(0)
-	err := ar.db.Dump(ctx, ids, sqlite.Dump{
+	err := dbarchive.Export(ctx, ar.db.File(), ids, dbarchive.Dump{
 		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
 			m := portable.Manifest{
 				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,
@@ -220,7 +223,7 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 		Row: func(table string, columns []string, values []any, damage string) error {
 			if table == "messages" {
 				done++
-				b.set(done, r.Messages, number(done)+" messages")
+				b.set(done, r.Messages, prose.Number(done)+" messages")
 			}
 			return out.Row(portable.Row{Table: table, Columns: columns, Values: values, Damaged: damage})
 		},
@@ -240,10 +243,10 @@ type rawFaults struct{ unread, changed []int64 }
 func (f rawFaults) err(c store.Conversation) error {
 	var what []string
 	if n := len(f.unread); n > 0 {
-		what = append(what, fmt.Sprintf("%s could not be read (the first at %d)", counted(n, "record", "records"), f.unread[0]))
+		what = append(what, fmt.Sprintf("%s could not be read (the first at %d)", prose.Count(n, "record", "records"), f.unread[0]))
 	}
 	if n := len(f.changed); n > 0 {
-		what = append(what, fmt.Sprintf("%s written that %s not what arrived (the first at %d)", counted(n, "record was", "records were"),
+		what = append(what, fmt.Sprintf("%s written that %s not what arrived (the first at %d)", prose.Count(n, "record was", "records were"),
 			map[bool]string{true: "is", false: "are"}[n == 1], f.changed[0]))
 	}
 	if what == nil {
@@ -313,17 +316,17 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir str
 		if err = errors.Join(err, faults.err(c)); err != nil {
 			failures++
 			text, _ := split(err)
-			cmd.warn("conversation %d: %s", c.ID, neutralLine(text))
+			cmd.warn("conversation %d: %s", c.ID, safetext.Line(text))
 		}
 	}
 	if failures > 0 {
-		return failed(exitFailure, "everything else was written", "%s could not be written whole", counted(failures, "conversation", "conversations"))
+		return failed(exitFailure, "everything else was written", "%s could not be written whole", prose.Count(failures, "conversation", "conversations"))
 	}
 	removeLeftovers(cmd.program, dir, time.Now())
 	if cmd.json {
 		return cmd.printJSON(r)
 	}
-	cmd.printf("%s: %s in %s, %s\n", neutralLine(dir), counted(r.Messages, "record", "records"), counted(r.Conversations, "file", "files"), size(r.Bytes))
+	cmd.printf("%s: %s in %s, %s\n", safetext.Line(dir), prose.Count(r.Messages, "record", "records"), prose.Count(r.Conversations, "file", "files"), prose.Size(r.Bytes))
 	return nil
 }
 

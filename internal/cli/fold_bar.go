@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -35,5 +36,5 @@ func (b *foldBar) folded(r compact.Report) {
 	b.now = max(0, int64(b.current.ViewTokens-r.TokensAfter))
 	done := b.before + b.now
 	rate := float64(done) / max(time.Since(b.began).Seconds(), 0.001)
-	b.set(min(done, b.total), b.total, fmt.Sprintf("%s, %s tokens a second", counted(b.folds, "summary", "summaries"), number(int(rate))))
+	b.set(min(done, b.total), b.total, fmt.Sprintf("%s, %s tokens a second", prose.Count(b.folds, "summary", "summaries"), prose.Number(int(rate))))
 }

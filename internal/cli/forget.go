@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -216,7 +218,7 @@ func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) er
 		e.note("nothing was erased: this was a dry run")
 		return nil
 	}
-	question := fmt.Sprintf("Erase %s for good? This cannot be undone.", counted(weighed.Messages, "message", "messages"))
+	question := fmt.Sprintf("Erase %s for good? This cannot be undone.", prose.Count(weighed.Messages, "message", "messages"))
 	if err := e.confirm(ctx, e.yes, question, "add --yes to erase it, or --dry-run to only see what would go", "nothing was erased"); err != nil {
 		return err
 	}
@@ -245,12 +247,12 @@ func (e *eraser) printErased(got store.Erased) {
 	t := newTable("", ">", "")
 	row := func(what string, n int64, detail string) {
 		if n > 0 {
-			t.add(what, number(n), detail)
+			t.add(what, prose.Number(n), detail)
 		}
 	}
 	row("conversations", int64(got.Conversations), "whole")
-	row("messages", got.Messages, size(got.Bytes))
-	row("payloads", int64(got.Payloads), size(got.PayloadBytes)+", in no other message")
+	row("messages", got.Messages, prose.Size(got.Bytes))
+	row("payloads", int64(got.Payloads), prose.Size(got.PayloadBytes)+", in no other message")
 	row("summaries", int64(got.Unworded), "written anew without them")
 	row("summaries", int64(got.Summaries), "of nothing else: erased")
 	row("titles", int64(got.Titles), "that quote them: erased")
@@ -288,11 +290,11 @@ func (cmd *forgetCommand) listForgotten(ctx context.Context, ar *archive) error 
 		var keys []string
 		for _, s := range ts.Sessions {
 			r.Sessions = append(r.Sessions, forgottenSessionJSON(s))
-			keys = append(keys, neutralLine(s.Key))
+			keys = append(keys, safetext.Line(s.Key))
 		}
 		unfinished = unfinished || !ts.Finished
 		reports = append(reports, r)
-		t.add(strconv.FormatInt(ts.ID, 10), ts.Time.Format("2006-01-02 15:04"), neutralLine(ts.Cause), number(ts.Messages), clip(strings.Join(keys, ", "), 100))
+		t.add(strconv.FormatInt(ts.ID, 10), ts.Time.Format("2006-01-02 15:04"), safetext.Line(ts.Cause), prose.Number(ts.Messages), clip(strings.Join(keys, ", "), 100))
 	}
 	switch {
 	case cmd.json:

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -194,10 +196,10 @@ func (cmd *grepCommand) grepGrouped(ctx context.Context, ar *archive, answer rec
 					line += " · " + part
 				}
 			}
-			cmd.printf("%s\n", cmd.paint(bold, neutralLine(line)))
+			cmd.printf("%s\n", cmd.paint(bold, safetext.Line(line)))
 			last = m.ConversationID
 		}
-		cmd.printf("%s\n", cmd.paint(green, neutralLine(m.Heading(stamp))))
+		cmd.printf("%s\n", cmd.paint(green, safetext.Line(m.Heading(stamp))))
 		if m.Context != nil {
 			cmd.grepNeighbours(m.Context.Before)
 		}
@@ -215,7 +217,7 @@ func (cmd *grepCommand) grepGrouped(ctx context.Context, ar *archive, answer rec
 
 func (cmd *grepCommand) grepNeighbours(all []recall.Neighbour) {
 	for _, n := range all {
-		cmd.printf("%s\n", cmd.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, neutralLine(n.Snippet)), 120)))
+		cmd.printf("%s\n", cmd.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, safetext.Line(n.Snippet)), 120)))
 	}
 }
 
@@ -263,9 +265,9 @@ func matchedLine(m recall.Match) string {
 
 // grepNotes tells how many there are and how to see more.
 func (cmd *grepCommand) grepNotes(answer recall.GrepAnswer) {
-	cmd.note("%s", neutralLine(answer.Headline()))
+	cmd.note("%s", safetext.Line(answer.Headline()))
 	if e := answer.Elsewhere; e != nil {
-		cmd.note("%s elsewhere: add --all-conversations", counted(e.Hits, "match", "matches"))
+		cmd.note("%s elsewhere: add --all-conversations", prose.Count(e.Hits, "match", "matches"))
 	}
 	printNotes(cmd.program, answer.Notes)
 	if answer.NextCursor != "" {

@@ -22,7 +22,9 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -196,7 +198,7 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	}
 	o := sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log}
 	db, err := sqlite.Open(ctx, h.path, o)
-	if sqlite.Full(err) && !h.goOn {
+	if dbfile.Full(err) && !h.goOn {
 		// Nothing can be stored, but a session is still told of earlier work.
 		h.log(err)
 		o.ReadOnly = true
@@ -340,5 +342,5 @@ func (h *hookCommand) log(problem error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > hookLogSize {
 		_ = os.Rename(path, path+".old")
 	}
-	appendToLog(path, fmt.Sprintf("%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), neutralLine(h.host), neutralLine(problem.Error())))
+	appendToLog(path, fmt.Sprintf("%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), safetext.Line(h.host), safetext.Line(problem.Error())))
 }

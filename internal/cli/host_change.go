@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // hostChange changes the settings of hosts: the part that setup and remove
@@ -144,9 +145,9 @@ func (h *hostChange) leftOut(steps []step) error {
 	}
 	for _, err := range failures {
 		message, advice := split(err)
-		h.warn("%s", neutralLine(message))
+		h.warn("%s", safetext.Line(message))
 		if advice != "" {
-			h.note("%s", neutralLine(advice))
+			h.note("%s", safetext.Line(advice))
 		}
 	}
 	return failed(exitFailure, "see to what is said above and repeat the command; the other hosts are done",
@@ -170,7 +171,7 @@ func (h *hostChange) showPlan(p setup.Plan) {
 			case strings.HasPrefix(line, "-"):
 				style = red
 			}
-			h.printf("  %s\n", h.paint(style, neutral(line)))
+			h.printf("  %s\n", h.paint(style, safetext.Text(line)))
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 type importCommand struct {
@@ -142,12 +144,12 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 			if hint != "" {
 				message += "; " + hint
 			}
-			cmd.warn("%s: %s", neutralLine(path), neutralLine(plain(message)))
+			cmd.warn("%s: %s", safetext.Line(path), safetext.Line(plain(message)))
 		}
 	}
 	if failures > 0 {
 		return failed(exitFailure, "what is wrong with each is said above", "%d of %s could not be imported",
-			failures, counted(len(paths), "path", "paths"))
+			failures, prose.Count(len(paths), "path", "paths"))
 	}
 	return nil
 }
@@ -210,12 +212,12 @@ func (cmd *importCommand) noteSkipped(dir string, files []string) {
 		if rel, err := filepath.Rel(dir, file); err == nil {
 			file = rel
 		}
-		names = append(names, neutralLine(file))
+		names = append(names, safetext.Line(file))
 	}
 	if len(files) > most {
 		names = append(names, "…")
 	}
-	cmd.note("%s: skipped %s without a transcript: %s", neutralLine(dir), counted(len(files), "file", "files"), strings.Join(names, ", "))
+	cmd.note("%s: skipped %s without a transcript: %s", safetext.Line(dir), prose.Count(len(files), "file", "files"), strings.Join(names, ", "))
 }
 
 func missingPath(err error, path string, known []string) error {

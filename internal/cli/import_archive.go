@@ -10,20 +10,23 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/portable"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 type archiveReport struct {
-	Archive       string            `json:"archive"`
-	Conversations int               `json:"conversations"` // that were added
-	Messages      int64             `json:"messages"`
-	Known         int               `json:"known"`
-	Tombstones    int               `json:"tombstones,omitempty"` // that keep out what was forgotten there
-	Conflicts     []sqlite.Conflict `json:"conflicts"`
-	Damaged       []faultReport     `json:"damaged,omitempty"` // what does not prove
-	Digest        string            `json:"digest"`            // of the archive
-	Seconds       float64           `json:"seconds"`
+	Archive       string               `json:"archive"`
+	Conversations int                  `json:"conversations"` // that were added
+	Messages      int64                `json:"messages"`
+	Known         int                  `json:"known"`
+	Tombstones    int                  `json:"tombstones,omitempty"` // that keep out what was forgotten there
+	Conflicts     []dbarchive.Conflict `json:"conflicts"`
+	Damaged       []faultReport        `json:"damaged,omitempty"` // what does not prove
+	Digest        string               `json:"digest"`            // of the archive
+	Seconds       float64              `json:"seconds"`
 }
 
 // archiveFlags say how an archive is imported.
@@ -65,7 +68,7 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 		return err
 	}
 	defer scratch.Remove()
-	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []sqlite.Conflict{}}
+	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []dbarchive.Conflict{}}
 	for _, fault := range append(lost, scratch.Proof.Faults...) {
 		r.Damaged = append(r.Damaged, faultReport(fault))
 	}
@@ -76,10 +79,10 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	if err != nil {
 		return err
 	}
-	empty, err := ar.db.Hollow(ctx)
+	empty, err := dbarchive.IsEmpty(ctx, ar.db.File())
 	if err == nil && !empty {
-		var merged sqlite.Merged
-		merged, err = ar.db.Merge(ctx, scratch, cmd.archive.skipConflicts)
+		var merged dbarchive.Merged
+		merged, err = dbarchive.Merge(ctx, ar.db.File(), scratch, cmd.archive.skipConflicts)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
 	}
@@ -99,16 +102,16 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	case err != nil || n == 0 || cmd.archive.damaged && len(lost) == 0:
 		return err
 	case cmd.archive.damaged:
-		return failed(exitFaults, "export it again, or copy it again from where it came", "%s: %s not be read", path, counted(len(lost), "part could", "parts could"))
+		return failed(exitFaults, "export it again, or copy it again from where it came", "%s: %s not be read", path, prose.Count(len(lost), "part could", "parts could"))
 	default:
 		return failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; `lcm doctor` says what is missing",
-			"what is in %s has %s", path, counted(n, "fault", "faults"))
+			"what is in %s has %s", path, prose.Count(n, "fault", "faults"))
 	}
 }
 
 // unpack loads an archive beside the database and proves it. lost is what could
 // not be read.
-func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *sqlite.Scratch, m portable.Manifest, lost []store.Fault, err error) {
+func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, m, nil, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
@@ -138,7 +141,7 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 	bar := cmd.newBar("loading")
 	defer bar.clear()
 	done := int64(0)
-	scratch, err := sqlite.Build(ctx, database, m.Schema, func(l *sqlite.Loader) error {
+	scratch, err := dbarchive.Build(ctx, database, m.Schema, func(l *dbarchive.Loader) error {
 		l.KeepDamaged = cmd.archive.damaged
 		for {
 			item, err := in.Next()
@@ -157,13 +160,13 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 			default:
 				if item.Table == "messages" {
 					done++
-					bar.set(done, total, number(done)+" messages")
+					bar.set(done, total, prose.Number(done)+" messages")
 				}
 				err = l.Row(item.Table, item.Columns, item.Values)
 			}
 			switch {
 			case err == nil || item.Damaged != "": // the proof names it
-			case sqlite.Full(err) || ctx.Err() != nil:
+			case dbfile.Full(err) || ctx.Err() != nil:
 				return err
 			default:
 				lose("row", path, err)
@@ -174,7 +177,7 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 		return nil, m, nil, unreadable(path, err)
 	}
 	if n := in.Repaired(); n > 0 {
-		cmd.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, counted(n, "part of it was", "parts of it were"))
+		cmd.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, prose.Count(n, "part of it was", "parts of it were"))
 	}
 	if got := hex.EncodeToString(scratch.Proof.Digest[:]); got != m.Digest && len(lost)+len(scratch.Proof.Faults) == 0 {
 		lose("digest", path, fmt.Errorf("what is in it has the digest %s, its manifest says %s", got, m.Digest))
@@ -199,12 +202,12 @@ func (cmd *importCommand) printImported(r archiveReport) error {
 		return cmd.printJSON(r)
 	}
 	for _, c := range r.Conflicts {
-		cmd.warn("left out: %s (segment %d): %s", neutralLine(c.Key), c.Segment, c.Why)
+		cmd.warn("left out: %s (segment %d): %s", safetext.Line(c.Key), c.Segment, c.Why)
 	}
 	if r.Tombstones > 0 {
-		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", counted(r.Tombstones, "tombstone", "tombstones"))
+		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", prose.Count(r.Tombstones, "tombstone", "tombstones"))
 	}
-	cmd.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", counted(r.Conversations, "conversation", "conversations"),
-		counted(r.Messages, "message", "messages"), counted(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
+	cmd.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", prose.Count(r.Conversations, "conversation", "conversations"),
+		prose.Count(r.Messages, "message", "messages"), prose.Count(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
 	return nil
 }

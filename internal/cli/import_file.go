@@ -9,6 +9,8 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -86,7 +88,7 @@ const opening = 4
 // line in the middle of it leaves no half of it behind.
 func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 	s := survey{ids: true}
-	t := jsonl.Reader{Name: src.name, Progress: func(n int64) { b.set(n, src.size, number(s.messages)+" messages") }}
+	t := jsonl.Reader{Name: src.name, Progress: func(n int64) { b.set(n, src.size, prose.Number(s.messages)+" messages") }}
 	begins := sha256.New()
 	err := src.each(&t, func(m llms.Message) error {
 		if s.messages < opening {
@@ -143,16 +145,16 @@ func (cmd *importCommand) store(ctx context.Context, ar *archive, src *source, p
 }
 
 func (cmd *importCommand) printImport(name string, r importReport) error {
-	cmd.printFindings(neutralLine(name), r)
+	cmd.printFindings(safetext.Line(name), r)
 	if cmd.json {
 		return cmd.printJSON(r)
 	}
-	cmd.printf("conversation %d (%s)\n", r.Conversation, neutralLine(r.Key))
+	cmd.printf("conversation %d (%s)\n", r.Conversation, safetext.Line(r.Key))
 	t := newTable("", ">")
-	t.add("  read", number(r.Read))
-	t.add("  new", number(r.New))
-	t.add("  known", number(r.Known))
-	t.add("  externalised payloads", number(r.Payloads))
+	t.add("  read", prose.Number(r.Read))
+	t.add("  new", prose.Number(r.New))
+	t.add("  known", prose.Number(r.Known))
+	t.add("  externalised payloads", prose.Number(r.Payloads))
 	cmd.printTable(t)
 	if !r.current {
 		cmd.note("it is not the current conversation here: use --conversation %d, as in `lcm show --conversation %d`", r.Conversation, r.Conversation)
@@ -167,15 +169,15 @@ func (cmd *importCommand) printFindings(name string, r importReport) {
 	case t.Bytes == 0:
 		cmd.warn("%s:%d: the input ends in the middle of a list; what is there of it is stored", name, t.Line)
 	default:
-		cmd.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, counted(t.Bytes, "byte", "bytes"))
+		cmd.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, prose.Count(t.Bytes, "byte", "bytes"))
 	}
 	if u := r.Untimed; u != nil {
 		more := ""
 		if u.Count > 1 {
-			more = " (and so in " + counted(u.Count-1, "more message", "more messages") + ")"
+			more = " (and so in " + prose.Count(u.Count-1, "more message", "more messages") + ")"
 		}
 		cmd.warn("%s:%d: the time %s cannot be read%s; the time of storing stands in for it. Write it like \"2026-01-02T03:04:05Z\"",
-			name, u.Line, clip(neutralLine(u.Value), 40), more)
+			name, u.Line, clip(safetext.Line(u.Value), 40), more)
 	}
 	if r.Rewound {
 		cmd.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
@@ -192,5 +194,5 @@ func newOnes(n int) string {
 	if n == 1 {
 		return "1 new message stands"
 	}
-	return number(n) + " new messages stand"
+	return prose.Number(n) + " new messages stand"
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -61,12 +62,12 @@ func (cmd *importCommand) foldDue(ctx context.Context) (err error) {
 		OnStart: func(c store.Conversation, _ int) { bar.start(c) }})
 	bar.clear()
 	if f.Folds > 0 {
-		cmd.note("%s folded into %s: `lcm tree` shows them", counted(f.Conversations, "long conversation was", "long conversations were"), counted(f.Folds, "summary", "summaries"))
+		cmd.note("%s folded into %s: `lcm tree` shows them", prose.Count(f.Conversations, "long conversation was", "long conversations were"), prose.Count(f.Folds, "summary", "summaries"))
 	}
 	if err != nil || f.Left == 0 {
 		return err
 	}
 	cmd.note("%s longer than can be folded at once: this goes on in the background, and `lcm compact --all` does it now",
-		counted(f.Left, "conversation is", "conversations are"))
+		prose.Count(f.Left, "conversation is", "conversations are"))
 	return startRest(startDetached, "import", cfg.Storage.DatabasePath, "--fold-all")
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // hostImport is what an import of agents' sessions prints as JSON.
@@ -108,7 +110,7 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 		if filter.DryRun {
 			hint = "mend what is said above; everything else can be imported"
 		}
-		return failed(exitFailure, hint, "%s could not be read", counted(failures, "transcript or part of one", "transcripts or parts of them"))
+		return failed(exitFailure, hint, "%s could not be read", prose.Count(failures, "transcript or part of one", "transcripts or parts of them"))
 	}
 	return nil
 }
@@ -125,7 +127,7 @@ func (cmd *importCommand) feedAll(ctx context.Context, ar *archive, filter hosts
 	bar := cmd.newBar("importing")
 	defer bar.clear()
 	return feed.All(ctx, filter, func(p hosts.Progress) {
-		bar.set(p.Bytes, p.Total, fmt.Sprintf("%s of %s, %s", number(p.Sessions), counted(p.SessionTotal, "session", "sessions"), counted(p.Records, "record", "records")))
+		bar.set(p.Bytes, p.Total, fmt.Sprintf("%s of %s, %s", prose.Number(p.Sessions), prose.Count(p.SessionTotal, "session", "sessions"), prose.Count(p.Records, "record", "records")))
 	})
 }
 
@@ -161,14 +163,14 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 		for _, f := range s.Failures {
 			r.Failures = append(r.Failures, failureReport{f.Path, f.Err.Error()})
 			why := strings.ReplaceAll(f.Err.Error(), "read "+f.Path+": ", "") // it is said before
-			cmd.warn("%s: %s", neutralLine(f.Path), neutralLine(plain(why)))
+			cmd.warn("%s: %s", safetext.Line(f.Path), safetext.Line(plain(why)))
 		}
 		out.Hosts = append(out.Hosts, r)
 		if !s.Present && filter.Path == "" {
 			t.add(s.Title, "not found", "", "", "", "", "", "")
 			continue
 		}
-		t.add(s.Title, number(s.Sessions), number(s.Unchanged), number(s.Records), number(s.New), number(s.Known), number(s.Hidden), size(s.Bytes))
+		t.add(s.Title, prose.Number(s.Sessions), prose.Number(s.Unchanged), prose.Number(s.Records), prose.Number(s.New), prose.Number(s.Known), prose.Number(s.Hidden), prose.Size(s.Bytes))
 	}
 	if cmd.json {
 		return cmd.printJSON(out)
@@ -177,10 +179,10 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 	for _, r := range out.Hosts {
 		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
 			cmd.note("%s: %s of a type that this version does not know, %q: kept, hidden, and searchable",
-				r.Host, counted(r.Unknown[kind], "record", "records"), neutralLine(kind))
+				r.Host, prose.Count(r.Unknown[kind], "record", "records"), safetext.Line(kind))
 		}
 		if r.Ignored > 0 {
-			cmd.note("%s: %s not stored, as the settings say (ingest.ignore_…_patterns)", r.Host, counted(r.Ignored, "session was", "sessions were"))
+			cmd.note("%s: %s not stored, as the settings say (ingest.ignore_…_patterns)", r.Host, prose.Count(r.Ignored, "session was", "sessions were"))
 		}
 	}
 	if filter.DryRun {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/redact"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // How large a log file grows, and how many older ones are kept.
@@ -36,7 +37,7 @@ func (p *program) logger(cfg *config.Config) *slog.Logger {
 	if cfg.Log.File != "" {
 		file := &logFile{path: cfg.Log.File, limit: maxLogBytes}
 		if err := file.open(); err != nil {
-			p.warn("nothing is logged to %s: %v", neutralLine(cfg.Log.File), err)
+			p.warn("nothing is logged to %s: %v", safetext.Line(cfg.Log.File), err)
 		} else {
 			w = file
 		}

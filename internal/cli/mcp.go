@@ -13,7 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/project"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -84,7 +85,7 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	}
 	ar, err := cmd.openWith(ctx, cfg, toWrite)
 	writable := err == nil
-	if errors.Is(err, store.ErrReadOnly) || sqlite.Full(err) {
+	if errors.Is(err, store.ErrReadOnly) || dbfile.Full(err) {
 		cmd.note("the database cannot be written: what is stored is searched, and nothing is added")
 		ar, err = cmd.openWith(ctx, cfg, toRead)
 	}
@@ -158,7 +159,7 @@ func (cmd *mcpCommand) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server
 		if o.Token = token; made {
 			cmd.note("a token was made for clients, which send it with every request (Authorization: Bearer %s)", token)
 		}
-		cmd.note("the token is in %s", neutralLine(path))
+		cmd.note("the token is in %s", safetext.Line(path))
 	}
 	addr, err := o.CheckAddress(cmd.http)
 	if err != nil {

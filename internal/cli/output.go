@@ -239,7 +239,7 @@ func forceFlag(c *cobra.Command, force *bool) {
 // characters on a terminal, which would act upon them.
 func (p *program) writeBytes(data []byte, force bool) error {
 	if p.terminal && !force {
-		data = []byte(neutral(string(data)))
+		data = []byte(safetext.Text(string(data)))
 	}
 	_, err := p.out.Write(data)
 	return err
@@ -260,14 +260,8 @@ func (p *program) shown(text string) string {
 	if !p.terminal {
 		return text
 	}
-	return neutral(text)
+	return safetext.Text(text)
 }
-
-// neutral is stored text of several lines as it is shown on a terminal.
-func neutral(text string) string { return safetext.Text(text) }
-
-// neutralLine is neutral for what must stay on one line.
-func neutralLine(text string) string { return safetext.Line(text) }
 
 // clip shortens a line to a width, measured as a terminal would.
 func clip(text string, width int) string {
@@ -285,41 +279,4 @@ func clip(text string, width int) string {
 		b.WriteRune(r)
 	}
 	return b.String() + "…"
-}
-
-// number writes a count with its thousands apart.
-func number[T ~int | ~int64](n T) string {
-	s := fmt.Sprint(n)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
-
-// counted writes a number with its noun, plural where it must be.
-func counted[T ~int | ~int64](n T, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(n) + " " + many
-}
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	f, units := float64(n), []string{"kB", "MB", "GB", "TB"}
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	i := -1
-	for f >= 999.5 && i < len(units)-1 {
-		f, i = f/1000, i+1
-	}
-	if f < 10 {
-		return fmt.Sprintf("%.1f %s", f, units[i])
-	}
-	return fmt.Sprintf("%.0f %s", f, units[i])
 }

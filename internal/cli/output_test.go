@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 func TestNeutral(t *testing.T) {
@@ -26,7 +28,7 @@ func TestNeutral(t *testing.T) {
 		{"abc\u202edef", `abc\u202edef`},
 		{"日本 ✓ �", "日本 ✓ �"},
 	} {
-		if got := neutral(c.text); got != c.want {
+		if got := safetext.Text(c.text); got != c.want {
 			t.Errorf("%q is shown as %q, want %q", c.text, got, c.want)
 		}
 	}
@@ -35,7 +37,7 @@ func TestNeutral(t *testing.T) {
 func TestNeutralLeavesNothingForATerminalToActUpon(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
-		for _, r := range strings.NewReplacer("\n", "", "\t", "").Replace(neutral(text)) {
+		for _, r := range strings.NewReplacer("\n", "", "\t", "").Replace(safetext.Text(text)) {
 			if unicode.IsControl(r) {
 				t.Fatalf("%q is shown with %q", text, r)
 			}
@@ -45,16 +47,16 @@ func TestNeutralLeavesNothingForATerminalToActUpon(t *testing.T) {
 
 func TestNumbersAreReadable(t *testing.T) {
 	for want, got := range map[string]string{
-		"0":         number(0),
-		"999":       number(999),
-		"1,000":     number(1000),
-		"-1,234":    number(-1234),
-		"1 token":   counted(1, "token", "tokens"),
-		"2 tokens":  counted(2, "token", "tokens"),
-		"999 B":     size(999),
-		"1.0 kB":    size(1000),
-		"1.0 MB":    size(999_999),
-		"12 MB":     size(12_345_678),
+		"0":         prose.Number(0),
+		"999":       prose.Number(999),
+		"1,000":     prose.Number(1000),
+		"-1,234":    prose.Number(-1234),
+		"1 token":   prose.Count(1, "token", "tokens"),
+		"2 tokens":  prose.Count(2, "token", "tokens"),
+		"999 B":     prose.Size(999),
+		"1.0 kB":    prose.Size(1000),
+		"1.0 MB":    prose.Size(999_999),
+		"12 MB":     prose.Size(12_345_678),
 		"abc…":      clip("abcdef", 4),
 		"日…":        clip("日本語", 4),
 		"…def":      clipLeft("abcdef", 4),

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -89,7 +91,7 @@ func (cmd *pruneCommand) prune(ctx context.Context, ar *archive, age time.Durati
 		if title == "" {
 			title = c.Key
 		}
-		t.add(strconv.FormatInt(int64(c.ID), 10), c.UpdatedAt.Format(time.DateOnly), number(c.Messages), clip(neutralLine(title), 80))
+		t.add(strconv.FormatInt(int64(c.ID), 10), c.UpdatedAt.Format(time.DateOnly), prose.Number(c.Messages), clip(safetext.Line(title), 80))
 	}
 	if !cmd.json && len(idle) > 0 {
 		cmd.printTable(t)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 )
 
 type restoreReport struct {
@@ -22,7 +24,7 @@ type restoreReport struct {
 
 type restoreCommand struct {
 	*program
-	sqlite.Replacement
+	backup.Replacement
 }
 
 func newRestore(p *program) *cobra.Command {
@@ -56,7 +58,7 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 	case !info.Mode().IsRegular(): // reading a pipe would wait for ever
 		return failed(exitFailure, "name the file of a backup", "%s is not a regular file", args[0])
 	}
-	done, err := sqlite.Install(c.Context(), args[0], cfg.Storage.DatabasePath, cmd.Replacement)
+	done, err := backup.Install(c.Context(), args[0], cfg.Storage.DatabasePath, cmd.Replacement)
 	if err != nil {
 		return err
 	}
@@ -70,14 +72,14 @@ func (cmd *restoreCommand) printRestored(r restoreReport) error {
 	if cmd.json {
 		return cmd.printJSON(r)
 	}
-	cmd.printf("%s restored: %s in %s, %s\ndigest %s\n", neutralLine(r.Database), counted(r.Messages, "message", "messages"),
-		counted(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	cmd.printf("%s restored: %s in %s, %s\ndigest %s\n", safetext.Line(r.Database), prose.Count(r.Messages, "message", "messages"),
+		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
 	if r.Unforgotten > 0 {
 		cmd.warn("the backup knows nothing of %s since it was made: what was forgotten may be back, and is to be forgotten again (`lcm --db %s forget --list` shows what)",
-			counted(r.Unforgotten, "erasure", "erasures"), neutralLine(r.Kept))
+			prose.Count(r.Unforgotten, "erasure", "erasures"), safetext.Line(r.Kept))
 	}
 	if r.Kept != "" {
-		cmd.printf("the database that was there is kept as %s\n", neutralLine(r.Kept))
+		cmd.printf("the database that was there is kept as %s\n", safetext.Line(r.Kept))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -32,7 +33,7 @@ func (cmd *compactCommand) rewriteAll(ctx context.Context, ar *archive) error {
 	for _, c := range chosen {
 		bar := cmd.newBar(fmt.Sprintf("rewriting conversation %d", c.ID))
 		r, err := ar.engine.Rewrite(ctx, c.ID, func(r compact.Rewritten) {
-			bar.set(int64(r.Done+r.Kept+r.Failed), int64(r.Candidates), counted(r.Candidates, "summary", "summaries"))
+			bar.set(int64(r.Done+r.Kept+r.Failed), int64(r.Candidates), prose.Count(r.Candidates, "summary", "summaries"))
 		})
 		bar.clear()
 		if err != nil {
@@ -42,8 +43,8 @@ func (cmd *compactCommand) rewriteAll(ctx context.Context, ar *archive) error {
 			cmd.warn("conversation %d: the model failed: %v", c.ID, r.Cause)
 		}
 		if !cmd.json {
-			cmd.printf("conversation %d: %s of %s rewritten, %d kept, %d failed, %s tokens spent (%s)\n", c.ID, number(r.Done),
-				counted(r.Candidates, "summary", "summaries"), r.Kept, r.Failed, number(r.TokensIn+r.TokensOut), r.Reason)
+			cmd.printf("conversation %d: %s of %s rewritten, %d kept, %d failed, %s tokens spent (%s)\n", c.ID, prose.Number(r.Done),
+				prose.Count(r.Candidates, "summary", "summaries"), r.Kept, r.Failed, prose.Number(r.TokensIn+r.TokensOut), r.Reason)
 		}
 		reports = append(reports, rewriteReport{
 			Conversation: c.ID, Reason: r.Reason, Candidates: r.Candidates, Rewritten: r.Done, Kept: r.Kept, Failed: r.Failed,

@@ -8,7 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/salvage"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -35,7 +38,7 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", to)
 	}
-	scratch, err := sqlite.Salvage(ctx, from, to)
+	scratch, err := salvage.File(ctx, from, to)
 	if err != nil {
 		return databaseFailure(err)
 	}
@@ -54,16 +57,16 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	if cmd.json {
 		err = cmd.printJSON(r)
 	} else {
-		cmd.printf("%s\n%s in %s, %s\n", neutralLine(to), counted(r.Messages, "message", "messages"), counted(r.Conversations, "conversation", "conversations"), took(r.Seconds))
+		cmd.printf("%s\n%s in %s, %s\n", safetext.Line(to), prose.Count(r.Messages, "message", "messages"), prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds))
 		flags := "--force"
 		if len(r.Damaged) > 0 {
 			flags += " --damaged"
 		}
-		cmd.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, neutralLine(to))
+		cmd.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, safetext.Line(to))
 	}
 	warnFaults(cmd.program, r.Damaged)
 	if err == nil && len(r.Damaged) > 0 {
-		err = failed(exitFaults, "a backup may have what is missing", "%s in what was saved", counted(len(r.Damaged), "fault is", "faults are"))
+		err = failed(exitFaults, "a backup may have what is missing", "%s in what was saved", prose.Count(len(r.Damaged), "fault is", "faults are"))
 	}
 	return err
 }
@@ -77,7 +80,7 @@ func openToExport(p *program, ctx context.Context) (ar *archive, done func(), er
 	}
 	path := cfg.Storage.DatabasePath
 	broken := false
-	if faults, err := sqlite.CheckFile(ctx, path); err == nil {
+	if faults, err := dbcheck.File(ctx, path); err == nil {
 		broken = slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "truncated" })
 	}
 	if !broken {
@@ -92,9 +95,9 @@ func openToExport(p *program, ctx context.Context) (ar *archive, done func(), er
 			return ar, func() { _ = ar.close(ctx) }, err // it was only read
 		}
 	}
-	scratch, err := sqlite.Salvage(ctx, path, path)
+	scratch, err := salvage.File(ctx, path, path)
 	if err != nil { // the directory may be one that cannot be written to
-		scratch, err = sqlite.Salvage(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
+		scratch, err = salvage.File(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
 	}
 	if err != nil {
 		return nil, nil, databaseFailure(err)

@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -142,7 +144,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error
 		}
 	}
 	if !cmd.json && !cmd.raw {
-		cmd.note("conversation %d (%s), %s; times are %s", c.ID, neutralLine(c.Key), held(c.Messages, c.Erased), zone(time.Now()))
+		cmd.note("conversation %d (%s), %s; times are %s", c.ID, safetext.Line(c.Key), held(c.Messages, c.Erased), zone(time.Now()))
 	}
 	last, damaged, shown := q.After, 0, 0
 	var hidden []store.MessageID
@@ -163,7 +165,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error
 		if errors.Is(err, store.ErrDamaged) {
 			damaged++
 			text, _ := split(err)
-			cmd.warn("%s", neutralLine(plain(text)))
+			cmd.warn("%s", safetext.Line(plain(text)))
 		} else if err != nil {
 			return err
 		}
@@ -184,7 +186,7 @@ func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
 	if len(ids) > 1 {
 		which += " … " + ids[len(ids)-1].String()
 	}
-	cmd.printf("%s\n\n", cmd.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, counted(len(ids), "record", "records"))))
+	cmd.printf("%s\n\n", cmd.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, prose.Count(len(ids), "record", "records"))))
 }
 
 // showMessage prints a message. Of one whose record is damaged it prints what
@@ -211,7 +213,7 @@ func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Me
 		damage = fmt.Errorf("%s is %w: it is not what arrived", m.ID, store.ErrDamaged)
 	}
 	head := fmt.Sprintf("%s · %d · %s · %s · %s", m.ID, m.Seq, m.Body.Role, m.Body.Time.Local().Format(time.DateTime),
-		counted(m.Tokens, "token", "tokens"))
+		prose.Count(m.Tokens, "token", "tokens"))
 	if flags := flagNames(m.Flags); len(flags) > 0 {
 		head += " · " + strings.Join(flags, ", ")
 	}
@@ -270,7 +272,7 @@ func (cmd *showCommand) showID(ctx context.Context, ar *archive) error {
 		return cmd.showPayloadJSON(p)
 	}
 	if !cmd.raw {
-		cmd.note("%s · %s · %s · %s", p.ID, neutralLine(orDash(p.Name)), neutralLine(orDash(p.MIME)), size(p.Size))
+		cmd.note("%s · %s · %s · %s", p.ID, safetext.Line(orDash(p.Name)), safetext.Line(orDash(p.MIME)), prose.Size(p.Size))
 	}
 	content := io.NewSectionReader(p.Content, 0, p.Size)
 	if !cmd.terminal || cmd.raw && cmd.force {
@@ -278,7 +280,7 @@ func (cmd *showCommand) showID(ctx context.Context, ar *archive) error {
 		return errors.Join(err, payloadDamage(p))
 	}
 	data, err := io.ReadAll(content)
-	cmd.printf("%s\n", neutral(string(data)))
+	cmd.printf("%s\n", safetext.Text(string(data)))
 	return errors.Join(err, payloadDamage(p))
 }
 

@@ -6,7 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/spend"
+	"github.com/lossless-context/lcm/internal/sqlite/stats"
 )
 
 type statusReport struct {
@@ -82,7 +85,7 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
 		return err
 	}
-	space, err := ar.db.Space(ctx)
+	space, err := stats.MeasureSpace(ctx, ar.db.File())
 	if err != nil {
 		return err
 	}
@@ -103,35 +106,35 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 
 func (cmd *statusCommand) printStatus(r statusReport) {
 	t := newTable("", "")
-	conversations := number(r.Conversations)
+	conversations := prose.Number(r.Conversations)
 	if r.Archived > 0 {
-		conversations += fmt.Sprintf(" (%s archived)", number(r.Archived))
+		conversations += fmt.Sprintf(" (%s archived)", prose.Number(r.Archived))
 	}
-	t.add("database", neutralLine(r.Database))
+	t.add("database", safetext.Line(r.Database))
 	t.add("schema version", fmt.Sprint(r.Schema))
-	t.add("file size", size(r.FileBytes)+perRaw(r))
+	t.add("file size", prose.Size(r.FileBytes)+perRaw(r))
 	r.Space.rows(t)
 	t.add("conversations", conversations)
-	t.add("messages", number(r.Messages))
+	t.add("messages", prose.Number(r.Messages))
 	if r.Redacted > 0 {
-		t.add("  redacted", number(r.Redacted)+", secrets or private blocks were kept out")
+		t.add("  redacted", prose.Number(r.Redacted)+", secrets or private blocks were kept out")
 	}
 	if r.Erased > 0 {
-		t.add("  erased", number(r.Erased)+", tombstones keep them out (`lcm forget --list`)")
+		t.add("  erased", prose.Number(r.Erased)+", tombstones keep them out (`lcm forget --list`)")
 	}
-	t.add("tokens", number(r.Tokens))
-	t.add("record bytes", number(r.Bytes))
-	t.add("payloads", fmt.Sprintf("%s (%s)", number(r.Payloads), size(r.PayloadBytes)))
-	t.add("summaries", number(r.Summaries))
+	t.add("tokens", prose.Number(r.Tokens))
+	t.add("record bytes", prose.Number(r.Bytes))
+	t.add("payloads", fmt.Sprintf("%s (%s)", prose.Number(r.Payloads), prose.Size(r.PayloadBytes)))
+	t.add("summaries", prose.Number(r.Summaries))
 	for _, s := range r.Depths {
-		t.add(fmt.Sprintf("  depth %d", s.Depth), fmt.Sprintf("%s %s, %s tokens", number(s.Count), neutralLine(s.Method), number(s.Tokens)))
+		t.add(fmt.Sprintf("  depth %d", s.Depth), fmt.Sprintf("%s %s, %s tokens", prose.Number(s.Count), safetext.Line(s.Method), prose.Number(s.Tokens)))
 	}
 	for _, e := range r.Spent {
-		t.add("spent "+e.Day, fmt.Sprintf("%s for %s on %s, %s in, %s out", counted(int(e.Calls), "call", "calls"), neutralLine(e.Purpose),
-			neutralLine(e.Model), number(e.InputTokens), number(e.OutputTokens)))
+		t.add("spent "+e.Day, fmt.Sprintf("%s for %s on %s, %s in, %s out", prose.Count(int(e.Calls), "call", "calls"), safetext.Line(e.Purpose),
+			safetext.Line(e.Model), prose.Number(e.InputTokens), prose.Number(e.OutputTokens)))
 	}
 	if calls, in, out := spent(r.Spent); calls > 0 {
-		t.add("spent in all", fmt.Sprintf("%s, %s in, %s out", counted(calls, "call", "calls"), number(in), number(out)))
+		t.add("spent in all", fmt.Sprintf("%s, %s in, %s out", prose.Count(calls, "call", "calls"), prose.Number(in), prose.Number(out)))
 	}
 	cmd.printTable(t)
 }

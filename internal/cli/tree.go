@@ -10,6 +10,8 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
@@ -46,9 +48,9 @@ type belowReport struct {
 
 func (b belowReport) String() string {
 	if b.Summaries == 0 {
-		return counted(b.Messages, "message", "messages") + " below"
+		return prose.Count(b.Messages, "message", "messages") + " below"
 	}
-	return counted(b.Summaries, "summary", "summaries") + " and " + counted(b.Messages, "message", "messages") + " below"
+	return prose.Count(b.Summaries, "summary", "summaries") + " and " + prose.Count(b.Messages, "message", "messages") + " below"
 }
 
 type summaryReport struct {
@@ -81,12 +83,12 @@ func describeSummary(s store.Summary) *summaryReport {
 
 // summaryLine describes a summary in one line.
 func summaryLine(s store.Summary) string {
-	method := neutralLine(s.Method)
+	method := safetext.Line(s.Method)
 	if s.Level != summary.Normal && string(s.Level) != s.Method {
 		method += "/" + string(s.Level)
 	}
-	return fmt.Sprintf("%s d%d %s · %s · %s → %s tokens · %s · %s", s.ID, s.Depth, s.Kind, counted(s.Messages, "message", "messages"),
-		number(s.MessageTokens), number(s.Tokens), method, span(s.Earliest, s.Latest))
+	return fmt.Sprintf("%s d%d %s · %s · %s → %s tokens · %s · %s", s.ID, s.Depth, s.Kind, prose.Count(s.Messages, "message", "messages"),
+		prose.Number(s.MessageTokens), prose.Number(s.Tokens), method, span(s.Earliest, s.Latest))
 }
 
 // span writes a range of time as short as it can be told.
@@ -156,9 +158,9 @@ func (d *treeDrawing) print(ctx context.Context, c store.Conversation) error {
 	if d.json {
 		return d.printJSON(treeReport{describeConversation(c), roots})
 	}
-	d.printf("%s\n", d.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(neutralLine(c.Key), 50))))
-	d.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), number(c.Tokens),
-		counted(len(view.Items), "item", "items"), number(view.Tokens), zone(time.Now()))
+	d.printf("%s\n", d.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(safetext.Line(c.Key), 50))))
+	d.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), prose.Number(c.Tokens),
+		prose.Count(len(view.Items), "item", "items"), prose.Number(view.Tokens), zone(time.Now()))
 	d.draw(roots, "")
 	return nil
 }
@@ -212,8 +214,8 @@ func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int
 		style := []lipgloss.Style{cyan, green, yellow}[s.Depth%3]
 		line := summaryLine(s)
 		if d.narrow {
-			line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, counted(s.Messages, "message", "messages"),
-				number(s.MessageTokens), number(s.Tokens))
+			line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, prose.Count(s.Messages, "message", "messages"),
+				prose.Number(s.MessageTokens), prose.Number(s.Tokens))
 		}
 		t := &treeNode{Summary: describeSummary(s), drawn: d.paint(style, line[:len(id)]) + line[len(id):]}
 		if level == d.depth {
@@ -234,7 +236,7 @@ func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int
 func (d *treeDrawing) run(ctx context.Context, nodes []store.Node) (*treeNode, error) {
 	first, last := nodes[0].String(), nodes[len(nodes)-1].String()
 	run := &messageRun{Count: len(nodes), First: first, Last: last}
-	t := &treeNode{Messages: run, drawn: fmt.Sprintf("%s  %s … %s", counted(len(nodes), "message", "messages"), first, last)}
+	t := &treeNode{Messages: run, drawn: fmt.Sprintf("%s  %s … %s", prose.Count(len(nodes), "message", "messages"), first, last)}
 	if len(nodes) == 1 {
 		t.drawn = "1 message  " + first
 	}
@@ -250,7 +252,7 @@ func (d *treeDrawing) run(ctx context.Context, nodes []store.Node) (*treeNode, e
 		if err != nil {
 			return nil, err
 		}
-		line := fmt.Sprintf("%s %s · %s tokens · %s", m.ID, m.Body.Role, number(m.Tokens), excerpt(m.Body, 48))
+		line := fmt.Sprintf("%s %s · %s tokens · %s", m.ID, m.Body.Role, prose.Number(m.Tokens), excerpt(m.Body, 48))
 		if !d.json {
 			t.Sources = append(t.Sources, &treeNode{drawn: line})
 		}
@@ -264,7 +266,7 @@ func excerpt(m llms.Message, width int) string {
 	if len(text) > 8*width {
 		text = strings.ToValidUTF8(text[:8*width], "")
 	}
-	return clip(strings.Join(strings.Fields(neutralLine(text)), " "), width)
+	return clip(prose.OneLine(safetext.Line(text)), width)
 }
 
 func (d *treeDrawing) draw(trees []*treeNode, indent string) {

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -180,7 +182,7 @@ func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (veri
 		why, _ := split(err)
 		v.Messages, v.Bytes = ar.readable(ctx, c)
 		v.Faults = []faultReport{{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
-			"%s; %s of %s can be read and match", plain(why), number(v.Messages), counted(c.Messages-c.Erased, "message", "messages"))}}
+			"%s; %s of %s can be read and match", plain(why), prose.Number(v.Messages), prose.Count(c.Messages-c.Erased, "message", "messages"))}}
 		r.add(v)
 	}
 	return r, nil
@@ -220,7 +222,7 @@ func (cmd *verifyCommand) print(r verifyReport) error {
 			cmd.printVerified(c)
 		}
 		cmd.printFaults(r.Faults)
-		cmd.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), counted(r.Summaries, "summary", "summaries"), number(r.Bytes))
+		cmd.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), prose.Count(r.Summaries, "summary", "summaries"), prose.Number(r.Bytes))
 		if r.Digest != "" {
 			cmd.printf("digest %s\n", r.Digest)
 		} else {
@@ -235,7 +237,7 @@ func (cmd *verifyCommand) print(r verifyReport) error {
 		hint = beyondReading
 	}
 	if faults > 0 {
-		return failed(exitFaults, hint, "verification found %s", counted(faults, "fault", "faults"))
+		return failed(exitFaults, hint, "verification found %s", prose.Count(faults, "fault", "faults"))
 	}
 	return nil
 }
@@ -245,13 +247,13 @@ func (cmd *verifyCommand) printVerified(c verifiedConversation) {
 	if len(c.Faults) > 0 {
 		verdict = cmd.paint(red, "DAMAGED")
 	}
-	cmd.printf("conversation %d (%s): %s, %s, %s\n", c.Number, clipLeft(neutralLine(c.Key), 40), verdict,
-		held(c.Messages, c.Erased), counted(c.Summaries, "summary", "summaries"))
+	cmd.printf("conversation %d (%s): %s, %s, %s\n", c.Number, clipLeft(safetext.Line(c.Key), 40), verdict,
+		held(c.Messages, c.Erased), prose.Count(c.Summaries, "summary", "summaries"))
 	cmd.printFaults(c.Faults)
 }
 
 func (cmd *verifyCommand) printFaults(faults []faultReport) {
 	for _, f := range faults {
-		cmd.printf("  %s  %s: %s\n", cmd.paint(red, neutralLine(f.Node)), f.Code, neutralLine(f.Detail))
+		cmd.printf("  %s  %s: %s\n", cmd.paint(red, safetext.Line(f.Node)), f.Code, safetext.Line(f.Detail))
 	}
 }

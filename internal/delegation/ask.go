@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/guard"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -72,7 +73,7 @@ func nothing(r Request, p *plan) Answer {
 		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes,
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Nothing in %s matches %q", p.scope, clip(r.Query, 120))
+	fmt.Fprintf(&b, "Nothing in %s matches %q", p.scope, prose.Clip(r.Query, 120))
 	if r.Query == "" {
 		b.Reset()
 		fmt.Fprintf(&b, "Nothing in %s matches the question", p.scope)
@@ -185,7 +186,7 @@ var (
 	errPanic   = errors.New("panic")
 )
 
-func reason(err error) string { return clip(err.Error(), 400) + instead }
+func reason(err error) string { return prose.Clip(err.Error(), 400) + instead }
 
 // instead ends the reason for evidence in the place of an answer.
 const instead = "; the passages below are quoted from the record instead"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -283,7 +284,7 @@ func (e *extract) fit() (Answer, []passage) {
 	}
 	a := e.answer(shown)
 	if len(shown) == 1 && e.size(a) > e.bound { // a long reason
-		a.Reason, a.Notes = clip(a.Reason, 80), nil
+		a.Reason, a.Notes = prose.Clip(a.Reason, 80), nil
 	}
 	return a, shown
 }
@@ -362,7 +363,7 @@ func (e *extract) answer(shown []passage) Answer {
 	}
 	a.cut(left > 0 || parts > 0 && !e.short(), false)
 	if left > 0 {
-		a.note("%s about the question: narrow it, or ask with a larger maxTokens", plural(left, "more message is", "more messages are"))
+		a.note("%s about the question: narrow it, or ask with a larger maxTokens", prose.Plural(left, "more message is", "more messages are"))
 	}
 	return a
 }

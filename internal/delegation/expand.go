@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -129,7 +130,7 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 		}
 	}
 	if len(in.SummaryIDs) == 0 {
-		return fmt.Errorf("nothing that you may expand matches %q: use other words, or the ids that you were given", clip(in.Query, 80))
+		return fmt.Errorf("nothing that you may expand matches %q: use other words, or the ids that you were given", prose.Clip(in.Query, 80))
 	}
 	return nil
 }

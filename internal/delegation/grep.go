@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -61,7 +62,7 @@ func (g *Grant) grep(ctx context.Context, in grepArgs) (core.Result, error) {
 	}
 	head := fmt.Sprintf("Passages that match, in what you may expand. %s reads a message or summary whole.\n\n", ExpandName)
 	if len(p.pieces) == 0 {
-		head = fmt.Sprintf("Nothing that you may expand matches %q: use other words, or read it with %s.\n\n", clip(in.Pattern, 80), ExpandName)
+		head = fmt.Sprintf("Nothing that you may expand matches %q: use other words, or read it with %s.\n\n", prose.Clip(in.Pattern, 80), ExpandName)
 	}
 	p.left -= g.count(head)
 	g.settle(p)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // shownIDs is how many of the ids that it has read a sub-agent is reminded of.
@@ -29,10 +30,10 @@ func (d *Service) grounded(ctx context.Context, r Request, g *Grant, said reply)
 		if slices.ContainsFunc(said.CitedIDs, func(id string) bool { _, ok := read.cite(id); return ok }) {
 			return nil
 		}
-		return &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
+		return &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", prose.Clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
 	}
 	if figure, ok := read.unsupported(said.Answer, r.Prompt+" "+r.Query); ok {
-		return &rejection{errGround, fmt.Sprintf("it cites nothing, and nothing that was read says %q", clip(figure, 60)), hint}
+		return &rejection{errGround, fmt.Sprintf("it cites nothing, and nothing that was read says %q", prose.Clip(figure, 60)), hint}
 	}
 	return nil
 }

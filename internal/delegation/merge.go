@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -22,7 +23,7 @@ func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) in
 	for i, o := range outcomes {
 		id := asked[i].conversations[0]
 		if o.err != nil {
-			merged.note("conversation %d was not answered: %s", id, clip(o.err.Error(), 200))
+			merged.note("conversation %d was not answered: %s", id, prose.Clip(o.err.Error(), 200))
 			continue
 		}
 		if text.Len() > 0 {

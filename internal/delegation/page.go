@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -74,7 +75,7 @@ func position(cursor, prefix string, n int) (at, offset int, err error) {
 	at, errs[0] = strconv.Atoi(index)
 	offset, errs[1] = strconv.Atoi(within)
 	if !ok || errors.Join(errs[:]...) != nil || at < 0 || at >= n || offset < 0 {
-		return 0, 0, fmt.Errorf(badCursor, clip(cursor, 60))
+		return 0, 0, fmt.Errorf(badCursor, prose.Clip(cursor, 60))
 	}
 	return at, offset, nil
 }
@@ -140,7 +141,7 @@ func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageI
 			return false, err
 		}
 		if offset > len(text) {
-			return false, fmt.Errorf(badCursor, clip(cursor, 60))
+			return false, fmt.Errorf(badCursor, prose.Clip(cursor, 60))
 		}
 		rest := text[offset:]
 		piece := recall.Piece{ID: m.ID.String(), Type: "message", Role: m.Body.Role, ConversationID: m.Conversation, CreatedAt: m.Body.Time, Offset: offset, Size: len(text), Damaged: damaged}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -96,7 +97,7 @@ func (e *extract) title(ctx context.Context, id store.ConversationID) error {
 // oneLine writes a name that comes from the record so that it stays inside its
 // heading.
 func oneLine(name string) string {
-	return clip(strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(name)), " "), 60)
+	return prose.Clip(strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(name)), " "), 60)
 }
 
 // line writes a passage: its id, who spoke, and the words.

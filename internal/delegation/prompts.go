@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -69,7 +70,7 @@ func againPrompt(no *rejection) string {
 	if no.code == errGround {
 		form = ungroundedText
 	}
-	return fill(form, "Problem", clip(no.problem, 200), "Hint", no.hint)
+	return fill(form, "Problem", prose.Clip(no.problem, 200), "Hint", no.hint)
 }
 
 func plainJSON(v any) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -88,7 +89,7 @@ func (r *Request) check() error {
 		r.Output = OutputAnswer
 	case OutputAnswer, OutputEvidence:
 	default:
-		wrong = append(wrong, fmt.Errorf("output is %q: it must be %q or %q", clip(r.Output, 40), OutputAnswer, OutputEvidence))
+		wrong = append(wrong, fmt.Errorf("output is %q: it must be %q or %q", prose.Clip(r.Output, 40), OutputAnswer, OutputEvidence))
 	}
 	if r.Agent == "" {
 		r.Agent = "main"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
@@ -123,7 +124,7 @@ func (d *Service) plan(ctx context.Context, r Request) (*plan, error) {
 			p.scope = found.Scope
 		}
 		if w := found.Widened; w != nil && p.widened == "" {
-			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", plural(w.InScope, "match", "matches"), w.From, plural(w.Elsewhere, "match", "matches"))
+			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, prose.Plural(w.Elsewhere, "match", "matches"))
 			p.notes = append(p.notes, p.widened)
 		}
 		p.matches += len(found.Matches)

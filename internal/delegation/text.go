@@ -1,7 +1,6 @@
 package delegation
 
 import (
-	"fmt"
 	"unicode"
 	"unicode/utf8"
 )
@@ -69,20 +68,4 @@ func shorten(count func(string) int, text string, tokens int) (string, bool) {
 		cut = text[:n]
 	}
 	return cut + cutMark, true
-}
-
-// plural counts things.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// clip shortens a text for an error or a note.
-func clip(text string, runes int) string {
-	if r := []rune(text); len(r) > runes {
-		return string(r[:runes]) + "…"
-	}
-	return text
 }

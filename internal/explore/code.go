@@ -3,6 +3,8 @@ package explore
 import (
 	"bytes"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // language says how the lines of a programming language begin that matter to
@@ -74,7 +76,7 @@ func (e *explorer) code(kind string) {
 	}
 	e.out.addf("%s at the top level:", plural(len(decls)+more, "declaration"))
 	for _, d := range decls {
-		if !e.out.add("  " + thousands(d.n) + ": " + d.text) {
+		if !e.out.add("  " + prose.Number(d.n) + ": " + d.text) {
 			break
 		}
 	}

@@ -1,6 +1,10 @@
 package explore
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/lossless-context/lcm/internal/prose"
+)
 
 // json describes one JSON value: its shape down to three levels.
 func (e *explorer) json() {
@@ -16,11 +20,11 @@ func (e *explorer) json() {
 // trailer says where the scan of a JSON value ended too early or too late.
 func (e *explorer) trailer(p *jsonScanner) {
 	if p.bad {
-		e.out.addf("not complete JSON: stopped at byte %s", thousands(p.pos))
+		e.out.addf("not complete JSON: stopped at byte %s", prose.Number(p.pos))
 		return
 	}
 	if p.space() != 0 {
-		e.out.addf("more text follows the value, from byte %s on", thousands(p.pos))
+		e.out.addf("more text follows the value, from byte %s on", prose.Number(p.pos))
 	}
 }
 
@@ -60,7 +64,7 @@ func (e *explorer) jsonl() {
 	e.out.addf("%s, each %s", plural(records, "record"), s.label())
 	s.inner().write(&e.out, 1)
 	if broken > 0 {
-		e.out.addf("not whole JSON: %s of those looked at, the first on line %s", plural(broken, "record"), thousands(firstBroken))
+		e.out.addf("not whole JSON: %s of those looked at, the first on line %s", plural(broken, "record"), prose.Number(firstBroken))
 	}
 }
 

@@ -3,6 +3,8 @@ package explore
 import (
 	"bytes"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // logHead is how much of a line is searched for its level and its time.
@@ -64,7 +66,7 @@ func (e *explorer) log() {
 	var histogram []string
 	for i, l := range levels {
 		if counts[i] > 0 {
-			histogram = append(histogram, l.name+" "+thousands(counts[i]))
+			histogram = append(histogram, l.name+" "+prose.Number(counts[i]))
 		}
 	}
 	if len(histogram) > 0 {
@@ -76,11 +78,11 @@ func (e *explorer) log() {
 	}
 	e.out.add("first failures:")
 	for _, f := range failures {
-		e.out.add("  line " + thousands(f.n) + ": " + oneLine(f.line, 160))
+		e.out.add("  line " + prose.Number(f.n) + ": " + oneLine(f.line, 160))
 	}
 	if last.n > failures[len(failures)-1].n {
 		e.out.add("last failure:")
-		e.out.add("  line " + thousands(last.n) + ": " + oneLine(last.line, 160))
+		e.out.add("  line " + prose.Number(last.n) + ": " + oneLine(last.line, 160))
 	}
 }
 

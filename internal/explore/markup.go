@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"sort"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // markup describes XML and HTML: the root, the title, and which elements
@@ -62,7 +64,7 @@ func (e *explorer) elements(order []string, counts map[string]int) {
 	sort.SliceStable(order, func(i, j int) bool { return counts[order[i]] > counts[order[j]] })
 	var list []string
 	for _, name := range order[:min(len(order), 30)] {
-		list = append(list, name+" "+thousands(counts[name]))
+		list = append(list, name+" "+prose.Number(counts[name]))
 	}
 	line := "elements: " + strings.Join(list, ", ")
 	for len(line) > maxLine {
@@ -168,7 +170,7 @@ func (e *explorer) keys(kind string) {
 		}
 		total++
 		if len(keys) < 60 {
-			keys = append(keys, "  "+thousands(n)+": "+key)
+			keys = append(keys, "  "+prose.Number(n)+": "+key)
 		}
 		return true
 	})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // notes collects the lines of a summary, cleaned, up to a limit of tokens.
@@ -108,20 +110,7 @@ func oneLine(b []byte, limit int) string {
 }
 
 // plural writes "1 line", "12,000 lines".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(n) + " " + noun + "s"
-}
-
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func plural(n int, noun string) string { return prose.Count(n, noun, noun+"s") }
 
 // size writes a number of bytes for people.
 func size(n int) string {

@@ -3,6 +3,8 @@ package explore
 import (
 	"bytes"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // headingLevel is the level of a Markdown heading, zero for other lines.
@@ -35,7 +37,7 @@ func (e *explorer) markdown() {
 		case level > 0:
 			headings++
 			if len(outline) < 200 {
-				outline = append(outline, strings.Repeat("  ", level)+thousands(n)+": "+oneLine(line[level:], 100))
+				outline = append(outline, strings.Repeat("  ", level)+prose.Number(n)+": "+oneLine(line[level:], 100))
 			}
 		case len(opening) == 0 && len(bytes.TrimSpace(line)) > 0:
 			opening = line

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // Bounds on the shape that is gathered from JSON.
@@ -256,7 +258,7 @@ func (s *shape) label() string {
 			if s.unread {
 				break
 			}
-			t = "array of " + thousands(s.items)
+			t = "array of " + prose.Number(s.items)
 			if s.elem != nil && len(s.elem.types) > 0 {
 				t += " × " + strings.Join(s.elem.types, " or ")
 			}

@@ -28,6 +28,15 @@ func Count[T ~int | ~int64](n T, one, many string) string {
 	return Number(n) + " " + many
 }
 
+// Plural is Count without commas, for texts from which a model takes the number
+// as an argument.
+func Plural[T ~int | ~int64](n T, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // Size returns a number of bytes: "512 B", "1.5 kB", "12 MB".
 func Size(n int64) string {
 	if n < 1000 {

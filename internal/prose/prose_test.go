@@ -22,6 +22,14 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestPlural(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 leaves", 1: "1 leaf", 12000: "12000 leaves"} {
+		if got := prose.Plural(n, "leaf", "leaves"); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0 B", 999: "999 B", 1000: "1.0 kB", 1540: "1.5 kB", 15_400: "15 kB", 999_499: "999 kB", 999_500: "1.0 MB",

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // lookup turns the absence of an id into advice.
 func lookup(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return refuse("check the id, or find it with lcm_grep", "%s: %w", brief(id, 60), store.ErrNotFound)
+		return refuse("check the id, or find it with lcm_grep", "%s: %w", prose.Clip(id, 60), store.ErrNotFound)
 	}
 	return err
 }

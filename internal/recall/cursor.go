@@ -5,6 +5,8 @@ import (
 	"encoding/asn1"
 	"encoding/base64"
 	"encoding/json"
+
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // A cursor is opaque to its holder: the kind of question, a digest of it and a
@@ -46,11 +48,11 @@ func unseal[P any](cursor, question string) (place P, err error) {
 	}
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
-		return place, refuse(cursorHint, "the cursor %q is damaged", brief(cursor, 40))
+		return place, refuse(cursorHint, "the cursor %q is damaged", prose.Clip(cursor, 40))
 	}
 	var c sealedCursor[P]
 	if rest, err := asn1.Unmarshal(b, &c); err != nil || len(rest) > 0 {
-		return place, refuse(cursorHint, "the cursor %q is damaged", brief(cursor, 40))
+		return place, refuse(cursorHint, "the cursor %q is damaged", prose.Clip(cursor, 40))
 	}
 	if c.Version != cursorVersion {
 		return place, refuse(cursorHint, "the cursor is of version %d, and this program knows %d", c.Version, cursorVersion)

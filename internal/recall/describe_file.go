@@ -8,6 +8,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -98,7 +99,7 @@ func lines(p store.Payload, first, last int) (from, to int64, err error) {
 		at += size
 		if errors.Is(err, io.EOF) {
 			if n < first || n == first && size == 0 {
-				return 0, 0, refuse("", "%s has %s: there is no line %d", p.ID, plural(n-1+min(1, int(size)), "line", "lines"), first)
+				return 0, 0, refuse("", "%s has %s: there is no line %d", p.ID, prose.Plural(n-1+min(1, int(size)), "line", "lines"), first)
 			}
 			return from, p.Size, nil
 		}
@@ -130,7 +131,7 @@ type window struct {
 // it what the bounds allow.
 func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
 	if w.from > w.to {
-		return refuse("", "offset %d lies behind the end of %s, which has %s", w.from, a.ID, plural(int(w.to), "byte", "bytes"))
+		return refuse("", "offset %d lies behind the end of %s, which has %s", w.from, a.ID, prose.Plural(int(w.to), "byte", "bytes"))
 	}
 	if r.Length > 0 && r.Length < w.to-w.from {
 		w.to = w.from + r.Length

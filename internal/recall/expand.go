@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -151,7 +152,7 @@ func (s *Service) Expand(ctx context.Context, r ExpandRequest) (ExpandAnswer, er
 	}
 	if !messages && a.MessageCount > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s of %d tokens lie beneath: includeMessages: true returns them",
-			plural(a.MessageCount, "message", "messages"), a.MessageTokens))
+			prose.Plural(a.MessageCount, "message", "messages"), a.MessageTokens))
 	}
 	return a, nil
 }
@@ -169,7 +170,7 @@ func (s *Service) roots(ctx context.Context, r ExpandRequest, a *ExpandAnswer) (
 	for _, text := range r.SummaryIDs {
 		id, err := store.ParseID(text)
 		if err != nil || id.Summary == "" {
-			return nil, refuse("summaries are sum_…; lcm_describe shows messages and files", "%q is not the id of a summary", brief(text, 60))
+			return nil, refuse("summaries are sum_…; lcm_describe shows messages and files", "%q is not the id of a summary", prose.Clip(text, 60))
 		}
 		sum, err := s.summary(ctx, id.Summary)
 		if err != nil {

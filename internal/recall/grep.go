@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
@@ -265,7 +266,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: it may not be what was said")
 	}
 	if n := len(picked) - len(a.Matches); n > 0 && q.kinds == InFiles {
-		a.note("left out: " + plural(n, "message", "messages") + " with the words beside a file, not in it")
+		a.note("left out: " + prose.Plural(n, "message", "messages") + " with the words beside a file, not in it")
 	}
 	if a.NextCursor != "" && !q.compact { // a compact answer has no room to explain its cursor
 		a.note("there is more: ask again with cursor set to nextCursor")

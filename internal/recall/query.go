@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -90,7 +91,7 @@ func (q *query) kind(r GrepRequest) error {
 		}
 	}
 	if !slices.Contains([]string{InMessages, InSummaries, InBoth, InFiles}, q.kinds) {
-		return refuse("", "scope is %q: it must be messages, summaries, both or files", brief(q.kinds, 40))
+		return refuse("", "scope is %q: it must be messages, summaries, both or files", prose.Clip(q.kinds, 40))
 	}
 	if len(r.FileIDs) > 0 && q.kinds != InFiles {
 		return refuse(`set scope to "files"`, "fileIds narrows scope files, not %s", q.kinds)
@@ -98,14 +99,14 @@ func (q *query) kind(r GrepRequest) error {
 	for _, text := range r.FileIDs {
 		id, err := store.ParseID(text)
 		if err != nil || id.Payload == "" {
-			return refuse("fileIds are file_… as in a match, a summary or a reference", "%q is not the id of a file", brief(text, 60))
+			return refuse("fileIds are file_… as in a match, a summary or a reference", "%q is not the id of a file", prose.Clip(text, 60))
 		}
 		q.search.Payloads = append(q.search.Payloads, id.Payload)
 	}
 	q.search.Files = q.kinds == InFiles
 	if r.Role != "" {
 		if !r.Role.Valid() {
-			return refuse("", "role is %q: it must be user, assistant, system or tool", brief(string(r.Role), 40))
+			return refuse("", "role is %q: it must be user, assistant, system or tool", prose.Clip(string(r.Role), 40))
 		}
 		q.search.Roles = []llms.Role{r.Role}
 	}
@@ -138,7 +139,7 @@ func (q *query) pattern(r GrepRequest) error {
 	case store.FullText:
 		words, err := search.ParseQuery(r.Pattern)
 		if errors.Is(err, search.ErrNoWords) {
-			return refuse(`ask for a word that must occur, or use mode "regex" for punctuation`, "the pattern %q has no words to look for", brief(r.Pattern, 60))
+			return refuse(`ask for a word that must occur, or use mode "regex" for punctuation`, "the pattern %q has no words to look for", prose.Clip(r.Pattern, 60))
 		}
 		if err != nil {
 			return refuse("search for the few words that matter", "the pattern cannot be searched for: %w", err)
@@ -148,7 +149,7 @@ func (q *query) pattern(r GrepRequest) error {
 			q.notes = append(q.notes, `the pattern looks like a regular expression, and full_text reads it as words: mode "regex" would match it`)
 		}
 	default:
-		return refuse("", "mode is %q: it must be regex or full_text", brief(string(r.Mode), 40))
+		return refuse("", "mode is %q: it must be regex or full_text", prose.Clip(string(r.Mode), 40))
 	}
 	return nil
 }
@@ -160,7 +161,7 @@ var expression = lazyregexp.New(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
 func (q *query) order(r GrepRequest) error {
 	q.search.Sort = r.Sort
 	if !slices.Contains([]store.Sort{"", store.ByRecency, store.ByRelevance, store.ByHybrid}, r.Sort) {
-		return refuse("", "sort is %q: it must be recency, relevance or hybrid", brief(string(r.Sort), 40))
+		return refuse("", "sort is %q: it must be recency, relevance or hybrid", prose.Clip(string(r.Sort), 40))
 	}
 	switch {
 	case q.search.Mode == store.Regex:

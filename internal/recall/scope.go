@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -83,7 +84,7 @@ func (s Scope) String() string {
 	case ScopeAll:
 		return "all conversations"
 	case ScopeProject:
-		return fmt.Sprintf("project %s (%s)", oneLine(filepath.Base(s.Project)), plural(s.Conversations, "session", "sessions"))
+		return fmt.Sprintf("project %s (%s)", oneLine(filepath.Base(s.Project)), prose.Plural(s.Conversations, "session", "sessions"))
 	}
 	ids := make([]string, len(s.ConversationIDs))
 	for i, id := range s.ConversationIDs {

@@ -5,16 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
 
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
@@ -48,7 +42,7 @@ func (a GrepAnswer) Text() string {
 // Headline counts the matches and says where they were looked for.
 func (a GrepAnswer) Headline() string {
 	if w := a.Widened; w != nil {
-		return fmt.Sprintf("%s in %s; widened to all conversations: %s elsewhere", plural(w.InScope, "match", "matches"), w.From, atLeast(w.Elsewhere, w.AtLeast))
+		return fmt.Sprintf("%s in %s; widened to all conversations: %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, atLeast(w.Elsewhere, w.AtLeast))
 	}
 	return fmt.Sprintf("%s in %s", atLeast(a.Total, a.TotalIsLowerBound), a.Scope)
 }
@@ -57,7 +51,7 @@ func (a GrepAnswer) Headline() string {
 // and the project where that is another one.
 func (m Match) Session() string {
 	parts := []string{fmt.Sprintf("session %d", m.ConversationID)}
-	for _, p := range []string{m.Host, brief(m.Title, 60)} {
+	for _, p := range []string{m.Host, prose.Clip(m.Title, 60)} {
 		if p != "" {
 			parts = append(parts, p)
 		}
@@ -70,7 +64,7 @@ func (m Match) Session() string {
 
 // oneLine keeps names from beginning a line of their own, and from holding what
 // is not seen.
-func oneLine(s string) string { return strings.Join(strings.Fields(safetext.Line(s)), " ") }
+func oneLine(s string) string { return prose.OneLine(safetext.Line(s)) }
 
 // Shown is the snippet as a model or a person reads it, with the match between
 // « and ».

@@ -3,8 +3,8 @@ package recall
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -60,9 +60,9 @@ func (a DescribeAnswer) list(b *strings.Builder, label string, ids []string) {
 }
 
 func (a DescribeAnswer) writeSummary(b *strings.Builder) {
-	fmt.Fprintf(b, "%s · %s summary of depth %d · conversation %d · %s\n", a.ID, a.Kind, a.Depth, a.ConversationID, plural(a.TokenCount, "token", "tokens"))
-	fmt.Fprintf(b, "covers %s (%d tokens) from %s to %s, with %s between\n", plural(a.MessageCount, "message", "messages"), a.MessageTokens,
-		minute(a.EarliestAt), minute(a.LatestAt), plural(a.DescendantCount, "summary", "summaries"))
+	fmt.Fprintf(b, "%s · %s summary of depth %d · conversation %d · %s\n", a.ID, a.Kind, a.Depth, a.ConversationID, prose.Plural(a.TokenCount, "token", "tokens"))
+	fmt.Fprintf(b, "covers %s (%d tokens) from %s to %s, with %s between\n", prose.Plural(a.MessageCount, "message", "messages"), a.MessageTokens,
+		minute(a.EarliestAt), minute(a.LatestAt), prose.Plural(a.DescendantCount, "summary", "summaries"))
 	how := a.Method
 	if a.Model != "" {
 		how += " by " + a.Model
@@ -91,13 +91,13 @@ func (a DescribeAnswer) writeManifest(b *strings.Builder) {
 			fmt.Fprintf(b, "%s%s · %s · %d\n", pad, n.ID, n.Role, n.TokenCount)
 			continue
 		}
-		fmt.Fprintf(b, "%s%s · depth %d · %s · %d / %d / %d\n", pad, n.ID, *n.Depth, plural(n.MessageCount, "message", "messages"), n.TokenCount, n.SourceTokens, n.MessageTokens)
+		fmt.Fprintf(b, "%s%s · depth %d · %s · %d / %d / %d\n", pad, n.ID, *n.Depth, prose.Plural(n.MessageCount, "message", "messages"), n.TokenCount, n.SourceTokens, n.MessageTokens)
 	}
 }
 
 func (a DescribeAnswer) writeFile(b *strings.Builder) {
 	fmt.Fprintf(b, "%s · %s · %s · %s · %s\n", a.ID, orNone(a.FileName, "no name"), orNone(a.MIMEType, "unknown type"),
-		plural(int(a.ByteSize), "byte", "bytes"), plural(a.TokenCount, "token", "tokens"))
+		prose.Plural(int(a.ByteSize), "byte", "bytes"), prose.Plural(a.TokenCount, "token", "tokens"))
 	fmt.Fprintf(b, "stored at %s on %s, sha256 %s\n", a.StoragePath, minute(a.CreatedAt), a.SHA256)
 	if a.OriginalPath != "" {
 		fmt.Fprintf(b, "from %s\n", a.OriginalPath)
@@ -109,8 +109,8 @@ func (a DescribeAnswer) writeFile(b *strings.Builder) {
 }
 
 func (a DescribeAnswer) writeMessage(b *strings.Builder) {
-	fmt.Fprintf(b, "%s · %s · message %d of conversation %d · %s · %s\n", a.ID, a.Role, a.Seq, a.ConversationID, minute(a.CreatedAt), plural(a.TokenCount, "token", "tokens"))
-	fmt.Fprintf(b, "record: %s, %s, sha256 %s\n", plural(int(a.ByteSize), "byte", "bytes"), a.Format, a.SHA256)
+	fmt.Fprintf(b, "%s · %s · message %d of conversation %d · %s · %s\n", a.ID, a.Role, a.Seq, a.ConversationID, minute(a.CreatedAt), prose.Plural(a.TokenCount, "token", "tokens"))
+	fmt.Fprintf(b, "record: %s, %s, sha256 %s\n", prose.Plural(int(a.ByteSize), "byte", "bytes"), a.Format, a.SHA256)
 	if len(a.Flags) > 0 {
 		fmt.Fprintf(b, "flags: %s\n", strings.Join(a.Flags, ", "))
 	}
@@ -129,10 +129,7 @@ func (a DescribeAnswer) writeMessage(b *strings.Builder) {
 	}{{"before", a.Previous}, {"after", a.Next}} {
 		if n.Neighbour != nil {
 			text, _, _ := strings.Cut(n.Snippet, "\n")
-			if utf8.RuneCountInString(text) > 80 {
-				text = string([]rune(text)[:80]) + "…"
-			}
-			fmt.Fprintf(b, "%s: %s (%s) %s\n", n.label, n.ID, n.Role, text)
+			fmt.Fprintf(b, "%s: %s (%s) %s\n", n.label, n.ID, n.Role, prose.Clip(text, 80))
 		}
 	}
 }
@@ -161,7 +158,7 @@ func orNone(s, none string) string {
 func (a ExpandAnswer) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "beneath %s: %s in all, %d tokens; this page: %s, %d tokens\n", strings.Join(a.SummaryIDs, ", "),
-		plural(a.MessageCount, "message", "messages"), a.MessageTokens, plural(len(a.Pieces), "piece", "pieces"), a.Tokens)
+		prose.Plural(a.MessageCount, "message", "messages"), a.MessageTokens, prose.Plural(len(a.Pieces), "piece", "pieces"), a.Tokens)
 	texts := make([]string, len(a.Pieces))
 	for i, p := range a.Pieces {
 		texts[i], _ = encode(p.Text)

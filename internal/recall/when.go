@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // layouts are the forms of ISO 8601 that people and models write. One without
@@ -44,7 +46,7 @@ func when(param, text string, now time.Time) (time.Time, error) {
 		}
 		return t.UTC(), nil
 	}
-	return time.Time{}, refuse("write it like 2026-02-19T00:00:00Z, 2026-02-19T08:30:00+01:00 or 2026-02-19, or say how long ago it is: 12h, 7d, 2w, today, yesterday", "%s is not a time: %q", param, brief(text, 60))
+	return time.Time{}, refuse("write it like 2026-02-19T00:00:00Z, 2026-02-19T08:30:00+01:00 or 2026-02-19, or say how long ago it is: 12h, 7d, 2w, today, yesterday", "%s is not a time: %q", param, prose.Clip(text, 60))
 }
 
 // Span parses two bounds of a time as people and models write them: since is
@@ -84,12 +86,4 @@ func Ago(text string, now time.Time) (time.Time, bool) {
 	}
 	d, err := time.ParseDuration(text)
 	return now.Add(-d), err == nil && d >= 0
-}
-
-// brief shortens a text for an error.
-func brief(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }

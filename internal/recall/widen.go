@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -238,7 +239,7 @@ func (s *Service) count(ctx context.Context, q *query, change func(*store.Search
 }
 
 func atLeast(n int, more bool) string {
-	text := plural(n, "match", "matches")
+	text := prose.Plural(n, "match", "matches")
 	if more {
 		return "at least " + text
 	}

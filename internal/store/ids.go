@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
 // ConversationID numbers conversations from 1.
@@ -56,9 +57,9 @@ func ParseID(s string) (ID, error) {
 	found := idPattern().FindAllStringSubmatch(s, -1)
 	switch {
 	case len(found) == 0:
-		return ID{}, fmt.Errorf("%q holds no id: want sum_…, file_… or msg_…", clip(s, 80))
+		return ID{}, fmt.Errorf("%q holds no id: want sum_…, file_… or msg_…", prose.Clip(s, 80))
 	case len(found) > 1 && !allSame(found):
-		return ID{}, fmt.Errorf("%q holds %d ids: give one at a time", clip(s, 80), len(found))
+		return ID{}, fmt.Errorf("%q holds %d ids: give one at a time", prose.Clip(s, 80), len(found))
 	}
 	kind, rest := found[0][1], found[0][2]
 	switch kind {
@@ -69,7 +70,7 @@ func ParseID(s string) (ID, error) {
 	}
 	n, err := strconv.ParseInt(rest, 10, 64)
 	if err != nil || n < 1 {
-		return ID{}, fmt.Errorf("%q is not the id of a message: it is msg_ and a number from 1 on", clip(found[0][0], 80))
+		return ID{}, fmt.Errorf("%q is not the id of a message: it is msg_ and a number from 1 on", prose.Clip(found[0][0], 80))
 	}
 	return ID{Message: MessageID(n)}, nil
 }
@@ -81,11 +82,4 @@ func allSame(found [][]string) bool {
 		}
 	}
 	return true
-}
-
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// The exit codes. The root command's help documents them.
+const (
+	exitOK       = 0
+	exitFailure  = 1
+	exitUsage    = 2
+	exitNotFound = 3
+	exitConfig   = 4
+	exitDatabase = 5
+	exitFaults   = 6
+
+	// As shells count: 128 and the number of the signal.
+	exitInterrupted = 130 // SIGINT, which is Ctrl-C
+	exitTerminated  = 143 // SIGTERM
+)
+
+// errNoMatch ends a `lcm grep` that found nothing: exit code 1 without a
+// message, as grep does.
+var errNoMatch = errors.New("no match")
+
+// errTerminated is the cause of a context that SIGTERM has cancelled.
+var errTerminated = fmt.Errorf("terminated: %w", context.Canceled)
+
+// failure is an error with an exit code. Its hint is that of the error.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// failed returns a failure with a hint.
+func failed(code int, advice, format string, args ...any) error {
+	return &failure{code, hint.New(advice, format, args...)}
+}
+
+// advise gives an error an exit code and a hint.
+func advise(code int, advice string, err error) error {
+	return &failure{code, &hint.Error{Err: err, Hint: advice}}
+}
+
+func wrongUsage(c *cobra.Command, err error) error {
+	return advise(exitUsage, fmt.Sprintf("`%s --help` shows how it is used", c.CommandPath()), err)
+}
+
+// exitCode says how the program ends.
+func exitCode(err error) int {
+	var f *failure
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &f) && f.code != exitFailure:
+		return f.code
+	case errors.As(err, new(*config.Error)):
+		return exitConfig
+	case errors.Is(err, store.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, store.ErrDamaged):
+		return exitFaults
+	case f == nil && errors.As(err, new(*hint.Error)):
+		return exitDatabase
+	}
+	return exitFailure
+}
+
+// endCode is exitCode for the whole program. A command that a signal has
+// stopped exits with the number of the signal, and a plain failure of grep
+// with 2, since grep's 1 says that nothing was found.
+func (p *program) endCode(ctx context.Context, err error) int {
+	switch code := exitCode(err); {
+	case err == nil || errors.Is(err, errNoMatch):
+		return code
+	case errors.Is(context.Cause(ctx), errTerminated):
+		return exitTerminated
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case code == exitFailure && p.oneMeansNoMatch:
+		return exitUsage
+	default:
+		return code
+	}
+}
+
+// report prints an error: a line that says what went wrong, and one that says
+// what to do.
+func (p *program) report(err error) {
+	if errors.Is(err, errNoMatch) {
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(p.err, p.mark(red, "lcm:"), "interrupted; what was acknowledged is kept, and repeating the command goes on from there")
+		return
+	}
+	message, advice := split(err)
+	// Providers quote keys, and addresses carry passwords.
+	hide := p.hide
+	if hide == nil {
+		hide = hideShapes
+	}
+	fmt.Fprintln(p.err, p.mark(red, "lcm:"), safetext.Line(hide(plain(message))))
+	if advice != "" {
+		fmt.Fprintln(p.err, p.mark(dim, "hint:"), safetext.Line(advice))
+	}
+}
+
+// damaged reports whether an error says that the file of the database is not
+// what it was.
+func damaged(err error) bool { return errors.Is(err, sqlite3.CORRUPT) }
+
+// damageShown is how a command ends that has shown so many texts that are not
+// what arrived; each of them says so.
+func damageShown(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database, and a backup may have what arrived",
+		"%s: not what arrived", prose.Count(n, "text is damaged", "texts are damaged"))
+}
+
+// plumbing is what libraries put in front of what went wrong.
+var plumbing = lazyregexp.New(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
+
+// plain takes the plumbing out of a message, and what an error and the one
+// that it led to both say.
+func plain(message string) string {
+	lines := strings.Split(plumbing().ReplaceAllString(message, ""), "\n")
+	var kept []string
+	for i, line := range lines {
+		if !slices.ContainsFunc(lines[:i], func(before string) bool { return strings.HasSuffix(before, line) }) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+// split returns the message of an error without its hint, and the hint.
+func split(err error) (message, advice string) {
+	message, advice = hint.Split(err)
+	wrongSetting := errors.As(err, new(*config.Error))
+	switch {
+	case wrongSetting && strings.Contains(message, "\n"): // several, each with its own hint
+		return err.Error(), settingsHint
+	case advice != "":
+	case wrongSetting:
+		advice = settingsHint
+	case errors.Is(err, store.ErrNotFound):
+		advice = "`lcm tree` and `lcm grep` print ids, `lcm conversations --all` prints numbers; --db names another database"
+	}
+	return message, advice
+}
+
+const settingsHint = "`lcm config` shows every setting; docs/CONFIG.md says what each may be"

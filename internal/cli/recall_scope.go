@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// where is in which conversations a command looks: by default in those of the
+// project, and further where it has little.
+type where struct {
+	choice
+	all         bool
+	currentOnly bool
+	projectOnly bool
+}
+
+func (w *where) flags(c *cobra.Command) {
+	c.Flags().Int64VarP(&w.number, "conversation", "c", 0, "look in this conversation only")
+	c.Flags().BoolVarP(&w.all, "all-conversations", "a", false, "look in all conversations; =false looks in the newest of this project")
+	c.Flags().BoolVar(&w.projectOnly, "project-only", false, "look in this project only, even where it has little")
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		switch name {
+		case "conversation-id": // as the tools call it
+			name = "conversation"
+		case "all":
+			name = "all-conversations"
+		}
+		return pflag.NormalizedName(name)
+	})
+	check := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		w.currentOnly = cmd.Flags().Changed("all-conversations") && !w.all
+		if w.projectOnly && (w.all || w.number != 0 || w.currentOnly) {
+			return wrongUsage(cmd, errors.New("--project-only excludes --conversation and --all-conversations"))
+		}
+		if check != nil {
+			return check(cmd, args)
+		}
+		return nil
+	}
+}
+
+// resolve says where to look. A shell that an agent runs stands in a turn of
+// that agent's session, whose prompt is not what is looked for.
+func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) {
+	at := recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all, CurrentOnly: w.currentOnly, Widen: !w.projectOnly}
+	if w.number != 0 || w.all {
+		return at, nil
+	}
+	here, err := currentProject()
+	if err != nil {
+		return at, err
+	}
+	at.Projects = []store.Project{here}
+	if id := os.Getenv("CLAUDE_CODE_SESSION_ID"); id != "" {
+		named, err := ar.db.Conversations(ctx, store.ConversationQuery{Key: "claude:" + id, Limit: 1})
+		if err != nil {
+			return at, err
+		}
+		if len(named) > 0 {
+			at.Current, at.InTurn = named[0].ID, true
+		}
+	}
+	if w.currentOnly && at.Current == 0 {
+		c, err := ar.pick(ctx, w.choice)
+		var f *failure
+		if errors.As(err, &f) && f.code == exitNotFound {
+			err = advise(exitNotFound, "--conversation N looks in one conversation, --all-conversations in all of them; `lcm conversations --all` lists them", err)
+		}
+		at.Current = c.ID
+		return at, err
+	}
+	return at, nil
+}
+
+// ask opens the database, finds out where to look and calls fn.
+func (w *where) ask(ctx context.Context, p *program, fn func(*archive, *recall.Service, recall.Where) error) error {
+	return p.use(ctx, toRead, func(ar *archive) error {
+		at, err := w.resolve(ctx, ar)
+		if err != nil {
+			return err
+		}
+		svc, err := recall.New(ar.db, recall.WithCounter(ar.counter))
+		if err != nil {
+			return err
+		}
+		return recallFailure(fn(ar, svc, at))
+	})
+}
+
+// recallWords puts what recall says about its parameters in the words of the
+// command line.
+var recallWords = strings.NewReplacer(
+	"conversationId: ", "--conversation ", "conversationId", "--conversation", "allConversations: true", "--all-conversations",
+	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex", `set scope to "files"`, "add --scope files",
+	"lcm_grep", "`lcm grep`", "lcm_describe", "`lcm describe`", "includeMessages: true", "--include-messages",
+	"cursor set to nextCursor", "--cursor", "nextCursor", "--cursor", "startLine", "--start-line", "endLine", "--end-line",
+	"tokenCap", "--token-cap", "fileIds", "--file-ids", "everything: true", "--everything",
+	"begin the pattern with (?i)", "add -i",
+)
+
+// recallFailure gives a request that recall refused its exit code, and puts the
+// error in the words of the command line.
+func recallFailure(err error) error {
+	if !errors.Is(err, recall.ErrRefused) {
+		return err
+	}
+	code := exitUsage
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, recall.ErrOutOfScope):
+		code = exitNotFound
+	case errors.Is(err, context.DeadlineExceeded):
+		code = exitFailure
+	}
+	message, advice := hint.Split(err)
+	return failed(code, recallWords.Replace(advice), "%s", recallWords.Replace(message))
+}
+
+// printNotes prints the notes of an answer.
+func printNotes(p *program, all []string) {
+	for _, n := range all {
+		p.note("%s", safetext.Line(recallWords.Replace(n)))
+	}
+}
