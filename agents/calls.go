@@ -138,7 +138,7 @@ func (c *chat) bounded(ctx context.Context, tool string) (context.Context, conte
 	}
 }
 
-// parseArguments reads what a model wrote as arguments.
+// parseArguments reads the arguments of a call.
 func parseArguments(call llms.ToolCall) (map[string]any, error) {
 	text := strings.TrimSpace(call.Arguments)
 	if text == "" {
@@ -162,9 +162,8 @@ func parseArguments(call llms.ToolCall) (map[string]any, error) {
 // exactInFloat is up to where every integer is a float64.
 const exactInFloat = 1 << 53
 
-// plain turns numbers into float64, which is what Go code expects in a
-// map[string]any, unless that would lose digits: a large id must arrive as it
-// was written.
+// plain turns numbers into float64, as Go code expects in a map[string]any, unless
+// that would lose digits: a large id must arrive as it was written.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -13,16 +13,16 @@ import (
 	"github.com/lossless-context/lcm/tools"
 )
 
-// AgentConfig says what an agent is. LLMEngine and AgentName are required;
-// everything else has a default.
+// AgentConfig describes an agent. LLMEngine and AgentName are required; all other
+// fields have a default.
 type AgentConfig struct {
 	// LLMEngine is the model.
 	LLMEngine llms.Model
 	// AgentName is the exact name by which other agents find this one.
 	AgentName string
-	// Description is one line; it is what other agents' prompts carry.
+	// Description is one line for the prompts of other agents.
 	Description string
-	// AdvanceDescription and Troubleshooting are what expand tells about it.
+	// AdvanceDescription and Troubleshooting are the texts that expand returns.
 	AdvanceDescription string
 	Troubleshooting    string
 	// SystemPrompt opens the system prompt. Lists of tools and sub-agents are
@@ -56,7 +56,7 @@ type AgentConfig struct {
 	// Timeout bounds a whole chat. Default none but the context's.
 	Timeout time.Duration
 	// DelegationBudget bounds the work that one chat hands to sub-agents. For an
-	// agent that is itself a sub-agent, it can only narrow what it was given.
+	// agent that is itself a sub-agent, it can only narrow the budget it was given.
 	DelegationBudget tools.Budget
 	// Hooks run around every tool call, the first outermost.
 	Hooks []tools.Hook
@@ -73,8 +73,8 @@ const (
 	DefaultDelegateTimeout   = 15 * time.Minute
 )
 
-// withDefaults returns the config with nothing left to decide. Slices are
-// copied: what the caller does to them afterwards changes no agent.
+// withDefaults returns the config with all defaults set. It copies the slices, so
+// that the caller may change its own.
 func (c AgentConfig) withDefaults() AgentConfig {
 	if c.MaxToolIterations == 0 {
 		c.MaxToolIterations = DefaultMaxToolIterations

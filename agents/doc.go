@@ -6,40 +6,38 @@
 //		Tools:     []llms.Tool{tools.NewFooTool(), tools.NewExpandTool()},
 //	})
 //	if err != nil {
-//		return err // everything that is wrong with the config
+//		return err // all errors of the config
 //	}
 //	answer, err := agent.ChatStream("hello").StartContext(ctx).Text()
 //
-// [NewAgent] is the form without an error: the agent it returns for a bad config
-// fails every chat with that error.
+// [NewAgent] returns no error: for a bad config it returns an agent whose chats all
+// fail with that error. Use it where the config is a constant of the program.
 //
 // # The loop
 //
-// A chat asks the model, runs the tools it calls, side by side, and asks
-// again until the model calls none. Text, reasoning, calls, results and usage
-// appear in the stream as they happen. Whatever goes wrong with a tool goes to
-// the model as "Error: …", so that it can mend the call: an unknown name,
-// broken JSON, bad arguments, an error, a panic, a tool that does not answer.
-// Whatever the model cannot mend ends the stream with an error. A chat is
-// bounded in rounds and, by its context, in time.
+// A chat asks the model, runs the tools that it calls in parallel, and asks again
+// until the model calls none. Text, reasoning, calls, results and usage appear in
+// the stream as they happen. A failure of a tool goes to the model as "Error: …",
+// so that it can correct the call: an unknown name, broken JSON, bad arguments, an
+// error, a panic, a tool that does not answer. Other failures end the stream with
+// an error. The config bounds the number of rounds, the context bounds the time.
 //
 // # The prompt
 //
-// The system prompt carries one line for each tool and sub-agent. The rest is
-// fetched with expand, if the agent has that tool. Sub-agents are listed under
-// [SUB AGENTS] and reached with delegate, which is added when there are any.
+// The system prompt carries one line for each tool and sub-agent. The model reads
+// the rest with expand, if the agent has that tool. An agent with sub-agents gets
+// the tool delegate, and its prompt lists them under [SUB AGENTS].
 //
 // # Memory
 //
-// Without a [Memory] every chat stands alone, and the same agent may serve any
-// number at once. With one, chats continue one conversation and take turns.
-// The port is small enough that a session of the lcm engine is a memory.
+// Without a [Memory] every chat is a new conversation, and one agent may run any
+// number at once. With one, chats continue one conversation and run one after the
+// other. Session.Memory of package lcm returns a memory.
 //
 // # Agents as sub-agents
 //
-// An [Agent] is a [core.SubAgent] as it is. A cycle among sub-agents is
-// refused when the agent is made.
+// An [Agent] is a [core.SubAgent]. New refuses a cycle among sub-agents.
 //
-// The package knows no provider and stores nothing: models are behind
-// [llms.Model], and what is remembered is up to the Memory.
+// The package knows no provider and stores nothing: it calls an [llms.Model] and
+// leaves storage to the Memory.
 package agents

@@ -24,7 +24,7 @@ var ErrRefused = errors.New("the model refused to answer")
 var ErrEmpty = errors.New("the model gave an empty answer")
 
 // ErrSharedMemory ends a chat of a sub-agent that has the memory of an agent
-// which waits for it: what it said would stand between a call and its result.
+// which waits for it: its messages would come between a call and its result.
 var ErrSharedMemory = errors.New("the memory belongs to an agent that waits for this one: give each its own")
 
 // MetaInterrupted is the key in a message's Meta that marks an answer that
@@ -157,7 +157,7 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 		Model: c.config.Model, System: c.system, Messages: messages, Tools: c.specs,
 		MaxTokens: c.config.MaxTokens, Temperature: c.config.Temperature,
 	})
-	// What was spent was spent, also where the answer broke off.
+	// A call that broke off costs too.
 	if usage := answer.Usage; err == nil || usage != (llms.Usage{}) {
 		c.emit(core.Event{Kind: core.EventUsage, Usage: &usage, Stop: answer.Stop})
 	}
@@ -177,7 +177,7 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 	return answer, nil
 }
 
-// stream runs one call of the model and relays what it says.
+// stream runs one call of the model and relays its events.
 func (c *chat) stream(ctx context.Context, r llms.Request) (llms.Response, error) {
 	var collected llms.Collector
 	for event, err := range c.config.LLMEngine.Stream(ctx, r) {
@@ -205,9 +205,9 @@ func (c *chat) stream(ctx context.Context, r llms.Request) (llms.Response, error
 	return collected.Response(), nil
 }
 
-// recordPartial keeps what a model had said when its call failed: a user has
-// seen it. Calls and reasoning are left out, since calls would stay without
-// results and unfinished reasoning without the signature it needs.
+// recordPartial keeps the text of a failed call: a user has seen it. It leaves out
+// calls, which would stay without results, and unfinished reasoning, which lacks
+// its signature.
 func (c *chat) recordPartial(ctx context.Context, m llms.Message) error {
 	said := m.PlainText()
 	if said == "" {

@@ -40,8 +40,8 @@ func checkSubAgents(agent string, subs []core.SubAgent) []error {
 }
 
 // findCycle returns the names on the way from an agent to one below it and from
-// there back to the same name, or nil. Agents are told apart by name, because
-// that is what a model delegates to.
+// there back to the same name, or nil. It compares names, because a model
+// delegates to a name.
 func findCycle(agent string, subs []core.SubAgent) []string {
 	type place struct {
 		way  []string // from the first agent to this one

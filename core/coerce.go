@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// Coerce reads arguments with good will: models write numbers and booleans in
-// quotes, a single value where a list is asked for, and quotes or brackets
-// around an id. An empty text for an optional number or boolean counts as not
-// given. A value whose meaning is plain becomes what the schema asks
-// for; any other stays as it is, for [Schema.Apply] to refuse.
+// Coerce corrects common mistakes of models in arguments: numbers and booleans in
+// quotes, a single value in place of a list, and quotes or brackets around an id.
+// It drops an empty text for an optional number or boolean. A value whose meaning
+// is not clear stays as it is, and [Schema.Apply] refuses it.
 func (s *Schema) Coerce(args map[string]any) map[string]any {
 	out := make(map[string]any, len(args))
 	for name, v := range args {

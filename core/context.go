@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// AgentContext is what an agent tells the tools it runs. It is a plain map, so
-// that a literal map[string]any{"tools": …, "subAgents": …} fits wherever one
-// is wanted; the accessors read it without trusting its types.
+// AgentContext describes an agent to the tools that it runs. It is a plain map, so
+// a literal map[string]any{"tools": …, "subAgents": …} is one too. The accessors
+// check the types of its values.
 type AgentContext map[string]any
 
 // The keys that the runtime fills in.
@@ -32,8 +32,8 @@ func (ac AgentContext) AgentName() string {
 	return name
 }
 
-// Context returns the context that carries cancellation and deadlines. A map
-// without one has the background context: a literal has no other to give.
+// Context returns the context that carries cancellation and deadlines, the
+// background context if the map has none.
 func (ac AgentContext) Context() context.Context {
 	if ctx, ok := ac[KeyContext].(context.Context); ok && ctx != nil {
 		return ctx
@@ -41,9 +41,8 @@ func (ac AgentContext) Context() context.Context {
 	return context.Background()
 }
 
-// elements reads v as a slice of T. A slice of another element type is read
-// element by element, because a developer who writes []*agents.Agent has
-// written down sub-agents all the same.
+// elements reads v as a slice of T. It also reads a slice of another type whose
+// elements are T, such as []*agents.Agent for []SubAgent.
 func elements[T any](v any) []T {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice && rv.Kind() != reflect.Array {

@@ -15,7 +15,7 @@ import (
 // A field is an argument under its JSON name. It is required unless it is a
 // pointer, says omitempty or omitzero, or has a default. Tags say the rest:
 //
-//	description:"…"   what the argument means
+//	description:"…"   the meaning of the argument
 //	enum:"a,b,c"      the values it may have
 //	default:"50"      the value when it is not given
 //	minimum:"1"       bounds of a number

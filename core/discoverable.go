@@ -1,7 +1,7 @@
 package core
 
-// Discoverable is implemented by everything that can explain itself to a
-// model in three steps: in one line, in detail, and when it does not work.
+// Discoverable is a tool or agent that describes itself to a model at three
+// lengths: in one line, in detail, and with help for failures.
 type Discoverable interface {
 	// BasicDescription is one line. It is the only text of the three that a
 	// system prompt carries.
@@ -29,8 +29,8 @@ func AsDiscoverable(v any) (Discoverable, bool) {
 	return nil, false
 }
 
-// BasicDescription returns the one line that v says about itself, or "" when
-// v is not [Discoverable].
+// BasicDescription returns the basic description of v, or "" if v is not
+// [Discoverable].
 func BasicDescription(v any) string {
 	if d, ok := AsDiscoverable(v); ok {
 		return d.BasicDescription()

@@ -1,38 +1,51 @@
-// Package core is the vocabulary of the agent runtime: what a tool, a
-// sub-agent and an answer in the making are. It imports nothing else of the
-// module, so tools and agents can be written against it alone.
-//
-// # Capabilities that describe themselves
-//
-// [Discoverable] is the contract of progressive discovery. A prompt carries
-// only the basic description of each tool and sub-agent; the advanced text and
-// the troubleshooting text are fetched when a model asks for them, with the
-// expand tool of package tools.
+// Package core has the types that tools and agents share. It imports no other
+// package of the module, so tools can be written against it alone.
 //
 // # Tools
 //
-// A [Tool] has a name, parameters as JSON Schema and two ways in. Run is for
-// programs: it takes a context and returns a [Result] or an error. Call is for
-// reading: it returns the text a model sees, with errors as "Error: …".
-// [NewTool] makes a tool from a Go function and derives the schema from its
-// argument struct, so that a bad call becomes an [ArgumentError] that says
-// what to mend, instead of a crash or a silent default.
+// A [Tool] is a function that a model can call. [NewTool] makes one from a Go
+// function. It derives the JSON Schema of the arguments from a struct:
 //
-// # Agents as tools' surroundings
+//	type search struct {
+//		Pattern string `json:"pattern" description:"Words to look for"`
+//		Limit   int    `json:"limit" default:"10" minimum:"1" maximum:"100"`
+//	}
 //
-// [AgentContext] is what a running agent tells its tools: which tools and
-// sub-agents it has, and the context that carries cancellation. It travels
-// inside a context.Context ([WithAgentContext], [AgentContextFrom]); a literal
-// map[string]any with the keys "tools" and "subAgents" is one too.
+//	tool, err := core.NewTool(
+//		core.ToolInfo{Name: "search", Description: "Searches the manual"},
+//		func(ctx context.Context, in search) (core.Result, error) {
+//			return core.TextResult(manual.Find(ctx, in.Pattern, in.Limit)), nil
+//		})
 //
-// # Answers
+// A call with bad arguments returns an [ArgumentError], whose text tells the model
+// how to correct the call. Tool.Run takes a context and returns a [Result] or an
+// error. Tool.Call returns the text that a model reads, with errors as "Error: …".
 //
-// A [SubAgent] answers with a call that is prepared by ChatStream and run by
-// Start or StartContext, like exec.Cmd. The [Stream] it returns is a log of
-// events that ends in exactly one [EventDone] or [EventError]. The log never
-// makes the writer wait: a reader that goes away loses nothing for other
-// readers and leaves no goroutine behind.
+// # Descriptions
 //
-// What core leaves to others: messages and models are in package llms, the
-// tools themselves in package tools, the loop in package agents.
+// A tool or sub-agent that is [Discoverable] describes itself at three lengths. A
+// prompt carries only the basic description. The expand tool of package tools
+// returns the other two when a model asks for them.
+//
+// # Sub-agents and streams
+//
+// SubAgent.ChatStream prepares a call; Start or StartContext runs it, like
+// exec.Cmd. The [Stream] that they return is a log of events that ends with one
+// [EventDone] or [EventError]:
+//
+//	for event := range agent.ChatStream("hello").StartContext(ctx).Events() {
+//		fmt.Print(event.Text)
+//	}
+//
+// The writer never waits for readers. Each reader sees every event.
+//
+// # The agent around a tool
+//
+// An [AgentContext] tells a tool about the agent that runs it: its tools, its
+// sub-agents, and the context that carries cancellation. It travels inside a
+// context.Context ([WithAgentContext], [AgentContextFrom]). A literal
+// map[string]any with the keys "tools" and "subAgents" is an AgentContext too.
+//
+// Messages and models are in package llms, ready-made tools in package tools, the
+// agent loop in package agents.
 package core

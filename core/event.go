@@ -14,7 +14,7 @@ const (
 	EventError      EventKind = "error"       // Err; Usage: of the whole stream
 )
 
-// Event is one thing that happened while an agent answered.
+// Event is one step of an agent's answer.
 type Event struct {
 	Kind EventKind
 	// From names the sub-agents through which the event was relayed,
@@ -47,8 +47,8 @@ type Call struct {
 	Arguments string
 }
 
-// Usage is what model calls cost, in the provider's tokens. InputTokens
-// counts the whole prompt, cached parts included.
+// Usage counts the tokens of model calls, as the provider counts them. InputTokens
+// is the whole prompt, cached parts included.
 type Usage struct {
 	InputTokens      int
 	OutputTokens     int
@@ -74,7 +74,7 @@ type StopReason string
 
 // The reasons. Providers' own reasons map onto these.
 const (
-	StopEnd       StopReason = "end"        // it had said everything
+	StopEnd       StopReason = "end"        // the answer is complete
 	StopToolCalls StopReason = "tool_calls" // it waits for tool results
 	StopLength    StopReason = "length"     // it ran into the limit of its answer
 	StopSequence  StopReason = "stop"       // it wrote a text that ends the answer

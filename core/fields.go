@@ -15,9 +15,9 @@ type jsonField struct {
 	depth   int    // how many embedded structs are around it
 }
 
-// jsonFields lists what encoding/json reads into a struct of type t. Fields of
-// an embedded struct are its own, unless the embedding has a JSON name: then
-// it is a field like any other.
+// jsonFields lists the fields that encoding/json reads into a struct of type t.
+// Fields of an embedded struct are among them, unless the embedding has a JSON
+// name: then it is a field like any other.
 func jsonFields(t reflect.Type) ([]jsonField, error) {
 	var fields []jsonField
 	for _, f := range promoted(t, nil) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// ToolInfo is the name of a tool and what it says about itself.
+// ToolInfo is the name of a tool and its descriptions.
 type ToolInfo struct {
 	Name            string
 	Description     string // one line: the basic description
@@ -23,8 +23,8 @@ type FuncTool struct {
 }
 
 // NewTool makes a tool from a function whose argument is a struct; see
-// [SchemaFor] for how fields become parameters. Arguments are read with good
-// will ([Schema.Coerce]) and checked before fn runs; a bad call returns an
+// [SchemaFor] for how fields become parameters. Arguments are corrected
+// ([Schema.Coerce]) and checked before fn runs. A bad call returns an
 // [*ArgumentError].
 func NewTool[In any](info ToolInfo, fn func(ctx context.Context, in In) (Result, error)) (*FuncTool, error) {
 	if err := checkToolName(info.Name); err != nil {
@@ -47,9 +47,8 @@ func NewTool[In any](info ToolInfo, fn func(ctx context.Context, in In) (Result,
 	return &FuncTool{info: info, schema: schema, run: run}, nil
 }
 
-// MustTool is NewTool for tools whose name and argument type are written down
-// in the program: like regexp.MustCompile, it panics where the program itself
-// is wrong, and never on input.
+// MustTool is NewTool for tools whose name and argument type are constants of the
+// program. Like regexp.MustCompile, it panics on an error.
 func MustTool[In any](info ToolInfo, fn func(ctx context.Context, in In) (Result, error)) *FuncTool {
 	t, err := NewTool(info, fn)
 	if err != nil {

@@ -65,9 +65,8 @@ func (c *count) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// ParseSchema reads the JSON Schema of a tool's arguments and reports what
-// makes it unusable: it must be an object schema, and what it says must fit
-// together.
+// ParseSchema reads the JSON Schema of a tool's arguments. It must be an object
+// schema without contradictions.
 func ParseSchema(raw json.RawMessage) (*Schema, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, fmt.Errorf(`schema is empty; a tool without arguments has {"type":"object","properties":{}}`)

@@ -17,10 +17,10 @@ type IResponseChStarter interface {
 	StartContext(ctx context.Context) *Stream
 }
 
-// StarterFunc is a body of work as a prepared call. It runs in a goroutine of
-// its own, reports what happens through emit, and returns the final answer or
-// an error. Its emit is safe for concurrent use and drops terminal events: the
-// stream writes the one that ends it from what the function returns.
+// StarterFunc is a function as a prepared call. It runs in a goroutine of its own,
+// reports events with emit, and returns the final answer or an error. emit is safe
+// for concurrent use and drops terminal events: the stream writes the last event
+// from the results of the function.
 type StarterFunc func(ctx context.Context, emit func(Event)) (string, error)
 
 // Start implements [IResponseChStarter].

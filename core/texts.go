@@ -12,9 +12,9 @@ const (
 	headTroubleshooting = "# Troubleshooting"
 )
 
-// ParseToolInfo reads what a tool says about itself from one text, so that
-// prose for a model can be written, reviewed and embedded as prose. The text
-// has up to three parts, each under a heading on a line of its own:
+// ParseToolInfo reads the descriptions of a tool from one text, such as an
+// embedded file. The text has up to three parts, each under a heading on a line of
+// its own:
 //
 //	# Description
 //	One line.

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// Tool is something a model can call.
+// Tool is a function that a model can call.
 //
 // Implementations are safe for concurrent use: a model may call the same tool
 // several times in one turn, and agents run such calls in parallel.
@@ -19,17 +19,17 @@ type Tool interface {
 	GetName() string
 	// Parameters is the JSON Schema of the arguments: an object schema.
 	Parameters() json.RawMessage
-	// Call runs the tool and returns what a model reads: the result's text,
+	// Call runs the tool and returns the text for a model: the result's text,
 	// or "Error: …".
 	Call(ac AgentContext, args map[string]any) string
-	// Run runs the tool. An error is for the model to read and mend; the
-	// caller shows it as "Error: …".
+	// Run runs the tool. Callers show an error to the model as "Error: …", so
+	// that it can correct the call.
 	Run(ctx context.Context, args map[string]any) (Result, error)
 }
 
-// Result is what a tool answers.
+// Result is the answer of a tool.
 type Result struct {
-	// Text is what the model reads. It is never decorated.
+	// Text is for the model. It is passed on unchanged.
 	Text string
 	// Blobs are images or files that belong to the answer.
 	Blobs []Blob
@@ -49,15 +49,14 @@ type Blob struct {
 	Data []byte
 }
 
-// TextResult returns a result of just text.
+// TextResult returns a result of text alone.
 func TextResult(text string) Result { return Result{Text: text} }
 
 // ErrorPrefix begins the text by which a failure reaches a model.
 const ErrorPrefix = "Error: "
 
-// ModelText is the text as a model reads it. A failure begins with "Error: "
-// however the tool wrote it down: not every provider's shape has another place
-// that says so.
+// ModelText returns the text for a model. A failure always begins with "Error: ":
+// not every provider has a field for it.
 func (r Result) ModelText() string {
 	if r.IsError && !strings.HasPrefix(r.Text, ErrorPrefix) {
 		return ErrorPrefix + r.Text
@@ -81,8 +80,8 @@ func CallText(t Tool, ac AgentContext, args map[string]any) string {
 	return result.ModelText()
 }
 
-// CheckTool reports what would make t unusable for a model: a name that
-// providers refuse, or parameters that are not an object schema.
+// CheckTool reports why a model could not use t: providers refuse the name, or the
+// parameters are not an object schema.
 func CheckTool(t Tool) error {
 	if IsNil(t) {
 		return errors.New("tool is nil")
@@ -104,9 +103,9 @@ func checkToolName(name string) error {
 	return nil
 }
 
-// CheckName reports what makes a name unusable for an agent. It is written
-// into prompts, one to a line, so it has to stay on its line: what follows a
-// line break could pass for another section.
+// CheckName reports why a name cannot be that of an agent. A name must not contain
+// a line break: prompts list names one to a line, and the text after the break
+// could pass for another section.
 func CheckName(name string) error {
 	if strings.TrimSpace(name) == "" {
 		return errors.New("the name is empty")
@@ -119,9 +118,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// IsNil reports whether v is nil or holds a nil pointer or function. A nil
-// pointer in an interface is not nil itself, and is what a constructor whose
-// error was ignored leaves behind.
+// IsNil reports whether v is nil or holds a nil pointer or function. A caller that
+// ignores the error of a constructor may pass a nil pointer in an interface, which
+// is not equal to nil.
 func IsNil(v any) bool {
 	if v == nil {
 		return true

@@ -13,8 +13,8 @@ import (
 )
 
 // ArgumentError is a tool call whose arguments do not fit the tool's schema.
-// Its text is written for the model that made the call: it lists everything
-// that is wrong, so that one more call can mend it.
+// Its text is for the model that made the call. It lists all problems, so that the
+// model can correct them with one more call.
 type ArgumentError struct {
 	Tool     string
 	Problems []string
@@ -228,7 +228,7 @@ func numbers(a, b any) (x, y json.Number, ok bool) {
 	return x, y, okX && okY
 }
 
-// want says in words what n accepts.
+// want describes the values that n accepts.
 func (n *node) want() string {
 	if len(n.Enum) > 0 {
 		options := make([]string, len(n.Enum))

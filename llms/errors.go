@@ -11,14 +11,13 @@ import (
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-// Class says what kind of failure a model call ended in, and so what can be
-// done about it.
+// Class is the kind of a failed model call. It tells a caller what to do.
 type Class string
 
 // The classes.
 const (
-	// ClassAuth: the key is missing, wrong or not allowed to do this. Nothing
-	// helps but another key.
+	// ClassAuth: the key is missing, wrong or not allowed to do this. Use
+	// another key.
 	ClassAuth Class = "auth"
 	// ClassQuota: the account has used up a limit, of rate or of money. Wait
 	// (RetryAfter, where the provider says so) or pay.
@@ -28,7 +27,7 @@ const (
 	// ClassTransient: the provider or the network failed. Try again.
 	ClassTransient Class = "transient"
 	// ClassInvalid: the provider refuses the request as it is: an unknown
-	// model, a malformed tool. Mend it.
+	// model, a malformed tool. Correct it.
 	ClassInvalid Class = "invalid"
 	// ClassCanceled: the caller gave up, or its deadline passed.
 	ClassCanceled Class = "canceled"
@@ -42,8 +41,8 @@ type Error struct {
 	Message  string
 	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
-	// Usage is what the call is known to have cost all the same; zero where
-	// the provider said nothing before it failed.
+	// Usage is the cost of the call until it failed, as far as the provider
+	// reported it.
 	Usage Usage
 
 	// cause is ErrIdle or the error of a context, never the SDK's own: that
@@ -89,7 +88,7 @@ func (e *Error) hint() string {
 // Unwrap returns the error of the context that ended the call, if one did.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Costing returns the error with what the failed call is known to have cost.
+// Costing returns the error with the cost of the failed call.
 func (e *Error) Costing(u Usage) *Error {
 	costing := *e
 	costing.Usage = u
@@ -119,8 +118,8 @@ func Truncated(ctx context.Context, provider string) *Error {
 	return &Error{Class: ClassTransient, Provider: provider, Message: "the answer broke off before its end"}
 }
 
-// Failure describes a failed call to Classify: what a provider's SDK could
-// tell about it.
+// Failure describes a failed call to [Classify], as far as a provider's SDK
+// reports it.
 type Failure struct {
 	Provider string
 	Status   int    // of HTTP, 0 where there was no answer
@@ -130,7 +129,7 @@ type Failure struct {
 	Secrets  []string    // texts that must not appear in the error
 }
 
-// Classify turns what a provider said into an Error.
+// Classify returns the Error for a failure.
 func Classify(f Failure) *Error {
 	e := &Error{Provider: f.Provider, Status: f.Status, RetryAfter: retryAfter(f.Header)}
 	e.Message = Redact(strings.Join(strings.Fields(f.Message), " "), f.Secrets...)
@@ -141,10 +140,10 @@ func Classify(f Failure) *Error {
 	return e
 }
 
-// classOf goes by what is most certain: the status, then the provider's own
-// code. Words decide only where neither does, and only about what providers
-// report in no other way: a message may quote anything, a tool's name among
-// it.
+// classOf goes by the most certain sign: the status, then the provider's own code.
+// The words of the message decide only where neither does, and only for failures
+// that providers report in no other way: a message may quote anything, such as the
+// name of a tool.
 func classOf(f Failure) Class {
 	if class := classOfStatus(f.Status); class != "" {
 		return class
@@ -209,13 +208,12 @@ var (
 	noCredit = lazyregexp.New(`(?i)\bcredit balance\b`)
 )
 
-// keyLike matches what the providers' keys look like, also a part of one, and
-// where keys stand: an error page may quote it, and the key may not be the one
-// this program sent.
+// keyLike matches texts that look like keys of providers or parts of them. An error
+// page may quote a key, also one that this program did not send.
 var keyLike = lazyregexp.New(`\b(?:sk|key|xai|gsk|pplx|gh[pousr])[-_][A-Za-z0-9_\-*.]{6,}|\bAIza[A-Za-z0-9_\-]{6,}|` +
 	`(?i:bearer)\s+[A-Za-z0-9_\-.~+/=]{8,}`)
 
-// keyPlace matches what stands before and after a key of no known look.
+// keyPlace matches a key of any form by the text around it.
 var keyPlace = lazyregexp.New(`((?i:x-api-key|api[-_]key)["']?\s*[:=]\s*["']?)[^\s"',&]{4,}|(://[^\s/:@]*:)[^\s/@]+(@)`)
 
 // Redact removes the given secrets, and everything that looks like an API key,

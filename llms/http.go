@@ -77,7 +77,8 @@ func (b watchBody) Read(p []byte) (int, error) {
 
 type lifeKey struct{}
 
-// signOfLife is how what reads a connection tells what watches the call.
+// signOfLife is the key of the function that the reader of a connection calls when
+// bytes have come.
 type signOfLife struct {
 	idle time.Duration // how long the connection may be silent
 	sign func()

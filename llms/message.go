@@ -90,7 +90,7 @@ type Ref struct {
 	Name   string
 	MIME   string
 	Bytes  int64
-	Tokens int    // what the content would cost if it were shown
+	Tokens int    // the cost of the content if it were shown
 	Note   string // the exploration summary shown in its place
 }
 

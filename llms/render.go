@@ -13,7 +13,7 @@ import (
 // reading order, a line or more for each: text, reasoning, the names and
 // arguments of tool calls as the model wrote them, tool output, the names of
 // blobs and their content where it is text, the names of refs, and blocks of
-// unknown types as JSON. What a ref stands for is searched where it is kept.
+// unknown types as JSON. The content of a ref is not part of it.
 func (m Message) SearchText() string {
 	if len(m.Parts) == 1 && m.Parts[0].Kind == PartText && m.Parts[0].Ref == nil {
 		return m.Parts[0].Text
@@ -24,7 +24,7 @@ func (m Message) SearchText() string {
 	return w.String()
 }
 
-// lines joins what is written to it by newlines.
+// lines joins texts by newlines.
 type lines struct {
 	strings.Builder
 	inline bool // the next piece continues the line
@@ -213,7 +213,7 @@ func (w *lines) renderResult(p Part, depth int) {
 	w.inline = false
 }
 
-// write writes what stands for a blob in a transcript.
+// write writes the text that stands for a blob in a transcript.
 func (b *Blob) write(w *strings.Builder) {
 	w.WriteByte('[')
 	if b.MIME == "" {

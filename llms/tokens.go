@@ -8,16 +8,15 @@ type Counter interface {
 	Count(text string) int
 }
 
-// Estimate is the default Counter.
-var Estimate Counter = Estimator{}
+// Estimate is the default Counter. It estimates the cost of a text in OpenAI's
+// o200k encoding, a hundred times faster than a tokenizer. It cuts the text roughly
+// where the tokenizer's pattern does, and looks up the average cost of a piece of
+// that class and length. It rather counts too much: a request over its budget
+// fails, one below it only wastes a little. llms/tiktoken/testdata/error.txt has
+// the measured error.
+var Estimate Counter = estimator{}
 
-// Estimator estimates what a text costs in OpenAI's o200k encoding, a hundred
-// times faster than tokenising it. It cuts the text where that tokenizer's
-// pattern does, roughly, and looks up what a piece of that class and length
-// costs on average. It leans to counting too much, since a context that is
-// over its budget fails and one that is under it only wastes a little; the
-// measured error is in llms/tiktoken/testdata/error.txt.
-type Estimator struct{}
+type estimator struct{}
 
 // The classes of ASCII bytes.
 const (
@@ -48,7 +47,7 @@ var classes = func() (t [256]uint8) {
 const unit = 100
 
 // Count returns the estimate for text, at least 1 if it is not empty.
-func (Estimator) Count(text string) int {
+func (estimator) Count(text string) int {
 	sum := 0
 	glued := 0 // pieces that follow another letter or digit directly
 	for i := 0; i < len(text); {
@@ -85,8 +84,7 @@ func (Estimator) Count(text string) int {
 			for i++; i < len(text) && classes[text[i]] == classSymbol; i++ {
 			}
 			sum += symbols(text, from, i)
-			// Base64 has plus and slash inside; what else stands between
-			// words separates them.
+			// Base64 has plus and slash inside; other symbols separate words.
 			if c := text[from]; i-from > 1 || c != '+' && c != '/' || glued < noise {
 				glued = 0
 			}
@@ -133,8 +131,8 @@ func symbols(text string, from, to int) int {
 }
 
 // blank measures the white space at text[i]: everything up to its last line
-// break is one token, or part of the symbols before it; of what follows, the
-// last space belongs to the next word and the others are one more token.
+// break is one token, or part of the symbols before it. Of the rest, the last space
+// belongs to the next word and the others are one more token.
 func blank(text string, i int) (end, spent int) {
 	afterSymbol := i > 0 && classes[text[i-1]] == classSymbol
 	rest, broken := i, false
@@ -220,9 +218,8 @@ func runeCost(r rune, size int) int {
 	return 215 // emoji and rare scripts
 }
 
-// Costs that do not come from a text: what a message, a call and a result
-// take for their ids and punctuation, and what a picture or file takes that
-// the provider reads itself.
+// Costs that do not come from a text: the ids and punctuation of a message, a call
+// and a result, and pictures and files that the provider reads itself.
 const (
 	messageOverhead = 4
 	callOverhead    = 12
@@ -231,8 +228,8 @@ const (
 	blobBytes       = 64 << 10
 )
 
-// CountMessage returns what a message costs as it is sent: its parts as they
-// are rendered, 4 tokens for the message, and more for the ids and the
+// CountMessage returns the cost of a message as it is sent: its parts as Render
+// writes them, 4 tokens for the message, and more for the ids and the
 // punctuation of calls and results. An image costs 1,600 whatever its size,
 // another file as much for each 64 KiB it begins, and a Ref its line.
 func CountMessage(c Counter, m Message) int {

@@ -21,9 +21,9 @@ type delegateArgs struct {
 }
 
 // NewDelegateTool returns the tool "delegate", which hands a task to a
-// sub-agent of the agent that calls it. What the sub-agent says on the way is
-// relayed into the caller's stream under its name; its final answer is the
-// result. The hand-off is bounded by the [Scope] of the context.
+// sub-agent of the agent that calls it. The sub-agent's events appear in the
+// caller's stream under its name; its final answer is the result. The [Scope] of
+// the context bounds the delegation.
 func NewDelegateTool() *core.FuncTool {
 	return core.MustTool(core.MustToolInfo(DelegateName, delegateText), delegate)
 }

@@ -1,23 +1,25 @@
-// Package tools holds the tools that every agent can be given, and what wraps
-// tools.
+// Package tools has tools for any agent, and wrappers for tools.
 //
-// [NewExpandTool] is progressive discovery: a system prompt carries one line
-// for each tool and sub-agent, and expand fetches the rest when a model wants
-// it. [Expand] is the same as a function, for command lines and tests.
-// [NewDelegateTool] hands a task to a sub-agent and relays what it says.
-// [NewFooTool] echoes, for trying things out.
+//	agent, err := agents.New(agents.AgentConfig{
+//		LLMEngine: model,
+//		AgentName: "my-agent",
+//		Tools:     []llms.Tool{tools.NewExpandTool(), myTool},
+//	})
 //
-// What the tools say to a model is prose, and is written as prose: expand.md,
-// foo.md and delegate.md are embedded in the program.
+// [NewExpandTool] is for progressive discovery: a system prompt has one line for
+// each tool and sub-agent, and expand returns the full description when a model
+// asks for it. [Expand] is the same as a function, for command lines and tests.
+// [NewDelegateTool] gives a task to a sub-agent and relays its events.
+// [NewFooTool] echoes its argument, for experiments.
 //
-// Delegation is bounded by a [Scope]: how deep it may nest, how often work may
-// be handed on, and how many tokens it may cost. A scope can only shrink, and
-// work that is handed on nearly unchanged is refused, so delegation always
-// comes to an end.
+// The texts for models are in expand.md, delegate.md and foo.md.
 //
-// [WithHooks] decorates a tool with functions that run before and after it.
+// A [Scope] bounds delegation: its depth, the number of tasks, and the tokens they
+// may cost. A scope can only shrink, and a task that repeats an earlier one is
+// refused, so delegation always ends.
 //
-// The tools read what they need about the agent that runs them from the
-// [core.AgentContext] that travels in their context. Running a model is left to
-// package agents.
+// [WithHooks] returns a tool that calls functions before and after each run.
+//
+// The tools read the [core.AgentContext] in their context. Package agents runs the
+// model.
 package tools

@@ -23,9 +23,8 @@ const (
 // ExpandName is the name of the expand tool.
 const ExpandName = "expand"
 
-// expandArgs is what a model is told. Calls are not checked against it: the
-// tool's own error texts are part of its contract, and no other may come
-// before them.
+// expandArgs describes the arguments to a model. Calls are not checked against it:
+// the tool's own error texts are part of its contract, and no other may come first.
 type expandArgs struct {
 	SubjectType  string `json:"subject_type" enum:"tool,agent" description:"The type of subject to expand"`
 	SubjectName  string `json:"subject_name" description:"The exact name of the tool or agent (case-sensitive)"`
@@ -62,8 +61,8 @@ func (t *ExpandTool) Call(ac core.AgentContext, args map[string]any) string {
 	return core.CallText(t, ac, args)
 }
 
-// Expand describes one of the given tools or sub-agents. It is what the
-// expand tool answers; IsError is set where the text is an error.
+// Expand describes one of the given tools or sub-agents, as the expand tool does.
+// IsError is set if the text is an error.
 func Expand(tools []core.Tool, subAgents []core.SubAgent, subjectType, name string, troubleshoot bool) core.Result {
 	switch subjectType {
 	case SubjectTool:

@@ -14,7 +14,7 @@ type Hook struct {
 	// hook forbids a call.
 	Before func(ctx context.Context, tool string, args map[string]any) (map[string]any, error)
 	// After runs after the tool, also after one that failed or was forbidden
-	// by a hook further in. What it returns takes the place of the outcome.
+	// by a hook further in. Its results replace the tool's.
 	After func(ctx context.Context, tool string, args map[string]any, result core.Result, err error) (core.Result, error)
 }
 

@@ -15,7 +15,7 @@ import (
 type Budget struct {
 	Depth    int // how deep hand-offs may nest; default 3
 	Handoffs int // how often work may be handed on altogether; default 32
-	Tokens   int // what the sub-agents may cost together, in and out; default 1,000,000
+	Tokens   int // of all sub-agents together, in and out; default 1,000,000
 }
 
 // The defaults of Budget.
@@ -52,8 +52,8 @@ type Scope struct {
 	spent  int // tokens of this scope and those below; guarded by pool.mu
 }
 
-// pool is what the scopes of a tree draw from. One that was narrowed is
-// within another, and what is drawn from it is drawn from both.
+// pool is the budget that the scopes of a tree share. A narrowed pool is part of
+// another: a charge to it is charged to both.
 type pool struct {
 	mu       *sync.Mutex // of the whole tree
 	within   *pool
@@ -68,8 +68,8 @@ func NewScope(b Budget) *Scope {
 }
 
 // Narrow returns the scope in which an agent hands on work when it has a
-// budget of its own: less of each, never more. Zero fields leave what there
-// is. The agent's own calls are charged to s, since a budget is for helpers.
+// budget of its own: less of each, never more. A zero field keeps the value of s.
+// The agent's own calls are charged to s, since the budget is for its sub-agents.
 func (s *Scope) Narrow(b Budget) *Scope {
 	left := s.Left()
 	less := func(own, left int) int {
@@ -86,7 +86,7 @@ func (s *Scope) Narrow(b Budget) *Scope {
 // handed to it.
 func (s *Scope) Delegated() bool { return len(s.tasks) > 0 }
 
-// Left returns what the scope still allows.
+// Left returns the budget that is left.
 func (s *Scope) Left() Budget {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
@@ -117,8 +117,8 @@ func (s *Scope) charge(tokens int) {
 	}
 }
 
-// settle charges what a sub-agent reports to have cost beyond what was
-// charged while it ran, which is all of it for one that knows no scopes.
+// settle charges the cost that a sub-agent reports beyond the cost that was charged
+// while it ran. An agent that knows no scopes is charged its whole cost here.
 func (s *Scope) settle(total core.Usage) {
 	s.pool.mu.Lock()
 	missing := total.Total() - s.spent
@@ -137,10 +137,9 @@ func (s *Scope) Err() error {
 	return nil
 }
 
-// HandOff returns the scope for a task that is handed on, or an error that
-// tells the model why it is not. An agent that itself works on a handed-down
-// task must say what it keeps, and may not pass its task on unchanged: it
-// would only add a layer that does nothing.
+// HandOff returns the scope for a task that an agent gives to another, or an error
+// that tells the model why it may not. An agent that itself works on such a task
+// must name the part that it keeps, and may not pass its task on unchanged.
 func (s *Scope) HandOff(task, keptWork string) (*Scope, error) {
 	if strings.TrimSpace(task) == "" {
 		return nil, errors.New("the task is empty: say what the sub-agent shall do")

@@ -51,7 +51,7 @@ type delta struct {
 	StopReason  string `json:"stop_reason"`
 }
 
-// answer is what has been gathered of a streamed message.
+// answer collects a streamed message.
 type answer struct {
 	id, model string
 	usage     llms.Usage
@@ -85,7 +85,7 @@ func (m *Model) run(ctx context.Context, body []byte, yield func(llms.Event, err
 	}
 }
 
-// read takes the next event of the stream and returns what it means.
+// read converts the next event of the stream.
 func (a *answer) read(e streamEvent) []llms.Event {
 	switch e.Type {
 	case "message_start":

@@ -118,7 +118,7 @@ func (r Reply) finished(request llms.Request) Reply {
 // inputTokens estimates the size of a request, so that a ledger has something
 // to add up.
 func inputTokens(r llms.Request) int {
-	var counter llms.Estimator
+	counter := llms.Estimate
 	n := counter.Count(r.System)
 	for _, m := range r.Messages {
 		n += llms.CountMessage(counter, m)
@@ -136,7 +136,7 @@ func inputOf(u llms.Usage) llms.Usage {
 }
 
 func (r Reply) outputTokens() int {
-	var counter llms.Estimator
+	counter := llms.Estimate
 	n := counter.Count(r.Reasoning) + counter.Count(r.Text)
 	for _, call := range r.Calls {
 		n += counter.Count(call.Name) + counter.Count(call.Arguments)
@@ -152,7 +152,7 @@ func pieces(text string) []string {
 	return strings.SplitAfter(text, " ")
 }
 
-// LastUserText returns what the user said last, for models that decide by it.
+// LastUserText returns the user's last message, for responders that decide by it.
 func LastUserText(r llms.Request) string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role == llms.RoleUser {

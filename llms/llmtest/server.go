@@ -62,15 +62,15 @@ func NewHandler(m Responder) *Handler {
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-// Exchanges returns what was asked and answered so far.
+// Exchanges returns the requests and answers so far.
 func (h *Handler) Exchanges() []Exchange {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.exchanges)
 }
 
-// Usage returns what the answers have cost: the input from the first byte on,
-// the output when an answer has come to its end. An HTTP error costs nothing.
+// Usage returns the cost of all calls so far. The input counts from the first byte
+// of an answer, the output from its end. An HTTP error costs nothing.
 func (h *Handler) Usage() llms.Usage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,7 +165,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(marshal(v)) // a client that went away is no failure of the server
 }
 
-// marshal writes what this package has put together itself.
+// marshal returns the JSON of a value of this package.
 func marshal(v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {

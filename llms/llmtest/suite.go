@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// ModelOptions is what the suite asks of a provider's constructor.
+// ModelOptions are the settings that the suite passes to a provider's constructor.
 type ModelOptions struct {
 	BaseURL     string // of a Server, without /v1
 	Key         string
@@ -125,7 +125,7 @@ func (s *suite) conversation(t *testing.T) {
 	}
 }
 
-// checkSecondRequest checks what the server saw of calls and results.
+// checkSecondRequest checks the calls and results that the server got.
 func checkSecondRequest(t *testing.T, r llms.Request) {
 	t.Helper()
 	var calls, results []string

@@ -71,8 +71,8 @@ func (s *suite) partialAnswer(t *testing.T) {
 	}
 }
 
-// costs checks that what a provider says of the cost before the end is not
-// lost, however the call ends.
+// costs checks that the cost that a provider reports before the end is not lost,
+// however the call ends.
 func (s *suite) costs(t *testing.T) {
 	for _, kind := range []FaultKind{FaultCut, FaultHang, FaultBadJSON, FaultError} {
 		for _, reader := range []string{"reads on", "gives up", "leaves"} {
@@ -201,8 +201,8 @@ func (b slowBody) Read(p []byte) (int, error) {
 
 func (b slowBody) Close() error { return nil }
 
-// lively checks that a provider who sends what becomes no event, such as the
-// pieces of a long tool call, is not taken for silent.
+// lively checks that a provider is not taken for silent while it sends data that
+// become no event, such as the pieces of a long tool call.
 func (s *suite) lively(t *testing.T) {
 	long := fmt.Sprintf(`{"text":%q}`, strings.Repeat("word ", 200))
 	synctest.Test(t, func(t *testing.T) { // the pauses take no time

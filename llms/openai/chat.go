@@ -146,7 +146,7 @@ type chatAnswer struct {
 	usage     llms.Usage
 }
 
-// read takes the next chunk and returns what it means.
+// read converts the next chunk.
 func (a *chatAnswer) read(chunk chatChunk) []llms.Event {
 	a.id, a.model = chunk.ID, chunk.Model
 	counted := chunk.Usage.TotalTokens > 0

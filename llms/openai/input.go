@@ -51,9 +51,9 @@ type (
 		Summary          []textContent `json:"summary"`
 		EncryptedContent string        `json:"encrypted_content"`
 	}
-	// reasoningMark is what a reasoning part of this API keeps in Extra. It
-	// tells it from the reasoning of other providers, whose signatures mean
-	// nothing here.
+	// reasoningMark is the Extra of a reasoning part of this API. It distinguishes
+	// the part from the reasoning of other providers, whose signatures are of no
+	// use here.
 	reasoningMark struct {
 		Type string `json:"type"`
 		ID   string `json:"id"`
@@ -106,8 +106,8 @@ func inputItems(ms []llms.Message) ([]any, error) {
 	return items, nil
 }
 
-// messageItems writes one message: what is said together as one item, and
-// calls, results and reasoning as items of their own, in order.
+// messageItems writes one message in order: texts and blobs in one item, calls,
+// results and reasoning in items of their own.
 func messageItems(m llms.Message) []any {
 	role, textType := "user", "input_text"
 	if m.Role == llms.RoleAssistant {
@@ -143,8 +143,8 @@ func messageItems(m llms.Message) []any {
 	return items
 }
 
-// resultContent writes what a tool answered: as a text where that is all it
-// is, since not every server takes a list.
+// resultContent writes the output of a tool. Text alone becomes a string, since not
+// every server takes a list.
 func resultContent(r *llms.ToolResult) any {
 	var content []any
 	var texts []string

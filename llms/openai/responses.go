@@ -118,7 +118,7 @@ type response struct {
 	} `json:"usage"`
 }
 
-// readResponse returns what the next event means; most mean nothing here.
+// readResponse converts the next event. Most have no meaning here.
 func (m *Model) readResponse(event responseEvent, a *responsesAnswer) (llms.Event, error) {
 	switch event.Type {
 	case "response.output_text.delta":
