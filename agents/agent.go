@@ -53,7 +53,7 @@ func NewAgent(c AgentConfig) *Agent {
 	return a
 }
 
-// Err returns what is wrong with the config the agent was made from, or nil.
+// Err returns the error of the agent's config, or nil.
 func (a *Agent) Err() error { return a.err }
 
 // Name implements [core.SubAgent].

@@ -57,7 +57,7 @@ func (e ownModel) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Eve
 	return e.Model.Stream(ctx, r)
 }
 
-// runOne runs one call. Whatever goes wrong becomes a result for the model.
+// runOne runs one call. Every error becomes a result for the model.
 func (c *chat) runOne(ctx context.Context, call llms.ToolCall) core.Result {
 	tool, ok := c.tools[call.Name]
 	if !ok {
@@ -138,7 +138,7 @@ func (c *chat) bounded(ctx context.Context, tool string) (context.Context, conte
 	}
 }
 
-// parseArguments reads what a model wrote as arguments.
+// parseArguments reads the arguments that a model wrote.
 func parseArguments(call llms.ToolCall) (map[string]any, error) {
 	text := strings.TrimSpace(call.Arguments)
 	if text == "" {

@@ -13,16 +13,16 @@ import (
 	"github.com/lossless-context/lcm/tools"
 )
 
-// AgentConfig says what an agent is. LLMEngine and AgentName are required;
+// AgentConfig configures an agent. LLMEngine and AgentName are required;
 // everything else has a default.
 type AgentConfig struct {
 	// LLMEngine is the model.
 	LLMEngine llms.Model
 	// AgentName is the exact name by which other agents find this one.
 	AgentName string
-	// Description is one line; it is what other agents' prompts carry.
+	// Description is one line for the prompts of other agents.
 	Description string
-	// AdvanceDescription and Troubleshooting are what expand tells about it.
+	// AdvanceDescription and Troubleshooting are the texts that expand returns.
 	AdvanceDescription string
 	Troubleshooting    string
 	// SystemPrompt opens the system prompt. Lists of tools and sub-agents are
@@ -74,7 +74,7 @@ const (
 )
 
 // withDefaults returns the config with nothing left to decide. Slices are
-// copied: what the caller does to them afterwards changes no agent.
+// copied: later changes by the caller have no effect.
 func (c AgentConfig) withDefaults() AgentConfig {
 	if c.MaxToolIterations == 0 {
 		c.MaxToolIterations = DefaultMaxToolIterations

@@ -17,10 +17,10 @@
 //
 // A chat asks the model, runs the tools it calls, side by side, and asks
 // again until the model calls none. Text, reasoning, calls, results and usage
-// appear in the stream as they happen. Whatever goes wrong with a tool goes to
-// the model as "Error: …", so that it can mend the call: an unknown name,
+// appear in the stream as they happen. Every error of a tool goes to the
+// model as "Error: …", so that it can correct the call: an unknown name,
 // broken JSON, bad arguments, an error, a panic, a tool that does not answer.
-// Whatever the model cannot mend ends the stream with an error. A chat is
+// Errors that the model cannot correct end the stream. A chat is
 // bounded in rounds and, by its context, in time.
 //
 // # The prompt
@@ -41,5 +41,5 @@
 // refused when the agent is made.
 //
 // The package knows no provider and stores nothing: models are behind
-// [llms.Model], and what is remembered is up to the Memory.
+// [llms.Model], and the Memory keeps the messages.
 package agents

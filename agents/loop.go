@@ -177,7 +177,7 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 	return answer, nil
 }
 
-// stream runs one call of the model and relays what it says.
+// stream runs one call of the model and relays its output.
 func (c *chat) stream(ctx context.Context, r llms.Request) (llms.Response, error) {
 	var collected llms.Collector
 	for event, err := range c.config.LLMEngine.Stream(ctx, r) {

@@ -10,9 +10,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Memory is what an agent remembers a conversation with. It is asked for the
-// context before every call of the model, so that it may bound what the model
-// sees; what was appended is never taken back.
+// Memory keeps an agent's conversation. The agent asks it for the context before
+// every call of the model, so that it can bound the context; the agent never takes
+// an appended message back.
 //
 // A conversation is a sequence in which a tool call is followed by its result,
 // so the chats of an agent take turns on its memory. Chats of several agents
@@ -23,10 +23,10 @@ type Memory interface {
 	Append(ctx context.Context, ms ...llms.Message) error
 	// Context returns the messages that the model shall see now.
 	Context(ctx context.Context) ([]llms.Message, error)
-	// Guidance is added to the system prompt: what a model has to know about
-	// the memory to use it. It may be empty.
+	// Guidance is added to the system prompt: it tells the model how to use the
+	// memory. It may be empty.
 	Guidance() string
-	// Tools are added to the agent's tools: ways to recall what the context
+	// Tools are added to the agent's tools: they find messages that the context
 	// does not show.
 	Tools() []core.Tool
 }

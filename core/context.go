@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// AgentContext is what an agent tells the tools it runs. It is a plain map, so
+// AgentContext tells a tool about the agent that runs it. It is a plain map, so
 // that a literal map[string]any{"tools": …, "subAgents": …} fits wherever one
 // is wanted; the accessors read it without trusting its types.
 type AgentContext map[string]any

@@ -20,7 +20,7 @@
 //
 // # Agents as tools' surroundings
 //
-// [AgentContext] is what a running agent tells its tools: which tools and
+// [AgentContext] tells a tool about the agent that runs it: which tools and
 // sub-agents it has, and the context that carries cancellation. It travels
 // inside a context.Context ([WithAgentContext], [AgentContextFrom]); a literal
 // map[string]any with the keys "tools" and "subAgents" is one too.
@@ -33,6 +33,6 @@
 // makes the writer wait: a reader that goes away loses nothing for other
 // readers and leaves no goroutine behind.
 //
-// What core leaves to others: messages and models are in package llms, the
+// Messages and models are in package llms, the
 // tools themselves in package tools, the loop in package agents.
 package core

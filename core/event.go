@@ -47,7 +47,7 @@ type Call struct {
 	Arguments string
 }
 
-// Usage is what model calls cost, in the provider's tokens. InputTokens
+// Usage is the cost of model calls, in the provider's tokens. InputTokens
 // counts the whole prompt, cached parts included.
 type Usage struct {
 	InputTokens      int

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// ToolInfo is the name of a tool and what it says about itself.
+// ToolInfo is the name of a tool and its descriptions.
 type ToolInfo struct {
 	Name            string
 	Description     string // one line: the basic description

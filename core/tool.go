@@ -27,9 +27,9 @@ type Tool interface {
 	Run(ctx context.Context, args map[string]any) (Result, error)
 }
 
-// Result is what a tool answers.
+// Result is the answer of a tool.
 type Result struct {
-	// Text is what the model reads. It is never decorated.
+	// Text is for the model. It is never decorated.
 	Text string
 	// Blobs are images or files that belong to the answer.
 	Blobs []Blob

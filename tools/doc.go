@@ -4,7 +4,7 @@
 // [NewExpandTool] is progressive discovery: a system prompt carries one line
 // for each tool and sub-agent, and expand fetches the rest when a model wants
 // it. [Expand] is the same as a function, for command lines and tests.
-// [NewDelegateTool] hands a task to a sub-agent and relays what it says.
+// [NewDelegateTool] hands a task to a sub-agent and relays its output.
 // [NewFooTool] echoes, for trying things out.
 //
 // What the tools say to a model is prose, and is written as prose: expand.md,

@@ -15,7 +15,7 @@ import (
 type Budget struct {
 	Depth    int // how deep hand-offs may nest; default 3
 	Handoffs int // how often work may be handed on altogether; default 32
-	Tokens   int // what the sub-agents may cost together, in and out; default 1,000,000
+	Tokens   int // of all sub-agents together, in and out; default 1,000,000
 }
 
 // The defaults of Budget.
@@ -86,7 +86,7 @@ func (s *Scope) Narrow(b Budget) *Scope {
 // handed to it.
 func (s *Scope) Delegated() bool { return len(s.tasks) > 0 }
 
-// Left returns what the scope still allows.
+// Left returns the budget that is left.
 func (s *Scope) Left() Budget {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
