@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -23,7 +24,7 @@ func (e *Engine) unmasked(ctx context.Context, m store.Message) (store.Message, 
 	if err != nil {
 		return m, err
 	}
-	said, err := llms.Decode(m.Format, m.Body.Role, record)
+	said, err := wire.Decode(m.Format, m.Body.Role, record)
 	if err != nil {
 		return m, nil
 	}
