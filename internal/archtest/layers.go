@@ -20,14 +20,15 @@ var Layers = [][]string{
 		"core",
 		"internal/explore",
 		"internal/guard",
+		"internal/jsonstring",
 		"internal/process",
-		"internal/redact",
 		"internal/regularfile",
 		"internal/search/...",
 		"internal/tomledit",
 		"internal/turns",
 	}, {
 		"internal/config",
+		"internal/redact",
 		"llms",
 	}, {
 		"internal/wire",

@@ -1,6 +1,6 @@
 package doctor_test
 
-// schemas are what others may put into the schema of a database.
+// schemas are changes that somebody else may make to the schema of a database.
 var schemas = []kind{
 	{"a trigger of somebody", with("CREATE TRIGGER spy AFTER INSERT ON messages BEGIN SELECT 1; END"), is("schema-code"), nil},
 	{"a trigger with the name of a table", with("CREATE TRIGGER messages AFTER INSERT ON messages BEGIN SELECT 1; END"), is("schema-code"), nil},

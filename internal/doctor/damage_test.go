@@ -122,8 +122,8 @@ type kind struct {
 	name  string
 	do    func(t *testing.T, path string)
 	codes []string // that are named
-	// lost are the codes that remain after a treatment, because what they tell
-	// of cannot be derived.
+	// lost are the codes that remain after a treatment, because the lost data
+	// cannot be derived.
 	lost []string
 }
 
@@ -169,7 +169,7 @@ func is(codes ...string) []string { return codes }
 var kinds = slices.Concat(columns, graph, files, schemas, leftovers)
 
 var columns = []kind{
-	// What is hashed: named, and never touched.
+	// Hashed data: named, and never changed.
 	column("messages", "record", "x'41' || substr(record, 2)", "id = 9", is("record"), is("record")),
 	column("messages", "sha256", "zeroblob(32)", "id = 9", is("record", "chain"), is("record", "chain")),
 	column("messages", "chain", "zeroblob(32)", "id = 9", is("chain"), is("chain")),
@@ -182,7 +182,7 @@ var columns = []kind{
 	column("messages", "body", "replace(body, 'big', 'pig')", "id = 3", is("chain"), is("chain")),
 	column("messages", "cuts", "'[]'", "id = 3", is("record"), is("record")),
 	column("messages", "seq", "99", "id = 54", is("sequence"), is("sequence")),
-	// What can be derived: named, and mended.
+	// Derived data: named, and rebuilt.
 	column("messages", "tokens", "tokens + 1", "id = 9", is("totals"), nil),
 	column("conversations", "head", "zeroblob(32)", "id = 1", is("head"), nil),
 	column("conversations", "messages", "99", "id = 1", is("totals"), nil),
@@ -348,8 +348,8 @@ func made(t *testing.T) string {
 	return path
 }
 
-// snapshot returns a database as bytes, to be laid out anew for each test, and
-// what proves it.
+// snapshot returns a database as bytes, to be copied for each test, and its
+// verification.
 func snapshot(t *testing.T, path string) ([]byte, check.Proof) {
 	t.Helper()
 	sound, err := os.ReadFile(path)
@@ -373,8 +373,8 @@ func laid(t *testing.T, sound []byte) string {
 	return path
 }
 
-// For each kind of damage doctor names it, a treatment mends all that can be
-// derived, and what cannot is said while the rest stays readable.
+// For each kind of damage doctor names it, Treat rebuilds everything that can be
+// derived, and the rest is reported and leaves the other data readable.
 func TestDamage(t *testing.T) {
 	sound, whole := snapshot(t, made(t))
 	t.Logf("%d kinds of damage", len(kinds))
@@ -479,8 +479,8 @@ func readable(t *testing.T, path string) {
 	}
 }
 
-// What a process that was killed leaves behind is nothing to treat: there is
-// no backup for it, and after a day it is not even told.
+// The lease of a killed process needs no treatment: there is no backup for it, and
+// after a day it is not reported.
 func TestAfterKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	if err := build(t.Context(), path); err != nil {

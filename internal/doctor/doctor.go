@@ -48,9 +48,9 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Where    string   `json:"where"` // an id, a file or a part of the database
 	Message  string   `json:"message"`
-	// Fix is what Treat does about it; empty if it can do nothing.
+	// Fix is the action of Treat; empty if it can do nothing.
 	Fix string `json:"fix,omitempty"`
-	// Advice is what a person can do if Treat cannot.
+	// Advice is for a person, if Treat cannot fix it.
 	Advice string `json:"advice,omitempty"`
 }
 

@@ -13,8 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// What a user had erased is not taken for damage, and a treatment does not
-// bring it back.
+// Erased messages do not count as damage, and Treat does not bring them back.
 func TestForgottenIsNotDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	if err := build(t.Context(), path); err != nil {
@@ -54,8 +53,8 @@ func TestForgottenIsNotDamage(t *testing.T) {
 	}
 }
 
-// An erasure that was cut off is named, and completed. The backup that is made
-// before has nothing of what was erased.
+// An interrupted erasure is named and completed. The backup before it has no erased
+// content.
 func TestFinishesErasures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	if err := build(t.Context(), path); err != nil {
@@ -100,8 +99,8 @@ func TestFinishesErasures(t *testing.T) {
 	}
 }
 
-// An erasure that only its tombstones tell of is named and noted again; what
-// was erased stays refused.
+// An erasure without a row, known only from its tombstones, is named and recorded
+// again; its messages stay refused.
 func TestErasureNotNoted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	if err := build(t.Context(), path); err != nil {

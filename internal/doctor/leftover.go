@@ -48,7 +48,7 @@ func (p Patient) abandoned(l backup.LeftOver) bool {
 }
 
 // keepUnfinished drops the fix for unfinished copies if the database is damaged or
-// missing: a copy may hold what it lacks.
+// missing: a copy may hold the missing data.
 func (r *Report) keepUnfinished() {
 	if r.Healthy() && !r.has("absent") {
 		return

@@ -10,9 +10,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// A conversation whose row is gone is named and made anew: with its messages,
-// view, branches, summaries and what it was forked from. Only its session key is
-// lost.
+// A conversation without its row is named and rebuilt with its messages, view, branches,
+// summaries and origin. Only its session key is lost.
 func TestConversationsAreMadeAnew(t *testing.T) {
 	sound, whole := snapshot(t, made(t))
 	for id := 1; id <= 4; id++ {

@@ -27,8 +27,8 @@ type mishap struct {
 	harmless  bool // it may leave everything as it should be
 }
 
-// mishaps are what can happen to each row of the graph: it is deleted, moved,
-// doubled or renumbered.
+// mishaps are the changes that can happen to each row of the graph: it is deleted,
+// moved, duplicated or renumbered.
 func mishaps(t *testing.T, path string) []mishap {
 	t.Helper()
 	var all []mishap
@@ -134,8 +134,8 @@ func happened(t *testing.T, path, sql string) bool {
 	return c.TotalChanges() > before
 }
 
-// Whatever happens to what is derived, alone or together, doctor names it, and
-// a treatment makes the record provable again with every message as it was.
+// Doctor names any damage to derived data, alone or combined, and Treat makes the record
+// verifiable again with every message unchanged.
 func TestMishaps(t *testing.T) {
 	pristine := made(t)
 	sound, whole := snapshot(t, pristine)
@@ -190,9 +190,8 @@ func TestMishaps(t *testing.T) {
 	}
 }
 
-// Every table and index of the schema may be dropped. But for the two that the
-// record itself is in, a treatment makes the file work again, and says what
-// that cannot bring back.
+// Every table and index of the schema may be dropped. Except for the two with the record
+// itself, Treat makes the file work again, and reports the data that are lost.
 func TestDropped(t *testing.T) {
 	pristine := made(t)
 	forget(t, pristine)
@@ -249,8 +248,8 @@ func forget(t *testing.T, path string) {
 	}
 }
 
-// written proves that the file works again, and that what was erased stays
-// out of it unless the table that tells so was lost.
+// written checks that the file works again, and that erased messages stay out of it
+// unless the table of erasures was lost.
 func written(t *testing.T, path, lost string) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: clock})

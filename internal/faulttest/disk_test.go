@@ -56,7 +56,7 @@ func (b *workbench) open(ctx context.Context) error {
 // when the power went is this one, so that only time ends the lease.
 func (b *workbench) clock() time.Time { return time.Now().Add(time.Duration(b.seed) * time.Hour) }
 
-// close closes what is open; on a disk without power that fails.
+// close closes the worker and the database; on a disk without power that fails.
 func (b *workbench) close(ctx context.Context) {
 	if b.worker != nil && b.worker.engine != nil {
 		_ = b.worker.Close(ctx)
@@ -67,8 +67,8 @@ func (b *workbench) close(ctx context.Context) {
 	b.worker, b.db = nil, nil
 }
 
-// powerCut works until the power goes at a random point, and checks what
-// survives. It returns where that is.
+// powerCut works until the power fails at a random point, and checks the surviving
+// files. It returns their path.
 func powerCut(ctx context.Context, t testing.TB, seed uint64, path string, want *expected, within int) (string, error) {
 	b := newWorkbench(t, seed, path, want)
 	defer b.disk.Remove()
@@ -87,8 +87,8 @@ func powerCut(ctx context.Context, t testing.TB, seed uint64, path string, want 
 	return filepath.Join(dir, "lcm.db"), b.afterPowerCut(ctx, dir)
 }
 
-// afterPowerCut cuts the power, if it has not gone before, and checks what
-// survives in dir.
+// afterPowerCut cuts the power, if it has not failed yet, and checks the surviving files
+// in dir.
 func (b *workbench) afterPowerCut(ctx context.Context, dir string) error {
 	b.disk.Cut()
 	b.close(ctx)
@@ -101,8 +101,7 @@ func (b *workbench) afterPowerCut(ctx context.Context, dir string) error {
 	return b.want.Check(ctx, filepath.Join(dir, "lcm.db"))
 }
 
-// explained says what is wrong with an error that does not tell an operator
-// what to do.
+// explained returns an error if err has no hint for an operator.
 func explained(err error) error {
 	var p *store.Problem
 	if !errors.As(err, &p) || p.Hint == "" {

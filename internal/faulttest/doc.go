@@ -8,8 +8,8 @@
 //   - The disk fails under SQLite: faultyDisk is a VFS that writes half of the data, is
 //     full, is read-only, or does not sync.
 //   - The power fails: faultyDisk tracks written and synced data separately, and loses
-//     any part of the unsynced data, by sectors. It keeps what a journalling file system
-//     guarantees after a power cut, and no more.
+//     any part of the unsynced data, by sectors. It keeps only the data that a
+//     journalling file system guarantees after a power cut.
 //   - Sixteen processes share one file.
 //
 // After each fault, expected.Check checks the same: SQLite's own integrity check

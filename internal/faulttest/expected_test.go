@@ -18,7 +18,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// expected is what a record must contain. It is safe for concurrent use.
+// expected is the required content of a record. It is safe for concurrent use.
 type expected struct {
 	mu    sync.Mutex
 	acked map[string]bool // ids of acknowledged messages

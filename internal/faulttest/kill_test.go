@@ -46,7 +46,7 @@ func newLife(dir string, seed uint64) *life {
 	return &life{path: filepath.Join(dir, "lcm.db"), want: newExpected(), rng: rand.New(rand.NewPCG(seed, 3))}
 }
 
-// kill starts a process, kills it at a random point, and checks what is left.
+// kill starts a process, kills it at a random point, and checks the record.
 func (l *life) kill(ctx context.Context) error {
 	from := map[string]int{}
 	for _, s := range killSessions {
@@ -111,7 +111,7 @@ func (l *life) goesOn(ctx context.Context) (err error) {
 	return err
 }
 
-// TestKills kills 28 processes, each with what the one before left behind.
+// TestKills kills 28 processes, each on the record that the one before left.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	const lives, each = 2, 14

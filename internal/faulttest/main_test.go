@@ -18,8 +18,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func sum(data []byte) [sha256.Size]byte { return sha256.Sum256(data) }
 
-// order is what a process of the test binary is told to do instead of running
-// tests.
+// order tells a process of the test binary to work on a record instead of running tests.
 type order struct {
 	Role     string // see roles
 	Path     string
@@ -33,7 +32,7 @@ type order struct {
 
 const orderVariable = "LCM_FAULTTEST_ORDER"
 
-// roles are what a process can be.
+// roles are the kinds of processes.
 var roles = map[string]func(context.Context, order) error{
 	"worker":   workUntilKilled,
 	"limited":  workUntilFull,
@@ -101,7 +100,7 @@ func (p *process) lines(read func(string)) error {
 	}
 }
 
-// tail keeps the end of what a process complains of.
+// tail keeps the end of a process's error output.
 type tail struct{ b []byte }
 
 func (t *tail) Write(p []byte) (int, error) {

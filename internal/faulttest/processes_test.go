@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// crowd is what sixteen processes on one file did.
+// crowd is the result of sixteen processes on one file.
 type crowd struct {
 	mu     sync.Mutex
 	took   []time.Duration // of appends

@@ -87,8 +87,7 @@ func beHook(ctx context.Context, o order) error {
 	return errors.Join(err, engine.Close(ctx), db.Close())
 }
 
-// beServer is an MCP server: it searches, reads contexts, and stores what is
-// said meanwhile.
+// beServer is an MCP server: it searches, reads contexts, and stores new messages.
 func beServer(ctx context.Context, o order) error {
 	db, engine, err := openShared(ctx, o)
 	if err != nil {

@@ -197,8 +197,7 @@ func TestPayloadHalfWritten(t *testing.T) {
 	})
 }
 
-// TestStaleViewOfAnotherProcess folds what another connection has folded
-// since.
+// TestStaleViewOfAnotherProcess folds items that another connection has folded since.
 func TestStaleViewOfAnotherProcess(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "lcm.db")
 	var dbs [2]*sqlite.DB

@@ -17,7 +17,7 @@ const (
 	leastFaults = 200
 )
 
-// figures are what a torture did.
+// figures count the faults and checks of a torture run.
 type figures struct {
 	mu      sync.Mutex
 	kills   int

@@ -16,15 +16,15 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// worker does everything that agents do to a record, at random, and writes to Out what
-// was acknowledged; see expected.Read.
+// worker does everything that agents do to a record, at random, and writes the ids of
+// acknowledged messages to Out; see expected.Read.
 type worker struct {
 	Out      io.Writer
 	Seed     uint64
 	Sessions []string
 	// From is the number of the first message of each session that is not
-	// acknowledged. The worker begins a little before it, like a host that does not
-	// know what arrived.
+	// acknowledged. The worker begins a little before it, like a host that sends
+	// its last messages again.
 	From map[string]int
 	Log  *slog.Logger
 	// Clock returns the time (time.Now).

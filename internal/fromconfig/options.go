@@ -52,7 +52,7 @@ func Counter(cfg *config.Config) (llms.Counter, error) {
 	return tiktoken.New(cfg.Context.Tokenizer)
 }
 
-// Privacy returns what the settings keep out of the record.
+// Privacy returns the privacy settings.
 func Privacy(cfg *config.Config) ingest.Privacy {
 	p := ingest.Privacy{IgnoreSessions: cfg.Ingest.IgnoreSessionPatterns, Redact: redact.Mode(cfg.Ingest.Redact)}
 	home, err := os.UserHomeDir()

@@ -71,7 +71,7 @@ var (
 	message = regexp.MustCompile(`msg_\d+`)
 )
 
-// asks is a sub-agent that reads one page of what its task names and answers.
+// asks is a sub-agent that reads one page of its task's summary and answers.
 func asks(r llms.Request) llmtest.Reply {
 	call := payload.FindString(llmtest.LastUserText(r))
 	if len(r.Messages[len(r.Messages)-1].ToolResults()) == 0 {
@@ -114,8 +114,8 @@ func TestTheModelOfQuestions(t *testing.T) {
 	}
 }
 
-// LCM_MAX_EXPAND_TOKENS bounds what a question opens, and LCM_EXPAND_PAGE_TOKENS
-// one page of it.
+// LCM_MAX_EXPAND_TOKENS bounds the tokens that a question reads, and
+// LCM_EXPAND_PAGE_TOKENS one page of them.
 func TestTheTokensOfQuestions(t *testing.T) {
 	for name, value := range map[string]string{"LCM_MAX_EXPAND_TOKENS": "300", "LCM_EXPAND_PAGE_TOKENS": "300"} {
 		s, _ := configured(t, asks, map[string]string{"LCM_SUBAGENTS_MODEL": "small", name: value})
@@ -133,7 +133,7 @@ func TestTheTokensOfQuestions(t *testing.T) {
 	}
 }
 
-// LCM_MAX_MODEL_TOKENS bounds what the model is sent.
+// LCM_MAX_MODEL_TOKENS bounds the tokens sent to the model.
 func TestTheBudgetOfQuestions(t *testing.T) {
 	s, h := configured(t, asks, map[string]string{"LCM_SUBAGENTS_MODEL": "small", "LCM_MAX_MODEL_TOKENS": "1000"})
 	if a := ask(t, s); a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "budget: ") || len(h.Exchanges()) != 0 {

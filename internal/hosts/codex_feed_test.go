@@ -63,8 +63,8 @@ func TestRollback(t *testing.T) {
 			}
 		}
 		b.want(r.Conversation, "<environment_context>", "one", "two", "a third three")
-		// What was read of it is known when it is compressed, and when the
-		// cursor is lost.
+		// Records that were read are recognised after the file is compressed,
+		// and after the cursor is lost.
 		if err := os.Remove(filepath.Join(b.home, ".codex", "sessions", "2026", "01", "02", "rollout-2026-01-02T03-04-05-t.jsonl")); err != nil {
 			t.Fatal(err)
 		}

@@ -53,8 +53,8 @@ func (b *bed) newFeed(owner string, options ...lcm.Option) *hosts.Feed {
 	return feed
 }
 
-// line writes a line of a Claude Code transcript: what was said, its id and
-// the id that it answers.
+// line makes a line of a Claude Code transcript: the text, its id and the id that it
+// answers.
 func line(kind, uuid, parent, text string) string {
 	if parent != "null" {
 		parent = `"` + parent + `"`
@@ -93,7 +93,7 @@ func (b *bed) catchUp(t hosts.Transcript, l hosts.Limits) hosts.Report {
 	return r
 }
 
-// view returns what is said in the view of a conversation.
+// view returns the texts in the view of a conversation.
 func (b *bed) view(id store.ConversationID) (said []string) {
 	b.Helper()
 	v, err := b.db.View(b.Context(), id, store.Window{})

@@ -22,6 +22,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 )
@@ -54,6 +55,17 @@ type Host interface {
 
 // ErrNoTranscript says that a path or session is not a transcript of a host.
 var ErrNoTranscript = errors.New("no transcript of this host")
+
+// FindSession searches all transcripts of a host for a session. It implements
+// [Host.Session] for hosts whose files do not tell the session by their path.
+func FindSession(ctx context.Context, h Host, in Installation, id string) (Transcript, error) {
+	for t, err := range h.Transcripts(ctx, in) {
+		if err == nil && id != "" && t.Session == id {
+			return t, nil
+		}
+	}
+	return Transcript{}, fmt.Errorf("%w: session %q", ErrNoTranscript, id)
+}
 
 // Machine is the machine on which hosts are searched.
 type Machine struct {

@@ -16,7 +16,7 @@ import (
 // Record is one record of a transcript.
 type Record struct {
 	// Input is the message. Its Raw holds the bytes of the record, its id is the
-	// same whenever the record is read, and its flags say what the host knows.
+	// same whenever the record is read, and its flags come from the host.
 	ingest.Input
 	// Type is the host's own name for the kind of record. Known is false for a
 	// type that the host's package does not know.

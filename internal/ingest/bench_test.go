@@ -7,7 +7,7 @@ import (
 	"github.com/lossless-context/lcm/internal/ingest"
 )
 
-// What it costs to find that all of a history is known, as at every turn.
+// The cost of finding that a whole history is stored, as at every turn.
 func BenchmarkSync(b *testing.B) {
 	for _, size := range []int{100, 1000, 4000, 20_000} {
 		for _, ids := range []bool{false, true} {

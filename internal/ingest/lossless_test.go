@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// host draws what a host may do with its history between two turns.
+// host draws a change that a host may make to its history between two turns.
 type host struct {
 	rt    *rapid.T
 	ids   string // "none", "all" or "some" messages have ids

@@ -16,8 +16,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// privateForms are ways in which something private reaches lcm. HUSH is what
-// must not be kept, KEEP what must be.
+// privateForms are ways in which private text reaches lcm. HUSH must not be stored, KEEP
+// must be.
 func privateForms() map[string]llms.Message {
 	all := map[string]llms.Message{}
 	for name, text := range map[string]string{
@@ -114,8 +114,8 @@ func privateForms() map[string]llms.Message {
 	return all
 }
 
-// TestPrivateForms: whatever form a private block has, nothing of it is in the
-// record, in what is shown, or in any byte of the database.
+// TestPrivateForms: nothing of a private block of any form is in the record, in the shown
+// text, or in any byte of the database.
 func TestPrivateForms(t *testing.T) {
 	forms := privateForms()
 	if len(forms) < 40 {
@@ -162,7 +162,7 @@ func TestPrivateForms(t *testing.T) {
 	}
 }
 
-// hides reports whether a string of a record is base64 of what is private.
+// hides reports whether a string of a record is base64 of private text.
 func hides(record []byte) bool {
 	for _, s := range strings.FieldsFunc(string(record), func(r rune) bool { return strings.ContainsRune(`",;: \`, r) }) {
 		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
@@ -175,7 +175,7 @@ func hides(record []byte) bool {
 	return false
 }
 
-// TestNotPrivate: what only speaks of the tag, or looks like it, is kept.
+// TestNotPrivate: text about the tag, or similar to it, is stored.
 func TestNotPrivate(t *testing.T) {
 	for _, text := range []string{
 		"write `<private>` around it", "if a < private && b > c { KEEP }", "<private-note>KEEP</private-note>", "<privateer>KEEP", "</private> KEEP",

@@ -16,7 +16,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// secret is a key that is nobody's, hush what somebody marked as private.
+// secret is a made-up key, hush a text marked as private.
 const (
 	secret = "ghp_q7Zt2Lx9Vb4Nc8Rw1Ks6Hd3Mf5Jg0Pa7Ye2U"
 	hush   = "the-name-of-the-client"

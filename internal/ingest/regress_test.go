@@ -36,7 +36,7 @@ func withSummary(ms []llms.Message) []llms.Message {
 	return append([]llms.Message{sum}, ms...)
 }
 
-// What lies before the end of a history is compared too.
+// Messages before the end of a history are compared too.
 func TestSyncStoresWhatIsNewBeforeTheEnd(t *testing.T) {
 	type outcome struct{ Stored, Existing, Loose, Late int }
 	for _, size := range []int{200, 5000} {
@@ -148,7 +148,7 @@ func TestRepeatedAndMissingIDs(t *testing.T) {
 			if b.view(t) != view || len(b.all(t)) != n {
 				t.Errorf("view was %q, is %q; %d messages were %d", view, b.view(t), len(b.all(t)), n)
 			}
-			want := 1 // of what follows
+			want := 1 // the message after it
 			if got := b.sync(t, append(h, message("new", "more"))...); len(got.Stored) != want || got.Rewound != nil {
 				t.Errorf("one more: %+v", got)
 			}

@@ -39,9 +39,8 @@ func TestARequestIsBounded(t *testing.T) {
 	}
 }
 
-// Many slow clients together cost no more than what the server is to hold: most
-// are turned away, the others are cut off when their time is up, and ordinary
-// calls are answered meanwhile.
+// Many slow clients together use no more memory than the bound: most are refused, the
+// others are cut off when their time is up, and ordinary calls are answered meanwhile.
 func TestSlowRequestsAreBounded(t *testing.T) {
 	const clients, size = 100, 8 << 20
 	r := newRecord(t)

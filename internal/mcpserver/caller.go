@@ -243,8 +243,7 @@ func (s *Server) calledFrom(ctx context.Context, found []store.Conversation, cal
 }
 
 // where resolves the scope of the arguments: the project by default, the current
-// conversation if allConversations is false. The notes say what the caller
-// cannot know.
+// conversation if allConversations is false. The notes explain the choice.
 func (c *call) where(ctx context.Context, from Caller, asked recall.Where) (recall.Where, []string, error) {
 	var notes []string
 	if note := c.freshen(ctx, from); note != "" {

@@ -111,7 +111,7 @@ func TestAProjectWithoutConversationsSearchesAll(t *testing.T) {
 	}
 }
 
-// What was said in this very turn is found, without hooks.
+// Messages of the current turn are found, without hooks.
 func TestTheCurrentTranscriptIsReadBeforeTheAnswer(t *testing.T) {
 	r := newRecord(t)
 	turn := 0
@@ -167,7 +167,7 @@ func TestServersDoNotRepeatTheWork(t *testing.T) {
 	<-asked
 	second := r.serve(config)
 	r.connect(second, clientOptions{})
-	second.Close() // waits for what it does in the background
+	second.Close() // waits for its background work
 	close(release)
 	first.Close()
 	third := r.serve(config)
@@ -198,8 +198,8 @@ func TestACatchUpThatFailedIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A new session asks about what was said in others: by default the tools look
-// in all sessions of the project, of every host, and never find the question.
+// A new session asks about other sessions: by default the tools search all sessions of the
+// project, of every host, and never find the question.
 func TestTheProjectIsTheDefaultScope(t *testing.T) {
 	r := newRecord(t)
 	said := r.say("codex:thread-1", r.dir, 3*time.Hour, user("Which port does the proxy use?"), llms.Assistant("The proxy listens on 8473."))

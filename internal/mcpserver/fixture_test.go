@@ -198,9 +198,8 @@ func newClient(t testing.TB, session *mcp.ClientSession) *client {
 
 type args = map[string]any
 
-// call calls a tool and checks what every answer must hold: text, and
-// structured content that the tool's own schema accepts, neither longer than
-// the default bound.
+// call calls a tool and checks every answer: it has a text, and structured content that the
+// tool's own schema accepts, and neither exceeds the default bound.
 func (c *client) call(name string, a args) *mcp.CallToolResult {
 	c.t.Helper()
 	return c.callWith(&mcp.CallToolParams{Name: name, Arguments: a})
@@ -325,7 +324,7 @@ func into[T any](t testing.TB, r *mcp.CallToolResult) T {
 
 func user(format string, a ...any) llms.Message { return llms.User(fmt.Sprintf(format, a...)) }
 
-// feed is a [mcpserver.Feed] that a test tells what to do.
+// feed is a [mcpserver.Feed] that a test controls.
 type feed struct {
 	current func(context.Context, mcpserver.Caller) error
 	all     func(context.Context) error

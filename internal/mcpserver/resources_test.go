@@ -93,7 +93,7 @@ func TestResourcesAreReadByteForByte(t *testing.T) {
 	}
 }
 
-// What is listed is what the view of the current conversation begins with.
+// The listed resources are the summaries at the beginning of the current view.
 func TestSummariesOfTheCurrentConversationAreListed(t *testing.T) {
 	r := newRecord(t)
 	empty := r.connect(r.serve(r.config()), clientOptions{})
@@ -113,7 +113,7 @@ func TestSummariesOfTheCurrentConversationAreListed(t *testing.T) {
 	}
 }
 
-// A resource that is not what arrived says so in its first part, on every page.
+// A damaged resource says so in its first part, on every page.
 func TestDamagedResourcesAreMarked(t *testing.T) {
 	r := newRecord(t)
 	r.say("claude:s", r.dir, time.Minute, user("hello"), user("%s", strings.Repeat("a line that was said \n", 2000)))

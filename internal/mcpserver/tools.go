@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -114,13 +114,7 @@ func (s *Server) toolMeta() mcp.Meta {
 // handler runs a tool for a client. An error that the model can correct is a
 // result with isError: a protocol error would not reach the model.
 func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				s.config.Log.Error("a tool call panicked", "tool", t.GetName(), "panic", p, "stack", string(debug.Stack()))
-				result, err = failure(fmt.Errorf("%s failed inside lcm: %v", t.GetName(), p)), nil
-			}
-		}()
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, err := arguments(t, req.Params.Arguments)
 		if err != nil {
 			return failure(learnMore(t, err)), nil
@@ -131,8 +125,13 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolH
 		c := &call{Server: s, tool: t, schema: schema, args: args, session: req.Session, meta: req.Params.Meta, client: fmt.Sprintf("mcp %p", req.Session)}
 		var done func()
 		c.report, done = s.progress(ctx, req)
-		a, err := f.run(c, ctx)
+		var a answer
+		err = guard.Run(func() (err error) { a, err = f.run(c, ctx); return err })
 		done()
+		if p := new(guard.Panic); errors.As(err, &p) {
+			s.config.Log.Error("a tool call panicked", "tool", t.GetName(), "panic", p.Value, "stack", string(p.Stack))
+			err = fmt.Errorf("%s failed inside lcm: %v", t.GetName(), p.Value)
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)

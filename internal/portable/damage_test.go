@@ -110,8 +110,8 @@ func TestOneBit(t *testing.T) {
 	}
 }
 
-// What a parity cannot make up for costs what it hit, is told, and keeps nobody
-// from what stands behind it.
+// Damage that a parity cannot repair costs only the damaged frames: it is reported, and
+// everything behind it is read.
 func TestTwoFrames(t *testing.T) {
 	whole, rows, payloads := large(t)
 	changed := bytes.Clone(whole)

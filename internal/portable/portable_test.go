@@ -70,7 +70,7 @@ func read(data []byte, l Limits) (rows []Row, payloads [][]byte, err error) {
 	}
 }
 
-// What is written is read, whatever bytes are in it.
+// Any bytes that are written are read back.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var rows []Row

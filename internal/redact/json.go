@@ -5,9 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/jsonstring"
 )
 
 // maxNesting is how many levels of JSON inside strings of JSON are decoded. Tool
@@ -87,9 +88,9 @@ func literalEnd(raw []byte, from int) int {
 
 func (e *editor) literal(lit []byte, depth int) []byte {
 	text := lit[1 : len(lit)-1]
-	if at := bytes.IndexByte(text, '\\'); at >= 0 {
+	if bytes.IndexByte(text, '\\') >= 0 {
 		var ok bool
-		if text, ok = unescape(text, at); !ok {
+		if text, ok = jsonstring.Unescape(make([]byte, 0, len(text)), text); !ok {
 			return nil // not JSON
 		}
 	}
@@ -129,70 +130,6 @@ func (e *editor) text(text []byte, depth int) []byte {
 		return whole
 	}
 	return changed
-}
-
-// unescape decodes the inside of a JSON string whose first escape is at at.
-func unescape(text []byte, at int) ([]byte, bool) {
-	out := append(make([]byte, 0, len(text)), text[:at]...)
-	for i := at; i < len(text); {
-		if text[i] != '\\' {
-			n := bytes.IndexByte(text[i:], '\\')
-			if n < 0 {
-				n = len(text) - i
-			}
-			out = append(out, text[i:i+n]...)
-			i += n
-			continue
-		}
-		if i+1 >= len(text) {
-			return nil, false
-		}
-		switch c := text[i+1]; c {
-		case '"', '\\', '/':
-			out = append(out, c)
-		case 'n':
-			out = append(out, '\n')
-		case 't':
-			out = append(out, '\t')
-		case 'r':
-			out = append(out, '\r')
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'u':
-			r, n := unit(text[i:])
-			if n == 0 {
-				return nil, false
-			}
-			if utf16.IsSurrogate(r) {
-				if low, m := unit(text[i+n:]); m > 0 && utf16.DecodeRune(r, low) != utf8.RuneError {
-					r, n = utf16.DecodeRune(r, low), n+m
-				} else {
-					r = utf8.RuneError
-				}
-			}
-			out = utf8.AppendRune(out, r)
-			i += n
-			continue
-		default:
-			return nil, false
-		}
-		i += 2
-	}
-	return out, true
-}
-
-// unit decodes the \uXXXX at the beginning of a text.
-func unit(text []byte) (r rune, n int) {
-	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-		return 0, 0
-	}
-	v, err := strconv.ParseUint(string(text[2:6]), 16, 16)
-	if err != nil {
-		return 0, 0
-	}
-	return rune(v), 6
 }
 
 func looksJSON(text []byte) bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/sample"
 )
 
-// noise is what random keys look like. The keys of this file are made of it,
-// so that none of them is anybody's.
+// noise looks like a random key. The keys of this file are made of it, so that none of them
+// is real.
 const noise = "q7Zt2Lx9Vb4Nc8Rw1Ks6Hd3Mf5Jg0Pa7Ye2Ui9Bo4Xl8Tz1Wn6Sv3Ck5Qr0Gh2Df7Lj4"
 
 func TestSecrets(t *testing.T) {

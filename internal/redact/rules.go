@@ -60,7 +60,7 @@ type ruleSet struct {
 	uses     [][]use // of each keyword
 }
 
-// use is what a keyword triggers: a rule or a detector.
+// use is a rule or a detector that a keyword triggers.
 type use struct {
 	rule   int
 	detect detector

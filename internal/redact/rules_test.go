@@ -9,8 +9,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// TestRuleFiles: the reader of rule files finds in them what a whole TOML
-// reader finds, and every expression compiles.
+// TestRuleFiles: the parser of rule files finds the same as a full TOML parser, and every
+// expression compiles.
 func TestRuleFiles(t *testing.T) {
 	for _, name := range []string{"rules/gitleaks.toml", "rules/lcm.toml"} {
 		text, err := ruleFiles.ReadFile(name)

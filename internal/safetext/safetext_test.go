@@ -70,8 +70,8 @@ func TestTextKeepsLines(t *testing.T) {
 	}
 }
 
-// Whatever the character, what is shown is seen or is a plain space, and is
-// shown again as it is. Escapes have four digits, as JSON wants them.
+// Every shown character is visible or a plain space, and showing it again changes nothing.
+// Escapes have four digits, as in JSON.
 func TestEveryCharacter(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if !utf8.ValidRune(r) {

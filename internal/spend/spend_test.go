@@ -19,7 +19,7 @@ type model struct {
 	mu    sync.Mutex
 	calls int
 	fail  *llms.Error
-	cut   bool // breaks off after saying what the input cost
+	cut   bool // breaks off after reporting the input tokens
 }
 
 func (m *model) Name() string { return "test/model" }
@@ -143,7 +143,7 @@ func TestTheCapHoldsForCallsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A call that breaks off has cost what is known of it.
+// A call that breaks off is recorded with its known usage.
 func TestBrokenCallsAreCounted(t *testing.T) {
 	b := newBed(t)
 	b.model.cut = true
@@ -162,8 +162,7 @@ func TestBrokenCallsAreCounted(t *testing.T) {
 	}
 }
 
-// A stream that is cut before it says what it cost is estimated, and marked as
-// an estimate.
+// A stream that is cut before it reports its usage is estimated, and marked as an estimate.
 func TestStreamsThatDoNotSayAreEstimated(t *testing.T) {
 	b := newBed(t)
 	limits := spend.Limits{TokensPerDay: 2000}

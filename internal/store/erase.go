@@ -23,7 +23,7 @@ import (
 // store refuses the same messages when they arrive again, in their session or another.
 // It can be lifted.
 type Eraser interface {
-	// Weigh says what Erase would remove, and changes nothing.
+	// Weigh counts the items that Erase would remove, and changes nothing.
 	Weigh(ctx context.Context, order Erasure) (Erased, error)
 	// Erase removes the named data in one transaction. The erasure is finished when
 	// Scrub has returned nil, now or after a crash.
@@ -62,7 +62,7 @@ type Erasure struct {
 	Cause string
 }
 
-// Erased counts what an erasure removed, or would remove.
+// Erased counts the removed items of an erasure.
 type Erased struct {
 	Tombstone     int64 // its number, 0 if nothing was erased
 	Messages      int64

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+
+	"github.com/lossless-context/lcm/internal/jsonstring"
 )
 
 // Cut is a string literal that Carve took out of a record.
@@ -119,7 +121,7 @@ func spelling(lit []byte) (style Style) {
 		case '/':
 			style |= EscapeSlash
 		case 'u':
-			switch r := hex4(lit[i+1:]); {
+			switch r := jsonstring.Hex4(lit[i+1:]); {
 			case r == '<' || r == '>' || r == '&':
 				style |= EscapeHTML
 			case r == 0x2028 || r == 0x2029:

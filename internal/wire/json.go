@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
+
+	"github.com/lossless-context/lcm/internal/jsonstring"
 )
 
 // The package has its own reader of JSON. A record is checked once, by check;
@@ -188,7 +190,7 @@ func escapeLen(b []byte) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 2
 	case 'u':
-		if hex4(b[2:]) >= 0 {
+		if jsonstring.Hex4(b[2:]) >= 0 {
 			return 6
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"iter"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/jsonstring"
 )
 
 // The walkers of this file take bytes that check has passed.
@@ -185,66 +185,10 @@ func unquote(lit []byte) string {
 	return string(unescape(make([]byte, 0, len(lit)), lit))
 }
 
-// unescape appends the meaning of the inside of a string literal to dst.
+// unescape appends the decoded inside of a string literal of valid JSON to dst.
 func unescape(dst, lit []byte) []byte {
-	for {
-		n := bytes.IndexByte(lit, '\\')
-		if n < 0 {
-			return append(dst, lit...)
-		}
-		dst = append(dst, lit[:n]...)
-		c := lit[n+1]
-		lit = lit[n+2:]
-		switch c {
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'u':
-			r := hex4(lit)
-			lit = lit[4:]
-			if utf16.IsSurrogate(r) {
-				pair := rune(utf8.RuneError)
-				if len(lit) >= 6 && lit[0] == '\\' && lit[1] == 'u' {
-					pair = utf16.DecodeRune(r, hex4(lit[2:]))
-				}
-				if r = pair; r != utf8.RuneError {
-					lit = lit[6:]
-				}
-			}
-			dst = utf8.AppendRune(dst, r)
-		default:
-			dst = append(dst, c)
-		}
-	}
-}
-
-// hex4 reads four hexadecimal digits, -1 if they are not there.
-func hex4(b []byte) rune {
-	if len(b) < 4 {
-		return -1
-	}
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
+	dst, _ = jsonstring.Unescape(dst, lit)
+	return dst
 }
 
 // fromBase64 decodes s if it is exactly what standard base64 writes.

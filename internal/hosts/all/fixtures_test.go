@@ -65,8 +65,7 @@ func transcripts(t *testing.T, h hosts.Host, home string) (ts []hosts.Transcript
 	return ts
 }
 
-// What the real programs wrote is read whole, and there is nothing in it that
-// is not known.
+// The transcripts of the real programs are read completely, and have no unknown records.
 func TestFixturesAreRead(t *testing.T) {
 	for _, h := range all.Hosts() {
 		found := transcripts(t, h, home(t, h.Name()))
@@ -91,8 +90,7 @@ func TestFixturesAreRead(t *testing.T) {
 	}
 }
 
-// Every record that was imported comes back byte for byte, and the view is
-// what the golden file says.
+// Every imported record is returned byte for byte, and the view equals the golden file.
 func TestFixturesAreImported(t *testing.T) {
 	for _, h := range all.Hosts() {
 		t.Run(h.Name(), func(t *testing.T) {
@@ -173,8 +171,7 @@ var flagNames = []struct {
 	name string
 }{{store.FlagEcho, "echo"}, {store.FlagHostSummary, "host summary"}, {store.FlagSynthetic, "synthetic"}, {store.FlagDuplicate, "duplicate"}, {store.FlagHidden, "hidden"}}
 
-// describe writes down what is stored, one line for each message: a dot before
-// those that are in the view.
+// describe lists the stored messages, one line each, with a dot before those in the view.
 func describe(t *testing.T, db *sqlite.DB) string {
 	t.Helper()
 	convs, err := db.Conversations(t.Context(), store.ConversationQuery{})
@@ -232,8 +229,8 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// What a model would be sent of an imported session is what providers take:
-// every call is answered before anything else is said.
+// Providers accept the context of an imported session: every call is answered before
+// anything else is said.
 func TestImportedSessionsCanBeGoneOnWith(t *testing.T) {
 	for _, h := range all.Hosts() {
 		db := importHome(t, home(t, h.Name()))

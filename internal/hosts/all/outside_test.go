@@ -23,11 +23,11 @@ func TestLinksThatLeadOutside(t *testing.T) {
 		data    = ".local/share/opencode/"
 	)
 	for name, c := range map[string]struct {
-		inside  map[string]string // what the host has
-		outside map[string]string // what is elsewhere
+		inside  map[string]string // the host's files
+		outside map[string]string // files elsewhere
 		link    string            // where the link is, to the directory or file elsewhere
 		to      string
-		silent  bool // what is behind it was no session of its own
+		silent  bool // the link leads to no session, so it is not reported
 	}{
 		"claude: a project":     {nil, map[string]string{"p/s2.jsonl": hidden}, ".claude/projects/q", "p", false},
 		"claude: a session":     {map[string]string{claude + "s1.jsonl": prompt}, map[string]string{"s2.jsonl": hidden}, claude + "s2.jsonl", "s2.jsonl", false},

@@ -1,5 +1,5 @@
-// Package brief derives from the record what an agent needs to continue work that it
-// has forgotten or never saw: the results of the project's last sessions, decisions,
+// Package brief derives a context from the record, with which an agent can continue work
+// that it has forgotten or never saw: the results of the project's last sessions, decisions,
 // open points, files changed and not seen committed, failures, the last commands and
 // their results, and the ids under which everything can be read in full. For a
 // compacted session the user's requests come first.

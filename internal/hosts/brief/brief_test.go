@@ -64,7 +64,7 @@ func of(t testing.TB, e *lcm.Engine, o brief.Options) brief.Brief {
 	return b
 }
 
-// TestSample shows what becomes of several days of work.
+// TestSample shows the brief of several days of work.
 func TestSample(t *testing.T) {
 	e := engine(t)
 	if err := e.Session("s", lcm.InProject(here)).Append(t.Context(), sample.Messages()[:330]...); err != nil {
@@ -158,8 +158,8 @@ func TestWhoIsTold(t *testing.T) {
 	}
 }
 
-// TestEchoesAreNotTold: what lcm itself said, and what hosts put in, does not
-// count as said.
+// TestEchoesAreNotTold: lcm's own output, and texts that hosts inserted, do not count as
+// said.
 func TestEchoesAreNotTold(t *testing.T) {
 	e := engine(t)
 	tell(t, e, "a", llms.User("the request"), llms.Assistant("fine"))
@@ -250,8 +250,8 @@ func TestQuotationsDoNotEnd(t *testing.T) {
 	}
 }
 
-// TestFileNamesAreSeen: a file name that could not be seen, or that is not what
-// it looks like, is quoted and written with escapes.
+// TestFileNamesAreSeen: a file name that is invisible, or that looks like another one, is
+// quoted and written with escapes.
 func TestFileNamesAreSeen(t *testing.T) {
 	for name, want := range map[string]string{
 		"plain.go":                   "plain.go",

@@ -27,7 +27,7 @@ const (
 // were done since.
 const recentlySaid = 40
 
-// later holds what newer sessions of the project did about older work.
+// later holds the commits and command results of newer sessions of the project.
 type later struct {
 	committed time.Time            // of the last commit
 	succeeded map[string]time.Time // by purpose of a command: when it last succeeded
@@ -54,8 +54,8 @@ func (l *later) note(said []store.Message, ran []Command) {
 	}
 }
 
-// work derives the state of a conversation from its newest messages, and from what
-// newer sessions did since.
+// work derives the state of a conversation from its newest messages and from
+// newer sessions.
 func work(ctx context.Context, s store.Reader, c store.Conversation, n int, since *later) (Work, error) {
 	w := Work{Conversation: c}
 	view, err := s.View(ctx, c.ID, store.Window{Oldest: 2 * keepEarlier, Newest: n})
@@ -154,7 +154,7 @@ func request(m store.Message) string {
 	return text
 }
 
-// began returns the first request of a conversation, which says what it is about.
+// began returns the first request of a conversation, which tells its subject.
 func began(ctx context.Context, s store.Reader, id store.ConversationID, known []Quote) (*Quote, error) {
 	const look = 24
 	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look}) {

@@ -12,9 +12,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// TestFoldedAlready: where the work stands does not depend on whether the
-// session was folded meanwhile. The last prompt stays in the view, however much
-// of what follows it is folded.
+// TestFoldedAlready: the brief does not depend on whether the session was compacted. The
+// last prompt stays in the view, however many messages after it are compacted.
 func TestFoldedAlready(t *testing.T) {
 	e := engine(t)
 	tell(t, e, "long", llms.User("Make the importer idempotent."))
@@ -39,8 +38,8 @@ func TestFoldedAlready(t *testing.T) {
 	}
 }
 
-// TestRewoundIsNotTold: what a user took back is no part of the work, in a short
-// session either.
+// TestRewoundIsNotTold: rewound messages are not part of the work, also in a short
+// session.
 func TestRewoundIsNotTold(t *testing.T) {
 	e := engine(t)
 	tell(t, e, "s", llms.User("Make the importer idempotent."), llms.Assistant("I will look."),

@@ -43,8 +43,7 @@ func newHome(t *testing.T) *home {
 	return h
 }
 
-// said is what somebody said: the user if it begins with "> ", else the
-// assistant.
+// said is a message: of the user if it begins with "> ", else of the assistant.
 type said string
 
 // ran is a call of a tool and how it ended.
@@ -146,9 +145,8 @@ func (h *home) invoices(id string) {
 		said("Rounding is per rate now and the tests pass. The old invoices are not corrected yet: that is a follow-up for Petersen."))
 }
 
-// TestWorkLeads: after ten sessions of a question and an answer a new session
-// is told of the work before them, and what it came to comes before what was
-// asked.
+// TestWorkLeads: after ten sessions of a question and an answer, the brief leads with the
+// work before them, and its result comes before the requests.
 func TestWorkLeads(t *testing.T) {
 	h := newHome(t)
 	h.session("earlier", said("> move the jobs to systemd timers"), edit("deploy/jobs.timer"),
@@ -190,8 +188,8 @@ func TestOnlyQuestions(t *testing.T) {
 	}
 }
 
-// TestMendedElsewhere: a commit and a run that succeeded in a newer session
-// settle what an older one left.
+// TestMendedElsewhere: a commit and a successful run in a newer session close the points
+// of an older one.
 func TestMendedElsewhere(t *testing.T) {
 	h := newHome(t)
 	h.invoices("work")
@@ -242,8 +240,8 @@ func TestChecksDoNotLead(t *testing.T) {
 	}
 }
 
-// TestOlderSessions: what an older session left open stands under Open, and
-// sessions that are not told of are counted.
+// TestOlderSessions: open points of an older session are listed under Open, and sessions
+// that are left out are counted.
 func TestOlderSessions(t *testing.T) {
 	h := newHome(t)
 	h.invoices("old")
@@ -264,7 +262,7 @@ func TestOlderSessions(t *testing.T) {
 	}
 }
 
-// TestDecisionsAndOpenEnds: what reads like a decision, and like an open end.
+// TestDecisionsAndOpenEnds: which sentences count as decisions and as open points.
 func TestDecisionsAndOpenEnds(t *testing.T) {
 	h := newHome(t)
 	h.session("s",
@@ -323,8 +321,7 @@ func TestFailuresAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestTextForPeople: a terminal shows what was said, a model is shown it without
-// tags.
+// TestTextForPeople: a terminal shows the text unchanged, a model sees it without tags.
 func TestTextForPeople(t *testing.T) {
 	h := newHome(t)
 	h.session("s", said("> patch it"), bash("patch -p1 <<'X'", "done", false), said("Patched."))

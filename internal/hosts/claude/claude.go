@@ -10,7 +10,6 @@ package claude
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -126,10 +125,5 @@ func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
 // Session implements [hosts.Host]. The project is unknown, so it searches all of
 // them.
 func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
-	for t, err := range h.Transcripts(ctx, in) {
-		if err == nil && id != "" && t.Session == id {
-			return t, nil
-		}
-	}
-	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
+	return hosts.FindSession(ctx, h, in, id)
 }

@@ -122,7 +122,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestSniff: what a file begins with does not hide what it is.
+// TestSniff: a transcript is recognised whatever its first lines are.
 func TestSniff(t *testing.T) {
 	const prompt = `{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hello"}}` + "\n"
 	for name, c := range map[string]struct {

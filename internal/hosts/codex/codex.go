@@ -11,7 +11,6 @@ package codex
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -116,10 +115,5 @@ func (Host) In(_ context.Context, path string) ([]hosts.Transcript, error) {
 
 // Session implements [hosts.Host].
 func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
-	for t, err := range h.Transcripts(ctx, in) {
-		if err == nil && id != "" && t.Session == id {
-			return t, nil
-		}
-	}
-	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
+	return hosts.FindSession(ctx, h, in, id)
 }

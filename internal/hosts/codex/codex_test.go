@@ -68,7 +68,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// told is what a record says about its session.
+// told is the session data of a record.
 type told struct {
 	Dir, Parent, Agent string
 	Undo               int

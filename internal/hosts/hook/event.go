@@ -6,7 +6,7 @@
 // hook does the rest ([Answer.Rest]), and compacts large sessions. An error never
 // reaches the host; it is recorded for `lcm doctor` ([Noted]).
 //
-// The handler remembers what a session was shown, and does not show it again. It
+// The handler remembers the context of a session, and does not show it again. It
 // forgets this when the host compacts the session, because the session no longer has
 // it either.
 package hook

@@ -21,7 +21,7 @@ import (
 
 var here = store.Project{Root: "/work/here"}
 
-// feed notes what it was asked for.
+// feed records its calls.
 type feed struct {
 	caught []string
 	report hosts.Report
@@ -191,8 +191,8 @@ func TestFoldAfterATurn(t *testing.T) {
 	}
 }
 
-// TestProblemsAreNoted: a hook goes on where it can, and what went wrong is
-// kept with when it happened.
+// TestProblemsAreNoted: a hook continues after an error, and records the error with its
+// time.
 func TestProblemsAreNoted(t *testing.T) {
 	w := newWorld(t)
 	w.said(t, "claude:before", llms.User("mend it"), llms.Assistant("mended"))
@@ -215,9 +215,8 @@ func TestProblemsAreNoted(t *testing.T) {
 	}
 }
 
-// TestPrompt: a prompt that refers to earlier work is answered with what it
-// refers to, once; the session's own words are no answer, until it has
-// forgotten them.
+// TestPrompt: a prompt that refers to earlier work gets the lines that it refers to, once.
+// The session's own messages do not count until the host has compacted it.
 func TestPrompt(t *testing.T) {
 	w := newWorld(t)
 	w.said(t, "codex:before", llms.User("which port shall the staging proxy have?"), llms.Assistant("Port 8443 for the staging proxy, 8080 is taken."),

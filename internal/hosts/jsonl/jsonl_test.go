@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// texts reads a transcript and returns what was said.
+// texts reads a transcript and returns its texts.
 func texts(input string) (said []string, t Reader, err error) {
 	t = Reader{Name: "in"}
 	err = t.Each(strings.NewReader(input), func(m llms.Message) error {
@@ -71,7 +71,7 @@ func TestTranscriptThatEndsAnywhere(t *testing.T) {
 	})
 }
 
-// A JSON document on one line gives what is whole of it, wherever it ends.
+// Of a truncated JSON document on one line the complete messages are read.
 func TestOneLineThatEndsAnywhere(t *testing.T) {
 	const one, two, three = `{"role":"user","content":"one"}`, `{"role":"assistant","content":"two ] } \" "}`, `{"role":"user","content":"three"}`
 	items := []string{one, two, three}

@@ -9,9 +9,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// TestConclusionIsCited: a prompt whose words are those of an old request is
-// answered with what that request came to, and the line shows the words that
-// answer.
+// TestConclusionIsCited: a prompt with the words of an old request gets the reply to that
+// request, and the line shows the words that answer.
 func TestConclusionIsCited(t *testing.T) {
 	call := func(id string) []llms.Message {
 		return []llms.Message{llms.Calls("", llms.ToolCall{ID: id, Name: "Bash", Arguments: `{"command":"wrk -c 40 http://localhost"}`}),

@@ -41,8 +41,8 @@ type asked struct {
 	Answer, Session     string
 }
 
-// promptSet returns the directory with the history and its prompts. The variable
-// names one of another author, to try the rule on what it was not chosen on.
+// promptSet returns the directory with the history and its prompts. The variable names one
+// of another author, to check the rules on prompts that they were not tuned on.
 func promptSet() string { return cmp.Or(os.Getenv("LCM_PROMPT_SET"), "testdata") }
 
 func read[T any](t *testing.T, name string) (v T) {
@@ -107,8 +107,8 @@ func record(t *testing.T, h history) (*sqlite.DB, map[string]store.Project) {
 	return db, in
 }
 
-// useful reports whether a line, the message that it cites, or what was said
-// in the same exchange has the answer.
+// useful reports whether a line, the cited message, or another message of the same exchange
+// has the answer.
 func useful(t *testing.T, db *sqlite.DB, l Line, answer string) bool {
 	t.Helper()
 	var said []store.Message

@@ -85,8 +85,8 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// TestEchoesAreNoAnswers: what lcm told a session is not what another one is
-// told, and bookkeeping of hosts is nothing that was said.
+// TestEchoesAreNoAnswers: context that lcm gave to one session is not shown to another, and
+// neither is bookkeeping of hosts.
 func TestEchoesAreNoAnswers(t *testing.T) {
 	db, _ := record(t, history{})
 	e, err := lcm.New(db, lcm.WithoutBackground())
@@ -118,8 +118,8 @@ func TestEchoesAreNoAnswers(t *testing.T) {
 	}
 }
 
-// everyday are prompts in the middle of a session that speak of what happened a
-// moment ago: what a session of last month said is no help.
+// everyday are prompts in the middle of a session about the last few messages: sessions of
+// last month do not help.
 var everyday = []string{"run the tests again", "continue", "now do the same for the other handler", "did you commit it?", "why did that fail?", "what was the error?",
 	"use the same pattern for the new endpoint", "did you run the linter?", "ok, and update the README as well", "what did you change?", "you forgot the error handling",
 	"that's not what I asked for", "we should also handle the empty list", "go back to the previous version of the function", "why did you use a map here?",

@@ -107,8 +107,8 @@ var worlds = map[string]map[string]string{
 	},
 }
 
-// TestRemoveRestoresEveryByte: what setup did is undone to the byte, for every
-// host, guidance and state of the home.
+// TestRemoveRestoresEveryByte: removal restores every byte, for every host, guidance and
+// state of the home directory.
 func TestRemoveRestoresEveryByte(t *testing.T) {
 	for world, files := range worlds {
 		for _, g := range []setup.Guidance{setup.NoGuidance, setup.SkillGuidance, setup.FileGuidance} {
@@ -218,8 +218,8 @@ func TestBinaryOfAnotherName(t *testing.T) {
 	}
 }
 
-// TestEntriesOfTheUsersOwn: what stood in the place of lcm's entries, by hand or
-// of another program of the name, comes back.
+// TestEntriesOfTheUsersOwn: an entry of the user, or of another program called lcm, comes
+// back after removal.
 func TestEntriesOfTheUsersOwn(t *testing.T) {
 	for host, files := range map[string]map[string]string{
 		"claude":   {".claude/x": "", ".claude.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp","--project-only"]}}}`},
@@ -230,7 +230,7 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		before, kept := tree(t, m.Home), filepath.Join(t.TempDir(), "kept")
 		apply(t, host, options(m), kept)
 		o := options(m)
-		o.Binary = "/usr/local/bin/lcm" // and set up anew: what stands there now is lcm's
+		o.Binary = "/usr/local/bin/lcm" // set up again: the entry is lcm's now
 		apply(t, host, o, kept)
 		remove(t, host, m, kept)
 		if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {

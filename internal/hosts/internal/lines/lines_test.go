@@ -153,7 +153,7 @@ func TestCompressed(t *testing.T) {
 	if !cmp.Equal(want, got) {
 		t.Errorf("%d lines, want %d", len(got), len(want))
 	}
-	// What was read of the plain file is known when it is compressed.
+	// A position of the plain file holds after the file is compressed.
 	if rest, _ := read(t, packed, end.End, end.Head); rest != nil {
 		t.Errorf("%d lines again", len(rest))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
 
-// A prompt says what the model is to play: "play:look".
+// A prompt names the model's script: "play:look".
 var play = regexp.MustCompile(`play:(\w+)`)
 
 // model answers as the newest prompt says, by how often it has spoken since.

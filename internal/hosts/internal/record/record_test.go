@@ -60,7 +60,7 @@ func (b *bed) write(path, content string) {
 	}
 }
 
-// run runs a program in the project and returns what it printed.
+// run runs a program in the project and returns its output.
 func (b *bed) run(program string, args ...string) string {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 90*time.Second)
@@ -107,7 +107,7 @@ func TestRecordClaude(t *testing.T) {
 	ask(4, "Is the build green? play:delegate")
 	ask(5, "What was the needle? play:remember")
 	ask(6, "Count for a while. play:flood")
-	// The answer to the first prompt is what the conversation goes back to.
+	// The conversation goes back to the answer to the first prompt.
 	ask(7, "Hello. play:hello")
 	answer := lastMatch(t, path(7), `"type":"assistant","uuid":"([^"]+)"`)
 	ask(7, "What do the notes say? play:look", resume(7))

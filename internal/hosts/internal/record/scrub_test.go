@@ -31,8 +31,8 @@ func (b *bed) scrub(text string) string {
 	return text
 }
 
-// Strings longer than longest are cut to kept: what the programs say about
-// themselves would fill the fixtures.
+// Strings longer than longest are cut to kept: the programs' own descriptions would fill
+// the fixtures.
 const longest, kept = 700, 160
 
 var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)

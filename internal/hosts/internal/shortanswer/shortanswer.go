@@ -1,5 +1,5 @@
-// Package shortanswer recognises the short answers by which a user decides what an
-// agent asked: "EGM96 it is", "sunday 3 am then", "the second one".
+// Package shortanswer recognises the short answers by which a user answers an
+// agent's question: "EGM96 it is", "sunday 3 am then", "the second one".
 package shortanswer
 
 import (

@@ -70,9 +70,8 @@ func TestWrongJSONSaysWhere(t *testing.T) {
 	}
 }
 
-// TestSetThenCut: taking out what was put in gives the very bytes back, in
-// whatever style a file is written, also where something else was added
-// meanwhile.
+// TestSetThenCut: removing an added entry restores the original bytes, for any style of the
+// file, also if something else was added meanwhile.
 func TestSetThenCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		src := drawObject(t, 0, drawStyle(t))
@@ -217,8 +216,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestTablesThatCannotBeAddedTo: what other parsers of TOML refuse is not
-// written, although the one that is used here takes it.
+// TestTablesThatCannotBeAddedTo: tables that other TOML parsers refuse are not written,
+// although the parser used here accepts them.
 func TestTablesThatCannotBeAddedTo(t *testing.T) {
 	path := []string{"mcp_servers", "lcm"}
 	for _, src := range []string{
