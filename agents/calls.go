@@ -57,7 +57,7 @@ func (e ownModel) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Eve
 	return e.Model.Stream(ctx, r)
 }
 
-// runOne runs one call. Whatever goes wrong becomes a result for the model.
+// runOne runs one call. Every error becomes a result for the model.
 func (c *chat) runOne(ctx context.Context, call llms.ToolCall) core.Result {
 	tool, ok := c.tools[call.Name]
 	if !ok {

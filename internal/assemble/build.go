@@ -12,7 +12,7 @@ import (
 // is a user message also because providers want one first.
 const notice = "[Earlier parts of this conversation are not shown here, for want of room. lcm_grep finds them and lcm_describe shows them.]"
 
-// Rendered is a summary with what it was made from.
+// Rendered is a summary with its sources.
 type Rendered struct {
 	Summary store.Summary
 	Sources []store.Node
@@ -39,13 +39,13 @@ type Input struct {
 	Counted bool
 }
 
-// Shown is an item of the view that the output shows, and what it costs there.
+// Shown is an item of the view that the output shows, and its cost there.
 type Shown struct {
 	store.Node
 	Tokens int
 }
 
-// Output is what a model is to be sent.
+// Output has the messages to send to a model.
 type Output struct {
 	Messages []llms.Message
 	Tokens   int // of Messages
@@ -53,7 +53,7 @@ type Output struct {
 	// Dropped are the items that did not fit, oldest first. Items that the
 	// view skipped are not among them.
 	Dropped []store.Node
-	// Repairs says what was changed to make the messages valid.
+	// Repairs lists the changes that made the messages valid.
 	Repairs []string
 }
 
@@ -88,7 +88,7 @@ type entry struct {
 	tokens  int
 }
 
-// Build chooses what fits the budget and makes valid messages of it.
+// Build chooses the items that fit the budget and makes valid messages of them.
 func Build(in Input) (Output, error) {
 	if in.Counter == nil {
 		return Output{}, errors.New("assemble: no token counter was given")
@@ -250,7 +250,7 @@ func (b *builder) mustShow() func(group) bool {
 	return func(g group) bool { return g.to > round || (b.pin >= g.from && b.pin < g.to) }
 }
 
-// take chooses the groups that match and returns what they cost.
+// take chooses the groups that match and returns their cost.
 func (b *builder) take(match func(group) bool) int {
 	tokens := 0
 	for i := range b.groups {

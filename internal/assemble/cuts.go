@@ -117,7 +117,7 @@ func TailAt(v store.View, cuts []bool, p Policy, budget int) int {
 	if limit <= 0 {
 		limit = budget / 2
 	}
-	// An eighth of the budget is left for what came before.
+	// An eighth of the budget is left for older items.
 	room := budget - budget/8
 	start := tailWithin(v, cuts, count, min(limit, room))
 	if pinned := pinnedBefore(v, start); pinned > 0 {
@@ -127,7 +127,7 @@ func TailAt(v store.View, cuts []bool, p Policy, budget int) int {
 	return min(start, newestRound(v, cuts, room))
 }
 
-// pinnedBefore returns what the newest user message costs if it lies before
+// pinnedBefore returns the cost of the newest user message if it lies before
 // item i, else 0.
 func pinnedBefore(v store.View, i int) int {
 	switch pin := Pinned(v); {

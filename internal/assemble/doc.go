@@ -19,10 +19,10 @@
 //     that reason: folding one part of a conversation does not touch the
 //     messages before it.
 //
-// What a summary says is untrusted: [RenderSummary] escapes and labels it, and
+// The text of a summary is untrusted: [RenderSummary] escapes and labels it, and
 // takes ids, counts and times from the record, never from the text.
 //
-// [Cuts] and [Tail] say where a view may be parted and what of it is fresh.
+// [Cuts] and [Tail] say where a view may be parted and which items are fresh.
 // Package compact folds by the same two functions.
 //
 // Reading the rows, compacting a view that has grown too large and the system

@@ -47,8 +47,8 @@ type result struct {
 }
 
 // repair makes the messages of a group valid: results directly follow their
-// calls, one for each, and nothing is empty. What needs no repair is left as
-// it is. It says what it changed.
+// calls, one for each, and nothing is empty. Valid messages are left as
+// they are. It returns a list of its changes.
 func repair(group []entry, names *namer) ([]entry, []string) {
 	if len(group) == 1 && plain(group[0].msg.Parts) {
 		return group, nil

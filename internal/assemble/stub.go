@@ -21,7 +21,7 @@ const (
 // as they are.
 const maxStubArguments = 400
 
-// RenderStub returns what stands for a message that is too large to be shown:
+// RenderStub returns the replacement of a message that is too large to be shown:
 // the same role, tool calls and results by id, so that pairs stay whole, and
 // instead of the content a reference with an excerpt of it.
 func RenderStub(m store.Message) llms.Message {
@@ -55,7 +55,7 @@ func RenderStub(m store.Message) llms.Message {
 	return stub
 }
 
-// StubTokens returns what a message costs as a stub.
+// StubTokens returns the cost of a message as a stub.
 func StubTokens(c llms.Counter, m store.Message) int {
 	return llms.CountMessage(c, RenderStub(m))
 }
@@ -83,7 +83,7 @@ func stubCall(p llms.Part, id store.MessageID) *llms.ToolCall {
 	return &c
 }
 
-// excerpt returns the beginning and the end of what a message says, or all of
+// excerpt returns the beginning and the end of a message's text, or all of
 // it as the beginning if it is short.
 func excerpt(m llms.Message) (head, tail string) {
 	text := strings.ToValidUTF8(m.Render(), "\uFFFD")

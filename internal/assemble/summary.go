@@ -51,7 +51,7 @@ func SummaryMessage(s store.Summary, sources []store.Node) llms.Message {
 	return llms.User(RenderSummary(s, sources))
 }
 
-// SummaryTokens returns what a summary costs as it is shown.
+// SummaryTokens returns the cost of a rendered summary.
 func SummaryTokens(c llms.Counter, s store.Summary, sources []store.Node) int {
 	return llms.CountMessage(c, SummaryMessage(s, sources))
 }

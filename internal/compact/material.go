@@ -3,6 +3,7 @@ package compact
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/assemble"
@@ -118,7 +119,7 @@ func (m *material) addSummary(s store.Summary) {
 	m.shape.Descendants += 1 + s.Descendants
 	m.shape.Messages += s.Messages
 	m.cover(s.Earliest, s.Latest)
-	m.mention(s.Files)
+	m.mention(s.Files...)
 }
 
 func (m *material) addMessage(msg *store.Message, tokens int) summary.Source {
@@ -128,7 +129,9 @@ func (m *material) addMessage(msg *store.Message, tokens int) summary.Source {
 	}
 	m.shape.Messages++
 	m.cover(said, said)
-	m.mention(refs(nil, msg.Body.Parts))
+	for _, ref := range store.Refs(msg.Body.Parts) {
+		m.mention(store.PayloadID(ref.ID))
+	}
 	return summary.Source{
 		ID: msg.ID.String(), Role: msg.Body.Role, Time: said, Seq: msg.Seq, Text: msg.Body.Render(), Tokens: tokens,
 		Tool: msg.Body.Role == llms.RoleTool || len(msg.Body.ToolResults()) > 0,
@@ -144,29 +147,12 @@ func (m *material) cover(from, to time.Time) {
 	}
 }
 
-func (m *material) mention(files []store.PayloadID) {
-next:
+func (m *material) mention(files ...store.PayloadID) {
 	for _, f := range files {
-		for _, known := range m.shape.Files {
-			if known == f {
-				continue next
-			}
-		}
-		m.shape.Files = append(m.shape.Files, f)
-	}
-}
-
-// refs adds the payloads that parts refer to.
-func refs(ids []store.PayloadID, parts []llms.Part) []store.PayloadID {
-	for _, p := range parts {
-		if p.Ref != nil {
-			ids = append(ids, store.PayloadID(p.Ref.ID))
-		}
-		if p.Result != nil {
-			ids = refs(ids, p.Result.Output)
+		if !slices.Contains(m.shape.Files, f) {
+			m.shape.Files = append(m.shape.Files, f)
 		}
 	}
-	return ids
 }
 
 // rendered is the cost of the summary with the given text, as rendered for a

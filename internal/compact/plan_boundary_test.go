@@ -60,6 +60,7 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"a leaf of twice the floor", "s0:140 a:240 s1:140 u:300 u:200", tiny, tail, "leaf 1-2 depth 0 pressure, 240 to 84"},
 		{"less than twice the floor", "s0:140 a:239 s1:140 u:300 u:200", tiny, tail, "condensed 0-2 depth 1 pressure, 379 to 132"},
 		{"neighbours that a summary is smaller than", "s0:78 a:79 u:443 u:400", tiny, tail, "condensed 0-2 depth 1 pressure, 157 to 24"},
+		{"neighbours that are not the first items", "i:100 s0:78 a:79 u:443 u:300", tiny, tail, "condensed 1-3 depth 1 pressure, 157 to 24"},
 		{"neighbours that no summary is smaller than", "s0:78 a:78 u:444 u:400", tiny, tail, stuck},
 
 		{"a third of a small run", "a:1000 u:300 u:200", tiny, tail, "leaf 0-1 depth 0 pressure, 1000 to 350"},

@@ -66,7 +66,7 @@ const NoModel = "no_model"
 // noModel is the reason for evidence where there is no model to ask.
 const noModel = NoModel + ": LCM_EXPANSION_MODEL sets one"
 
-// nothing says what was searched, and what to try.
+// nothing is the answer without a match: the scope of the search, and a hint.
 func nothing(r Request, p *plan) Answer {
 	a := Answer{
 		Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{},
@@ -91,7 +91,7 @@ func nothing(r Request, p *plan) Answer {
 	return a
 }
 
-// outcome is what one sub-agent's answer came to.
+// outcome is the result of one sub-agent.
 type outcome struct {
 	answer Answer
 	used   Usage
@@ -99,7 +99,7 @@ type outcome struct {
 }
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
-// and merges what they say. It returns what they cost also where it fails.
+// and merges their answers. It returns their cost even if it fails.
 func (d *Service) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
 	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
@@ -142,8 +142,8 @@ func (d *Service) delegate(ctx context.Context, r Request, p *plan, runner Runne
 	return a, used, nil
 }
 
-// evidenceTime is what is kept of a caller's own deadline to answer with
-// evidence when the model has not.
+// evidenceTime is kept of a caller's deadline, to answer with evidence if the model
+// has not answered.
 const evidenceTime = 3 * time.Second
 
 // patience is how long sub-agents may take, and how long those whose time is up
@@ -158,7 +158,7 @@ func (d *Service) patience(ctx context.Context) (patience, grace time.Duration) 
 	return patience, grace
 }
 
-// allotment is what one sub-agent gets of what a question may cost.
+// allotment is one sub-agent's share of a question's budget.
 type allotment struct {
 	tokens int // of the record
 	meter  *Meter
@@ -260,9 +260,9 @@ func (d *Service) talk(ctx context.Context, r Request, b *bucket, runner Runner,
 
 // rejection says why a reply is not accepted.
 type rejection struct {
-	code    error  // errReply or errGround
-	problem string // what is wrong with it
-	hint    string // what the sub-agent is told to do
+	code    error // errReply or errGround
+	problem string
+	hint    string // for the sub-agent
 }
 
 // Error implements error.

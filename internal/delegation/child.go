@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// child is a sub-agent with its grant: what has to be given up however a
-// question ends.
+// child is a sub-agent with its grant. Both end with the question, in every case.
 type child struct {
 	key   string
 	grant *Grant
@@ -43,7 +42,7 @@ func (c *child) end() {
 	c.over = true
 }
 
-// enter and leave keep the list of what is alive.
+// enter and leave keep the list of open child sessions.
 func (d *Service) enter(c *child) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,7 +16,7 @@ const (
 	maxCitations = 16
 )
 
-// verified turns what a sub-agent said into an answer. All numbers are the
+// verified turns a sub-agent's reply into an answer. All numbers are the
 // ledger's; a citation that the ledger does not know is dropped, and the
 // answer says so.
 func (d *Service) verified(ctx context.Context, r Request, b *bucket, g *Grant, said reply) (Answer, error) {
@@ -47,7 +47,7 @@ func (d *Service) verified(ctx context.Context, r Request, b *bucket, g *Grant, 
 	return a, nil
 }
 
-// cite takes over what a sub-agent cites, as far as the ledger bears it out.
+// cite takes over the citations of a sub-agent that the ledger confirms.
 func (a *Answer) cite(read *reading, claimed []string) {
 	dropped, more := 0, 0
 	for _, id := range claimed {
@@ -118,7 +118,7 @@ func (d *Service) quote(a *Answer, read *reading, r Request) {
 	}
 }
 
-// passage chooses what to quote for a cited id: of a message its best part, of
+// passage chooses the quotation for a cited id: of a message its best part, of
 // a summary the best part of a message that was read beneath it, else of
 // itself or of a summary that it was made from.
 func (r *reading) passage(id string, q *search.Query) (*served, string) {

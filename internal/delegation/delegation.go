@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Recall is what delegation needs of package recall.
+// Recall is the part of package recall that delegation uses.
 type Recall interface {
 	Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAnswer, error)
 	Expand(ctx context.Context, r recall.ExpandRequest) (recall.ExpandAnswer, error)
@@ -30,12 +30,12 @@ type Runner interface {
 	Spawn(ctx context.Context, c Child) (Session, error)
 }
 
-// Child says what a sub-agent is.
+// Child describes a sub-agent.
 type Child struct {
 	Key    string // agent:<agentId>:subagent:<uuid>
 	System string
 	Tools  []core.Tool
-	// Meter bounds what the sub-agent costs: its model is to be called through
+	// Meter bounds the cost of the sub-agent: its model is to be called through
 	// [Meter.Engine].
 	Meter *Meter
 }
@@ -57,7 +57,7 @@ const (
 	DefaultModelTokens  = 160_000
 )
 
-// Limits bound what one question may cost. Zero fields have the defaults given
+// Limits bound the cost of one question. Zero fields have the defaults given
 // with them.
 type Limits struct {
 	ExpandTokens int // read by all sub-agents of a question: 40,000
@@ -90,7 +90,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Config is what a Service works with. Recall and Store are required.
+// Config configures a Service. Recall and Store are required.
 type Config struct {
 	Recall Recall
 	Store  recall.Store

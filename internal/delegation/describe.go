@@ -29,7 +29,7 @@ type describeArgs struct {
 	ID string `json:"id" description:"sum_… for a summary, msg_… for a message, file_… for a stored file: one that you may expand"`
 }
 
-// describe tells what one granted thing is.
+// describe describes one granted message, summary or file.
 func (g *Grant) describe(ctx context.Context, in describeArgs) (core.Result, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,25 +1,25 @@
-// Package delegation answers questions about the record without showing the
-// record to whoever asks. [Delegation.Ask] finds what a question is about,
-// hands it to a sub-agent that may open exactly that and nothing else, checks
-// what the sub-agent says against what it was shown, and returns a short
-// answer with verified citations.
+// Package delegation answers questions about the record without showing the raw
+// record to the caller. [Service.Ask] finds the messages and summaries that match a
+// question, gives a sub-agent access to exactly these, checks its answer against
+// the texts it has read, and returns a short answer with verified citations.
 //
 // # The grant
 //
-// What a sub-agent may open is a value, the [Grant]: conversations, ids, how
-// deep, how many tokens, until when. The sub-agent's tools (lcm_expand, and an
+// A [Grant] says what a sub-agent may open: conversations, ids, depth, tokens and
+// an expiry. The sub-agent's tools (lcm_expand, and an
 // lcm_grep and an lcm_describe that know nothing beyond the grant) are made by
 // [Grant.Tools] and in no other way, so that no other agent can be given them.
-// A grant keeps a ledger of all that it served. Counts, totals and the check on
-// citations come from the ledger and never from what a model claims.
+// A grant records every text that it served. Counts, totals and the check of
+// citations use this record and never the claims of a model.
 //
-// # What it promises
+// # Guarantees
 //
-// An answer rests on what was read: one that was given without reading, or
-// that cites nothing of it, is asked for once more and then refused. A question
+// An answer rests on texts that the sub-agent has read. An answer without reading,
+// or without a citation of a text that was read, is asked for once more and then
+// refused. A question
 // costs a bounded number of model tokens ([Limits], [Meter]), and a sub-agent
-// that calls its model three times without reading anything is ended; the
-// answer says what was spent.
+// that calls its model three times without reading anything is ended. The
+// answer has the cost.
 //
 // Nothing of the record reaches the caller beyond the cap on the answer,
 // quotes included. Where there is no model, or it fails, or time is up, the
@@ -32,7 +32,7 @@
 // Stored text is untrusted: it is shown to the sub-agent between markers that
 // it cannot forge, as data.
 //
-// # What is left to others
+// # Other packages
 //
 // Package recall finds and opens; a [Runner] runs the sub-agent (the root
 // package has one on package agents). Nothing is written to the record.

@@ -303,7 +303,7 @@ func (e *extract) size(a Answer) int {
 	return e.count(string(raw))
 }
 
-// cost is about what a passage adds to the result.
+// cost is about the cost of a passage in the result.
 func (e *extract) cost(p passage) int {
 	const heading = 9
 	n := e.encoded(line(p)+"\n") - 2 // without its quotes

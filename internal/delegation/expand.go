@@ -42,7 +42,7 @@ func (g *Grant) Tools() []core.Tool {
 	}
 }
 
-// ExpandInfo returns what lcm_expand says about itself, for documentation.
+// ExpandInfo returns the description of lcm_expand, for documentation.
 func ExpandInfo() core.ToolInfo { return core.MustToolInfo(ExpandName, expandText) }
 
 // expand serves one page. Calls take turns: what is left is settled before the
@@ -135,7 +135,7 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 	return nil
 }
 
-// resolved is what a call of lcm_expand opens; all of it is granted.
+// resolved has the ids that a call of lcm_expand opens; all are granted.
 type resolved struct {
 	messages  []store.MessageID
 	files     []grantedFile

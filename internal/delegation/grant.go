@@ -25,7 +25,7 @@ var (
 	ErrSealed     = errors.New("the expansion is over")
 )
 
-// Allowance says what a grant allows.
+// Allowance has the limits of a grant.
 type Allowance struct {
 	// Session is the child session that the grant is bound to.
 	Session       string

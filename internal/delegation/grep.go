@@ -32,7 +32,7 @@ type grepArgs struct {
 	Limit   int        `json:"limit" default:"10" minimum:"1" maximum:"50" description:"Most results"`
 }
 
-// grep searches what the grant covers. It tells nothing of other matches, not
+// grep searches within the grant. It tells nothing of other matches, not
 // even how many there are.
 func (g *Grant) grep(ctx context.Context, in grepArgs) (core.Result, error) {
 	g.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// ledger is what a grant has served: the only source of counts, totals and
+// ledger records the texts that a grant has served: the only source of counts, totals and
 // the check on citations.
 type ledger struct {
 	served map[string]*served

@@ -56,7 +56,7 @@ func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) in
 	return merged, nil
 }
 
-// heading stands before what one conversation had to say.
+// heading introduces the answer of one conversation.
 func heading(id store.ConversationID) string { return fmt.Sprintf("Conversation %d: ", id) }
 
 // forgedHeading finds lines inside an answer that look like the heading of
@@ -75,7 +75,7 @@ func shares(asked []*bucket, most int, count func(string) int) int {
 	return max(MinMaxTokens, most/len(asked))
 }
 
-// join adds what another answer rests on.
+// join adds the sources of another answer.
 func (a *Answer) join(b Answer) {
 	for _, c := range b.Citations {
 		if !slices.Contains(a.CitedIDs, c.ID) {

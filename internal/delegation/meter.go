@@ -33,7 +33,7 @@ var (
 	errLoop   = errors.New("loop")
 )
 
-// Meter counts what the model of one sub-agent is sent and refuses calls
+// Meter counts the tokens sent to the model of one sub-agent and refuses calls
 // beyond its budget. It also ends a sub-agent that calls its model again and
 // again without reading anything.
 type Meter struct {
@@ -128,7 +128,7 @@ func (m *Meter) end(size int, cost llms.Usage) {
 	}
 }
 
-// expected is what the provider will count for a request of a size.
+// expected is the provider's count for a request of a size.
 func (m *Meter) expected(size int) int { return int(float64(size) * m.ratio * safety) }
 
 // sizeOf counts the tokens of a request.
@@ -157,7 +157,7 @@ func (m *Meter) room() int {
 	return int(float64(m.budget-m.used.InputTokens)/(m.ratio*safety)) - m.size - m.fed - answerRoom
 }
 
-// feed counts what a tool returned. read says that there was something of the
+// feed counts the result of a tool. read says that there was something of the
 // record in it: searches that find nothing do not keep a sub-agent going.
 func (m *Meter) feed(tokens int, read bool) {
 	m.mu.Lock()
@@ -168,7 +168,7 @@ func (m *Meter) feed(tokens int, read bool) {
 	}
 }
 
-// Usage returns what was spent so far.
+// Usage returns the cost so far.
 func (m *Meter) Usage() Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// page collects what one call serves.
+// page collects the texts that one call serves.
 type page struct {
 	grant      *Grant
 	size, left int // tokens, frames included
@@ -122,7 +122,7 @@ func (p *page) files(ctx context.Context, cursor string, files []grantedFile) (m
 	return false, nil
 }
 
-// frameSlack is what the attributes of a part cost in its frame.
+// frameSlack is the cost of a part's attributes in its frame.
 const frameSlack = 16
 
 // messages serves messages by id, from a cursor on.
@@ -167,7 +167,7 @@ func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageI
 	return false, nil
 }
 
-// summaries serves what lies beneath summaries.
+// summaries serves the messages beneath summaries.
 func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, cursor string) error {
 	depth := in.MaxDepth
 	if most := p.grant.allows.Depth; most > 0 && (depth == 0 || depth > most) {
@@ -219,7 +219,7 @@ func (p *page) cost(pieces []recall.Piece) int {
 	return n
 }
 
-// frame is what the lines around a piece cost.
+// frame is the cost of the lines around a piece.
 func (p *page) frame(piece recall.Piece, dated bool) int {
 	// Counted with a marker that is always the same: pages must not differ by
 	// what the random one happens to cost.

@@ -278,7 +278,7 @@ func literalOf(query string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(strings.ToValidUTF8(query, "\uFFFD")))
 }
 
-// inside keeps what lies beneath the summaries that the question names. Where
+// inside keeps the messages beneath the summaries that the question names. Where
 // search finds nothing there, or nothing but summaries, it is the beginning of
 // what the summaries cover.
 func (d *Service) inside(ctx context.Context, found []store.MessageID, p *plan) ([]store.MessageID, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-// reply is what a sub-agent says in the end. What it claims about totals is
+// reply is a sub-agent's last message. Its claim about totals is
 // not read at all: the ledger knows.
 type reply struct {
 	Answer    string
@@ -28,7 +28,7 @@ var errNoAnswer = errors.New(`it holds no JSON object with a non-empty "answer"`
 // maxReply bounds how much of a reply is looked at.
 const maxReply = 1 << 20
 
-// parseReply finds the JSON answer in what a sub-agent said: bare, fenced, with
+// parseReply finds the JSON answer in a sub-agent's text: bare, fenced, with
 // text around it, or broken in one of the ways in which models break JSON.
 func parseReply(text string) (reply, error) {
 	if len(text) > maxReply {
@@ -59,7 +59,7 @@ func parseReply(text string) (reply, error) {
 // maxObjects bounds how many objects of a reply are looked at.
 const maxObjects = 64
 
-// candidates lists what may be the object, the likeliest first. A model that
+// candidates lists possible JSON objects, the likeliest first. A model that
 // thinks aloud ends with its answer, and what it quotes on the way may look
 // like one: the last comes first.
 func candidates(text string) []string {

@@ -37,7 +37,7 @@ const (
 
 // Request is a question about the record.
 type Request struct {
-	// SummaryIDs says what to expand, Query how to find it; at least one of
+	// SummaryIDs are the summaries to expand, Query finds them; at least one of
 	// the two is required.
 	SummaryIDs []string `json:"summaryIds,omitempty"`
 	Query      string   `json:"query,omitempty"`
@@ -97,7 +97,7 @@ func (r *Request) check() error {
 	return errors.Join(wrong...)
 }
 
-// Answer is what a question came to.
+// Answer is the answer to a question.
 type Answer struct {
 	Answer string `json:"answer"`
 	// CitedIDs are summaries and messages that the answer rests on. Each was
@@ -111,14 +111,14 @@ type Answer struct {
 	// TotalSourceTokens is how much of the record was read for the answer.
 	TotalSourceTokens int  `json:"totalSourceTokens"`
 	Truncated         bool `json:"truncated"`
-	// TruncatedBy says what was cut: "maxTokens" (the answer), "expansion"
-	// (what the sub-agent could read) or "both".
+	// TruncatedBy is "maxTokens" (the answer was cut), "expansion" (the
+	// sub-agent could not read everything) or "both".
 	TruncatedBy string `json:"truncatedBy,omitempty"`
 	Method      string `json:"method"`
 	// Reason says why there is only evidence, or nothing.
 	Reason string `json:"reason,omitempty"`
 	Model  string `json:"model,omitempty"`
-	// Usage is what the model's calls cost, also where their answer was not
+	// Usage is the cost of the model calls, including calls whose answer was not
 	// accepted. It is zero where no model was called.
 	Usage     Usage        `json:"usage,omitzero"`
 	Citations []Citation   `json:"citations"`
@@ -140,7 +140,7 @@ type Citation struct {
 	CreatedAt      time.Time            `json:"createdAt,omitzero"`
 }
 
-// What TruncatedBy may say.
+// The values of TruncatedBy.
 const (
 	cutMaxTokens = "maxTokens"
 	cutExpansion = "expansion"

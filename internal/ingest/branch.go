@@ -185,7 +185,7 @@ func collect(messages func(func(store.Message, error) bool)) ([]store.Message, e
 func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message, error) {
 	// Messages masked by old versions have no flag, but a mark in the body.
 	masked := m.Flags&store.FlagMasked != 0 || m.Body.Raw.Bytes == nil && strings.Contains(m.Body.SearchText(), redact.SecretMark)
-	if !masked && !hasRef(m.Body.Parts) {
+	if !masked && len(store.Refs(m.Body.Parts)) == 0 {
 		return m.Body, nil
 	}
 	record, err := in.store.Record(ctx, m.ID)
@@ -202,10 +202,4 @@ func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message
 		return m.Body, nil
 	}
 	return said, nil
-}
-
-func hasRef(parts []llms.Part) bool {
-	return slices.ContainsFunc(parts, func(p llms.Part) bool {
-		return p.Ref != nil || p.Result != nil && hasRef(p.Result.Output)
-	})
 }

@@ -90,7 +90,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 		return store.Mask{}, false, nil
 	}
 	said := m.Body
-	if hasRef(said.Parts) {
+	if len(store.Refs(said.Parts)) > 0 {
 		whole, err := wire.Decode(m.Format, m.Body.Role, record)
 		if err != nil {
 			return store.Mask{}, false, nil // only the body can be masked

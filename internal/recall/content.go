@@ -19,7 +19,7 @@ func lookup(id string, err error) error {
 	return err
 }
 
-// original returns what a message said, and whether it is damaged; see
+// original returns the text of a message, and whether it is damaged; see
 // [Original].
 func (s *Service) original(ctx context.Context, m store.Message) (text []byte, damaged bool, err error) {
 	said, err := Original(ctx, s.store, m)

@@ -21,7 +21,7 @@ type sealedCursor[P any] struct {
 	Place    P
 }
 
-// question digests what a cursor belongs to.
+// question digests the request that a cursor belongs to.
 func question(kind string, parts ...any) string {
 	b, err := json.Marshal(append([]any{kind}, parts...))
 	if err != nil { // cannot be: the parts are strings, numbers and lists of them

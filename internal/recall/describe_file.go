@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// FileDetail is what only a file has.
+// FileDetail has the fields of a file.
 type FileDetail struct {
 	FileName           string `json:"fileName"`
 	MIMEType           string `json:"mimeType"`
@@ -177,7 +177,7 @@ func (r *DescribeRequest) enough(remain int64) int64 {
 	return remain
 }
 
-// bounded cuts text between characters to what the bounds of a request allow.
+// bounded cuts text between characters to the bounds of a request.
 func (s *Service) bounded(text []byte, r DescribeRequest) []byte {
 	if r.MaxBytes > 0 && len(text) > r.MaxBytes {
 		n := boundary(text, r.MaxBytes)

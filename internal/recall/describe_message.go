@@ -28,7 +28,7 @@ type MessageDetail struct {
 	CoveringIDs []string `json:"coveringIds"`
 }
 
-// PartInfo tells what a message is made of.
+// PartInfo describes a part of a message.
 type PartInfo struct {
 	Kind     llms.PartKind `json:"kind"`
 	Bytes    int           `json:"bytes"`

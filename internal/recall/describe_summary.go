@@ -9,7 +9,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// SummaryDetail is what only a summary has.
+// SummaryDetail has the fields of a summary.
 type SummaryDetail struct {
 	Depth      int          `json:"depth"`
 	Kind       summary.Kind `json:"kind"`
@@ -32,11 +32,11 @@ type SummaryDetail struct {
 	Model         string        `json:"model,omitempty"`
 	Revision      int           `json:"revision,omitempty"`
 	Retired       bool          `json:"retired,omitempty"`
-	// Manifest lists what lies beneath, breadth first, in pages.
+	// Manifest lists the nodes beneath, breadth first, in pages.
 	Manifest []Branch `json:"manifest"`
 }
 
-// Branch is a node beneath a summary, with what it costs to go on from it.
+// Branch is a node beneath a summary, with the cost of expanding it.
 type Branch struct {
 	ID         string       `json:"id"`
 	Type       string       `json:"type"`            // summary or message
@@ -112,7 +112,7 @@ func (s *Service) longSummary(ctx context.Context, r DescribeRequest, sum store.
 	return s.manifest(ctx, r, sum.ID, a)
 }
 
-// manifest lists a page of what lies beneath a summary.
+// manifest lists a page of the nodes beneath a summary.
 func (s *Service) manifest(ctx context.Context, r DescribeRequest, id store.SummaryID, a *DescribeAnswer) error {
 	digest := question("manifest", id, r.IncludeMessages, r.ConversationID, r.AllConversations, r.Current)
 	from, err := unseal[spot](r.Cursor, digest)

@@ -22,7 +22,7 @@ const maxPieces = 1000
 // rather than filled with the first words of a message.
 const crumb = 32
 
-// ExpandRequest asks for what summaries were made from.
+// ExpandRequest asks for the messages beneath summaries.
 type ExpandRequest struct {
 	// SummaryIDs are sum_… ids, bare or in a pasted reference.
 	SummaryIDs []string `json:"summaryIds"`
@@ -58,7 +58,7 @@ type Piece struct {
 	// Complete says that Text ends where the whole does.
 	Complete bool `json:"complete"`
 	Tokens   int  `json:"tokens"`
-	Damaged  bool `json:"damaged,omitempty"` // what is stored is not what arrived
+	Damaged  bool `json:"damaged,omitempty"` // the stored bytes are not those that arrived
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -88,7 +88,7 @@ func (p *Piece) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// ExpandAnswer is one page of what lies beneath summaries.
+// ExpandAnswer is one page of the messages beneath summaries.
 type ExpandAnswer struct {
 	SummaryIDs []string `json:"summaryIds"`
 	Scope      Scope    `json:"scope"`
@@ -157,7 +157,7 @@ func (s *Service) Expand(ctx context.Context, r ExpandRequest) (ExpandAnswer, er
 	return a, nil
 }
 
-// roots looks up what is to be expanded.
+// roots looks the summaries up.
 func (s *Service) roots(ctx context.Context, r ExpandRequest, a *ExpandAnswer) ([]store.SummaryID, error) {
 	if len(r.SummaryIDs) == 0 {
 		return nil, refuse("lcm_grep and lcm_describe name summaries", "summaryIds is empty")

@@ -16,7 +16,7 @@ import (
 // The kinds of thing that Grep looks at.
 const (
 	InMessages  = "messages"  // payloads belong to their messages
-	InSummaries = "summaries" // what compaction wrote
+	InSummaries = "summaries" // of compaction
 	InBoth      = "both"
 	InFiles     = "files" // payloads alone
 )
@@ -139,14 +139,14 @@ type Widened struct {
 	AtLeast   bool `json:"atLeast,omitempty"`
 }
 
-// Elsewhere says what a wider search would find.
+// Elsewhere counts the matches of a wider search.
 type Elsewhere struct {
 	Hits    int    `json:"hits"`
 	AtLeast bool   `json:"atLeast,omitempty"`
 	How     string `json:"how"`
 }
 
-// GrepAnswer is one page of what was found, with an account of how.
+// GrepAnswer is one page of matches.
 type GrepAnswer struct {
 	Matches []Match    `json:"matches"`
 	Pattern string     `json:"pattern"`
@@ -165,12 +165,12 @@ type GrepAnswer struct {
 	Widened           *Widened   `json:"widened,omitempty"`
 }
 
-// Grep finds what matches a pattern, or what a question asks about.
+// Grep finds the messages and summaries that match a pattern or a question.
 //
 // Messages and summaries are searched apart. By recency the two are merged by
 // time, a summary standing at the newest message it covers. By relevance their
 // scores do not compare, so that two messages are followed by one summary,
-// messages first: what was said outweighs what was made of it.
+// messages first: they outweigh the summaries made from them.
 func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	a, err := s.grep(ctx, r)
 	// A store that was cut off may have taken what it did not read for absent.

@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Original returns what a message said, with everything that was moved out of
+// Original returns the text of a message, with everything that was moved out of
 // it in its place: the text itself of a message that is text alone, else the
 // message as a transcript shows it. A record that does not decode is shown as
 // it is. Secrets that only the record was to keep ([redact.Search]) are not

@@ -37,7 +37,7 @@ type query struct {
 	home *Scope
 }
 
-// check reads a request, and refuses what cannot be answered.
+// check reads a request, and refuses one that cannot be answered.
 func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	q := &query{kinds: r.Scope, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
 	for _, step := range []func(GrepRequest) error{q.bounds, q.kind, q.pattern, q.order} {
@@ -154,10 +154,10 @@ func (q *query) pattern(r GrepRequest) error {
 	return nil
 }
 
-// expression recognises what nobody writes in a question.
+// expression recognises syntax that no question has.
 var expression = lazyregexp.New(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
 
-// order settles how what is found is sorted.
+// order chooses how matches are sorted.
 func (q *query) order(r GrepRequest) error {
 	q.search.Sort = r.Sort
 	if !slices.Contains([]store.Sort{"", store.ByRecency, store.ByRelevance, store.ByHybrid}, r.Sort) {

@@ -112,7 +112,7 @@ func (s Scope) holds(id store.ConversationID) bool {
 
 const askHint = "pass conversationId for one conversation, or allConversations: true for all of them"
 
-// within refuses what lies in a conversation that the scope does not hold.
+// within refuses an id of a conversation outside the scope.
 func (sc Scope) within(id string, conversation store.ConversationID) error {
 	if sc.holds(conversation) {
 		return nil
@@ -128,7 +128,7 @@ func (w Where) current() []store.ConversationID {
 	return append([]store.ConversationID{w.Current}, w.Also...)
 }
 
-// ProjectName is what a project is called: by its origin, else its directory.
+// ProjectName returns a project's origin, or else its directory.
 func ProjectName(p store.Project) string { return projectName(p) }
 
 func projectName(p store.Project) string {

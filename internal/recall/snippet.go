@@ -9,7 +9,7 @@ import (
 // says otherwise.
 const snippetRunes = 240
 
-// excerpt is a piece of a text with what matched in it, in bytes of the text.
+// excerpt is a piece of a text with its matches, in bytes of the text.
 // The last match may go on behind the piece.
 type excerpt struct {
 	start, end int

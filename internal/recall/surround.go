@@ -12,7 +12,7 @@ import (
 // surroundReach is how many messages on either side of a match may be shown.
 const surroundReach = 24
 
-// neighbourCost is about what the frame of a neighbour costs beside its text.
+// neighbourCost is about the cost of a neighbour's frame, without its text.
 const neighbourCost = 12
 
 // surround adds the messages around the matches until they cost so many tokens

@@ -13,7 +13,7 @@ type step struct {
 	level int // 1 for a source of a summary that was asked for
 }
 
-// descend yields what lies beneath summaries, breadth first and in the order
+// descend yields the nodes beneath summaries, breadth first and in the order
 // of their sources, each node once however many ways lead to it. A depth of 0
 // goes all the way. The order depends on the edges alone, which never change,
 // so that a place in it is good for a cursor.

@@ -100,7 +100,7 @@ type shares struct {
 // says little, while an identifier still leads to the message it is in.
 func (e *Extractive) divide(budget, depth int) shares {
 	part := func(share float64) int { return int(share * float64(budget)) }
-	// What tools printed fades first.
+	// Tool output fades first.
 	return shares{
 		total:  budget,
 		said:   part(min(e.ledger+0.25*float64(max(depth, 0)), max(e.ledger, 0.75))),
@@ -235,7 +235,7 @@ func (d *draft) write(ctx context.Context, s shares) (string, error) {
 	return text, nil
 }
 
-// price is what unit u costs as a line of its own.
+// price is the cost of unit u as a line of its own.
 func (d *draft) price(u int) int {
 	doc := &d.m.docs[d.m.units[u].doc]
 	return d.count(speaker(doc.label(), doc.seq) + d.m.text(u) + "\n")

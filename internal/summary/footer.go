@@ -56,7 +56,7 @@ func cutFooter(line string) (string, bool) {
 	return strings.Trim(trimmed[len(words):], "*_: "), true
 }
 
-// What the footer may cost, in tokens, whatever its share.
+// Bounds on the cost of the footer, in tokens.
 const (
 	minFooter = 24
 	maxFooter = 200

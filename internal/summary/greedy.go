@@ -38,7 +38,7 @@ func newSelection(m *material, f *features) *selection {
 	return s
 }
 
-// gain is what unit u would add, for its cost.
+// gain is the value that unit u would add, for its cost.
 func (s *selection) gain(u int) int64 {
 	unit := &s.m.units[u]
 	sum := int64(0)

@@ -2,7 +2,7 @@ package summary
 
 import "strings"
 
-// Class says what sort of thing an identifier names.
+// Class is the sort of an identifier.
 type Class string
 
 // The classes of identifier.

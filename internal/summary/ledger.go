@@ -31,7 +31,7 @@ var classWeight = map[Class]float64{
 	ClassPath: 1, ClassSymbol: 1, ClassHash: 1, ClassVersion: 1, ClassURL: 1, ClassDate: 0.9, ClassNumber: 0.8,
 }
 
-// originWeight prefers what people said over what tools printed.
+// originWeight prefers the messages of people to tool output.
 var originWeight = [...]float64{fromUser: 2, fromAssistant: 1, fromCode: 0.4, fromTool: 0.2}
 
 func (l *ledger) add(text string, class Class, from origin) {

@@ -12,8 +12,7 @@ import (
 )
 
 // Model has summaries written by a language model. It writes prompts and reads
-// replies; whether a reply is good enough, and what happens where it is not,
-// is package compact's to decide.
+// replies. Package compact decides whether a reply is good enough.
 type Model struct {
 	engine llms.Model
 	model  string
@@ -51,7 +50,7 @@ func NewModel(engine llms.Model, options ...ModelOption) (*Model, error) {
 // asked for.
 var ErrNoAnswer = errors.New("the model returned no summary")
 
-// headroom is what a model may spend beyond the summary itself, on reasoning
+// headroom is how much a model may spend beyond the summary itself, on reasoning
 // and the envelope. Models that reason return nothing at all without it.
 const headroom = 2_048
 

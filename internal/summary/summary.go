@@ -5,11 +5,11 @@
 // there: it needs no model, no network and no clock, the same input gives the
 // same bytes, and every sentence it emits occurs word for word in a source.
 // Model-backed summarisers implement the same port; package compact decides
-// which to ask, in which order, and whether to accept what they return.
+// which to ask, in which order, and whether to accept their texts.
 //
-// What a reader needs exactly (paths, versions, hashes, dates, figures, names
-// of things in code) is found by [Identifiers]; a summary that drops the
-// sentence around one still lists it. [Parse] takes a summary apart again,
+// [Identifiers] finds paths, versions, hashes, dates, figures and names in code,
+// which a reader needs exactly; a summary that drops the sentence around one still
+// lists it. [Parse] takes a summary apart again,
 // [EnsureFooter] puts a footer under a model's text that lacks one.
 //
 // A summariser writes prose only. Ids, counts, time ranges and everything
@@ -24,10 +24,10 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Footer begins the last line of every summary: it names what was left out.
+// Footer begins the last line of every summary, which names the omitted topics.
 const Footer = "Expand for details about: "
 
-// Kind says what a summary is made from.
+// Kind says whether a summary is made from messages or summaries.
 type Kind string
 
 // The kinds of summary.
@@ -43,7 +43,7 @@ type Source struct {
 	Role llms.Role
 	Time time.Time
 	Seq  int64 // the message's place in its conversation, or of the first it covers
-	// Text is what a reader would see: said text, tool calls and results,
+	// Text is the rendered source: spoken text, tool calls and results,
 	// references to payloads. For a summary it is its stored body.
 	Text string
 	// Tool is true where Text is mostly tool traffic.
@@ -75,7 +75,7 @@ type Request struct {
 	Counter  llms.Counter
 }
 
-// Result is what a summariser wrote, and what it cost.
+// Result is a summariser's text and its cost.
 type Result struct {
 	// Text is the body. Its last line begins with Footer.
 	Text      string

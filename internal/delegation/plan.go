@@ -30,10 +30,10 @@ const (
 	largeMessage  = 2000 // tokens; larger ones come after the others
 )
 
-// plan is what a question is about.
+// plan has the matches of a question.
 type plan struct {
 	scope   recall.Scope
-	buckets []*bucket // what is asked apart, the best first
+	buckets []*bucket // one for each sub-agent, the best first
 	// within, when not nil, bounds evidence to what lies beneath summaries
 	// that were named.
 	within []store.SummaryID
@@ -50,7 +50,7 @@ type plan struct {
 	notes     []string
 }
 
-// bucket is what one sub-agent is given.
+// bucket has the conversations and ids that one sub-agent may open.
 type bucket struct {
 	conversations []store.ConversationID // the best first
 	summaries     []store.SummaryID
@@ -70,7 +70,7 @@ func (b *bucket) addSummary(id store.SummaryID, c store.ConversationID) {
 	}
 }
 
-// planner sorts what was found into buckets: one, or with all conversations
+// planner sorts matches into buckets: one, or with all conversations
 // one for each.
 type planner struct {
 	*plan
@@ -88,7 +88,7 @@ func (p *planner) bucket(id store.ConversationID) *bucket {
 	return b
 }
 
-// plan settles the scope of a question and finds what it is about.
+// plan resolves the scope of a question and finds its matches.
 func (d *Service) plan(ctx context.Context, r Request) (*plan, error) {
 	p := &planner{plan: &plan{}, apart: r.ConversationID == 0 && r.AllConversations}
 	if len(r.SummaryIDs) > 0 {
