@@ -30,7 +30,7 @@ func WithExpansionModel(e llms.Model) Option {
 	}
 }
 
-// WithExpansionLimits bounds what one question about the record may cost. Zero
+// WithExpansionLimits bounds the cost of one question about the record. Zero
 // fields keep their defaults.
 func WithExpansionLimits(l QuestionLimits) Option {
 	return func(s *settings) error { s.expansion.limits = l; return nil }

@@ -59,8 +59,8 @@ func (e *Engine) logRun(r Report, err error) {
 	}
 }
 
-// Close ends background work and waits for it as long as ctx allows. What was
-// begun is finished or leaves no trace.
+// Close ends background work and waits for it as long as ctx allows. A fold
+// that is under way is finished or leaves no trace.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true
@@ -87,13 +87,12 @@ func (e *Engine) Settle(ctx context.Context) error {
 type CompactOptions struct {
 	// Budget is the size of the context window; 0 is the last one used.
 	Budget int
-	// Full folds everything outside the fresh tail, whatever the thresholds
-	// say.
+	// Full folds everything outside the fresh tail, below the thresholds
+	// too.
 	Full bool
-	// OnRun is told of each run: a long compaction takes several.
+	// OnRun is called after each run: a long compaction takes several.
 	OnRun func(Report)
-	// OnFold is told whenever folds were written: with what the run that made
-	// them did until then.
+	// OnFold is called after each fold, with the report of its run so far.
 	OnFold func(Report)
 }
 
@@ -133,7 +132,7 @@ func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOption
 	}
 }
 
-// sum adds a run to what earlier runs did.
+// sum adds a run to the total of earlier runs.
 func sum(total, r Report) Report {
 	if total.Passes == 0 {
 		return r

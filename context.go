@@ -12,30 +12,30 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Context is what a model should be sent.
+// Context is the list of messages to send to a model.
 type Context struct {
 	// Messages are valid for every provider: call and result in pairs, no
 	// empty message.
 	Messages []llms.Message
 	Tokens   int
 	Budget   int
-	// Items says what each part of it is and costs, oldest first.
+	// Items describes the parts of the context and their costs, oldest first.
 	Items []Shown
-	// Dropped is what the view holds but the budget does not.
+	// Dropped are items of the view that do not fit the budget.
 	Dropped []Node
 	// Skipped counts older items that were not even looked at.
 	Skipped int
-	// Repairs says what was changed to make the messages valid.
+	// Repairs lists the changes that made the messages valid.
 	Repairs []string
 	// Damaged are the messages shown whose stored bytes are not those that
 	// arrived; each says so in its text.
 	Damaged []MessageID
-	// Compaction is what had to be folded before the view fitted, if
-	// anything.
+	// Compaction reports the folding that Context waited for. It is nil if
+	// nothing had to be folded.
 	Compaction *Report
 }
 
-// Context returns what the model should see within a budget of tokens; 0
+// Context returns the messages for the model within a budget of tokens; 0
 // stands for the last budget used. It waits for folding only where the view
 // is above the hard threshold of the budget.
 func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
@@ -55,8 +55,8 @@ func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
 	return s.build(ctx, view, budget, report)
 }
 
-// Preview is Context without folding: it changes nothing, and leaves out what
-// does not fit.
+// Preview is Context without folding: it changes nothing, and leaves out items
+// that do not fit.
 func (s *Session) Preview(ctx context.Context, budget int) (Context, error) {
 	if budget == 0 {
 		budget = s.engine.settings.budget
@@ -123,8 +123,8 @@ func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.
 	if err != nil || view.Tokens < e.limits(budget).Hard {
 		return view, nil, err
 	}
-	// Where folding stops early, what does not fit is left out of this
-	// context, and the report says why.
+	// If folding stops early, this context leaves out the items that do not
+	// fit, and the report says why.
 	report, err := e.runner.Run(ctx, id, e.limits(budget), compact.Hard)
 	if err != nil {
 		return view, nil, err
@@ -133,13 +133,13 @@ func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.
 	return view, &report, err
 }
 
-// load reads what the items of a view name.
+// load reads the messages, summaries and payloads of a view.
 func (s *Session) load(ctx context.Context, view store.View, budget int) (assemble.Input, error) {
 	in := assemble.Input{
 		View: view, Pinned: view.LastUserItem, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
 		Messages: make(map[MessageID]store.Message, len(view.Items)+1), Summaries: map[SummaryID]assemble.Rendered{},
-		// What was counted on arrival need not be estimated again. A real
-		// tokenizer may have been configured since, so it counts anew.
+		// Estimates were stored on arrival. A tokenizer may have been
+		// configured since, so it counts again.
 		Counted: s.engine.settings.counter == llms.Estimate,
 	}
 	items := view.Items
@@ -155,8 +155,7 @@ func (s *Session) load(ctx context.Context, view store.View, budget int) (assemb
 	return in, s.loadPayloads(ctx, &in)
 }
 
-// loadMessages takes what the last call has read already: messages never
-// change.
+// loadMessages reuses the messages of the last call: messages never change.
 func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []store.Item) error {
 	s.mu.Lock()
 	seen := s.seen

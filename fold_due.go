@@ -18,15 +18,14 @@ type FoldOptions struct {
 	// Time is how long FoldDue may take, 0 for as long as it needs. It ends
 	// after the run in which it is reached.
 	Time time.Duration
-	// OnStart is told of each conversation before it is folded, and of how many
-	// are left, that one included.
+	// OnStart is called before each conversation is folded; left counts the
+	// conversations to go, this one included.
 	OnStart func(c Conversation, left int)
-	// OnFold is told whenever folds were written: with what the run that made
-	// them did until then.
+	// OnFold is called after each fold, with the report of its run so far.
 	OnFold func(Report)
 }
 
-// Folded is what [Engine.FoldDue] did.
+// Folded is the result of [Engine.FoldDue].
 type Folded struct {
 	Conversations int // in which something was folded
 	Folds         int
@@ -35,11 +34,11 @@ type Folded struct {
 }
 
 // FoldDue folds conversations that are above the soft threshold until they are
-// below it. An engine does that by itself for what its own sessions append
-// ([Session.Append]); FoldDue is for a process that folds what others appended.
+// below it. An engine folds its own sessions in the background; FoldDue is for a
+// process that folds sessions of other processes.
 //
-// One process at a time does it in a store. A process that is killed leaves a
-// sound record, and the next one goes on where it stopped.
+// Only one process at a time folds in a store. If it is killed, the record stays
+// valid and the next process continues.
 func (e *Engine) FoldDue(ctx context.Context, o FoldOptions) (f Folded, err error) {
 	alone, err := e.runner.Alone(ctx, func(ctx context.Context) error {
 		due, err := e.Due(ctx, o.Conversations)

@@ -14,9 +14,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// WithPrivacy keeps out of the record what p says: sessions and projects that
-// are never stored, and secrets. Whatever comes in through an Engine goes
-// through it.
+// WithPrivacy keeps sessions, projects and secrets out of the record. It applies
+// to every message that the engine stores.
 func WithPrivacy(p Privacy) Option {
 	return func(s *settings) error { s.privacy = p; return nil }
 }
@@ -92,15 +91,15 @@ func quotes(title, text string) bool {
 	return false
 }
 
-// Forget says what is to be forgotten. The conditions narrow each other down;
-// conversations without any other condition go whole, with those of their
+// Forget selects messages to erase; its conditions are combined with AND.
+// Conversations without another condition are erased whole, with those of their
 // sub-agents.
 type Forget struct {
 	Conversations []ConversationID // none: all of them
 	Messages      []MessageID      // these, and nothing else
 	Since         time.Time        // said then or later
 	Before        time.Time        // said before
-	Pattern       string           // what they say, as for a search
+	Pattern       string           // to be found in their text
 	Mode          SearchMode       // of the pattern; empty is a regular expression
 	Cause         string           // "forget" if empty
 }
@@ -186,7 +185,7 @@ func (e *Engine) matching(ctx context.Context, f Forget) ([]MessageID, error) {
 }
 
 // scan lists the messages of a time that match an expression. It reads the
-// records: they may say more than what is searched of them.
+// original records, which may hold more than the text that is searched.
 func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]MessageID, error) {
 	in := f.Conversations
 	if in == nil {
@@ -224,7 +223,7 @@ func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]Messa
 // says reports whether anything that is kept of a message matches.
 func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (bool, error) {
 	record, err := e.store.Record(ctx, m.ID)
-	if err != nil && !errors.Is(err, store.ErrDamaged) { // what is damaged can be forgotten too
+	if err != nil && !errors.Is(err, store.ErrDamaged) { // a damaged message can be erased too
 		return false, err
 	}
 	found := re.Match(record) || re.MatchString(m.Native)
@@ -268,7 +267,7 @@ func (e *Engine) Idle(ctx context.Context, since time.Time, in *Project) ([]Conv
 	return all, nil
 }
 
-// Weigh says what an order would erase, and changes nothing.
+// Weigh counts the rows that an order would erase, and changes nothing.
 func (e *Engine) Weigh(ctx context.Context, order Erasure) (Erased, error) {
 	return e.store.Weigh(ctx, order)
 }
@@ -298,7 +297,7 @@ func (e *Engine) Erase(ctx context.Context, order Erasure, progress func(doing s
 	return done, e.FinishErasing(ctx, progress)
 }
 
-// FinishErasing completes what an erasure left to be done: summaries that lost
+// FinishErasing completes an erasure that was cut off: summaries that lost
 // their text are written anew from what is left, the search index is built
 // again, and free space and logs are overwritten. Without an unfinished
 // erasure it does nothing.
@@ -320,7 +319,8 @@ func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string))
 	return e.store.Scrub(ctx)
 }
 
-// reword writes the summaries that lost their text anew from what is left.
+// reword writes the summaries that lost their text again, from their remaining
+// sources.
 func (e *Engine) reword(ctx context.Context, progress func(doing string)) error {
 	unworded, err := e.store.Unworded(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -21,7 +22,7 @@ func TestForgottenComesBackNowhere(t *testing.T) {
 	said := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	large := strings.Repeat(planted+" and a line of the log that nobody needs any more\n", 4000)
 	record := func(id, session, text string) llms.Message {
-		m, err := llms.Decode(llms.FormatClaude, "", fmt.Appendf(nil,
+		m, err := wire.Decode(llms.FormatClaude, "", fmt.Appendf(nil,
 			`{"type":"user","uuid":%q,"sessionId":%q,"timestamp":"2026-02-03T04:05:06.000Z","message":{"role":"user","content":%q}}`, id, session, text))
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +32,7 @@ func TestForgottenComesBackNowhere(t *testing.T) {
 	}
 	const middle = planted + ", which is long enough to be known again by what it says alone"
 	bare := func(text string) llms.Message {
-		m, err := llms.Decode(llms.FormatOpenAI, "", fmt.Appendf(nil, `{"role":"user","content":%q}`, text))
+		m, err := wire.Decode(llms.FormatOpenAI, "", fmt.Appendf(nil, `{"role":"user","content":%q}`, text))
 		if err != nil {
 			t.Fatal(err)
 		}

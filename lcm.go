@@ -89,8 +89,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Engine holds what the sessions of a program share. It is safe for
-// concurrent use, and so are its sessions.
+// Engine gives sessions on a store and folds them. An engine and its sessions are
+// safe for concurrent use.
 type Engine struct {
 	store    Store
 	ingest   *ingest.Ingester
@@ -104,7 +104,7 @@ type Engine struct {
 	closed bool
 }
 
-// settings are what the options set.
+// settings are set by options.
 type settings struct {
 	counter    llms.Counter
 	budget     int

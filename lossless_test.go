@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -128,10 +129,10 @@ func TestEveryByteComesBack(t *testing.T) {
 }
 
 func recordOf(rt *rapid.T, m llms.Message) []byte {
-	if b, err := llms.Encode(llms.FormatText, m); err == nil {
+	if b, err := wire.Encode(llms.FormatText, m); err == nil {
 		return b
 	}
-	b, err := llms.Encode(llms.FormatLCM, m)
+	b, err := wire.Encode(llms.FormatLCM, m)
 	if err != nil {
 		rt.Fatal(err)
 	}

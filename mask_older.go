@@ -19,8 +19,8 @@ func (e *Engine) Unmasked(ctx context.Context, limit int) (int, error) {
 }
 
 // MaskOlder masks the secrets of messages that were stored before secrets were
-// masked: they stay in the records, and are gone from what is searched, shown
-// and summarised. Summaries of them are written anew, without a model. It
+// masked: they stay in the records, and are gone from searches, contexts and
+// summaries. Summaries of them are written anew, without a model. It
 // returns how many messages that were.
 func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (int, error) {
 	masker, ok := e.store.(interface {

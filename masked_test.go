@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -175,7 +176,7 @@ func TestMaskOlder(t *testing.T) {
 	if err != nil || len(found.Hits) > 0 {
 		t.Errorf("a search finds the token: %+v, %v", found.Hits, err)
 	}
-	p, err := db.Prove(t.Context())
+	p, err := check.Prove(t.Context(), db.File())
 	if err != nil || len(p.Faults) > 0 {
 		t.Errorf("the proof: %+v, %v", p.Faults, err)
 	}

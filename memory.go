@@ -9,8 +9,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Memory is a session as the memory of an agent of package agents: whatever
-// the agent says or hears is kept, and what it sees fits the budget.
+// Memory is a session as the memory of an agent of package agents. It keeps every
+// message of the agent, and its context fits the budget.
 //
 //	agent, err := agents.New(agents.AgentConfig{
 //		LLMEngine: model, AgentName: "support",

@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -37,7 +38,7 @@ func BenchmarkReading(b *testing.B) {
 	for round := range 20 {
 		var all []llms.Message
 		for _, line := range bytes.Split(bytes.TrimSpace(sample.JSONL()), []byte("\n")) {
-			m, err := llms.Decode(llms.FormatOpenAI, "", line)
+			m, err := wire.Decode(llms.FormatOpenAI, "", line)
 			if err != nil {
 				b.Fatal(err)
 			}

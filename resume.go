@@ -7,8 +7,8 @@ import (
 )
 
 // Resume returns the session of a conversation that exists, by number. An
-// archived conversation can be read this way; what is appended to its session
-// begins or continues the active segment of its key.
+// archived conversation can be read this way; messages appended to its session go
+// to the active segment of its key.
 func (e *Engine) Resume(ctx context.Context, id ConversationID) (*Session, error) {
 	c, err := e.store.Conversation(ctx, id)
 	if err != nil {

@@ -128,8 +128,8 @@ func (s *Session) Append(ctx context.Context, ms ...llms.Message) error {
 	return err
 }
 
-// AppendInputs is Append for messages with flags, and tells the numbers that
-// the messages were given.
+// AppendInputs is Append for messages with flags. It returns the numbers of the
+// messages.
 func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]Appended, error) {
 	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
 		return all, err
@@ -150,12 +150,12 @@ type SyncOption func(*bool)
 
 // CompareAll compares every message of a history, however long it is. Without
 // it, a history of more than 4,096 messages is taken as known where its length,
-// its beginning and its end agree with what is stored, and an old message that
+// its beginning and its end agree with the stored ones, and an old message that
 // was edited in between is not noticed.
 func CompareAll() SyncOption { return func(full *bool) { *full = true } }
 
-// Sync stores what is new of a whole history, as an agent that resends
-// everything each turn has it; see [ingest.Ingester.Sync].
+// Sync stores the new messages of a whole history. It is for agents that have the
+// full history in each turn.
 func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (Synced, error) {
 	full := false
 	for _, o := range options {
@@ -208,7 +208,7 @@ func (s *Session) Fork(ctx context.Context, key string, at MessageID) (*Session,
 	return &Session{engine: s.engine, open: n, budget: s.engine.settings.budget, conv: c.ID}, nil
 }
 
-// Rewind makes a message the newest of the view; what came after it is kept
+// Rewind makes a message the newest of the view; later messages are kept
 // as a branch.
 func (s *Session) Rewind(ctx context.Context, to MessageID, cause string) error {
 	return s.onActive(ctx, func(id ConversationID) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/assemble"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -44,7 +45,7 @@ func TestBelowTheSoftThresholdTheContextIsTheHistory(t *testing.T) {
 		if i%2 == 1 {
 			raw := fmt.Sprintf(`{ "role": "assistant",  "content": [{"type":"text","text":%q}], "odd": [1, 2] }`, prose(i))
 			var err error
-			if m, err = llms.Decode(llms.FormatAnthropic, "", []byte(raw)); err != nil {
+			if m, err = wire.Decode(llms.FormatAnthropic, "", []byte(raw)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -11,9 +11,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// subAgents runs the sub-agents of delegation on the agent runtime. It is one
-// of the two places where the record and the runtime meet; the other is
-// [Memory].
+// subAgents runs the sub-agents of package delegation on the agent runtime. The
+// record and the runtime meet here and in [Memory].
 type subAgents struct{ engine llms.Model }
 
 // maxPages is how many rounds of lcm_expand a sub-agent may take: a grant of
@@ -45,8 +44,8 @@ type childSession struct{ agent atomic.Pointer[agents.Agent] }
 const relayName = ExpandQueryName
 
 // Ask implements [delegation.Session]. Calls and costs are relayed to the
-// agent that asked; what the calls returned is not, since none of it may reach
-// the caller.
+// agent that asked; the results of calls are not, because raw content must not
+// reach the caller.
 func (s *childSession) Ask(ctx context.Context, message string) (string, error) {
 	agent := s.agent.Load()
 	if agent == nil {

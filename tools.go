@@ -53,9 +53,9 @@ type toolset struct {
 	project bool
 }
 
-// Tools returns the tools by which an agent recalls what its context does not
-// show: lcm_grep, lcm_describe and lcm_expand_query, and expand, which tells
-// more about each of them.
+// Tools returns the tools with which an agent finds older messages: lcm_grep,
+// lcm_describe and lcm_expand_query, and expand, which describes each of them in
+// detail.
 func (s *Session) Tools(options ...ToolOption) []core.Tool {
 	t := &toolset{session: s}
 	for _, o := range options {

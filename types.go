@@ -32,7 +32,7 @@ type (
 	Conversation = store.Conversation
 	// Project is the repository or directory that a session works in.
 	Project = store.Project
-	// Appended tells what became of one appended message.
+	// Appended is the result for one appended message.
 	Appended = store.Appended
 	// ConversationVerification is the proof of one conversation, see
 	// [Session.Verify].
@@ -44,7 +44,7 @@ type (
 	// Erasure names the messages and conversations to erase, see
 	// [Engine.Erase].
 	Erasure = store.Erasure
-	// Erased counts what an erasure removed, or would remove.
+	// Erased counts the rows that an erasure removed, or would remove.
 	Erased = store.Erased
 )
 
@@ -55,11 +55,12 @@ type (
 	// MessageFlag marks a message that a host wrote for itself, or that quotes
 	// the record.
 	MessageFlag = store.Flag
-	// Synced tells what [Session.Sync] stored.
+	// Synced is the result of [Session.Sync].
 	Synced = ingest.Synced
-	// Privacy says what is kept out of the record, see [WithPrivacy].
+	// Privacy selects sessions, projects and secrets to keep out of the record,
+	// see [WithPrivacy].
 	Privacy = ingest.Privacy
-	// RedactMode says what becomes of secrets in messages.
+	// RedactMode says where secrets in messages are removed.
 	RedactMode = redact.Mode
 )
 
@@ -75,15 +76,15 @@ type (
 	ViewPolicy = assemble.Policy
 	// Bounds limit the passes, time and calls of one run, see [WithBounds].
 	Bounds = compact.Bounds
-	// Report tells what a run of compaction did and why it ended.
+	// Report describes a run of compaction and why it ended.
 	Report = compact.Report
 	// CompactMode says how far a run of compaction goes.
 	CompactMode = compact.Mode
 	// CompactReason says why a run of compaction ended.
 	CompactReason = compact.Reason
-	// Rewritten tells what [Engine.Rewrite] did.
+	// Rewritten is the result of [Engine.Rewrite].
 	Rewritten = compact.Rewritten
-	// Shown is one part of a [Context]: what it is and what it costs.
+	// Shown is one part of a [Context] with its cost.
 	Shown = assemble.Shown
 )
 
@@ -99,7 +100,7 @@ type (
 	SummaryKind = summary.Kind
 	// SummaryLevel says how short a summary must be.
 	SummaryLevel = summary.Level
-	// SummaryResult is a summary's text and what it cost.
+	// SummaryResult is the text of a summary and its cost.
 	SummaryResult = summary.Result
 )
 
@@ -115,18 +116,18 @@ type (
 	Answer = delegation.Answer
 	// Citation leads from an Answer to the message that it quotes.
 	Citation = delegation.Citation
-	// QuestionLimits bound what one question may cost, see
+	// QuestionLimits bound the cost of one question, see
 	// [WithExpansionLimits].
 	QuestionLimits = delegation.Limits
-	// ModelUsage is what the model calls of a question cost.
+	// ModelUsage is the cost of a question's model calls.
 	ModelUsage = delegation.Usage
 	// SubAgentRunner runs the sub-agents that answer questions.
 	SubAgentRunner = delegation.Runner
 	// SubAgentSession is a sub-agent at work on a question.
 	SubAgentSession = delegation.Session
-	// SubAgentTask is what a SubAgentRunner is given: prompt, tools and budget.
+	// SubAgentTask is the prompt, tools and budget of a sub-agent.
 	SubAgentTask = delegation.Child
-	// SubAgentMeter counts what a sub-agent's model calls cost.
+	// SubAgentMeter counts the cost of a sub-agent's model calls.
 	SubAgentMeter = delegation.Meter
 )
 

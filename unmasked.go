@@ -6,25 +6,25 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
 // unmasked returns a message of a session's own view as it was said. An agent
-// must not lose a token that it was just given; what is searched, summarised
-// and answered by tools stays masked. What was moved into a payload stays
-// there, masked.
+// must not lose a token that it was just given; searches, summaries and tools show
+// masked text. Content in a payload stays masked.
 func (e *Engine) unmasked(ctx context.Context, m store.Message) (store.Message, error) {
 	if m.Flags&store.FlagMasked == 0 {
 		return m, nil
 	}
 	record, err := e.store.Record(ctx, m.ID)
 	if errors.Is(err, store.ErrDamaged) {
-		return m, nil // what is shown of it is whole
+		return m, nil // its text is undamaged
 	}
 	if err != nil {
 		return m, err
 	}
-	said, err := llms.Decode(m.Format, m.Body.Role, record)
+	said, err := wire.Decode(m.Format, m.Body.Role, record)
 	if err != nil {
 		return m, nil
 	}
@@ -35,8 +35,8 @@ func (e *Engine) unmasked(ctx context.Context, m store.Message) (store.Message, 
 	return m, nil
 }
 
-// unmaskedParts takes from said what shown does not refer to a payload for. It
-// reports false if the two are not the same message.
+// unmaskedParts returns the parts of said, with the parts of shown where those
+// refer to a payload. It reports false if the two are not the same message.
 func unmaskedParts(shown, said []llms.Part) ([]llms.Part, bool) {
 	if len(shown) != len(said) {
 		return nil, false

@@ -15,7 +15,7 @@ type Verification struct {
 	Messages      int64
 	Summaries     int64
 	Bytes         int64
-	// Digest is the same for the same messages, whatever the database.
+	// Digest is the same for the same messages, in every database.
 	Digest [sha256.Size]byte
 	// Faults are of rows that belong to no conversation.
 	Faults []Fault
@@ -26,7 +26,7 @@ func (v Verification) Sound() bool {
 	return len(v.Faults) == 0 && !slices.ContainsFunc(v.Conversations, func(c ConversationVerification) bool { return len(c.Faults) > 0 })
 }
 
-// Verify proves every conversation of the store: each record is what arrived,
+// Verify proves every conversation of the store: each record is as it arrived,
 // each message is reachable exactly once from its view or a kept branch, and
 // the hash chains hold; and it looks for rows that no conversation leads to.
 func (e *Engine) Verify(ctx context.Context) (Verification, error) {

@@ -1,43 +1,53 @@
-// Package llms is the vocabulary in which the rest of the module speaks about
-// conversations with language models: messages and their parts, the wire
-// shapes that providers use for them, what they cost in tokens, and the port
-// behind which the models are ([Model]).
+// Package llms has the words for conversations with language models: messages,
+// the interface of a model, its errors, and the counting of tokens.
 //
-// A [Message] has a role and parts. A part is text, reasoning, a tool call, a
-// tool result or a blob (an image or a file); a provider's block that is none
-// of these is kept whole as [PartOther]. Content that was moved out of the
-// conversation because it was too large leaves a [Ref] in its place.
+// # Calling a model
 //
-// # Shapes
+// A [Model] answers a [Request]. Packages llms/anthropic and llms/openai have
+// models of providers, llms/llmtest has a scripted one for tests.
 //
-// A message that arrived in a provider's or host's own JSON keeps that JSON,
-// byte for byte, in [Message.Raw]. [Decode] and [Encode] translate between the
-// shapes: writing a message in the shape in which it arrived gives the
-// original bytes back, and writing it in another shape carries over what the
-// other shape can express; [EncodeAll] says what changes on the way. The
-// module's own shape, [FormatLCM], can express everything. [Detect] tells the
-// shapes apart.
+//	model, err := anthropic.New(anthropic.Config{Model: "claude-sonnet-4-5"})
+//	if err != nil {
+//		return err
+//	}
+//	answer, err := llms.Complete(ctx, model, llms.Request{
+//		System:   "You are terse.",
+//		Messages: []llms.Message{llms.User("What is the capital of France?")},
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(answer.Message.PlainText())
 //
-// Records are untrusted: whatever their bytes are, reading them ends in a
-// message or an error, in time linear in their length.
+// [Complete] waits for the whole answer. Model.Stream yields it as it comes, as
+// events; a [Collector] puts events together.
 //
-// # Long records
+// # Messages
 //
-// [Carve] takes long strings out of a record and [Join] puts them back, byte
-// for byte. A store keeps a large tool output or image once this way, in the
-// clear and so searchable, although the record spells it with escapes or in
-// base64.
+// A [Message] has a role and parts. A [Part] is text, reasoning, a tool call, a
+// tool result, or a blob (an image or a file). A provider's block that is none of
+// these is kept whole as [PartOther]. A [Ref] stands in for content that was too
+// large for the conversation and is stored apart.
+//
+// [User], [Assistant], [System], [Calls] and [Result] make messages. A message
+// that was read from a provider's or host's JSON keeps that JSON in Message.Raw.
+//
+// # Errors
+//
+// A failed call returns an [*Error]. [ClassOf] says what a caller can do about it:
+// wait and try again, send less, or ask the user for a key or for credit.
+//
+// # Writing a model
+//
+// Type [Model] states what an implementation promises. These help to keep it:
+// [Classify] turns a provider's failure into an [*Error] without secrets,
+// [WatchHTTP] and [GiveUpWhenIdle] end a call whose server has gone silent,
+// [SplitSystem] is for APIs with a separate system prompt. llmtest.ModelSuite
+// tests the result.
 //
 // # Tokens
 //
-// Token counting is a port, [Counter], with a fast estimate as the default
-// ([Estimate]); package llms/tiktoken has a real tokenizer behind the same
-// port, in a package of its own because its tables add megabytes to a binary.
-// [CountMessage] counts a message as it is sent.
-//
-// # What is left to others
-//
-// What to leave out of a prompt, how calls and results are paired, and what a
-// provider accepts beyond the shape of a message are the business of the
-// packages that assemble and send prompts.
+// A [Counter] counts tokens. [Estimate] is fast and needs no tables; package
+// llms/tiktoken counts exactly for OpenAI's models. [CountMessage] counts a
+// message as it is sent.
 package llms

@@ -3,10 +3,10 @@ package llms
 // Format names the shape of a raw record.
 type Format string
 
-// The shapes that this package reads and writes.
+// The shapes that messages are read from and written in.
 const (
 	// FormatText is a message of one text part whose record is just the
-	// bytes of that text. The role travels beside it.
+	// bytes of that text. The role is stored beside it.
 	FormatText Format = "text"
 	// FormatLCM is this module's own JSON: every field of Message, with
 	// bytes that are not UTF-8 in base64.
@@ -17,29 +17,15 @@ const (
 	FormatOpenAI Format = "openai"
 )
 
-// The shapes of agents' transcripts, which are only read. Their records are
-// more than messages: a record of bookkeeping gives a system message without
-// parts, one of a type that is not known a single PartOther with all of it.
+// The shapes of agents' transcripts, which are only read. A record that is no
+// message gives a system message without parts; one of an unknown type gives a
+// single PartOther with the whole record.
 const (
 	// FormatClaude is a line of a transcript of Claude Code.
 	FormatClaude Format = "claude"
 	// FormatCodex is a line of a rollout of the Codex CLI.
 	FormatCodex Format = "codex"
-	// FormatOpencode is a row of opencode's database, as hosts/opencode writes
-	// it down. Whose a part is stands in another row, so that the role travels
-	// beside it.
+	// FormatOpencode is a row of opencode's database as JSON. The role of a
+	// part is in another row and travels beside it.
 	FormatOpencode Format = "opencode"
 )
-
-// transcript reports whether f is a shape of an agent's transcripts.
-func (f Format) transcript() bool {
-	return f == FormatClaude || f == FormatCodex || f == FormatOpencode
-}
-
-// shape is the provider's shape that the blocks of a record are in.
-func (f Format) shape() Format {
-	if f == FormatClaude {
-		return FormatAnthropic
-	}
-	return f
-}

@@ -84,7 +84,7 @@ type Blob struct {
 	Data []byte
 }
 
-// Ref stands where content was moved out of the conversation into a payload.
+// Ref stands in for content that is stored outside of the conversation.
 type Ref struct {
 	ID     string // file_ and 16 hex digits
 	Name   string
@@ -113,9 +113,8 @@ type Message struct {
 
 // Raw is a record as it arrived, and the shape it is in.
 //
-// Encode trusts it: whoever changes the parts of a message that has one sets
-// Bytes to nil. Format may stay, and says whose fields the Extra of the parts
-// are.
+// The record is stored as it is: code that changes the parts of a message must set
+// Bytes to nil. Format may stay; it says whose fields the Extra of the parts are.
 type Raw struct {
 	Format Format
 	Bytes  []byte
@@ -156,8 +155,8 @@ func Result(callID, name, output string, isError bool) Message {
 	}}}}
 }
 
-// PlainText returns the text parts of the message joined by blank lines:
-// what was said, without reasoning, tool traffic and blobs.
+// PlainText returns the text parts of the message joined by blank lines, without
+// reasoning, tool calls, tool results and blobs.
 func (m Message) PlainText() string {
 	var said []string
 	for _, p := range m.Parts {
@@ -188,4 +187,18 @@ func (m Message) ToolResults() []ToolResult {
 		}
 	}
 	return results
+}
+
+// SplitSystem takes the system messages out of a conversation, for APIs that
+// want their text apart. The texts are joined by blank lines.
+func SplitSystem(ms []Message) (system string, rest []Message) {
+	var texts []string
+	for _, m := range ms {
+		if m.Role != RoleSystem {
+			rest = append(rest, m)
+		} else if s := m.Render(); s != "" {
+			texts = append(texts, s)
+		}
+	}
+	return strings.Join(texts, "\n\n"), rest
 }

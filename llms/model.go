@@ -9,29 +9,27 @@ import (
 	"github.com/lossless-context/lcm/core"
 )
 
-// Tool is what a model can call. It is the same type as [core.Tool].
+// Tool is a function that a model can call. It is the same type as [core.Tool].
 type Tool = core.Tool
 
-// Usage is what a model call cost. It is the same type as [core.Usage].
+// Usage counts the tokens of a model call. It is the same type as [core.Usage].
 type Usage = core.Usage
 
-// Model is the model port: one call of a language model, streamed.
+// Model is a language model.
 //
-// Stream runs the call while its result is ranged over, and yields events in
-// the order in which they happen. A call that succeeds ends with one EventEnd;
-// one that fails yields an error, which is an [*Error], as the last pair.
-// Leaving the loop early cancels the call. Models are safe for concurrent
-// use, retry what can be retried before the first event, and never put a key
-// into an event or an error.
+// Stream makes the call while its result is ranged over, and yields events in
+// order. A call that succeeds ends with one EventEnd. A call that fails yields an
+// [*Error] as its last pair. Leaving the loop early cancels the call. Models are
+// safe for concurrent use, retry temporary failures before the first event, and
+// never put a key into an event or an error.
 //
-// A call costs from its first byte. What a provider says of the cost before
-// the end comes at once as an EventUsage, any number of times, and the error
-// of a call that fails carries it too, so that a caller who leaves, or an
-// answer that breaks off, can still be accounted for. Each such Usage is the
-// whole of what is known so far: a later one, and that of the end, takes the
-// place of the earlier ones and is not added to them.
+// A call costs from its first byte. When a provider reports the cost before the
+// end, Stream yields it at once as an EventUsage, any number of times. The error
+// of a failed call carries the last one. So a caller can account for a call that
+// it left or that broke off. Each Usage is a total: it replaces the earlier ones
+// and is not added to them.
 type Model interface {
-	// Name says which provider and model answer, such as
+	// Name returns the provider and the model, such as
 	// "anthropic/claude-sonnet-4-5".
 	Name() string
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
@@ -39,28 +37,28 @@ type Model interface {
 
 type modelKey struct{}
 
-// WithModel returns a context for the tools of an agent that runs on e. A tool
-// that asks a model itself may ask that one.
-func WithModel(ctx context.Context, e Model) context.Context {
-	return context.WithValue(ctx, modelKey{}, e)
+// WithModel returns a context for the tools of an agent that runs on m. A tool
+// that needs a model itself may use that one.
+func WithModel(ctx context.Context, m Model) context.Context {
+	return context.WithValue(ctx, modelKey{}, m)
 }
 
 // ModelFrom returns the model of the agent whose tool runs under ctx, or nil.
 func ModelFrom(ctx context.Context) Model {
-	e, _ := ctx.Value(modelKey{}).(Model)
-	return e
+	m, _ := ctx.Value(modelKey{}).(Model)
+	return m
 }
 
 // Request is one call of a model.
 type Request struct {
-	// Model overrides the model's own model.
+	// Model overrides the name that the Model was made with.
 	Model string
 	// System is the system prompt. Messages of role system are appended to it
 	// where a provider takes no others.
 	System   string
 	Messages []Message
 	Tools    []ToolSpec
-	// MaxTokens limits the answer; 0 leaves it to the model.
+	// MaxTokens limits the answer. 0 means the default of the Model.
 	MaxTokens int
 	// Temperature is the provider's default when nil.
 	Temperature *float64
@@ -68,14 +66,14 @@ type Request struct {
 	Stop []string
 }
 
-// ToolSpec is a tool as a model is told about it.
+// ToolSpec describes a tool to a model.
 type ToolSpec struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // a JSON Schema of type object
 }
 
-// Spec returns what a model is told about t: its name, its basic description
+// Spec returns the description of t for a model: its name, its basic description
 // and its parameters.
 func Spec(t Tool) ToolSpec {
 	return ToolSpec{Name: t.GetName(), Description: core.BasicDescription(t), Parameters: t.Parameters()}
@@ -89,11 +87,11 @@ const (
 	EventText      EventKind = "text"      // Text: a piece of the answer
 	EventReasoning EventKind = "reasoning" // Text: a piece of the reasoning; Signature or Extra: its end
 	EventToolCall  EventKind = "tool_call" // Call, complete
-	EventUsage     EventKind = "usage"     // Usage: what the call is known to have cost so far
+	EventUsage     EventKind = "usage"     // Usage: the cost so far
 	EventEnd       EventKind = "end"       // Stop, Usage (of the whole call), ID, Model
 )
 
-// Event is one thing that a model said.
+// Event is one piece of an answer.
 type Event struct {
 	Kind EventKind
 	Text string
@@ -114,7 +112,7 @@ type StopReason = core.StopReason
 
 // The reasons. Providers' own reasons map onto these.
 const (
-	StopEnd       = core.StopEnd       // it had said everything
+	StopEnd       = core.StopEnd       // the answer is complete
 	StopToolCalls = core.StopToolCalls // it waits for tool results
 	StopLength    = core.StopLength    // it ran into MaxTokens
 	StopSequence  = core.StopSequence  // it wrote one of Request.Stop
@@ -168,7 +166,7 @@ func (c *Collector) Add(e Event) {
 	}
 }
 
-// Fail takes the error in which a stream ended, for what it says of the cost.
+// Fail takes the error that ended a stream, and the cost in it.
 func (c *Collector) Fail(err error) {
 	if failed, ok := errors.AsType[*Error](err); ok && failed.Usage != (Usage{}) {
 		c.response.Usage = failed.Usage
@@ -190,19 +188,18 @@ func (c *Collector) grow(kind PartKind) *Part {
 // Ended reports whether the stream has come to its EventEnd.
 func (c *Collector) Ended() bool { return c.ended }
 
-// Response returns what was collected so far.
+// Response returns the answer so far.
 func (c *Collector) Response() Response {
 	r := c.response
 	r.Message.Role = RoleAssistant
 	return r
 }
 
-// Complete runs a call to its end and returns the whole answer. With an
-// error, the answer holds what had been said until then, and its Usage is what
-// the call is known to have cost.
-func Complete(ctx context.Context, e Model, r Request) (Response, error) {
+// Complete runs a call to its end and returns the whole answer. With an error it
+// returns the answer so far and the cost so far.
+func Complete(ctx context.Context, m Model, r Request) (Response, error) {
 	var c Collector
-	for event, err := range e.Stream(ctx, r) {
+	for event, err := range m.Stream(ctx, r) {
 		if err != nil {
 			c.Fail(err)
 			return c.Response(), err
@@ -210,14 +207,14 @@ func Complete(ctx context.Context, e Model, r Request) (Response, error) {
 		c.Add(event)
 	}
 	if !c.Ended() {
-		return c.Response(), Truncated(ctx, e.Name()).Costing(c.response.Usage)
+		return c.Response(), Truncated(ctx, m.Name()).Costing(c.response.Usage)
 	}
 	return c.Response(), nil
 }
 
-// WithoutRecords returns the messages without the records they were read from.
-// A prompt is written from their parts: a record may hold fields of a
-// transcript that no provider accepts.
+// WithoutRecords returns the messages without the records they were read from. A
+// prompt is written from the parts of messages: a record may hold fields of a
+// transcript, which no provider accepts.
 func WithoutRecords(ms []Message) []Message {
 	out := make([]Message, len(ms))
 	for i, m := range ms {

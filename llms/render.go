@@ -1,6 +1,8 @@
 package llms
 
 import (
+	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode"
@@ -178,12 +180,17 @@ func (w *lines) render(p Part, depth int) {
 
 // otherType names the type of a block that has no kind of its own.
 func otherType(p Part) string {
-	if check(p.Extra) == nil {
-		if typ := unquote(member(p.Extra, "type")); typ != "" {
-			return typ
-		}
+	var block map[string]json.RawMessage
+	if json.Unmarshal(p.Extra, &block) != nil {
+		return string(PartOther)
 	}
-	return string(PartOther)
+	literal := string(block["type"])
+	if inside, ok := strings.CutPrefix(literal, `"`); ok && len(inside) > 1 && !strings.Contains(inside, `\`) {
+		return inside[:len(inside)-1] // as it is, also where it is not UTF-8
+	}
+	var typ string
+	_ = json.Unmarshal(block["type"], &typ)
+	return cmp.Or(typ, string(PartOther))
 }
 
 func (w *lines) renderResult(p Part, depth int) {
@@ -239,9 +246,9 @@ func size(n int) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + " MB"
 }
 
-// line is what a model is shown in place of the content:
+// String returns the text that a model is shown in place of the content:
 // "[file_… | name | mime | N bytes | N tokens] note".
-func (r *Ref) line() string {
+func (r *Ref) String() string {
 	var w strings.Builder
 	w.Grow(r.bulk())
 	r.write(&w)

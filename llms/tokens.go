@@ -246,7 +246,7 @@ func countParts(c Counter, parts []Part, depth int) (sum int) {
 	for _, p := range parts {
 		sum += c.Count(p.Text)
 		if p.Ref != nil {
-			sum += c.Count(p.Ref.line())
+			sum += c.Count(p.Ref.String())
 		}
 		if p.Call != nil {
 			sum += callOverhead + c.Count(p.Call.Name) + c.Count(p.Call.Arguments)

@@ -55,11 +55,33 @@ var Layers = [][]string{
 	}, {
 		".",
 	}, {
+		// The SQLite backend: internal/sqlite implements the store with these.
+		"internal/sqlite/dbfile",
+	}, {
+		"internal/sqlite/state",
+		"internal/sqlite/tombstone",
+	}, {
+		"internal/sqlite/record",
+	}, {
+		"internal/sqlite/erase",
+		"internal/sqlite/search",
+		"internal/sqlite/stats",
+	}, {
+		"internal/sqlite/check",
+	}, {
+		"internal/sqlite/repair",
+	}, {
+		"internal/sqlite/backup",
+	}, {
+		"internal/sqlite/archive",
+	}, {
+		"internal/sqlite/salvage",
+	}, {
 		// The engine links neither a backend nor a provider: both are above it.
 		"internal/hosts/...",
 		"internal/mcpserver",
 		"internal/sample",
-		"internal/sqlite/...",
+		"internal/sqlite",
 		"llms/anthropic",
 		"llms/llmtest",
 		"llms/openai",

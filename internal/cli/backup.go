@@ -17,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 )
 
 type backupReport struct {
@@ -113,7 +113,7 @@ const deserted = 24 * time.Hour
 // removeLeftovers removes the unfinished files of killed backups and exports
 // from a directory: they may hold messages that were erased since.
 func removeLeftovers(p *program, dir string, now time.Time) {
-	removed, err := sqlite.RemoveLeftOvers(dir, now.Add(-deserted))
+	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
 	for _, path := range removed {
 		p.note("removed %s, which a command that was cut off more than a day ago had left", safetext.Line(path))
 	}

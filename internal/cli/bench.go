@@ -1,13 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"os"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/bench/harness"
+	"github.com/lossless-context/lcm/internal/bench/hooks"
+	"github.com/lossless-context/lcm/internal/bench/imports"
+	"github.com/lossless-context/lcm/internal/bench/needle"
 	"github.com/lossless-context/lcm/internal/bench/retention"
 	"github.com/lossless-context/lcm/internal/bench/scale"
+	"github.com/lossless-context/lcm/internal/bench/soak"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
@@ -23,23 +31,49 @@ func newBench(p *program) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p))
+	for _, sub := range c.Commands() {
+		p.jsonFlag(sub)
+	}
 	return c
 }
 
-// measured runs a benchmark under a progress bar and prints its report as text
-// or as JSON.
-func (p *program) measured(label string, run func(harness.Progress) (text string, data any, err error)) error {
-	bar := p.newBar(label)
-	text, data, err := run(bar.set)
-	bar.clear()
+// measured is the outcome of a benchmark.
+type measured struct {
+	text   string
+	json   any
+	missed error // set if a target was missed
+}
+
+// reported returns the outcome of a benchmark whose report is its JSON.
+func reported[R interface{ Text() string }](r R, err error) (measured, error) {
 	if err != nil {
-		return err
+		return measured{}, err
 	}
-	if p.json {
-		return p.printJSON(data)
+	return measured{text: r.Text(), json: r}, nil
+}
+
+// benchmark returns the function of a command that measures under a progress
+// bar and prints the outcome.
+func benchmark(p *program, label string, measure func(context.Context, *bar) (measured, error)) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
+		bar := p.newBar(label)
+		m, err := measure(c.Context(), bar)
+		bar.clear()
+		if err != nil {
+			return err
+		}
+		if p.json {
+			err = p.printJSON(m.json)
+		} else {
+			p.printf("%s", m.text)
+		}
+		return cmp.Or(err, m.missed)
 	}
-	p.printf("%s", text)
-	return nil
+}
+
+// benchDir adds the flag for the directory of a benchmark's databases.
+func benchDir(c *cobra.Command, dir *string, what string) {
+	c.Flags().StringVar(dir, "dir", "", "directory for "+what+" (default: a temporary one)")
 }
 
 func newBenchRetention(p *program) *cobra.Command {
@@ -53,25 +87,21 @@ versions, hashes, numbers, symbols) are still there word for word, beside
 truncation to the same size.`,
 		Example: "lcm bench retention\nlcm bench retention --conversation 3 --json",
 		Args:    usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			sources, err := p.benchSources(cmd.Context(), ch)
+		RunE: benchmark(p, "measuring", func(ctx context.Context, _ *bar) (measured, error) {
+			sources, err := benchSources(ctx, p, ch)
 			if err != nil {
-				return err
+				return measured{}, err
 			}
-			return p.measured("measuring", func(harness.Progress) (string, any, error) {
-				r, err := retention.Measure(cmd.Context(), sources, retention.Options{})
-				return r.Text(), r, err
-			})
-		},
+			return reported(retention.Measure(ctx, sources, retention.Options{}))
+		}),
 	}
 	ch.flag(c)
 	c.Flags().Lookup("conversation").Usage = "conversation number (default: the bundled session)"
-	p.jsonFlag(c)
 	return c
 }
 
-// benchSources are the messages of a conversation, or of the bundled session.
-func (p *program) benchSources(ctx context.Context, ch choice) ([]summary.Source, error) {
+// benchSources returns the messages of a conversation, or of the bundled session.
+func benchSources(ctx context.Context, p *program, ch choice) ([]summary.Source, error) {
 	var sources []summary.Source
 	if ch.number == 0 {
 		for i, m := range sample.Messages() {
@@ -79,24 +109,22 @@ func (p *program) benchSources(ctx context.Context, ch choice) ([]summary.Source
 		}
 		return sources, nil
 	}
-	ar, err := p.open(ctx, toRead)
-	if err != nil {
-		return nil, err
-	}
-	defer ar.close(ctx)
-	c, err := ar.pick(ctx, ch)
-	if err != nil {
-		return nil, err
-	}
-	for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
+	err := p.use(ctx, toRead, func(ar *archive) error {
+		c, err := ar.pick(ctx, ch)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if m.Flags&(store.FlagEcho|store.FlagHidden) == 0 {
-			sources = append(sources, sourceOf(m.ID, m.Seq, m.Body, ar.counter))
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
+			if err != nil {
+				return err
+			}
+			if m.Flags&(store.FlagEcho|store.FlagHidden) == 0 {
+				sources = append(sources, sourceOf(m.ID, m.Seq, m.Body, ar.counter))
+			}
 		}
-	}
-	return sources, nil
+		return nil
+	})
+	return sources, err
 }
 
 func sourceOf(id store.MessageID, seq int64, m llms.Message, counter llms.Counter) summary.Source {
@@ -107,7 +135,7 @@ func sourceOf(id store.MessageID, seq int64, m llms.Message, counter llms.Counte
 }
 
 func newBenchScale(p *program) *cobra.Command {
-	o := scale.Options{}
+	var o scale.Options
 	c := &cobra.Command{
 		Use:   "scale",
 		Short: "Time storing, appending, folding and contexts as the record grows",
@@ -117,20 +145,156 @@ durable appends; compaction with a summariser that takes no time; contexts.
 Each number is set beside its target. The default takes about two minutes.`,
 		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --json > scale.json",
 		Args:    usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.measured("measuring", func(progress harness.Progress) (string, any, error) {
-				o.Progress = progress
-				r, err := scale.Measure(cmd.Context(), o)
-				return r.Text(), map[string]any{"report": r, "checks": r.Checks()}, err
-			})
-		},
+		RunE: benchmark(p, "measuring", func(ctx context.Context, b *bar) (measured, error) {
+			o.Progress = b.set
+			r, err := scale.Measure(ctx, o)
+			if err != nil {
+				return measured{}, err
+			}
+			return measured{text: r.Text(), json: map[string]any{"report": r, "checks": r.Checks()}}, nil
+		}),
 	}
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", []int{1_000, 10_000, 100_000}, "numbers of messages")
 	c.Flags().IntSliceVar(&o.Spreads, "spread", []int{1, 1_000}, "numbers of conversations they are spread over")
 	c.Flags().IntVar(&o.Budget, "budget", 128_000, "size of the context window in tokens")
 	c.Flags().IntVar(&o.Samples, "samples", 200, "how often appends and contexts are timed")
 	c.Flags().IntVar(&o.Expressions, "expressions", 100, "how many are compared with a loop over all texts, -1 for none")
-	c.Flags().StringVar(&o.Dir, "dir", "", "directory for the databases (default: a temporary one)")
-	p.jsonFlag(c)
+	benchDir(c, &o.Dir, "the databases")
+	return c
+}
+
+func newBenchSoak(p *program) *cobra.Command {
+	var o soak.Options
+	c := &cobra.Command{
+		Use:   "soak",
+		Short: "Append, search and fold for an hour and watch memory and latency",
+		Long: `Append at a steady rate to a database in a temporary directory, with searches,
+contexts and compaction beside, and watch the process: how its memory grows over
+the last three quarters, whether appends slow down, whether file descriptors
+stay. At the end every message is proved. Interrupting it (Ctrl-C) ends it with
+the report of the time it had.`,
+		Example: "lcm bench soak --duration 1h --rate 50\nlcm bench soak --duration 2m --json > soak.json",
+		Args:    usage(cobra.NoArgs),
+		RunE: benchmark(p, "soaking", func(ctx context.Context, b *bar) (measured, error) {
+			o.Progress = b.set
+			r, err := soak.Measure(ctx, o)
+			if err != nil {
+				return measured{}, err
+			}
+			return measured{text: r.Text(), json: map[string]any{"report": r, "checks": r.Checks()}}, nil
+		}),
+	}
+	c.Flags().DurationVar(&o.Duration, "duration", time.Hour, "how long it lasts")
+	c.Flags().Float64Var(&o.Rate, "rate", 50, "appends a second")
+	c.Flags().Float64Var(&o.Searches, "searches", 2, "searches a second")
+	c.Flags().Float64Var(&o.Contexts, "contexts", 1, "contexts a second")
+	c.Flags().IntVar(&o.Sessions, "sessions", 4, "number of sessions the appends are spread over")
+	c.Flags().IntVar(&o.Budget, "budget", 16_000, "size of each session's context window in tokens")
+	benchDir(c, &o.Dir, "the database")
+	return c
+}
+
+func newBenchNeedle(p *program) *cobra.Command {
+	var o needle.Options
+	c := &cobra.Command{
+		Use:   "needle",
+		Short: "Hide facts in long conversations and find them by their key",
+		Long: `Plant facts at eleven positions of made-up conversations, in text, tool
+arguments, tool output and payloads, under 0 to 3 levels of summaries, and look
+for each by its exact key, as a regular expression and in words. Printed are the
+share that comes first, the calls and the tokens until the value is in hand, and
+every miss. The default takes about a minute; it exits with 1 if one is missed.`,
+		Example: "lcm bench needle\nlcm bench needle --sizes 32000,10000000 --json",
+		Args:    usage(cobra.NoArgs),
+		RunE: benchmark(p, "hiding and seeking", func(ctx context.Context, b *bar) (measured, error) {
+			if len(o.Sizes) == 0 || slices.Min(o.Sizes) < 1 {
+				return measured{}, failed(exitUsage, "for example --sizes 32000,1000000", "a haystack has at least one token")
+			}
+			o.Progress = b.set
+			r, err := needle.Measure(ctx, o)
+			if err != nil {
+				return measured{}, err
+			}
+			missed := len(r.Missed())
+			m := measured{text: r.Text(), json: map[string]any{
+				"report": r, "figures": r.Figures(func(needle.Find) bool { return true }), "missed": missed,
+			}}
+			if missed > 0 {
+				m.missed = failed(exitFailure, "the report names them", "%s did not come first", prose.Count(missed, "needle", "needles"))
+			}
+			return m, nil
+		}),
+	}
+	c.Flags().IntSliceVar(&o.Sizes, "sizes", needle.DefaultSizes, "sizes of the conversations in tokens")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of what is made up")
+	benchDir(c, &o.Dir, "the databases")
+	return c
+}
+
+func newBenchImport(p *program) *cobra.Command {
+	var o imports.Options
+	var megabytes int64
+	c := &cobra.Command{
+		Use:   "import",
+		Short: "Time the import of transcripts, once and again",
+		Long: `Write transcripts in the formats of the agents to a temporary directory, import
+them into a fresh database, and import them again. Printed are the rate beside
+that of storing the same records from memory, and the most memory that was held.
+It exits with 1 if a target is missed. A gigabyte takes a few minutes.`,
+		Example: "lcm bench import\nlcm bench import --size 1000 --json",
+		Args:    usage(cobra.NoArgs),
+		RunE: benchmark(p, "measuring", func(ctx context.Context, b *bar) (measured, error) {
+			if megabytes < 1 {
+				return measured{}, failed(exitUsage, "for example --size 100", "there is nothing to import in %d MB", megabytes)
+			}
+			o.Bytes = megabytes * 1_000_000
+			o.Progress = b.set
+			r, err := imports.Measure(ctx, o)
+			if err != nil {
+				return measured{}, err
+			}
+			m := measured{text: r.Text(), json: map[string]any{"report": r, "met": r.Met()}}
+			if !r.Met() {
+				m.missed = failed(exitFailure, "see how busy the machine is", "a target was missed")
+			}
+			return m, nil
+		}),
+	}
+	c.Flags().Int64Var(&megabytes, "size", 100, "size of the transcripts in MB")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of what is made up")
+	benchDir(c, &o.Dir, "what is written")
+	return c
+}
+
+func newBenchHook(p *program) *cobra.Command {
+	var o hooks.Options
+	c := &cobra.Command{
+		Use:   "hook",
+		Short: "Time what hosts wait for",
+		Long: `Make a database of the given size in a temporary directory, and start this
+program as a host does: at the end of a turn, at the start of a session, before
+a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
+		Example: "lcm bench hook --messages 100000\nlcm bench hook --messages 1000000 --runs 200 --json",
+		Args:    usage(cobra.NoArgs),
+		RunE: benchmark(p, "measuring", func(ctx context.Context, b *bar) (m measured, err error) {
+			if o.Messages < 0 || o.Runs < 1 {
+				return m, failed(exitUsage, "", "--messages and --runs must be positive")
+			}
+			if o.Binary, err = os.Executable(); err != nil {
+				return m, err
+			}
+			if o.Dir == "" {
+				if o.Dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
+					return m, err
+				}
+				defer os.RemoveAll(o.Dir)
+			}
+			o.Progress = b.set
+			return reported(hooks.Measure(ctx, o))
+		}),
+	}
+	c.Flags().IntVar(&o.Messages, "messages", 100_000, "number of messages in the database")
+	c.Flags().IntVar(&o.Runs, "runs", 200, "how often each command is timed")
+	benchDir(c, &o.Dir, "the database, which is kept")
 	return c
 }

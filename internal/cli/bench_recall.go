@@ -2,19 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/bench/harness"
+	"github.com/lossless-context/lcm/internal/bench/answer"
 	evidence "github.com/lossless-context/lcm/internal/bench/recall"
-	"github.com/lossless-context/lcm/internal/ingest"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/llms"
 )
 
 func newBenchRecall(p *program) *cobra.Command {
@@ -30,16 +22,15 @@ and 342 questions; --data takes LoCoMo's JSON, or the evidence format that the
 package internal/bench/recall documents.`,
 		Example: "lcm bench recall\nlcm bench recall --data locomo10.json --json",
 		Args:    usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			load := evidence.Bundled
+		RunE: func(c *cobra.Command, _ []string) error {
+			data, err := evidence.Bundled()
 			if path != "" {
-				load = func() (evidence.Dataset, error) { return evidence.Load(path) }
+				data, err = evidence.Load(path)
 			}
-			data, err := load()
 			if err != nil {
 				return failed(exitFailure, "`go doc github.com/lossless-context/lcm/internal/bench/recall` describes the formats", "%w", err)
 			}
-			report, err := measureRecall(cmd.Context(), data)
+			report, err := evidence.Measure(c.Context(), data)
 			if err != nil {
 				return err
 			}
@@ -50,80 +41,51 @@ package internal/bench/recall documents.`,
 		},
 	}
 	c.Flags().StringVar(&path, "data", "", "data set (default: the bundled one)")
-	p.jsonFlag(c)
 	return c
 }
 
-// measureRecall measures with a database of its own beside the index.
-func measureRecall(ctx context.Context, data evidence.Dataset) (r evidence.Report, err error) {
-	record, err := harness.Temp(ctx, "", sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, record.Close(ctx)) }()
-	library, err := newLibrary(ctx, record.DB, data)
-	if err != nil {
-		return r, err
-	}
-	return evidence.Run(ctx, data, evidence.Options{Also: []evidence.Contender{{Name: "lcm grep on a database", Search: library.search}}})
-}
+// identifierBounds are the values of maxTokens that are measured with
+// identifiers.
+var identifierBounds = []int{250, 500, 2000, 16_000}
 
-// library is a data set in a database.
-type library struct {
-	recall        *recall.Service
-	conversations map[string]store.ConversationID
-	names         map[string]string // message → its id in the data set
-}
+func newBenchAnswer(p *program) *cobra.Command {
+	var o answer.Options
+	var path string
+	var identifiers bool
+	c := &cobra.Command{
+		Use:   "answer",
+		Short: "Measure how much evidence an answer without a model holds",
+		Long: `Ask every question of a dataset through lcm_expand_query with output "evidence",
+and count the messages known to hold the answer that stand word for word in what
+comes back. Without --data it asks the bundled questions about the bundled
+session. --data takes what ` + "`lcm bench recall`" + ` takes.
 
-func newLibrary(ctx context.Context, db *sqlite.DB, data evidence.Dataset) (*library, error) {
-	svc, err := recall.New(db)
-	if err != nil {
-		return nil, err
-	}
-	in, err := ingest.New(db, nil, 0)
-	if err != nil {
-		return nil, err
-	}
-	l := &library{recall: svc, conversations: map[string]store.ConversationID{}, names: map[string]string{}}
-	for _, talk := range data.Conversations {
-		c, err := db.Open(ctx, store.NewConversation{Key: talk.ID})
-		if err != nil {
-			return nil, err
-		}
-		l.conversations[talk.ID] = c.ID
-		for _, s := range talk.Sessions {
-			ms := make([]llms.Message, len(s.Messages))
-			for i, m := range s.Messages {
-				role := llms.Role(m.Role)
-				if !role.Valid() {
-					role = llms.RoleAssistant
-				}
-				ms[i] = llms.Text(role, m.Text)
-				ms[i].Time = m.Time
+With --identifiers the query is not the question: twenty identifiers that occur
+in one to three messages of the bundled session are asked for, each with four
+prompts about something else, and the answers that hold the identifier, and
+that begin with it, are counted under several bounds.`,
+		Example: "lcm bench answer\nlcm bench answer --data locomo10.json --json\nlcm bench answer --identifiers",
+		Args:    usage(cobra.NoArgs),
+		RunE: benchmark(p, "asking", func(ctx context.Context, b *bar) (measured, error) {
+			o.Progress = b.set
+			switch {
+			case identifiers:
+				return reported(answer.Identifiers(ctx, o, identifierBounds...))
+			case path == "":
+				return reported(answer.Bundled(ctx, o))
 			}
-			done, err := in.Append(ctx, c.ID, ingest.Messages(ms...)...)
+			d, err := evidence.Load(path)
 			if err != nil {
-				return nil, fmt.Errorf("conversation %s: %w", talk.ID, err)
+				return measured{}, failed(exitNotFound, "--data takes LoCoMo's JSON or lcm's own evidence format", "%w", err)
 			}
-			for i, stored := range done.Messages {
-				l.names[stored.ID.String()] = s.Messages[i].ID
-			}
-		}
+			return reported(answer.Dataset(ctx, d, o))
+		}),
 	}
-	return l, nil
-}
-
-// search asks a question the way an agent does.
-func (l *library) search(ctx context.Context, conversation, question string) ([]string, error) {
-	a, err := l.recall.Grep(ctx, recall.GrepRequest{
-		Pattern: question, Mode: store.FullText, Where: recall.Where{ConversationID: l.conversations[conversation]},
-	})
-	if err != nil {
-		return nil, err
-	}
-	found := make([]string, len(a.Matches))
-	for i, m := range a.Matches {
-		found[i] = l.names[m.ID]
-	}
-	return found, nil
+	c.Flags().StringVar(&path, "data", "", "dataset (default: the bundled questions)")
+	c.Flags().BoolVar(&identifiers, "identifiers", false, "ask for identifiers with prompts about something else")
+	c.Flags().IntVar(&o.MaxTokens, "max-tokens", 2000, "length of the answers")
+	benchDir(c, &o.Dir, "the database")
+	c.MarkFlagsMutuallyExclusive("identifiers", "data")
+	c.MarkFlagsMutuallyExclusive("identifiers", "max-tokens")
+	return c
 }

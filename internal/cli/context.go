@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/assemble"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -124,7 +125,7 @@ func (cmd *contextCommand) context(ctx context.Context, ar *archive) error {
 func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view lcm.Context) error {
 	switch {
 	case cmd.openai:
-		records, err := llms.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
+		records, err := wire.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
 		if err != nil {
 			return err
 		}
@@ -167,7 +168,7 @@ type request struct {
 
 func (cmd *contextCommand) printAnthropic(ms []llms.Message) error {
 	system, rest := llms.SplitSystem(llms.WithoutRecords(ms))
-	records, err := llms.EncodeAll(llms.FormatAnthropic, rest)
+	records, err := wire.EncodeAll(llms.FormatAnthropic, rest)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Conte
 		r.Dropped = append(r.Dropped, n.String())
 	}
 	for _, m := range llms.WithoutRecords(view.Messages) {
-		record, err := llms.Encode(llms.FormatLCM, m)
+		record, err := wire.Encode(llms.FormatLCM, m)
 		if err != nil {
 			return err
 		}

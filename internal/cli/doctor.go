@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 type doctorCommand struct {
@@ -138,7 +139,7 @@ func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 	// anew is counted by it as well.
 	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
-		Path:    sqlite.Resolve(cfg.Storage.DatabasePath),
+		Path:    dbfile.Resolve(cfg.Storage.DatabasePath),
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: cmd.logger(cfg)},
 		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return cmd.surroundings(ctx, cfg, db) },
@@ -153,7 +154,7 @@ func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (int6
 	}
 	before, err := ar.db.Stats(ctx)
 	if err == nil {
-		err = ar.db.Vacuum(ctx)
+		err = ar.db.File().Vacuum(ctx)
 	}
 	if err = errors.Join(err, ar.close(ctx)); err != nil {
 		return 0, err
@@ -247,7 +248,7 @@ func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
 // surroundings finds what is wrong around the database: the settings, the
 // hosts.
 func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	found := readOnlyFindings(sqlite.Resolve(cfg.Storage.DatabasePath))
+	found := readOnlyFindings(dbfile.Resolve(cfg.Storage.DatabasePath))
 	if cfg.Log.File != "" {
 		if err := writable(cfg.Log.File); err != nil {
 			found = append(found, doctor.Finding{

@@ -20,7 +20,8 @@ import (
 	"github.com/lossless-context/lcm/internal/portable"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -175,7 +176,7 @@ func create(path string, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return exists
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), sqlite.PartPattern)
+	f, err := os.CreateTemp(filepath.Dir(path), dbfile.PartPattern)
 	if err != nil {
 		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
 	}
@@ -204,7 +205,7 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 	}
 	var out *portable.Writer
 	done := int64(0)
-	err := ar.db.Dump(ctx, ids, sqlite.Dump{
+	err := dbarchive.Export(ctx, ar.db.File(), ids, dbarchive.Dump{
 		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
 			m := portable.Manifest{
 				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,

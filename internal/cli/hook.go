@@ -24,6 +24,7 @@ import (
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -197,7 +198,7 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	}
 	o := sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log}
 	db, err := sqlite.Open(ctx, h.path, o)
-	if sqlite.Full(err) && !h.goOn {
+	if dbfile.Full(err) && !h.goOn {
 		// Nothing can be stored, but a session is still told of earlier work.
 		h.log(err)
 		o.ReadOnly = true

@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -50,7 +51,7 @@ func TestPromptsLeaveIndexingToTheBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	indexed := func() int64 {
-		st, err := db.IndexStats(t.Context())
+		st, err := search.ReadStats(t.Context(), db.File())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,20 +12,21 @@ import (
 	"github.com/lossless-context/lcm/internal/portable"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 type archiveReport struct {
-	Archive       string            `json:"archive"`
-	Conversations int               `json:"conversations"` // that were added
-	Messages      int64             `json:"messages"`
-	Known         int               `json:"known"`
-	Tombstones    int               `json:"tombstones,omitempty"` // that keep out what was forgotten there
-	Conflicts     []sqlite.Conflict `json:"conflicts"`
-	Damaged       []faultReport     `json:"damaged,omitempty"` // what does not prove
-	Digest        string            `json:"digest"`            // of the archive
-	Seconds       float64           `json:"seconds"`
+	Archive       string               `json:"archive"`
+	Conversations int                  `json:"conversations"` // that were added
+	Messages      int64                `json:"messages"`
+	Known         int                  `json:"known"`
+	Tombstones    int                  `json:"tombstones,omitempty"` // that keep out what was forgotten there
+	Conflicts     []dbarchive.Conflict `json:"conflicts"`
+	Damaged       []faultReport        `json:"damaged,omitempty"` // what does not prove
+	Digest        string               `json:"digest"`            // of the archive
+	Seconds       float64              `json:"seconds"`
 }
 
 // archiveFlags say how an archive is imported.
@@ -67,7 +68,7 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 		return err
 	}
 	defer scratch.Remove()
-	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []sqlite.Conflict{}}
+	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []dbarchive.Conflict{}}
 	for _, fault := range append(lost, scratch.Proof.Faults...) {
 		r.Damaged = append(r.Damaged, faultReport(fault))
 	}
@@ -78,10 +79,10 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	if err != nil {
 		return err
 	}
-	empty, err := ar.db.Hollow(ctx)
+	empty, err := dbarchive.IsEmpty(ctx, ar.db.File())
 	if err == nil && !empty {
-		var merged sqlite.Merged
-		merged, err = ar.db.Merge(ctx, scratch, cmd.archive.skipConflicts)
+		var merged dbarchive.Merged
+		merged, err = dbarchive.Merge(ctx, ar.db.File(), scratch, cmd.archive.skipConflicts)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
 	}
@@ -110,7 +111,7 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 
 // unpack loads an archive beside the database and proves it. lost is what could
 // not be read.
-func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *sqlite.Scratch, m portable.Manifest, lost []store.Fault, err error) {
+func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, m, nil, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
@@ -140,7 +141,7 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 	bar := cmd.newBar("loading")
 	defer bar.clear()
 	done := int64(0)
-	scratch, err := sqlite.Build(ctx, database, m.Schema, func(l *sqlite.Loader) error {
+	scratch, err := dbarchive.Build(ctx, database, m.Schema, func(l *dbarchive.Loader) error {
 		l.KeepDamaged = cmd.archive.damaged
 		for {
 			item, err := in.Next()
@@ -165,7 +166,7 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 			}
 			switch {
 			case err == nil || item.Damaged != "": // the proof names it
-			case sqlite.Full(err) || ctx.Err() != nil:
+			case dbfile.Full(err) || ctx.Err() != nil:
 				return err
 			default:
 				lose("row", path, err)

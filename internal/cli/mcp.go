@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -85,7 +85,7 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	}
 	ar, err := cmd.openWith(ctx, cfg, toWrite)
 	writable := err == nil
-	if errors.Is(err, store.ErrReadOnly) || sqlite.Full(err) {
+	if errors.Is(err, store.ErrReadOnly) || dbfile.Full(err) {
 		cmd.note("the database cannot be written: what is stored is searched, and nothing is added")
 		ar, err = cmd.openWith(ctx, cfg, toRead)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -70,7 +71,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	db, err := sqlite.Open(ctx, path, o)
 	// A file that cannot be written, is too damaged for that, or is on a full
 	// disk may still be read.
-	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || sqlite.Full(err)) {
+	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || dbfile.Full(err)) {
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, path, o)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 )
 
 type restoreReport struct {
@@ -24,7 +24,7 @@ type restoreReport struct {
 
 type restoreCommand struct {
 	*program
-	sqlite.Replacement
+	backup.Replacement
 }
 
 func newRestore(p *program) *cobra.Command {
@@ -58,7 +58,7 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 	case !info.Mode().IsRegular(): // reading a pipe would wait for ever
 		return failed(exitFailure, "name the file of a backup", "%s is not a regular file", args[0])
 	}
-	done, err := sqlite.Install(c.Context(), args[0], cfg.Storage.DatabasePath, cmd.Replacement)
+	done, err := backup.Install(c.Context(), args[0], cfg.Storage.DatabasePath, cmd.Replacement)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/salvage"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -37,7 +38,7 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", to)
 	}
-	scratch, err := sqlite.Salvage(ctx, from, to)
+	scratch, err := salvage.File(ctx, from, to)
 	if err != nil {
 		return databaseFailure(err)
 	}
@@ -79,7 +80,7 @@ func openToExport(p *program, ctx context.Context) (ar *archive, done func(), er
 	}
 	path := cfg.Storage.DatabasePath
 	broken := false
-	if faults, err := sqlite.CheckFile(ctx, path); err == nil {
+	if faults, err := dbcheck.File(ctx, path); err == nil {
 		broken = slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "truncated" })
 	}
 	if !broken {
@@ -94,9 +95,9 @@ func openToExport(p *program, ctx context.Context) (ar *archive, done func(), er
 			return ar, func() { _ = ar.close(ctx) }, err // it was only read
 		}
 	}
-	scratch, err := sqlite.Salvage(ctx, path, path)
+	scratch, err := salvage.File(ctx, path, path)
 	if err != nil { // the directory may be one that cannot be written to
-		scratch, err = sqlite.Salvage(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
+		scratch, err = salvage.File(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
 	}
 	if err != nil {
 		return nil, nil, databaseFailure(err)

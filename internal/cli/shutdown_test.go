@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
 )
 
 // A program that is asked to end does so within two seconds, in the middle of
@@ -65,7 +66,7 @@ func TestEndsWhenAsked(t *testing.T) {
 		if c := run(s); i == 0 && endedBy(c, s) {
 			t.Errorf("%s killed it", s)
 		}
-		proof, err := sqlite.ProveFile(t.Context(), database)
+		proof, err := dbcheck.ProveFile(t.Context(), database)
 		if err != nil || len(proof.Faults) > 0 || proof.Messages == 0 {
 			t.Fatalf("after %s there is %+v, %v", s, proof, err)
 		}
@@ -73,7 +74,7 @@ func TestEndsWhenAsked(t *testing.T) {
 	if err := run(nil).Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if proof, err := sqlite.ProveFile(t.Context(), database); err != nil || len(proof.Faults) > 0 || proof.Messages != messages {
+	if proof, err := dbcheck.ProveFile(t.Context(), database); err != nil || len(proof.Faults) > 0 || proof.Messages != messages {
 		t.Errorf("in the end there is %+v, %v", proof, err)
 	}
 }

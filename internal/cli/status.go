@@ -9,6 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/spend"
+	"github.com/lossless-context/lcm/internal/sqlite/stats"
 )
 
 type statusReport struct {
@@ -84,7 +85,7 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
 		return err
 	}
-	space, err := ar.db.Space(ctx)
+	space, err := stats.MeasureSpace(ctx, ar.db.File())
 	if err != nil {
 		return err
 	}

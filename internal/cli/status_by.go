@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/spend"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/stats"
 )
 
 // spaceReport says what the file is used for, in bytes.
@@ -35,7 +35,7 @@ type groupReport struct {
 	Total         int64  `json:"totalMessages,omitempty"` // up to the end of a month
 }
 
-var groupings = []string{sqlite.ByProject, sqlite.ByHost, sqlite.ByMonth}
+var groupings = []string{stats.ByProject, stats.ByHost, stats.ByMonth}
 
 func checkGrouping(c *cobra.Command, by string) error {
 	if by != "" && !slices.Contains(groupings, by) {
@@ -49,14 +49,14 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 	if by == "" {
 		return nil, nil
 	}
-	found, err := ar.db.CountBy(ctx, by)
+	found, err := stats.CountBy(ctx, ar.db.File(), by)
 	all := []groupReport{}
 	total := int64(0)
 	for _, g := range found {
 		r := groupReport{
 			Name: g.Name, Conversations: g.Conversations, Messages: g.Messages, Tokens: g.Tokens, Bytes: g.Bytes, Summaries: g.Summaries,
 		}
-		if total += g.Messages; by == sqlite.ByMonth {
+		if total += g.Messages; by == stats.ByMonth {
 			r.Total = total
 		}
 		all = append(all, r)
@@ -66,12 +66,12 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 
 func (cmd *statusCommand) printGroups(by string, groups []groupReport) {
 	t := newTable(by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries")
-	if by == sqlite.ByMonth {
+	if by == stats.ByMonth {
 		t = newTable(by, ">conversations", ">messages", ">growth", ">total")
 	}
 	for i, g := range groups {
 		name := safetext.Line(orDash(g.Name))
-		if by != sqlite.ByMonth {
+		if by != stats.ByMonth {
 			t.add(clipLeft(name, 60), prose.Number(g.Conversations), prose.Number(g.Messages), prose.Number(g.Tokens), prose.Number(g.Bytes), prose.Number(g.Summaries))
 			continue
 		}

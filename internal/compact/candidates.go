@@ -41,7 +41,7 @@ func (p *planner) tokens(from, to int) int {
 
 // chunk returns where the first chunk of a run of messages ends: at the last
 // legal cut before it grows too large, but not before the first. A rest that
-// is too small for a leaf of its own is taken along, unless it will grow.
+// is too small for a leaf of its own is included, unless it will grow.
 func (p *planner) chunk(from, end int) int {
 	to, tokens, taken := from, 0, 0
 	for i := from; i < end; i++ {
@@ -75,7 +75,7 @@ func (p *planner) fanout(depth int) int {
 
 func (p *planner) fanoutHard(int) int { return p.pol.CondensedMinFanoutHard }
 
-// minCondensed is what a run must hold to be condensed while there is room.
+// minCondensed is the least size of a run that is condensed below the hard limit.
 func (p *planner) minCondensed() int {
 	return max(p.pol.CondensedTargetTokens, p.pol.LeafChunkTokens/10)
 }
@@ -144,8 +144,8 @@ func (p *planner) stretch(from, end, depth int) int {
 
 // group returns the end of the run that begins at from and holds at least
 // fanout summaries of a depth, and more while they fit a chunk; from if there
-// are too few. It ends with a summary of that depth, because what follows the
-// last one may still find company.
+// are too few. It ends with a summary of that depth, because later items may
+// still get neighbours of their kind.
 func (p *planner) group(from, to, depth, fanout int) int {
 	end, count, tokens := from, 0, 0
 	for i, it := range p.Items[from:to] {

@@ -15,7 +15,7 @@
 // verbatim, a tool call stays with its result, and the oldest and shallowest
 // items come first.
 //
-// Compaction ends, whatever a summariser returns. Each fold replaces a run of
+// Compaction ends for every summariser. Each fold replaces a run of
 // items by one that costs strictly less, so the tokens of the view fall with each
 // fold. A fold that would not shrink the view is not made; later plans consider
 // only larger runs. A message that no folding can make room for is
@@ -33,7 +33,7 @@
 // The summariser is asked for a normal summary, then for a short one. A text that
 // is not accepted (empty, not smaller, far longer than asked for, an error, a
 // time-out) is replaced by an extractive summary, and that, if it is not smaller
-// either, by a line that only names what was folded. A refused key is the
+// either, by a line that only counts the folded messages. A refused key is the
 // exception: nothing is written, because a good summary is possible once the key
 // is right. No transaction waits for a summariser; if another process has changed
 // the view meanwhile, the runner reads it again and plans anew.

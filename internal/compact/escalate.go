@@ -13,11 +13,11 @@ import (
 	"github.com/lossless-context/lcm/internal/summary"
 )
 
-// errNotSmaller says that not even the shortest summary is smaller than what
-// it would replace.
+// errNotSmaller says that not even the shortest summary is smaller than its
+// sources.
 var errNotSmaller = errors.New("no summary is smaller than its sources")
 
-// methodBare is the method of a summary that only names what was folded.
+// methodBare is the method of a summary that only counts its messages.
 const methodBare = "reference"
 
 // write has a fold summarised, one level after the other, until a text is
@@ -117,9 +117,8 @@ func isAuth(err error) bool {
 	return errors.As(err, &refused) && refused.Auth()
 }
 
-// accept takes a text if it is smaller than what it replaces, as both are
-// shown, and not far longer than asked for. Its last line is made to say what
-// can be expanded.
+// accept takes a text if it is smaller than its sources, both as rendered, and not
+// far longer than asked for. It adds the footer that names the details to expand.
 func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Result) (store.Wording, bool) {
 	body := tidy(res.Text)
 	if body == "" {
@@ -130,7 +129,7 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 	if tokens >= f.Tokens {
 		return store.Wording{}, false
 	}
-	// What is shown is longer than the body, so most need not be counted twice.
+	// The rendered summary is longer than its body, so few bodies are counted.
 	if most := float64(req.Target) * n.pol.MaxOverageFactor; float64(tokens) > most && float64(n.counter.Count(body)) > most {
 		return store.Wording{}, false
 	}
@@ -139,8 +138,7 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 	}, true
 }
 
-// tidy removes what no summary needs: space around it, control characters and
-// bytes that are not UTF-8.
+// tidy removes surrounding space, control characters and bytes that are not UTF-8.
 func tidy(text string) string {
 	if !isTidy(text) {
 		text = clean(text)

@@ -20,7 +20,7 @@ const (
 	maxPause   = 30 * time.Minute
 )
 
-// Entry is what the ledger knows of a conversation.
+// Entry is the ledger's entry for a conversation.
 type Entry struct {
 	Conversation store.ConversationID `json:"conversation"`
 	// Attempts counts runs in a row that made no progress.
@@ -48,8 +48,8 @@ func NewLedger(state store.State, clock func() time.Time) *Ledger {
 	return &Ledger{state: state, clock: clock}
 }
 
-// Entry returns what is known of a conversation. One that was never in
-// trouble has no entry but the zero one.
+// Entry returns the entry of a conversation. A conversation without trouble has
+// the zero entry.
 func (l *Ledger) Entry(ctx context.Context, id store.ConversationID) (Entry, error) {
 	e, err := l.open(ctx, id)
 	if err != nil {
@@ -96,7 +96,7 @@ func (l *Ledger) save(ctx context.Context, e *Entry) error {
 
 // reserve books as many calls as the window has left before the first one is
 // made, so that a process that dies and comes back cannot spend them again.
-// What was not used is given back by close.
+// close gives unused calls back.
 func (l *Ledger) reserve(ctx context.Context, e *Entry, b Bounds) (int, error) {
 	now := l.clock()
 	if now.Sub(e.Window) >= b.CallWindow {
@@ -136,7 +136,7 @@ func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int, backof
 	return l.save(ctx, e)
 }
 
-// Clear forgets what is known of a conversation.
+// Clear deletes the entry of a conversation.
 func (l *Ledger) Clear(ctx context.Context, id store.ConversationID) error {
 	e, err := l.open(ctx, id)
 	if err != nil || e.version == 0 {

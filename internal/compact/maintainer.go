@@ -11,9 +11,9 @@ import (
 // that apply.
 type Job func(ctx context.Context, id store.ConversationID) (Report, error)
 
-// Maintainer compacts in the background, one conversation at a time, in the
-// order in which it was told of them. Being told never blocks, and being told
-// again of a conversation that is already waiting adds nothing.
+// Maintainer compacts in the background, one conversation at a time, in the order
+// of the calls of Notify. Notify never blocks, and a conversation that is already
+// queued is not queued twice.
 type Maintainer struct {
 	job    Job
 	report func(Report, error)
@@ -81,7 +81,7 @@ func (m *Maintainer) work(ctx context.Context) {
 
 // next takes the next conversation off the queue, if there is one, and says
 // whether the maintainer is still open. A conversation may be queued again
-// while it is worked on, because what it grows by then may not be seen.
+// while it is worked on, because the run may not see its newest messages.
 func (m *Maintainer) next() (id store.ConversationID, found, open bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +96,7 @@ func (m *Maintainer) next() (id store.ConversationID, found, open bool) {
 	return id, true, true
 }
 
-// release lets those go who wait for the maintainer to be idle.
+// release ends the calls of Wait.
 func (m *Maintainer) release() {
 	for _, c := range m.idle {
 		close(c)

@@ -11,18 +11,18 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// material is what a fold is made from.
+// material has the sources of a fold.
 type material struct {
 	sources  []summary.Source
 	previous string
-	// shape is the summary as the store will make it, but for its text and
-	// id, and nodes what it lists.
+	// shape is the summary as the store will make it, without text and id;
+	// nodes are the sources that it lists.
 	shape store.Summary
 	nodes []store.Node
 }
 
 // placeholder has the length of an id: the real one is known only after the
-// fold. idSlack is what another id may cost more.
+// fold. idSlack is how many more tokens another id may cost.
 const (
 	placeholder = store.SummaryID("sum_0f1e2d3c4b5a6978")
 	idSlack     = 4
@@ -70,7 +70,7 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 		if len(items) == 0 || items[0].IsSummary() || items[0].Message != msg.ID {
 			break
 		}
-		if msg.Damaged { // a summary must not repeat what nobody may have said
+		if msg.Damaged { // a summary must not repeat damaged text
 			msg.Body.Parts = []llms.Part{{Kind: llms.PartText, Text: store.DamageNotice}}
 		}
 		if src := m.addMessage(&msg, items[0].Tokens); msg.Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
@@ -84,8 +84,8 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 	if len(items) > 0 {
 		return nil, fmt.Errorf("%s is in the view: %w", items[0].Node, store.ErrNotFound)
 	}
-	// What lcm said itself is covered by the summary, but is not material for
-	// it, unless there is nothing else.
+	// Output of lcm is covered by the summary, but is summarised only if there is
+	// nothing else.
 	if len(m.sources) == 0 {
 		m.sources = echoes
 	}
@@ -169,15 +169,15 @@ func refs(ids []store.PayloadID, parts []llms.Part) []store.PayloadID {
 	return ids
 }
 
-// rendered is what the summary costs with the given text, as a model is shown
-// it.
+// rendered is the cost of the summary with the given text, as rendered for a
+// model.
 func (m *material) rendered(c llms.Counter, body string) int {
 	s := m.shape
 	s.Body = body
 	return assemble.SummaryTokens(c, s, m.nodes) + idSlack
 }
 
-// floors measures what the shortest summary costs, and a source in its list.
+// floors measures the cost of the shortest summary, and of a source in its list.
 func floors(c llms.Counter) (summaryFloor, sourceFloor int) {
 	when := time.Date(2026, 11, 30, 23, 59, 59, 0, time.UTC)
 	m := material{shape: store.Summary{ID: placeholder, Kind: summary.Condensed, Depth: 10, Descendants: 1000, Messages: 10_000, Earliest: when, Latest: when}}

@@ -18,8 +18,7 @@ type Fold struct {
 	Pressure bool
 }
 
-// Step is what to do next with a view. The zero Step says that nothing needs
-// to be done.
+// Step is the next action on a view. The zero Step is no action.
 type Step struct {
 	// Stubs are the indices of messages that no folding can make room for:
 	// they are to be shown as references.
@@ -37,7 +36,7 @@ const (
 	exhaustedHard = "the fresh tail and the newest user message leave no room; nothing else is left to fold"
 )
 
-// Plan decides what is done next with a view: nothing below the soft
+// Plan decides the next action on a view: none below the soft
 // threshold, then the oldest and shallowest fold that the policy allows, and
 // above the hard limit any fold that makes the view smaller. Its result
 // depends on nothing but its arguments.
@@ -57,8 +56,8 @@ func Plan(v store.View, lim Limits, pol Policy) Step {
 	pressure := v.Tokens >= lim.Hard
 	for _, reach := range assemble.Reaches() {
 		p := planner{View: v, pol: pol.scaled(lim), pressure: pressure, cuts: assemble.CutsWithin(v, reach), pin: assemble.Pinned(v)}
-		// The hard limit, not the budget, is what tail and pinned message
-		// must leave room in.
+		// Tail and pinned message must leave room within the hard limit, not
+		// the budget.
 		p.tail = assemble.TailAt(v, p.cuts, pol.Policy, lim.Hard)
 		p.regions = p.foldable(p.preamble(lim.Hard / 8))
 		step := Step{Fold: p.next()}
@@ -92,8 +91,8 @@ type planner struct {
 	regions  []region
 }
 
-// largestPiece is what the largest run of items costs that calls and results
-// hold together.
+// largestPiece is the cost of the largest run of items that calls and results hold
+// together.
 func (p *planner) largestPiece() int {
 	largest, piece := 0, 0
 	for i, it := range p.Items {
@@ -110,8 +109,8 @@ func (p *planner) largestPiece() int {
 type region struct{ from, to int }
 
 // preamble is how many system messages the view begins with, as far as they
-// cost little: instructions are in force however old they are, and in a
-// summary they would be hearsay. They are folded only if nothing else is left.
+// cost little: instructions stay in force, and a summary would
+// weaken them. They are folded only if nothing else is left.
 func (p *planner) preamble(limit int) int {
 	tokens := 0
 	for i, it := range p.Items {
@@ -191,7 +190,7 @@ func (p *planner) maxDepth() int {
 	return p.pol.MaxDepth
 }
 
-// summaryTokens is what the summaries before the tail cost.
+// summaryTokens is the cost of the summaries before the tail.
 func (p *planner) summaryTokens() int {
 	tokens := 0
 	for _, it := range p.Items[:p.tail] {
@@ -225,7 +224,7 @@ func (p *planner) fold(from, to int) *Fold {
 // minTarget is the shortest text that is asked for.
 const minTarget = 24
 
-// floor is what the shortest summary of n items costs.
+// floor is the cost of the shortest summary of n items.
 func (p *planner) floor(kind summary.Kind, n int) int {
 	if kind == summary.Leaf {
 		return p.pol.SummaryFloor
@@ -236,8 +235,8 @@ func (p *planner) floor(kind summary.Kind, n int) int {
 // maxListed bounds how many sources a rendered summary lists.
 const maxListed = 16
 
-// stubs returns the messages that are larger than what the view may be once
-// everything else is folded. The pinned message is shown in part only if it
+// stubs returns the messages that do not fit the view even when everything else
+// is folded. The pinned message is shown in part only if it
 // does not fit alone.
 func (p *planner) stubs(lim Limits) []int {
 	var large []int

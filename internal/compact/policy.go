@@ -41,12 +41,12 @@ type Policy struct {
 	// MaxDepth is the deepest summary that is made below the hard limit; 0
 	// stands for any depth, and -1 too.
 	MaxDepth int
-	// SummaryPrefixTokens is what summaries may cost together before
+	// SummaryPrefixTokens is the total cost of summaries above which
 	// condensing them is preferred to folding more messages. 0 stands for the
 	// size of a chunk, and at least a condensed summary.
 	SummaryPrefixTokens int
-	// SummaryFloor is what the shortest summary costs as it is shown, and
-	// SourceFloor what each source that it lists adds. They depend on the
+	// SummaryFloor is the cost of the shortest rendered summary, and
+	// SourceFloor the cost of each source that it lists. They depend on the
 	// token counter; a Runner sets them itself.
 	SummaryFloor int
 	SourceFloor  int
@@ -102,8 +102,8 @@ func (p Policy) scaled(l Limits) Policy {
 	return p
 }
 
-// minLeaf is what a run of messages must hold to be folded by itself while
-// there is room. Smaller runs between summaries are folded with those.
+// minLeaf is the least size of a run of messages that is folded by itself below
+// the hard limit. Smaller runs between summaries are folded with those.
 func (p Policy) minLeaf() int {
 	return min(p.LeafChunkTokens, max(p.LeafChunkTokens/8, 3*p.SummaryFloor))
 }

@@ -13,7 +13,7 @@ import (
 
 // Remake writes summaries of a conversation anew from their sources, without a
 // model, the shallowest first. It is for texts that are damaged or say nothing:
-// what they said stays as a revision. A summary whose sources are not all there
+// the old text stays as a revision. A summary whose sources are not all there
 // any more is left, because it may be all that is left of them.
 func (r *Runner) Remake(ctx context.Context, id store.ConversationID, ids []store.SummaryID) (Rewritten, error) {
 	alone := *r

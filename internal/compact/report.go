@@ -53,7 +53,7 @@ const (
 	Busy Reason = "busy"
 )
 
-// Report says what a run did.
+// Report describes a run.
 type Report struct {
 	Conversation store.ConversationID
 	Mode         Mode
@@ -68,7 +68,7 @@ type Report struct {
 	TokensAfter  int
 	// Calls counts calls to the model-backed summariser, Fallbacks the
 	// summaries that had to be made without it, Bare those of them that only
-	// name what was folded.
+	// count their messages.
 	Calls     int
 	Fallbacks int
 	Bare      int
@@ -85,7 +85,7 @@ type Report struct {
 func (r Report) Folds() int { return r.Leaves + r.Condensed }
 
 // Progress reports whether the run made the view smaller than it would be
-// without: what others said meanwhile may have made it larger again.
+// without the run: new messages may have made it larger again.
 func (r Report) Progress() bool { return r.Folds()+r.Stubs > 0 || r.TokensAfter < r.TokensBefore }
 
 // String describes the run in one line.

@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Rewritten says what Rewrite did.
+// Rewritten is the result of Rewrite.
 type Rewritten struct {
 	Conversation store.ConversationID
 	Candidates   int // summaries that no model has written
@@ -29,7 +29,7 @@ type Rewritten struct {
 
 // Rewrite has a model reword the summaries of a conversation that were made
 // without one, the deepest sources first, so that a summary of summaries is
-// written from what was reworded. The old text stays as a revision: the DAG is
+// written from reworded sources. The old text stays as a revision: the DAG is
 // a cache, and can be made better at any time. It is a user's order, so the
 // bound on calls in a window does not hold for it; a meter's cap does. progress
 // is told after each summary; nil is fine.
@@ -72,8 +72,8 @@ type rewriting struct {
 	out Rewritten
 }
 
-// candidates lists the summaries that no model has written, sources before
-// what was made from them.
+// candidates lists the summaries that no model has written, sources before the
+// summaries made from them.
 func (w *rewriting) candidates(ctx context.Context) ([]store.Summary, error) {
 	var all []store.Summary
 	for s, err := range w.store.Summaries(ctx, store.SummaryQuery{Conversation: w.id}) {
@@ -146,8 +146,8 @@ func (w *rewriting) failed(err error) {
 	}
 }
 
-// material loads what a summary was made from, as it reads now: its sources
-// may have been reworded since.
+// material loads the current sources of a summary, which may have been reworded
+// since.
 func (w *rewriting) material(ctx context.Context, s store.Summary, nodes []store.Node) (Fold, *material, error) {
 	w.view = store.View{Gap: len(nodes)}
 	for _, node := range nodes {

@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Store is what a Runner needs of [store.Store].
+// Store is the part of [store.Store] that a Runner uses.
 type Store interface {
 	Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error)
 	View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error)
@@ -70,7 +70,7 @@ func (b Bounds) withDefaults() Bounds {
 	return b
 }
 
-// Config is what a Runner is made of. Only Store is required.
+// Config configures a Runner. Only Store is required.
 type Config struct {
 	Store Store
 	// State keeps leases and ledgers. Without it a run is neither kept apart
@@ -78,8 +78,8 @@ type Config struct {
 	State store.State
 	// Summariser is asked first. Without one all summaries are extractive.
 	Summariser summary.Summariser
-	// Fallback writes what Summariser did not, [summary.NewExtractive] if it
-	// is nil. It must not need a network.
+	// Fallback writes a summary where Summariser fails, [summary.NewExtractive]
+	// if it is nil. It must not need a network.
 	Fallback summary.Summariser
 	Counter  llms.Counter     // llms.Estimate if nil
 	Clock    func() time.Time // time.Now if nil
@@ -134,8 +134,8 @@ func NewRunner(c Config) (*Runner, error) {
 	return r, nil
 }
 
-// OnFold returns a runner that calls fn after each fold, with what the run did
-// until then.
+// OnFold returns a runner that calls fn after each fold, with the report of the
+// run so far.
 func (r *Runner) OnFold(fn func(Report)) *Runner {
 	copied := *r
 	copied.onFold = fn
@@ -144,8 +144,8 @@ func (r *Runner) OnFold(fn func(Report)) *Runner {
 
 // Run compacts a conversation until its view is below the limits that the mode
 // asks for, or a bound is reached. The report says which; an error means that
-// the store failed or ctx ended. Whatever was folded until then, which is what
-// the report counts, stays folded.
+// the store failed or ctx ended. The folds that the report counts stay
+// folded.
 func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, mode Mode) (Report, error) {
 	n := &run{Runner: r, id: id, mode: mode, lim: lim.withDefaults(), pol: r.policy, began: r.clock()}
 	n.report = Report{Conversation: id, Mode: mode}

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -35,7 +36,7 @@ func open(t testing.TB) (*sqlite.DB, store.ConversationID) {
 func appendTo(t interface{ Fatal(...any) }, db store.Store, id store.ConversationID, ms ...llms.Message) {
 	var rows []store.NewMessage
 	for _, m := range ms {
-		record, err := llms.Encode(llms.FormatLCM, m)
+		record, err := wire.Encode(llms.FormatLCM, m)
 		if err != nil {
 			t.Fatal(err)
 		}

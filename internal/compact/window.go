@@ -31,8 +31,8 @@ func (n *run) read(ctx context.Context, oldest int) error {
 }
 
 // unsure reports whether a step might be another one if more of the oldest items
-// were known: there is none, or it reaches what was not read or a call whose
-// result may be there, or there is less before that than a leaf takes.
+// were known: there is no step, or the fold reaches items that were not read, or a
+// call whose result may be among them, or too few items were read for a leaf.
 func (n *run) unsure(step Step, stubs []int) bool {
 	v := &n.view
 	if n.spent || v.Skipped == 0 || v.Gap >= windowOldest || v.Tokens < n.lim.Soft {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
@@ -349,13 +350,13 @@ func made(t *testing.T) string {
 
 // snapshot returns a database as bytes, to be copied for each test, and its
 // verification.
-func snapshot(t *testing.T, path string) ([]byte, sqlite.Proof) {
+func snapshot(t *testing.T, path string) ([]byte, check.Proof) {
 	t.Helper()
 	sound, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := sqlite.ProveFile(t.Context(), path)
+	whole, err := check.ProveFile(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -439,9 +440,9 @@ func named(t *testing.T, r doctor.Report, want []string) {
 }
 
 // intact proves that the treatment has left every message as it was.
-func intact(t *testing.T, path string, want sqlite.Proof) {
+func intact(t *testing.T, path string, want check.Proof) {
 	t.Helper()
-	got, err := sqlite.ProveFile(t.Context(), path)
+	got, err := check.ProveFile(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

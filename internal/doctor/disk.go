@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -17,7 +18,7 @@ const roomWanted = 1 << 20
 // fullDisk checks whether the disk of the database is full. It writes a file and
 // removes it, because the free space that the system reports ignores quotas.
 func (p Patient) fullDisk(ctx context.Context, db *sqlite.DB) []store.Fault {
-	if db == nil || !sqlite.Full(room(filepath.Dir(db.Path()), roomWanted)) {
+	if db == nil || !dbfile.Full(room(filepath.Dir(db.Path()), roomWanted)) {
 		return nil
 	}
 	detail := "the disk is full: nothing new is stored, what is stored can be read"
@@ -33,7 +34,7 @@ func (p Patient) fullDisk(ctx context.Context, db *sqlite.DB) []store.Fault {
 
 // room reports why a number of bytes cannot be written to a directory.
 func room(dir string, bytes int) (err error) {
-	f, err := os.CreateTemp(dir, sqlite.PartPattern)
+	f, err := os.CreateTemp(dir, dbfile.PartPattern)
 	if err != nil {
 		return err
 	}

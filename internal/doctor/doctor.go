@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -100,7 +102,7 @@ func (r Report) Fixable() bool {
 // check.
 func Examine(ctx context.Context, p Patient) (Report, error) {
 	var r Report
-	faults, err := sqlite.CheckFile(ctx, p.Path)
+	faults, err := check.File(ctx, p.Path)
 	if err != nil {
 		return r, err
 	}
@@ -135,7 +137,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 // unopened finds why a database cannot be opened: missing tables, code in its
 // schema, or the error itself.
 func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
-	if missing, err := sqlite.CheckSchema(ctx, p.Path); err == nil && len(missing) > 0 {
+	if missing, err := check.Schema(ctx, p.Path); err == nil && len(missing) > 0 {
 		return missing
 	}
 	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + message(cause)}}
@@ -190,7 +192,7 @@ func (r *Report) look(ctx context.Context, p Patient, db *sqlite.DB) error {
 // open opens the database for writing, or for reading if that is all it allows.
 func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
 	db, err := sqlite.Open(ctx, p.Path, p.Options)
-	if err != nil && (errors.Is(err, store.ErrReadOnly) || sqlite.Unopenable(err) || sqlite.Full(err)) {
+	if err != nil && (errors.Is(err, store.ErrReadOnly) || check.Unopenable(err) || dbfile.Full(err)) {
 		o := p.Options
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, p.Path, o)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -46,7 +47,7 @@ func TestForgottenIsNotDamage(t *testing.T) {
 	if len(treated.Findings) > 0 {
 		t.Errorf("after the treatment there is %+v; failures %q", treated.Findings, treated.Failures)
 	}
-	proof, err := sqlite.ProveFile(t.Context(), path)
+	proof, err := check.ProveFile(t.Context(), path)
 	if err != nil || len(proof.Faults) > 0 {
 		t.Errorf("%+v, %v", proof, err)
 	}

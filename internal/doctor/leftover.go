@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -20,7 +20,7 @@ const abandonedAfter = time.Hour
 func (p Patient) leftovers() []store.Fault {
 	var faults []store.Fault
 	for _, dir := range p.copyDirs() {
-		all, err := sqlite.LeftOvers(dir)
+		all, err := backup.LeftOvers(dir)
 		if err != nil {
 			continue // an unreadable directory is not a fault of the database
 		}
@@ -43,7 +43,7 @@ func (p Patient) copyDirs() []string {
 	return []string{filepath.Dir(p.Path), filepath.Dir(BackupPath(p.Path, time.Time{}, ""))}
 }
 
-func (p Patient) abandoned(l sqlite.LeftOver) bool {
+func (p Patient) abandoned(l backup.LeftOver) bool {
 	return l.Written.Before(p.now().Add(-abandonedAfter))
 }
 
@@ -76,7 +76,7 @@ func (p Patient) removeLeftovers(r *Report) {
 
 // removeUnfinished removes an unfinished copy, unless it has changed since.
 func (p Patient) removeUnfinished(path string) error {
-	all, err := sqlite.LeftOvers(filepath.Dir(path))
+	all, err := backup.LeftOvers(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

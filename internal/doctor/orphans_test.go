@@ -6,6 +6,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -33,7 +34,7 @@ func TestConversationsAreMadeAnew(t *testing.T) {
 			if after != before {
 				t.Errorf("it is\n%+v, it was\n%+v", after, before)
 			}
-			got, err := sqlite.ProveFile(t.Context(), path)
+			got, err := check.ProveFile(t.Context(), path)
 			if err != nil || got.Messages != whole.Messages || got.Summaries != whole.Summaries || len(got.Faults) > 0 {
 				t.Errorf("%d messages, %d summaries, faults %v, %v; want %d and %d", got.Messages, got.Summaries, got.Faults, err, whole.Messages, whole.Summaries)
 			}

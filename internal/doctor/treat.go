@@ -13,6 +13,9 @@ import (
 
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/repair"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -81,7 +84,7 @@ func (p Patient) treat(ctx context.Context, before Report) (Report, error) {
 // byte.
 func (p Patient) keep(ctx context.Context, r Report, to string) error {
 	if r.has(incomplete...) && !r.has(corrupt...) {
-		return sqlite.CopyUnproved(ctx, p.Path, to)
+		return backup.CopyUnproved(ctx, p.Path, to)
 	}
 	if r.Opened {
 		db, err := p.open(ctx)
@@ -89,7 +92,7 @@ func (p Patient) keep(ctx context.Context, r Report, to string) error {
 			return err
 		}
 		_, err = db.Backup(ctx, to, nil)
-		if err = errors.Join(err, db.Close()); err == nil || !sqlite.Unopenable(err) {
+		if err = errors.Join(err, db.Close()); err == nil || !check.Unopenable(err) {
 			return err
 		}
 	}
@@ -132,15 +135,15 @@ func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	for _, f := range r.Findings {
 		faults = append(faults, store.Fault{Code: f.Code, Node: f.Where})
 	}
-	fail("the file", sqlite.MendFile(ctx, p.Path, faults))
-	if still, err := sqlite.CheckFile(ctx, p.Path); err != nil || closed(still) {
+	fail("the file", repair.File(ctx, p.Path, faults))
+	if still, err := check.File(ctx, p.Path); err != nil || closed(still) {
 		return failures
 	}
 	if r.has(corrupt...) {
 		return failures
 	}
 	if r.has(incomplete...) || r.has("schema-code") {
-		fail("the schema", sqlite.MendSchema(ctx, p.Path))
+		fail("the schema", repair.Schema(ctx, p.Path))
 	}
 	db, err := sqlite.Open(ctx, p.Path, p.Options)
 	if err != nil {

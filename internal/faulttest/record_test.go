@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -67,7 +68,7 @@ func record(id string) []byte {
 
 // message returns the message with the given id.
 func message(id string) (llms.Message, error) {
-	m, err := llms.Decode(llms.FormatOpenAI, "", record(id))
+	m, err := wire.Decode(llms.FormatOpenAI, "", record(id))
 	m.ID = id
 	return m, err
 }

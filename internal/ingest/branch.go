@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -194,7 +195,7 @@ func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message
 	if err != nil {
 		return llms.Message{}, err
 	}
-	said, err := llms.Decode(m.Format, m.Body.Role, record)
+	said, err := wire.Decode(m.Format, m.Body.Role, record)
 	if err != nil {
 		// A record in a host's own format: only the references in the body can
 		// be compared.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/explore"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -110,7 +111,7 @@ func (x *extraction) parts(parts []llms.Part, tool string) []llms.Part {
 // arguments replaces long strings in a call's arguments with references, so that
 // the call stays readable: the name of a written file stays, its content goes.
 func (x *extraction) arguments(args, tool string) string {
-	template, cuts := llms.Carve([]byte(args), max(x.threshold/2, 1024))
+	template, cuts := wire.Carve([]byte(args), max(x.threshold/2, 1024))
 	if len(cuts) == 0 {
 		// Not JSON, or many small values: replace all of it.
 		ref := x.put([]byte(args), tool, "application/json")
@@ -122,9 +123,9 @@ func (x *extraction) arguments(args, tool string) string {
 	}
 	for i := range cuts {
 		ref := x.put(cuts[i].Content, tool, "")
-		cuts[i] = llms.Cut{At: cuts[i].At, Content: []byte(refLine(ref))}
+		cuts[i] = wire.Cut{At: cuts[i].At, Content: []byte(refLine(ref))}
 	}
-	joined, err := llms.Join(template, cuts, nil)
+	joined, err := wire.Join(template, cuts, nil)
 	if err != nil { // impossible: the cuts are Carve's own
 		return args
 	}
@@ -162,7 +163,7 @@ func refLine(ref *llms.Ref) string {
 // carve cuts strings out of the record that are payloads already, and others
 // that are large enough to be worth compressing.
 func (x *extraction) carve(record []byte) ([]byte, []store.Cut) {
-	template, cuts := llms.Carve(record, min(x.smallest, x.threshold))
+	template, cuts := wire.Carve(record, min(x.smallest, x.threshold))
 	var out []byte
 	var kept []store.Cut
 	at := 0
@@ -178,7 +179,7 @@ func (x *extraction) carve(record []byte) ([]byte, []store.Cut) {
 			kept = append(kept, store.Cut{At: len(out), Style: cut.Style, Payload: id})
 			continue
 		}
-		whole, err := llms.Join(segment, []llms.Cut{{At: len(segment), Style: cut.Style, Content: cut.Content}}, nil)
+		whole, err := wire.Join(segment, []wire.Cut{{At: len(segment), Style: cut.Style, Content: cut.Content}}, nil)
 		if err != nil { // impossible: the cut is Carve's own
 			return record, nil
 		}

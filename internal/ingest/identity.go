@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -11,7 +12,7 @@ import (
 // metadata, which hosts change when they send it again.
 func identity(m llms.Message) [sha256.Size]byte {
 	plain := llms.Message{Role: m.Role, Parts: stripped(m.Parts)}
-	b, err := llms.Encode(llms.FormatLCM, plain)
+	b, err := wire.Encode(llms.FormatLCM, plain)
 	if err != nil { // impossible: only metadata can fail, and there is none
 		return sha256.Sum256([]byte(m.Render()))
 	}

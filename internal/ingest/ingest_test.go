@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -138,7 +139,7 @@ func (b bed) fold(t *testing.T, n int) {
 
 func decode(t *testing.T, f llms.Format, record string) llms.Message {
 	t.Helper()
-	m, err := llms.Decode(f, "", []byte(record))
+	m, err := wire.Decode(f, "", []byte(record))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +174,8 @@ func TestTheRecordIsKeptWhateverIsMovedOutOfIt(t *testing.T) {
 			original := m.Raw.Bytes
 			if original == nil {
 				var err error
-				if original, err = llms.Encode(llms.FormatText, m); err != nil {
-					if original, err = llms.Encode(llms.FormatLCM, m); err != nil {
+				if original, err = wire.Encode(llms.FormatText, m); err != nil {
+					if original, err = wire.Encode(llms.FormatLCM, m); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -193,7 +194,7 @@ func TestTheRecordIsKeptWhateverIsMovedOutOfIt(t *testing.T) {
 			}
 			if !strings.Contains(name, "long") && !strings.Contains(name, "image") && name != "odd escapes" {
 				stored.Body.Time, stored.Body.ID = m.Time, m.ID
-				if !llms.Equal(stored.Body, m) {
+				if !wire.Equal(stored.Body, m) {
 					t.Errorf("the message came back as %+v", stored.Body)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -94,14 +95,14 @@ func (in *Ingester) prepare(m Input) (prepared, error) {
 func recordOf(m llms.Message) (f llms.Format, record []byte, derivable bool, err error) {
 	m.ID, m.Time = "", time.Time{}
 	if m.Raw.Bytes != nil {
-		again, err := llms.Decode(m.Raw.Format, m.Role, m.Raw.Bytes)
+		again, err := wire.Decode(m.Raw.Format, m.Role, m.Raw.Bytes)
 		again.ID, again.Time = "", time.Time{}
-		return m.Raw.Format, m.Raw.Bytes, err == nil && llms.Equal(m, again), nil
+		return m.Raw.Format, m.Raw.Bytes, err == nil && wire.Equal(m, again), nil
 	}
-	if record, err := llms.Encode(llms.FormatText, m); err == nil {
+	if record, err := wire.Encode(llms.FormatText, m); err == nil {
 		return llms.FormatText, record, true, nil
 	}
-	record, err = llms.Encode(llms.FormatLCM, m)
+	record, err = wire.Encode(llms.FormatLCM, m)
 	if err != nil {
 		return "", nil, false, fmt.Errorf("the message cannot be encoded: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -77,7 +78,7 @@ func privateForms() map[string]llms.Message {
 		"reasoning":              `{"role":"assistant","content":[{"type":"thinking","thinking":` + q + `,"signature":"s"}]}`,
 		"an unknown block":       `{"role":"user","content":[{"type":"new_thing","body":{"x":[` + q + `]}}]}`,
 	} {
-		m, err := llms.Decode(llms.FormatAnthropic, "", []byte(record))
+		m, err := wire.Decode(llms.FormatAnthropic, "", []byte(record))
 		if err != nil {
 			panic(name + ": " + err.Error())
 		}
@@ -96,14 +97,14 @@ func privateForms() map[string]llms.Message {
 		"split over two parts":  `{"role":"user","content":[{"type":"text","text":"KEEP <private>HUSH"},{"type":"text","text":"HUSH</private> KEEP"}]}`,
 		"a result of two parts": `{"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"KEEP <private>HUSH"},{"type":"text","text":"HUSH</private>"}]}`,
 	} {
-		m, err := llms.Decode(llms.FormatOpenAI, "", []byte(record))
+		m, err := wire.Decode(llms.FormatOpenAI, "", []byte(record))
 		if err != nil {
 			panic(name + ": " + err.Error())
 		}
 		all["openai: "+name] = m
 	}
 	claude := `{"type":"user","uuid":"u1","sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"KEEP <private>HUSH"},{"type":"text","text":"HUSH</private>"}]}]},"toolUseResult":{"stdout":` + q + `}}`
-	if m, err := llms.Decode(llms.FormatClaude, "", []byte(claude)); err == nil {
+	if m, err := wire.Decode(llms.FormatClaude, "", []byte(claude)); err == nil {
 		all["claude: a tool result twice"] = m
 	}
 	all["go: metadata"] = llms.Message{Role: llms.RoleUser, Parts: llms.User("KEEP").Parts, Meta: map[string]any{"note": block}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -90,7 +91,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 	}
 	said := m.Body
 	if hasRef(said.Parts) {
-		whole, err := llms.Decode(m.Format, m.Body.Role, record)
+		whole, err := wire.Decode(m.Format, m.Body.Role, record)
 		if err != nil {
 			return store.Mask{}, false, nil // only the body can be masked
 		}
@@ -129,7 +130,7 @@ func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 	case joined != nil && !holds(m, raw, joined):
 		// The record cannot be edited in place: the message as it is now becomes
 		// the record.
-		if raw, err = llms.Encode(llms.FormatLCM, llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta}); err != nil {
+		if raw, err = wire.Encode(llms.FormatLCM, llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta}); err != nil {
 			return m, false, fmt.Errorf("the message cannot be encoded: %w", err)
 		}
 		out.Raw = llms.Raw{Format: llms.FormatLCM, Bytes: raw}
@@ -145,11 +146,11 @@ func holds(was llms.Message, raw []byte, joined map[string][]byte) bool {
 	if raw == nil {
 		return false
 	}
-	before, err := llms.Decode(was.Raw.Format, was.Role, was.Raw.Bytes)
+	before, err := wire.Decode(was.Raw.Format, was.Role, was.Raw.Bytes)
 	if err != nil {
 		return false
 	}
-	now, err := llms.Decode(was.Raw.Format, was.Role, raw)
+	now, err := wire.Decode(was.Raw.Format, was.Role, raw)
 	if err != nil || now.Role != before.Role {
 		return false
 	}
@@ -218,12 +219,12 @@ func rewrite(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 	out := m
 	out.Parts = e.parts(m.Parts)
 	if len(m.Meta) > 0 {
-		encoded, err := llms.Encode(llms.FormatLCM, llms.Message{Role: m.Role, Meta: m.Meta})
+		encoded, err := wire.Encode(llms.FormatLCM, llms.Message{Role: m.Role, Meta: m.Meta})
 		if err != nil {
 			return m, false, fmt.Errorf("the message cannot be encoded: %w", err)
 		}
 		if changed, _ := r.Text(encoded); changed != nil {
-			meta, err := llms.Decode(llms.FormatLCM, m.Role, changed)
+			meta, err := wire.Decode(llms.FormatLCM, m.Role, changed)
 			if err != nil {
 				return m, false, fmt.Errorf("the redacted message cannot be decoded: %w", err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -257,8 +258,8 @@ func beneath(rt *rapid.T, f *fixture, id store.SummaryID, raw bool, texts map[st
 			rt.Fatal(err)
 		}
 		texts[n.String()] = string(record)
-		if format, err := llms.Detect(record); !raw && err == nil && format == llms.FormatLCM {
-			m, err := llms.Decode(format, "", record)
+		if format, err := wire.Detect(record); !raw && err == nil && format == llms.FormatLCM {
+			m, err := wire.Decode(format, "", record)
 			if err != nil {
 				rt.Fatal(err)
 			}

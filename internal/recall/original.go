@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -77,7 +78,7 @@ func transcript(m store.Message, record []byte) string {
 	if m.Format == llms.FormatText {
 		return string(record)
 	}
-	body, err := llms.Decode(m.Format, m.Body.Role, record)
+	body, err := wire.Decode(m.Format, m.Body.Role, record)
 	if err != nil {
 		return string(record)
 	}

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -45,11 +46,11 @@ func Messages() []llms.Message {
 }
 
 func decode(line []byte) (llms.Message, error) {
-	format, err := llms.Detect(line)
+	format, err := wire.Detect(line)
 	if err != nil {
 		return llms.Message{}, err
 	}
-	return llms.Decode(format, "", line)
+	return wire.Decode(format, "", line)
 }
 
 // Question asks about the session.

@@ -27,7 +27,7 @@ func (f found) newer(g found) int {
 	return cmp.Or(cmp.Compare(g.share, f.share), cmp.Compare(g.doc, f.doc))
 }
 
-// best keeps the n best of what it is given, the worst on top.
+// best is a heap of the n best documents that were offered, the worst on top.
 type best struct {
 	n    int
 	byID bool // the newest are the best
@@ -84,7 +84,7 @@ func newSums(passages uint32) *sums {
 	return s
 }
 
-// release clears what was touched and returns the sums to the pool.
+// release clears the touched passages and returns the sums to the pool.
 func (s *sums) release() {
 	for _, p := range s.touched {
 		s.score[p], s.mask[p] = 0, 0

@@ -11,7 +11,7 @@ import (
 // Excerpt is the part of a text that shows best why it matched.
 type Excerpt struct {
 	Start, End int      // bytes of the text, never inside a rune
-	Ranges     [][2]int // what matched in it, as bytes of the text, in order
+	Ranges     [][2]int // the matches in it, as bytes of the text, in order
 	Terms      []int    // the terms of the query that it has, in the order of [Result].Terms
 }
 

@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// An identifier in a question is what the question is about: whoever types
-// invoice-rows-0a1b2c wants the texts that have it, before those that merely
-// share the other words or stand next to them. Ranking by scores alone lost
-// one in eight such texts to their neighbours.
+// A question with an identifier such as invoice-rows-0a1b2c asks for the texts
+// that have it. They come before texts that share the other words or stand next
+// to them. Ranking by scores alone lost one in eight such texts to their
+// neighbours.
 
 // minExact is the length below which an identifier is too ordinary (3rd, v2)
 // to decide.

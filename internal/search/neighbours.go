@@ -48,8 +48,8 @@ func (p *search) surround(list []Candidate) ([]Candidate, error) {
 	return list, nil
 }
 
-// neighbour links a candidate to what was said before or after it, and returns
-// that as a candidate of its own if it is of the same session and in scope.
+// neighbour links a candidate to the message before or after it, and returns
+// that message as a candidate if it is of the same session and in scope.
 func (p *search) neighbour(c *Candidate, at place, row segment.DocRow, forward bool) (Candidate, bool, error) {
 	beside, ok, err := p.beside(at, row, forward)
 	if err != nil || !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/search/analysis"
 )
 
-// Limits of a query. What lies beyond them is reported, not silently dropped.
+// Limits of a query. Query.Ignored counts the words beyond them.
 const (
 	maxQueryBytes = 64 << 10
 	maxQueryTerms = 64
@@ -61,8 +61,8 @@ type phrase struct {
 // required, -word excludes, pre* finds words by their beginning. "A phrase" is
 // required when there are no plain words beside it; in a question it is a title
 // or a quotation, and texts that have it rank higher. AND, OR and NOT in
-// capitals do what they say. Function words are dropped unless nothing else is
-// asked.
+// capitals are operators. Function words are dropped unless the query has no
+// other words.
 func ParseQuery(s string) (*Query, error) {
 	if len(s) > maxQueryBytes {
 		return nil, fmt.Errorf("index: query of %d bytes: the limit is %d", len(s), maxQueryBytes)
@@ -86,7 +86,7 @@ func (q *Query) positive() bool {
 	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return !t.not })
 }
 
-// Words lists what the query looks for, as it was typed.
+// Words lists the words that the query looks for, as they were typed.
 func (q *Query) Words() []string {
 	var out []string
 	for _, t := range q.terms {
@@ -153,8 +153,8 @@ func splitClauses(s string) []clause {
 	return out
 }
 
-// allStops reports a query of nothing but function words, which then are what
-// it asks for.
+// allStops reports a query of nothing but function words. They are searched
+// for then.
 func allStops(clauses []clause) bool {
 	for _, c := range clauses {
 		if c.phrase || c.must || c.prefix {
@@ -181,7 +181,7 @@ var (
 	timeWords        = analysis.WordSet("when date day month year week weekday time")
 )
 
-// cues notes what kind of question this is.
+// cues notes whether the question is in the first person and asks for a time.
 func (p *queryParser) cues(clauses []clause) {
 	p.last = -1
 	var words []string

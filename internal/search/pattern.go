@@ -27,8 +27,8 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("invalid pattern at byte %d: %s", e.Position, e.Reason)
 }
 
-// Pattern is a regular expression (RE2 syntax) and what the trigram lane can
-// tell of its matches.
+// Pattern is a regular expression (RE2 syntax) with the trigrams that its
+// matches require.
 type Pattern struct {
 	source string
 	re     *regexp.Regexp
@@ -73,6 +73,5 @@ func (p *Pattern) Regexp() *regexp.Regexp { return p.re }
 // text has to be read.
 func (p *Pattern) Indexed() bool { return p.query != nil }
 
-// Required describes what a text must contain to match, for an account of a
-// search.
+// Required describes the trigrams that a text must contain to match.
 func (p *Pattern) Required() string { return p.query.String() }

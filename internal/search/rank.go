@@ -12,7 +12,7 @@ type Weights struct {
 	Pair        float64 // of two words that stand side by side as in the query
 	Neighbour   float64 // share of the score of the messages before and after
 	Session     float64 // share of the mean of the three best of the session
-	Coverage    float64 // of what the session as a whole has of the query
+	Coverage    float64 // of the terms of the query that the whole session has
 	FirstPerson float64 // factor for the user's own words in a first-person question
 	When        float64 // share of the best score for a dated message, when a time is asked
 	UserRole    uint8   // the role that a first-person question asks about; 1 by default
@@ -23,7 +23,7 @@ func DefaultWeights() Weights {
 	return Weights{Pair: 0.5, Neighbour: 0.4, Session: 0.3, Coverage: 0.4, FirstPerson: 1.3, When: 0.15, UserRole: 1}
 }
 
-// Candidate is a document with what its own text has of the query.
+// Candidate is a document with the score of its own text.
 type Candidate struct {
 	ID           int64
 	Conversation int64
@@ -37,7 +37,7 @@ type Candidate struct {
 	Exact        int       // identifiers of the query that it has: more of them come first
 }
 
-// Question is what Rank needs to know of the query.
+// Question is the part of the query that Rank needs.
 type Question struct {
 	IDF         []float64 // of each term
 	FirstPerson bool

@@ -23,9 +23,9 @@ type passed struct {
 
 // read takes candidates in batches and keeps those whose text passes, until it
 // has as many as are wanted; all says that none was left. It reads ahead, since
-// many texts in order of their ids take less than as many in the order of their
-// scores, but what lies behind the batch that sufficed it leaves alone: how far
-// ahead it read shows in no answer.
+// texts are read faster in order of their ids than in order of their scores. It
+// ignores the texts behind the batch that sufficed, so that reading ahead does
+// not change an answer.
 func (p *search) read(list []found, want int, fetch Fetch, res *Result) (docs []scoredDoc, all bool, err error) {
 	size := candidateCount
 	read := 0

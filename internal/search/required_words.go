@@ -8,9 +8,8 @@ import (
 )
 
 // A document must have every required word. The rarest of them names the
-// documents that can match, and of the longer lists only the blocks that touch
-// those are decoded: "the" of a phrase costs what the phrase's other words leave
-// of it.
+// documents that can match. Of the longer lists only the blocks that touch those
+// are decoded, so that "the" in a phrase costs little.
 
 // narrow lists the passages of the share's documents that hold every required
 // word, a range for each document, in order. Without a required word it is the
@@ -39,7 +38,7 @@ func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 
 // requiredIn finds the lists of the required words, the shortest first; false
 // says that a word does not occur. Required beginnings of words, which have
-// several lists, are left to be checked with what is found.
+// several lists, are checked later against the texts.
 func (p *search) requiredIn(n int, chosen []int) ([]segment.DictEntry, bool) {
 	var out []segment.DictEntry
 	for _, i := range chosen {

@@ -72,8 +72,8 @@ type share struct {
 	end    uint32 // the document behind the last within the filter's highest id
 }
 
-// whole reports that the segment has nothing outside the share, as most have in
-// a store of one long conversation: what the dictionary counted is then exact.
+// whole reports that all of the segment is in the share, as in a store of one
+// long conversation. The counts of the dictionary are exact then.
 func (sh *share) whole() bool {
 	return len(sh.ranges) == 1 && sh.ranges[0] == segment.PassageRange{To: sh.r.Segment.Passages()}
 }
@@ -191,9 +191,8 @@ func (p *search) lookup() error {
 	return nil
 }
 
-// frequency counts the passages of the scope that hold a term. Inside
-// conversations it counts them there, so that a word is as rare as it is in
-// what is searched, not in the whole store.
+// frequency counts the passages of the scope that hold a term, so that a word is
+// as rare as it is in the searched conversations, not in the whole store.
 func (p *search) frequency(sh *share, e segment.DictEntry) (uint32, error) {
 	split := p.filter.splits(sh.r.Segment)
 	if !split && (len(p.filter.Conversations) == 0 || sh.whole()) {
@@ -268,10 +267,9 @@ func (p *search) choose() []int {
 	return chosen
 }
 
-// What came after a search's highest id must not show in its scores either:
-// words that became more common would reorder the pages that are still to be
-// read. In a segment that goes on past that id, passages are therefore counted
-// one by one.
+// Documents past a search's highest id must not change its scores: words that
+// became more common would reorder the pages that are still to be read. In a
+// segment that goes on past that id, passages are therefore counted one by one.
 
 // countWithin adds the passages of a share's documents up to its end.
 func (p *search) countWithin(sh *share) error {

@@ -9,9 +9,9 @@ import (
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
-// scorer scores texts exactly: every term of the query, the common ones too,
-// and the pairs of words that stand side by side. Postings only chose what it
-// reads.
+// scorer scores texts exactly: every term of the query, also the common ones,
+// and the pairs of words that stand side by side. The postings only choose the
+// texts that it reads.
 type scorer struct {
 	query *Query
 	stats *stats
@@ -24,7 +24,7 @@ type scorer struct {
 	scratch []byte
 }
 
-// textScore is what one text has of the query.
+// textScore counts the terms, pairs and phrases of the query in one text.
 type textScore struct {
 	passages []passageScore
 	counts   []float64 // of each term in the whole text
@@ -47,8 +47,8 @@ func newScorer(q *Query, s *stats, norms *[256]float32) *scorer {
 	return sc
 }
 
-// score reads a text. How rare its pairs are is known once what is ranked was
-// counted.
+// score reads a text. total needs the rarity of pairs, so every text must be
+// counted (see count) before any is totalled.
 func (sc *scorer) score(text []byte) textScore {
 	out := textScore{counts: make([]float64, len(sc.query.terms))}
 	p := passageTally{sc: sc, counts: make([]float64, len(sc.query.terms)), last: -1}

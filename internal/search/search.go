@@ -190,7 +190,7 @@ func (p *search) allCommon(chosen []int) bool {
 	return slices.ContainsFunc(chosen, func(i int) bool { return p.lists[i].df > 0 })
 }
 
-// score gives what was read its scores.
+// score turns the texts that were read into candidates with scores.
 func (p *search) score(docs []scoredDoc, req Request) ([]Candidate, error) {
 	weights := DefaultWeights()
 	if req.Weights != nil {

@@ -6,8 +6,9 @@ import (
 	"github.com/lossless-context/lcm/internal/search/analysis"
 )
 
-// satisfied checks what postings cannot: quoted phrases, in their order and
-// unstemmed, and required or excluded beginnings of words.
+// satisfied checks a text for the conditions that postings cannot check: quoted
+// phrases, in their order and unstemmed, and required or excluded beginnings of
+// words.
 func (q *Query) satisfied(text []byte) bool {
 	if !q.verifies() {
 		return true
@@ -26,7 +27,7 @@ func (q *Query) satisfied(text []byte) bool {
 	return q.prefixesSatisfied(words)
 }
 
-// verifies reports whether what is found must be checked against its text.
+// verifies reports whether candidates must be checked against their text.
 func (q *Query) verifies() bool {
 	return slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.must || p.not }) ||
 		slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" })

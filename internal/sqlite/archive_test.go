@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -29,27 +31,27 @@ type dumped struct {
 	schema   int
 	list     []store.Conversation
 	digest   [sha256.Size]byte
-	rows     []func(*sqlite.Loader) error
-	payloads []func(*sqlite.Loader) error
+	rows     []func(*archive.Loader) error
+	payloads []func(*archive.Loader) error
 	faults   []store.Fault
 }
 
 func dump(t *testing.T, db *sqlite.DB, ids ...store.ConversationID) *dumped {
 	t.Helper()
 	d := &dumped{}
-	err := db.Dump(t.Context(), ids, sqlite.Dump{
+	err := archive.Export(t.Context(), db.File(), ids, archive.Dump{
 		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, _ bool) error {
 			d.schema, d.list, d.digest = schema, list, digest
 			return nil
 		},
 		Row: func(table string, columns []string, values []any, _ string) error {
 			values = append([]any{}, values...)
-			d.rows = append(d.rows, func(l *sqlite.Loader) error { return l.Row(table, columns, values) })
+			d.rows = append(d.rows, func(l *archive.Loader) error { return l.Row(table, columns, values) })
 			return nil
 		},
 		Payload: func(sum [sha256.Size]byte, size int64, r io.Reader, _ bool) error {
 			b, err := io.ReadAll(r)
-			d.payloads = append(d.payloads, func(l *sqlite.Loader) error { return l.Payload(sum, size, bytes.NewReader(b)) })
+			d.payloads = append(d.payloads, func(l *archive.Loader) error { return l.Payload(sum, size, bytes.NewReader(b)) })
 			return err
 		},
 		Fault: func(f store.Fault) { d.faults = append(d.faults, f) },
@@ -60,8 +62,8 @@ func dump(t *testing.T, db *sqlite.DB, ids ...store.ConversationID) *dumped {
 	return d
 }
 
-func (d *dumped) load(ctx context.Context, path string) (*sqlite.Scratch, error) {
-	return sqlite.Build(ctx, path, d.schema, func(l *sqlite.Loader) error {
+func (d *dumped) load(ctx context.Context, path string) (*archive.Scratch, error) {
+	return archive.Build(ctx, path, d.schema, func(l *archive.Loader) error {
 		for _, add := range append(d.rows, d.payloads...) {
 			if err := add(l); err != nil {
 				return err
@@ -131,7 +133,7 @@ func TestDumpChosen(t *testing.T) {
 		}
 		s.Remove()
 	}
-	if err := db.Dump(t.Context(), []store.ConversationID{99}, sqlite.Dump{}); err == nil {
+	if err := archive.Export(t.Context(), db.File(), []store.ConversationID{99}, archive.Dump{}); err == nil {
 		t.Error("a conversation that is not there was written")
 	}
 }
@@ -154,21 +156,21 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	merge := func(skip bool) (sqlite.Merged, error) {
+	merge := func(skip bool) (archive.Merged, error) {
 		s, err := d.load(t.Context(), other)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Remove()
-		return target.Merge(t.Context(), s, skip)
+		return archive.Merge(t.Context(), target.File(), s, skip)
 	}
-	for _, want := range []sqlite.Merged{{Added: 3, Messages: 18}, {Known: 3}} {
+	for _, want := range []archive.Merged{{Added: 3, Messages: 18}, {Known: 3}} {
 		got, err := merge(false)
 		if err != nil || got.Added != want.Added || got.Messages != want.Messages || got.Known != want.Known {
 			t.Errorf("merged %+v, %v, want %+v", got, err, want)
 		}
 	}
-	proof, err := target.Prove(t.Context())
+	proof, err := check.Prove(t.Context(), target.File())
 	if err != nil || len(proof.Faults) > 0 || proof.Messages != 23 {
 		t.Errorf("after the merge there is %+v, %v", proof, err)
 	}
@@ -205,18 +207,18 @@ func TestMergeConflicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Remove()
-	if _, err := target.Merge(t.Context(), s, false); err == nil || !strings.Contains(err.Error(), "--skip-conflicts") {
+	if _, err := archive.Merge(t.Context(), target.File(), s, false); err == nil || !strings.Contains(err.Error(), "--skip-conflicts") {
 		t.Errorf("a conflict: %v", err)
 	}
 	if list, err := target.Conversations(t.Context(), store.ConversationQuery{}); err != nil || len(list) != 1 {
 		t.Errorf("a merge that was refused left %d conversations, %v", len(list), err)
 	}
 	// The fork refers to messages of main, so it stays behind with it.
-	got, err := target.Merge(t.Context(), s, true)
+	got, err := archive.Merge(t.Context(), target.File(), s, true)
 	if err != nil || got.Added != 1 || len(got.Conflicts) != 2 {
 		t.Errorf("merged %+v, %v", got, err)
 	}
-	if proof, err := target.Prove(t.Context()); err != nil || len(proof.Faults) > 0 {
+	if proof, err := check.Prove(t.Context(), target.File()); err != nil || len(proof.Faults) > 0 {
 		t.Errorf("after the merge there is %+v, %v", proof, err)
 	}
 }
@@ -238,7 +240,7 @@ func TestMergeRefusesTheForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Remove()
-	if _, err := db.Merge(t.Context(), s, false); err == nil || !strings.Contains(err.Error(), "rewound") {
+	if _, err := archive.Merge(t.Context(), db.File(), s, false); err == nil || !strings.Contains(err.Error(), "rewound") {
 		t.Errorf("what was erased comes back: %v", err)
 	}
 }
@@ -250,17 +252,17 @@ func TestHostileRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := dump(t, open(t, path, sqlite.Options{}))
-	for name, bad := range map[string]func(*sqlite.Loader) error{
-		"a table that is not there":    func(l *sqlite.Loader) error { return l.Row("sqlite_schema", []string{"sql"}, []any{"x"}) },
-		"a table that is not archived": func(l *sqlite.Loader) error { return l.Row("segments", []string{"id"}, []any{int64(1)}) },
-		"SQL in a column": func(l *sqlite.Loader) error {
+	for name, bad := range map[string]func(*archive.Loader) error{
+		"a table that is not there":    func(l *archive.Loader) error { return l.Row("sqlite_schema", []string{"sql"}, []any{"x"}) },
+		"a table that is not archived": func(l *archive.Loader) error { return l.Row("segments", []string{"id"}, []any{int64(1)}) },
+		"SQL in a column": func(l *archive.Loader) error {
 			return l.Row("state", []string{"space) VALUES (1); DROP TABLE messages; --"}, []any{"x"})
 		},
-		"a payload without a row": func(l *sqlite.Loader) error { return l.Payload(sha256.Sum256(nil), 0, bytes.NewReader(nil)) },
+		"a payload without a row": func(l *archive.Loader) error { return l.Payload(sha256.Sum256(nil), 0, bytes.NewReader(nil)) },
 		"a row twice":             d.rows[1],
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := sqlite.Build(t.Context(), path, d.schema, func(l *sqlite.Loader) error {
+			_, err := archive.Build(t.Context(), path, d.schema, func(l *archive.Loader) error {
 				for _, add := range append(d.rows, d.payloads...) {
 					if err := add(l); err != nil {
 						return err
@@ -276,7 +278,7 @@ func TestHostileRows(t *testing.T) {
 			}
 		})
 	}
-	if _, err := sqlite.Build(t.Context(), path, 999, func(*sqlite.Loader) error { return nil }); err == nil {
+	if _, err := archive.Build(t.Context(), path, 999, func(*archive.Loader) error { return nil }); err == nil {
 		t.Error("an archive of a later schema was loaded")
 	}
 }

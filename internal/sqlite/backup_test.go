@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -47,7 +48,7 @@ func TestBackupWhileWriting(t *testing.T) {
 		}
 	}()
 	<-begun
-	proof, err := db.Backup(t.Context(), copyPath, nil)
+	proof, err := backup.Create(t.Context(), db.File(), copyPath, nil)
 	stop()
 	if err := errors.Join(err, <-done); err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "copies", "*")); len(left) != 1 {
 		t.Errorf("the backup left %v behind", left)
 	}
-	got, err := sqlite.Install(t.Context(), copyPath, filepath.Join(dir, "restored.db"), sqlite.Replacement{})
+	got, err := backup.Install(t.Context(), copyPath, filepath.Join(dir, "restored.db"), backup.Replacement{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestBackupKeepsItsHandsOff(t *testing.T) {
 	if err := os.WriteFile(taken, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Backup(t.Context(), taken, nil); !errors.Is(err, fs.ErrExist) {
+	if _, err := backup.Create(t.Context(), db.File(), taken, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("backing up to a file that exists: %v", err)
 	}
 	if b, _ := os.ReadFile(taken); string(b) != "mine" {
@@ -98,7 +99,7 @@ func TestBackupKeepsItsHandsOff(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := db.Backup(ctx, filepath.Join(dir, "never"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := backup.Create(ctx, db.File(), filepath.Join(dir, "never"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a backup that was given up: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 4 { // the database, its log and lock, taken
@@ -110,38 +111,38 @@ func TestInstall(t *testing.T) {
 	when := func() time.Time { return time.Date(2026, 2, 19, 10, 0, 0, 0, time.UTC) }
 	for _, c := range []struct {
 		name    string
-		prepare func(t *testing.T, backup, target string)
-		options sqlite.Replacement
+		prepare func(t *testing.T, copied, target string)
+		options backup.Replacement
 		want    string // in the error; empty: it is installed
 		kept    bool
 	}{
-		{"nothing is there", func(t *testing.T, _, target string) { remove(t, target) }, sqlite.Replacement{}, "", false},
-		{"something is there", func(*testing.T, string, string) {}, sqlite.Replacement{}, "there is a database", false},
-		{"something is there, by force", func(*testing.T, string, string) {}, sqlite.Replacement{Force: true}, "", true},
-		{"garbage is there, by force", func(t *testing.T, _, target string) { write(t, target, []byte(strings.Repeat("x", 9000))) }, sqlite.Replacement{Force: true}, "", true},
-		{"someone has it open", func(t *testing.T, _, target string) { open(t, target, sqlite.Options{}) }, sqlite.Replacement{Force: true}, "another process has", false},
-		{"the backup is garbage", func(t *testing.T, backup, _ string) { write(t, backup, []byte("garbage")) }, sqlite.Replacement{Force: true}, "not a backup", false},
-		{"the backup is damaged", func(t *testing.T, backup, _ string) {
-			sql(t, backup, "UPDATE messages SET record = 'x' WHERE id = 5")
-		}, sqlite.Replacement{Force: true}, "msg_5", false},
-		{"the backup is damaged, and wanted all the same", func(t *testing.T, backup, _ string) {
-			sql(t, backup, "UPDATE messages SET record = 'x' WHERE id = 5")
-		}, sqlite.Replacement{Force: true, Damaged: true}, "", true},
-		{"the backup is newer", func(t *testing.T, backup, _ string) { sql(t, backup, "PRAGMA user_version=999") }, sqlite.Replacement{Force: true}, "schema version 999", false},
+		{"nothing is there", func(t *testing.T, _, target string) { remove(t, target) }, backup.Replacement{}, "", false},
+		{"something is there", func(*testing.T, string, string) {}, backup.Replacement{}, "there is a database", false},
+		{"something is there, by force", func(*testing.T, string, string) {}, backup.Replacement{Force: true}, "", true},
+		{"garbage is there, by force", func(t *testing.T, _, target string) { write(t, target, []byte(strings.Repeat("x", 9000))) }, backup.Replacement{Force: true}, "", true},
+		{"someone has it open", func(t *testing.T, _, target string) { open(t, target, sqlite.Options{}) }, backup.Replacement{Force: true}, "another process has", false},
+		{"the backup is garbage", func(t *testing.T, copied, _ string) { write(t, copied, []byte("garbage")) }, backup.Replacement{Force: true}, "not a backup", false},
+		{"the backup is damaged", func(t *testing.T, copied, _ string) {
+			sql(t, copied, "UPDATE messages SET record = 'x' WHERE id = 5")
+		}, backup.Replacement{Force: true}, "msg_5", false},
+		{"the backup is damaged, and wanted all the same", func(t *testing.T, copied, _ string) {
+			sql(t, copied, "UPDATE messages SET record = 'x' WHERE id = 5")
+		}, backup.Replacement{Force: true, Damaged: true}, "", true},
+		{"the backup is newer", func(t *testing.T, copied, _ string) { sql(t, copied, "PRAGMA user_version=999") }, backup.Replacement{Force: true}, "schema version 999", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			backup, target := filepath.Join(dir, "backup.db"), filepath.Join(dir, "lcm.db")
-			for _, path := range []string{backup, target} {
+			copied, target := filepath.Join(dir, "backup.db"), filepath.Join(dir, "lcm.db")
+			for _, path := range []string{copied, target} {
 				if err := build(t.Context(), path); err != nil {
 					t.Fatal(err)
 				}
 			}
 			sql(t, target, "UPDATE conversations SET title = 'the old one'")
-			c.prepare(t, backup, target)
+			c.prepare(t, copied, target)
 			before, _ := os.ReadFile(target)
 			c.options.Clock = when
-			got, err := sqlite.Install(t.Context(), backup, target, c.options)
+			got, err := backup.Install(t.Context(), copied, target, c.options)
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Fatalf("error %v, want %q in it", err, c.want)

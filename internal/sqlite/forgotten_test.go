@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -49,7 +52,7 @@ func forget(t *testing.T, db *sqlite.DB, id store.ConversationID) int64 {
 func TestLiftedComesBack(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})
 	c := talk(t, db, "claude:a")
-	before, err := db.Prove(t.Context())
+	before, err := check.Prove(t.Context(), db.File())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +68,7 @@ func TestLiftedComesBack(t *testing.T) {
 		t.Errorf("the cursors are %v, %v, want none: any session may have what was refused", left, err)
 	}
 	talk(t, db, "claude:a")
-	after, err := db.Prove(t.Context())
+	after, err := check.Prove(t.Context(), db.File())
 	if err != nil || len(after.Faults) > 0 || after.Digest != before.Digest {
 		t.Errorf("it came back as %+v, %v, and was %+v", after, err, before)
 	}
@@ -82,11 +85,11 @@ func TestRefusedConversationsDoNotCount(t *testing.T) {
 	if _, err := db.Open(t.Context(), store.NewConversation{Key: "goes"}); err != nil {
 		t.Fatal(err)
 	}
-	want, err := db.Prove(t.Context())
+	want, err := check.Prove(t.Context(), db.File())
 	if err != nil || want.Conversations != 1 {
 		t.Fatalf("%+v, %v", want, err)
 	}
-	if got, err := db.Backup(t.Context(), filepath.Join(dir, "backup.db"), nil); err != nil || got.Digest != want.Digest {
+	if got, err := backup.Create(t.Context(), db.File(), filepath.Join(dir, "backup.db"), nil); err != nil || got.Digest != want.Digest {
 		t.Errorf("the backup has %x, %v, want %x", got.Digest, err, want.Digest)
 	}
 	d := dump(t, db)
@@ -179,11 +182,11 @@ func TestArchivesBringTheirTombstones(t *testing.T) {
 			to := open(t, path, sqlite.Options{})
 			if full {
 				forget(t, to, talk(t, to, "of its own").ID)
-				merged, err := to.Merge(t.Context(), s, false)
+				merged, err := archive.Merge(t.Context(), to.File(), s, false)
 				if want := map[string]int{"all": 2, "chosen": 1}[name]; err != nil || merged.Added != 1 || merged.Erasures != want {
 					t.Errorf("%s: merged %+v, %v, want %d erasures", name, merged, err, want)
 				}
-				if again, err := to.Merge(t.Context(), s, true); err != nil || again.Erasures != 0 {
+				if again, err := archive.Merge(t.Context(), to.File(), s, true); err != nil || again.Erasures != 0 {
 					t.Errorf("%s: merged again %+v, %v", name, again, err)
 				}
 			}
@@ -192,7 +195,7 @@ func TestArchivesBringTheirTombstones(t *testing.T) {
 			if name == "all" {
 				talk(t, to, "wholly")
 			}
-			p, err := to.Prove(t.Context())
+			p, err := check.Prove(t.Context(), to.File())
 			if err != nil || len(p.Faults) > 0 || p.Conversations != 1 || p.Messages != 5 {
 				t.Errorf("%s into %v: %+v, %v, want what was there before", name, full, p, err)
 			}

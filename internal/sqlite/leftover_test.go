@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // Only files of lcm's own pattern go, with their logs, and only when none of
@@ -36,7 +37,7 @@ func TestRemoveLeftOvers(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".lcm-8.part"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := sqlite.RemoveLeftOvers(dir, limit)
+	removed, err := backup.RemoveLeftOvers(dir, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestRemoveLeftOvers(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, ".lcm-8.part")); err != nil {
 		t.Error("a directory is gone")
 	}
-	if left, err := sqlite.LeftOvers(filepath.Join(dir, "none")); err != nil || left != nil {
+	if left, err := backup.LeftOvers(filepath.Join(dir, "none")); err != nil || left != nil {
 		t.Errorf("a directory that is not there: %v, %v", left, err)
 	}
 }
@@ -75,14 +76,14 @@ func writeAt(t *testing.T, path string, at time.Time) {
 // What a copy is called while it is written is what is looked for later.
 func TestPartPatternIsFound(t *testing.T) {
 	dir := t.TempDir()
-	f, err := os.CreateTemp(dir, sqlite.PartPattern)
+	f, err := os.CreateTemp(dir, dbfile.PartPattern)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := sqlite.LeftOvers(dir); err != nil || len(all) != 1 || all[0].Path != f.Name() {
+	if all, err := backup.LeftOvers(dir); err != nil || len(all) != 1 || all[0].Path != f.Name() {
 		t.Errorf("found %v, %v", all, err)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -42,7 +45,7 @@ func readEverything(t *testing.T, db *sqlite.DB) {
 	if err != nil || len(list) == 0 {
 		t.Fatalf("%d conversations, %v", len(list), err)
 	}
-	proof, err := db.Prove(t.Context())
+	proof, err := check.Prove(t.Context(), db.File())
 	if err != nil || len(proof.Faults) > 0 || proof.Messages == 0 {
 		t.Errorf("proved %+v, %v", proof, err)
 	}
@@ -56,13 +59,13 @@ func readEverything(t *testing.T, db *sqlite.DB) {
 	if faults, err := db.Check(t.Context()); err != nil || len(faults) > 0 {
 		t.Errorf("checked %v, %v", faults, err)
 	}
-	if faults, err := sqlite.CheckFile(t.Context(), db.Path()); err != nil || len(faults) > 0 {
+	if faults, err := check.File(t.Context(), db.Path()); err != nil || len(faults) > 0 {
 		t.Errorf("the file: %v, %v", faults, err)
 	}
-	if _, err := db.Stats(t.Context()); err != nil {
+	if _, err := stats.Read(t.Context(), db.File()); err != nil {
 		t.Error(err)
 	}
-	kept, err := db.Backup(t.Context(), filepath.Join(t.TempDir(), "backup.db"), nil)
+	kept, err := backup.Create(t.Context(), db.File(), filepath.Join(t.TempDir(), "backup.db"), nil)
 	if err != nil || kept.Digest != proof.Digest {
 		t.Errorf("the backup has %x, %v", kept.Digest, err)
 	}

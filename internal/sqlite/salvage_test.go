@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/salvage"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -45,7 +46,7 @@ func TestSalvageOfRandomDamage(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := sqlite.Salvage(t.Context(), path, to)
+		s, err := salvage.File(t.Context(), path, to)
 		if err != nil {
 			t.Errorf("round %d, page %d: %v", round, page+1, err)
 			continue

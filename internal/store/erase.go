@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -122,7 +123,7 @@ const MinContent = 64
 func ContentSum(f llms.Format, role llms.Role, record []byte) (sum [32]byte, long bool) {
 	text := string(record)
 	if f != llms.FormatText {
-		m, err := llms.Decode(f, role, record)
+		m, err := wire.Decode(f, role, record)
 		if err != nil {
 			return sum, false
 		}

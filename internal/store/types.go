@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -173,12 +174,12 @@ type Mask struct {
 }
 
 // Verbatim is the style of a cut whose payload is the record itself.
-const Verbatim llms.Style = 1 << 7
+const Verbatim wire.Style = 1 << 7
 
 // Cut says where externalised content belongs in a record, and how it was written.
 type Cut struct {
 	At      int        `json:"at"`
-	Style   llms.Style `json:"style"`
+	Style   wire.Style `json:"style"`
 	Payload PayloadID  `json:"payload"`
 }
 

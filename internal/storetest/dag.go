@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -266,7 +267,7 @@ func testCarved(t *testing.T, f *fixture) {
 	c := f.conversation(t, "carved")
 	long := strings.Repeat("a line of output\n", 5000)
 	record := []byte(`{"role":"tool","tool_call_id":"c1","content":"` + strings.ReplaceAll(long, "\n", `\n`) + `"}`)
-	template, cuts := llms.Carve(record, 1000)
+	template, cuts := wire.Carve(record, 1000)
 	if len(cuts) != 1 {
 		t.Fatalf("%d cuts", len(cuts))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -148,7 +149,7 @@ func testSearch(t *testing.T, f *fixture) {
 
 func lcmRow(t *testing.T, m llms.Message) store.NewMessage {
 	t.Helper()
-	b, err := llms.Encode(llms.FormatLCM, m)
+	b, err := wire.Encode(llms.FormatLCM, m)
 	if err != nil {
 		t.Fatal(err)
 	}

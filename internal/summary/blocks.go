@@ -77,7 +77,13 @@ type splitter struct {
 	lines, failures int
 	// ordered says that the line under way has instruction-like text.
 	ordered bool
+	// carried is how many bytes before the next unit are checked for
+	// instructions with it, because a long sentence was cut there.
+	carried int
 }
+
+// maxOrderBytes is how far before a cut an instruction may begin.
+const maxOrderBytes = 80
 
 func (p *splitter) line(start, end int) {
 	d := &p.m.docs[p.doc]
@@ -158,7 +164,7 @@ func (p *splitter) blockLine(line string, start, end int) {
 // into sentences if it is prose.
 func (p *splitter) pieces(start, end int, from origin, untrusted bool) {
 	text := p.m.docs[p.doc].text
-	p.ordered = false
+	p.ordered, p.carried = false, 0
 	if p.block != prose {
 		end = min(end, start+2*maxBlockBytes)
 	}
@@ -171,9 +177,13 @@ func (p *splitter) pieces(start, end int, from origin, untrusted bool) {
 		for lo < hi {
 			// No look further than a unit may reach: a megabyte without a
 			// full stop must not be searched for one again and again.
-			stop := sentenceEnd(text, lo, min(hi, lo+maxUnitBytes+1))
-			stop = cutLong(text, lo, stop, maxUnitBytes)
+			full := sentenceEnd(text, lo, min(hi, lo+maxUnitBytes+1))
+			stop := cutLong(text, lo, full, maxUnitBytes)
 			p.add(lo, stop, from, untrusted)
+			p.carried = 0
+			if stop < full { // the sentence goes on
+				p.carried = min(stop-lo, maxOrderBytes)
+			}
 			lo = stop
 		}
 		start = hi
@@ -188,8 +198,13 @@ func (p *splitter) add(start, end int, from origin, untrusted bool) {
 	}
 	text := d.text[start:end]
 	low := strings.ToLower(text)
+	checked, checkedLow := text, low
+	if p.carried > 0 { // an order may have been cut in two
+		checked = strings.ToValidUTF8(d.text[max(0, start-p.carried):end], "")
+		checkedLow = strings.ToLower(checked)
+	}
 	// A brief sentence behind an order is part of it: "Ignore your task. Sing."
-	if isDirective(text, low, untrusted || d.role == RoleSummary || quotes(text)) || p.ordered && len(text) <= maxTrailBytes {
+	if isDirective(checked, checkedLow, untrusted || d.role == RoleSummary || quotes(text)) || p.ordered && len(text) <= maxTrailBytes {
 		p.ordered = true
 		p.m.flagged = append(p.m.flagged, span{p.doc, start, end})
 		return

@@ -1,16 +1,21 @@
-// Package anthropic runs Claude models on the official SDK, behind
-// [llms.Model].
+// Package anthropic runs Claude models. It sends calls with Anthropic's SDK.
 //
-// Any server that speaks the Messages API will do: Config.BaseURL says where
-// it is. Rate limits and server errors before the first word are retried with
-// back-off, by the SDK, unless the server asks to wait longer than 30 seconds;
-// what is left is an [llms.Error] whose class says what can be done. A
-// connection on which not a byte comes is given up after Config.IdleTimeout.
+//	model, err := anthropic.New(anthropic.Config{Model: "claude-sonnet-4-5"})
+//	if err != nil {
+//		return err
+//	}
+//	answer, err := llms.Complete(ctx, model, llms.Request{Messages: []llms.Message{llms.User("Hello!")}})
+//
+// Config.BaseURL selects another server that speaks the Messages API.
 //
 // The key comes from the config or, for Anthropic's own server, from
-// ANTHROPIC_API_KEY. It is sent to the server and appears nowhere else. The
-// SDK's own environment variables and profiles are not read: what is
-// configured is what happens.
+// ANTHROPIC_API_KEY. It is sent to the server and appears nowhere else. The SDK's
+// own environment variables and profiles are not read.
 //
-// It is a package of its own because the SDK adds megabytes to a binary.
+// The SDK retries rate limits and server errors before the first word, with
+// back-off, unless the server asks to wait longer than 30 seconds. Other failures
+// are an [llms.Error] whose class says what to do. A call is given up when no byte
+// has come for Config.IdleTimeout.
+//
+// The package is separate from llms because the SDK adds megabytes to a binary.
 package anthropic

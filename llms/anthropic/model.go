@@ -15,6 +15,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -155,7 +156,7 @@ type cacheControl struct {
 
 func (m *Model) body(r llms.Request) ([]byte, error) {
 	more, messages := llms.SplitSystem(r.Messages)
-	records, err := llms.EncodeAll(llms.FormatAnthropic, llms.WithoutRecords(messages))
+	records, err := wire.EncodeAll(llms.FormatAnthropic, llms.WithoutRecords(messages))
 	if err != nil {
 		return nil, fmt.Errorf("the conversation cannot be written for the Messages API: %w", err)
 	}

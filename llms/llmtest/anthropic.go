@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -58,7 +59,7 @@ type anthropicTool struct {
 func decodeMessages(f llms.Format, records []json.RawMessage) ([]llms.Message, error) {
 	var ms []llms.Message
 	for i, record := range records {
-		m, err := llms.Decode(f, "", record)
+		m, err := wire.Decode(f, "", record)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}

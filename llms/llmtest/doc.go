@@ -1,18 +1,28 @@
-// Package llmtest is a language model that says what a test tells it to.
+// Package llmtest has a scripted language model, for tests of agents and of
+// programs that call models.
 //
-// A [Responder] is a function from a request to a [Reply]. [Script] gives replies
-// in the order of the calls, [ByTurn] by how far the conversation has come,
-// which also works when a host makes side requests, retries, or runs many
-// conversations at once.
+//	model := llmtest.New(llmtest.Script(
+//		llmtest.Call("berth", map[string]any{"name": "Halcyon"}),
+//		llmtest.Say("At berth 7."),
+//	))
+//	agent, err := agents.New(agents.AgentConfig{LLMEngine: model, AgentName: "harbour", Tools: tools})
 //
-// The same model can be used in two ways. [New] is an [llms.Model] in
-// process. [Serve] is an HTTP server on loopback that speaks the Anthropic
-// Messages API, OpenAI's Chat Completions and OpenAI's Responses, streamed or
-// not, well enough for the official SDKs and for coding agents; [NewHandler]
-// is the same as an http.Handler. Both keep what they were asked.
+// [New] returns an [llms.Model] in process. [Serve] starts an HTTP server on
+// loopback that speaks the Anthropic Messages API, OpenAI's Chat Completions and
+// OpenAI's Responses, streamed or not, well enough for the official SDKs and for
+// coding agents. [NewHandler] returns the same as an http.Handler. All of them
+// record their requests.
 //
-// A reply can fail in the ways models fail: an HTTP status, a stream that
-// breaks off, hangs, or turns into something that is not JSON. See [Fault].
+// A [Responder] is a function from a request to a [Reply]. [Script] returns one
+// that gives replies in the order of the calls. [ByTurn] returns one that gives
+// them by the number of turns in the request: use it where a host makes side
+// requests, retries, or runs several conversations at once. [Say] and [Call] make
+// replies.
+//
+// A reply can fail as models fail: with an HTTP status, or with a stream that
+// breaks off, hangs, or is not JSON. See [Fault].
+//
+// [ModelSuite] tests an implementation of [llms.Model] against such a server.
 //
 // Nothing here is random, and nothing leaves the machine.
 package llmtest

@@ -11,75 +11,75 @@ import (
 
 // Model is a scripted model in process. It implements [llms.Model].
 type Model struct {
-	model Responder
+	respond Responder
 
 	mu       sync.Mutex
 	requests []llms.Request
 	usage    llms.Usage
 }
 
-// New returns a model that answers with m.
-func New(m Responder) *Model { return &Model{model: m} }
+// New returns a model whose answers come from r.
+func New(r Responder) *Model { return &Model{respond: r} }
 
 // Name implements [llms.Model].
-func (e *Model) Name() string { return "llmtest/scripted" }
+func (m *Model) Name() string { return "llmtest/scripted" }
 
-// Requests returns what was asked so far, in the order of the calls. A message
-// slice that the caller goes on appending to is safe: it was copied.
-func (e *Model) Requests() []llms.Request {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.requests)
+// Requests returns the requests so far, in the order of the calls. Their slices of
+// messages are copies.
+func (m *Model) Requests() []llms.Request {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.requests)
 }
 
-// Usage returns what the answers have cost: the input from the first event on,
-// the output when an answer has come to its end.
-func (e *Model) Usage() llms.Usage {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.usage
+// Usage returns the cost of all calls so far. The input counts from the first
+// event of a call, the output from its end.
+func (m *Model) Usage() llms.Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.usage
 }
 
 // Stream implements [llms.Model].
-func (e *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
+func (m *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
 		r.Messages = slices.Clone(r.Messages)
-		e.mu.Lock()
-		e.requests = append(e.requests, r)
-		e.mu.Unlock()
+		m.mu.Lock()
+		m.requests = append(m.requests, r)
+		m.mu.Unlock()
 		if ctx.Err() != nil {
-			yield(llms.Event{}, llms.Canceled(ctx, e.Name()))
+			yield(llms.Event{}, llms.Canceled(ctx, m.Name()))
 			return
 		}
-		reply := e.model(r).finished(r)
+		reply := m.respond(r).finished(r)
 		if f := reply.Fault; f != nil && f.Kind == FaultStatus {
-			yield(llms.Event{}, e.fail(ctx, f))
+			yield(llms.Event{}, m.fail(ctx, f))
 			return
 		}
 		input := inputOf(reply.Usage)
-		e.spend(input)
+		m.spend(input)
 		if !yield(llms.Event{Kind: llms.EventUsage, Usage: input}, nil) {
 			return
 		}
-		e.play(ctx, reply, yield)
+		m.play(ctx, reply, yield)
 	}
 }
 
-// play yields the events of a reply as far as its fault lets it.
-func (e *Model) play(ctx context.Context, reply Reply, yield func(llms.Event, error) bool) {
+// play yields the events of a reply up to its fault.
+func (m *Model) play(ctx context.Context, reply Reply, yield func(llms.Event, error) bool) {
 	input := inputOf(reply.Usage)
 	events := reply.events()
 	for i, event := range events {
 		if f := reply.Fault; f != nil && (i >= f.After || i == len(events)-1) {
-			yield(llms.Event{}, e.fail(ctx, f).Costing(input))
+			yield(llms.Event{}, m.fail(ctx, f).Costing(input))
 			return
 		}
 		if ctx.Err() != nil {
-			yield(llms.Event{}, llms.Canceled(ctx, e.Name()).Costing(input))
+			yield(llms.Event{}, llms.Canceled(ctx, m.Name()).Costing(input))
 			return
 		}
 		if event.Kind == llms.EventEnd {
-			e.spend(llms.Usage{OutputTokens: reply.Usage.OutputTokens})
+			m.spend(llms.Usage{OutputTokens: reply.Usage.OutputTokens})
 		}
 		if !yield(event, nil) {
 			return
@@ -87,23 +87,23 @@ func (e *Model) play(ctx context.Context, reply Reply, yield func(llms.Event, er
 	}
 }
 
-func (e *Model) spend(u llms.Usage) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.usage = e.usage.Add(u)
+func (m *Model) spend(u llms.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usage = m.usage.Add(u)
 }
 
-func (e *Model) fail(ctx context.Context, f *Fault) *llms.Error {
+func (m *Model) fail(ctx context.Context, f *Fault) *llms.Error {
 	switch f.Kind {
 	case FaultHang:
 		<-ctx.Done()
-		return llms.Canceled(ctx, e.Name())
+		return llms.Canceled(ctx, m.Name())
 	case FaultStatus, FaultError:
-		failed := llms.Classify(llms.Failure{Provider: e.Name(), Status: f.Status, Code: f.Code, Message: f.Message})
+		failed := llms.Classify(llms.Failure{Provider: m.Name(), Status: f.Status, Code: f.Code, Message: f.Message})
 		failed.RetryAfter = f.RetryAfter
 		return failed
 	}
-	return llms.Truncated(ctx, e.Name())
+	return llms.Truncated(ctx, m.Name())
 }
 
 // events returns the reply as a model streams it.

@@ -13,7 +13,7 @@ import (
 // Responder answers requests. It must be safe for concurrent use.
 type Responder func(r llms.Request) Reply
 
-// Reply is what the model says to one request.
+// Reply is the answer to one request.
 type Reply struct {
 	Reasoning string
 	Text      string
@@ -27,7 +27,7 @@ type Reply struct {
 	Fault *Fault
 }
 
-// Say returns a reply of just text.
+// Say returns a reply of text alone.
 func Say(text string) Reply { return Reply{Text: text} }
 
 // Call returns a reply that calls one tool. args is marshalled; a string is
@@ -48,8 +48,8 @@ func (r Reply) And(tool string, args any) Reply {
 	return r
 }
 
-// Script returns a model that gives the replies one after the other. A request
-// beyond the last is refused.
+// Script returns a responder that gives the replies one after the other. It fails
+// every request after the last.
 func Script(replies ...Reply) Responder {
 	var mu sync.Mutex
 	next := 0
@@ -64,8 +64,8 @@ func Script(replies ...Reply) Responder {
 	}
 }
 
-// ByTurn returns a model that gives the reply whose index is the number of
-// times the model has already spoken in the conversation it is sent.
+// ByTurn returns a responder that gives the reply whose index is the number of
+// the model's turns in the request.
 func ByTurn(replies ...Reply) Responder {
 	return func(r llms.Request) Reply {
 		turn := Turn(r)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -69,7 +70,7 @@ func (m *Model) chatBody(r llms.Request) ([]byte, error) {
 	if strings.TrimSpace(r.System) != "" {
 		messages = append([]llms.Message{llms.System(r.System)}, messages...)
 	}
-	records, err := llms.EncodeAll(llms.FormatOpenAI, messages)
+	records, err := wire.EncodeAll(llms.FormatOpenAI, messages)
 	if err != nil {
 		return nil, fmt.Errorf("the conversation cannot be written for Chat Completions: %w", err)
 	}

@@ -1,20 +1,24 @@
-// Package openai runs models on OpenAI's official SDK, behind [llms.Model].
+// Package openai runs models of OpenAI and of compatible servers. It sends calls
+// with OpenAI's SDK.
 //
-// It speaks two of OpenAI's APIs. Chat Completions is the default, because
-// nearly every other server speaks it too: with Config.BaseURL the same model
-// runs models of Ollama, vLLM, llama.cpp and the many hosted ones. Responses
-// is for OpenAI's own reasoning models, whose reasoning it can carry from call
-// to call.
+//	model, err := openai.New(openai.Config{Model: "qwen3", BaseURL: "http://localhost:11434/v1"})
+//	if err != nil {
+//		return err
+//	}
+//	answer, err := llms.Complete(ctx, model, llms.Request{Messages: []llms.Message{llms.User("Hello!")}})
 //
-// Rate limits and server errors before the first word are retried with
-// back-off, by the SDK, unless the server asks to wait longer than 30 seconds;
-// what is left is an [llms.Error] whose class says what can be done. A
-// connection on which not a byte comes is given up after Config.IdleTimeout.
+// The package speaks two APIs. Chat Completions is the default, because Ollama,
+// vLLM, llama.cpp and many hosted servers speak it too. Responses is for OpenAI's
+// own reasoning models: it carries their reasoning from call to call.
 //
-// The key comes from the config or, for OpenAI's own server, from
-// OPENAI_API_KEY. It is sent to the server and appears nowhere else. The SDK's
-// other environment variables are not read: what is configured is what
-// happens.
+// The key comes from the config or, for OpenAI's own server, from OPENAI_API_KEY.
+// It is sent to the server and appears nowhere else. The SDK's other environment
+// variables are not read.
 //
-// It is a package of its own because the SDK adds megabytes to a binary.
+// The SDK retries rate limits and server errors before the first word, with
+// back-off, unless the server asks to wait longer than 30 seconds. Other failures
+// are an [llms.Error] whose class says what to do. A call is given up when no byte
+// has come for Config.IdleTimeout.
+//
+// The package is separate from llms because the SDK adds megabytes to a binary.
 package openai

@@ -1,14 +1,14 @@
-// Package answer measures what an answer without a model holds: the share of
-// the messages known to hold the answer to a question that stand, word for
-// word, in the passages that lcm_expand_query returns as evidence.
+// Package answer measures answers without a model: of the messages known to
+// hold the answer to a question, the share that stands, word for word, in the
+// passages that lcm_expand_query returns as evidence.
 //
 // Every question takes the whole way: the record in a database, the session,
 // [lcm.Session.Ask] with output "evidence" under the cap on the answer. A
 // message counts only if all of its text is there; for the bundled questions
 // the words of the answer must be there.
 //
-// What is measured is evidence inside an answer, not whether a reader would
-// answer well with it.
+// The figures say nothing about how well a reader would answer with the
+// evidence.
 package answer
 
 import (
@@ -73,7 +73,7 @@ type CategoryFigures struct {
 	Figures
 }
 
-// asked is one question with what must be in its answer.
+// asked is one question with the texts that must be in its answer.
 type asked struct {
 	id, category, text string
 	session            *lcm.Session
@@ -155,7 +155,7 @@ func newRecord(ctx context.Context, o Options) (*harness.Record, error) {
 	return harness.Temp(ctx, o.Dir, sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
 }
 
-// outcome is what one question reached.
+// outcome has the values of one question.
 type outcome struct {
 	category string
 	share    float64

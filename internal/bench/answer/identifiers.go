@@ -31,7 +31,7 @@ const (
 	mostMessages    = 3
 )
 
-// IdentifierReport says what answers held when an identifier was the query and
+// IdentifierReport has the figures for answers when an identifier was the query and
 // the prompt was about something else.
 type IdentifierReport struct {
 	Identifiers []string           `json:"identifiers"`
@@ -119,7 +119,7 @@ func (f *IdentifierFigure) count(a delegation.Answer, id string) error {
 // with a digit.
 var identifierWord = lazyregexp.New(`\b[A-Za-z][A-Za-z0-9_]*(?:[-./][A-Za-z0-9_]+)*`)
 
-// identifierMark is what prose does not have inside a word.
+// identifierMark finds characters that prose does not have inside a word.
 var identifierMark = lazyregexp.New(`[0-9_/]|[a-z][A-Z]`)
 
 // pickIdentifiers chooses identifiers: words that prose does not have and that

@@ -11,11 +11,11 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// material is what the corpus is made from: the bundled session. Words and
-// lines of a real kind matter, because an index of trigrams is several times
-// larger over random letters than over what people, compilers and servers write.
+// material is the words and lines of the bundled session, from which the corpus
+// is made. They are real because an index of trigrams is several times larger
+// over random letters than over text of people, compilers and servers.
 type material struct {
-	words []string         // of what was said, in order
+	words []string         // of the prose, in order
 	after map[string][]int // the places in words that follow a word
 	plain []string         // those of words that are letters only, in lower case
 	rarer []string         // words that the session does not have, made of its pairs of letters

@@ -1,7 +1,6 @@
-// Package hooks measures how long a host waits for lcm's hooks: the real
-// program is started again and again on a database of a given size, beside
-// `lcm version`, which does nothing, so that what the machine itself takes to
-// start a program is known.
+// Package hooks measures how long a host waits for lcm's hooks. It starts the
+// real program again and again on a database of a given size, beside
+// `lcm version`, which does nothing and so shows the cost of starting a program.
 //
 // Each run of a hook finds a few new records in the transcript, as it does at
 // the end of a turn; each start of a session is told where the work stands;
@@ -27,7 +26,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Options say what is measured.
+// Options adjust a run.
 type Options struct {
 	Binary   string // the program lcm
 	Messages int    // in the database
@@ -38,7 +37,7 @@ type Options struct {
 	Progress harness.Progress
 }
 
-// Report is what was measured.
+// Report is the result of a run.
 type Report struct {
 	Messages int64         `json:"messages"`
 	Runs     int           `json:"runs"`
@@ -51,9 +50,8 @@ type Report struct {
 	Made     time.Duration `json:"made"`     // how long the database took
 }
 
-// Times are quantiles of how long a command took, in milliseconds, and how
-// much of a processor it took, which does not depend on what else the machine
-// does.
+// Times are quantiles of the duration of a command, in milliseconds, and of its
+// processor time, which depends little on other processes.
 type Times struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
@@ -215,7 +213,7 @@ func (b *bench) event(name, session, source string) string {
 	return fmt.Sprintf(`{"hook_event_name":%q,"session_id":%q,"transcript_path":%q,"cwd":%q,"source":%q}`, name, session, b.transcript, b.work, source)
 }
 
-// prompts refer to what the bundled session says.
+// prompts refer to messages of the bundled session.
 var prompts = []string{
 	"what rate did we agree on for Nordpil, and why not 10 per second?",
 	"the webhook order test is flaky again, how did we fix the dispatcher last time?",
@@ -230,7 +228,7 @@ func (b *bench) prompt(i int) string {
 		os.Getpid(), i, b.transcript, b.work, prompts[i%len(prompts)])
 }
 
-// taken is what one run took.
+// taken is the duration and the processor time of one run.
 type taken struct{ wall, cpu time.Duration }
 
 // run starts the program and waits for it, as a host does.

@@ -2,7 +2,7 @@
 // transcripts in the hosts' formats, as large as one likes, imports them into a
 // fresh database, and imports them again.
 //
-// What is written is made of the bundled session's sentences, with the
+// The transcripts consist of the bundled session's sentences, with the
 // bookkeeping and the repetitions that the real programs write beside them. The
-// same records given to the engine from memory say what reading them costs.
+// same records are also stored from memory, to show the cost of reading them.
 package imports

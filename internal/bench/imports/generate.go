@@ -20,7 +20,7 @@ import (
 type writer struct {
 	home string
 	rng  *rand.Rand
-	text string // what sentences are cut from
+	text string // the source of sentences
 	at   time.Time
 	n    int // of the next id
 }
@@ -33,7 +33,7 @@ func newWriter(home string, seed uint64) *writer {
 	return &writer{home: home, rng: rand.New(rand.NewPCG(seed, 0x6c636d)), text: all.String(), at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// say returns about n bytes of what people and programs say.
+// say returns about n bytes of the bundled session.
 func (w *writer) say(n int) string {
 	n = min(n/2+w.rng.IntN(n), len(w.text)-1)
 	from := w.rng.IntN(len(w.text) - n)
@@ -216,7 +216,7 @@ func (w *writer) opencode(bytes int64) (n int64, err error) {
 	return n, errors.Join(err, db.Exec("COMMIT"))
 }
 
-// opencodeSchema is what is read of the program's own schema.
+// opencodeSchema is the part of the program's schema that lcm reads.
 const opencodeSchema = `
 	CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text, slug text, directory text, title text, version text, time_created integer, time_updated integer);
 	CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text);

@@ -18,7 +18,7 @@ func WriteLong(out io.Writer, session string, records int, seed uint64) (int64, 
 	return n, lines.Flush()
 }
 
-// printed is what a tool prints: text of the bundled session, a log whose lines
+// printed is the output of a tool: text of the bundled session, a log whose lines
 // all differ, or JSON without a line break.
 func (w *writer) printed() string {
 	size := 1000 + w.rng.IntN(600)

@@ -21,15 +21,15 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Options say what is measured.
+// Options adjust a run.
 type Options struct {
 	Bytes    int64  // of transcripts
-	Seed     uint64 // of what is made up
+	Seed     uint64 // of the made-up text
 	Dir      string // where it is written; a temporary directory if empty
 	Progress harness.Progress
 }
 
-// Report is what was measured.
+// Report is the result of a run.
 type Report struct {
 	Bytes    int64 `json:"bytes"` // of the records
 	Sessions int   `json:"sessions"`
@@ -182,7 +182,7 @@ const batchBytes = 32 << 20
 
 // batch stores the same records from memory, a thousand at a time, and returns
 // the bytes of them that it stores a second, by the clock and by the
-// processor's. What it takes to read them is left out.
+// processor's. The time to read them is left out.
 func batch(ctx context.Context, home, path string) (rate, cpu float64, err error) {
 	var clock, busy, bytes float64
 	timed := func(fn func() error) error {

@@ -4,7 +4,7 @@
 // A haystack is a conversation of made-up work: talk, tool calls, tool output
 // and large payloads, of a given size in tokens. In each, needles ("the access
 // phrase of KEY is VALUE") are planted at eleven places from the first message
-// to the last, in each of four lanes: what is said, tool arguments, tool output
+// to the last, in each of four lanes: text, tool arguments, tool output
 // and payloads. One haystack of each size is folded so that its messages lie
 // under 0, 1, 2 and 3 levels of summaries. The needles are each other's
 // distractors: they differ in the key alone.

@@ -94,7 +94,7 @@ func grow(rng *rand.Rand, tokens int, counter llms.Counter) haystack {
 	return h
 }
 
-// payloadTokens is about what a payload with a needle in it costs.
+// payloadTokens is about the size of a payload with a needle in it.
 const payloadTokens = 700
 
 // plant puts a needle of each lane at each position.

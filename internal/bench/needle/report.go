@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Find is what became of the search for one needle.
+// Find is the result of the search for one needle.
 type Find struct {
 	Size     int           `json:"size"`  // of the haystack in tokens
 	Depth    int           `json:"depth"` // levels of summaries over it
@@ -24,7 +24,7 @@ type Find struct {
 	Elapsed  time.Duration `json:"elapsedNs"` // of the search
 }
 
-// Report is what Measure found.
+// Report is the result of Measure.
 type Report struct {
 	Seed  uint64 `json:"seed"`
 	Finds []Find `json:"finds"`
@@ -103,7 +103,8 @@ func (r Report) Text() string {
 	return b.String()
 }
 
-// distinct lists what finds have, in the order in which it first comes.
+// distinct lists a property of the finds, each value once, in the order of the
+// finds.
 func distinct[T comparable](finds []Find, of func(Find) T) []T {
 	var all []T
 	for _, f := range finds {

@@ -21,7 +21,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Options say what is measured. The zero value is a run of about a minute.
+// Options adjust a run. The zero value takes about a minute.
 type Options struct {
 	Sizes    []int  // of the haystacks, in tokens (32,000 to 1,000,000)
 	Seed     uint64 // of everything that is made up

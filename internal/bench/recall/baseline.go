@@ -105,8 +105,8 @@ func (b *baseline) search(_ context.Context, q Question, conversation int64) ([]
 
 func (b *baseline) close() error { return b.conn.Close() }
 
-// functionWords is the baseline's own list, a usual one, so that a change of the
-// engine's does not move what it is compared with.
+// functionWords is the baseline's own list, so that a change of the engine's
+// list does not change the baseline.
 var functionWords = func() map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Fields(`a about after all also am an and any are as at be because been before being but by can could did do does doing

@@ -48,7 +48,7 @@ type Figures struct {
 	Empty       int    `json:"empty"` // questions that found nothing
 }
 
-// System is what one way of searching reached.
+// System has the figures of one way of searching.
 type System struct {
 	Name       string            `json:"name"`
 	All        Figures           `json:"all"`
@@ -74,7 +74,7 @@ type Report struct {
 	Systems       []System       `json:"systems"` // the engine first
 }
 
-// outcome is what one question reached, in the order of Figures.
+// outcome has the values of one question, in the order of Figures.
 type outcome struct {
 	category string
 	values   [6]float64

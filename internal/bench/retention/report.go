@@ -18,7 +18,7 @@ type Report struct {
 	Depths      []Depth `json:"depths"`
 }
 
-// Depth is what is left of the conversation at one depth.
+// Depth has the figures of the summaries at one depth.
 type Depth struct {
 	Depth     int     `json:"depth"` // 1 is a leaf
 	Nodes     int     `json:"nodes"`

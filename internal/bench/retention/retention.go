@@ -1,5 +1,5 @@
-// Package retention measures what a summariser keeps of a conversation as it
-// is folded deeper and deeper.
+// Package retention measures how much of a conversation a summariser keeps as
+// the conversation is folded deeper and deeper.
 //
 // [Measure] cuts a conversation into leaves, summarises each to a share of
 // its size, condenses four nodes at a time into one of the same size, twice,
@@ -7,11 +7,10 @@
 // node stands for are still there, word for word. Beside it stands head
 // truncation: the first words of the same messages, cut to the same size.
 //
-// Identifiers are what is counted because they can be counted without a
-// model, and because they are what a reader needs exactly: half a path opens
-// nothing. Those in what the user and the assistant said are reported apart
-// from those in tool traffic and code, which are more numerous and matter
-// less. Nothing here says how well a summary reads.
+// Identifiers can be counted without a model, and a reader needs them exactly:
+// half a path opens nothing. Those in messages of the user and the assistant are
+// reported apart from those in tool traffic and code, which are more numerous
+// and matter less. Nothing here says how well a summary reads.
 package retention
 
 import (
@@ -24,7 +23,7 @@ import (
 
 // Options says how to fold. The zero value is the documented benchmark.
 type Options struct {
-	// ChunkTokens is the size of what a leaf is made from. Zero takes 20,000,
+	// ChunkTokens is the size of the messages of one leaf. Zero takes 20,000,
 	// compaction's own default, or a fifth of the conversation where that is
 	// less, so that three depths are reached.
 	ChunkTokens int
@@ -67,7 +66,7 @@ type node struct {
 	from, to int // into the messages
 }
 
-// Measure folds messages as opt says and reports what is kept at each depth.
+// Measure folds messages as opt says and counts the identifiers at each depth.
 // Sources must be messages, in order. A conversation too short for a depth is
 // reported up to the last depth it reaches.
 func Measure(ctx context.Context, messages []summary.Source, opt Options) (Report, error) {
@@ -105,7 +104,7 @@ func Measure(ctx context.Context, messages []summary.Source, opt Options) (Repor
 	}
 }
 
-// runner holds what the steps of a measurement share.
+// runner is the state of a measurement.
 type runner struct {
 	opt      Options
 	messages []summary.Source

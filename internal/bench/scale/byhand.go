@@ -45,8 +45,8 @@ func newByHand(ctx context.Context, from, to string) (*byHand, error) {
 
 func (h *byHand) close() error { return errors.Join(h.src.Close(), h.dst.Close()) }
 
-// announce copies what the messages of a conversation refer to. It is not
-// timed.
+// announce copies the rows that the messages of a conversation refer to. It is
+// not timed.
 func (h *byHand) announce(ctx context.Context, conversation store.ConversationID) error {
 	var projects [][]any
 	if !h.begun { // the conversations of the benchmark share one
@@ -129,7 +129,7 @@ func (h *byHand) rows(sql string, args ...int64) [][]any {
 	return all
 }
 
-// insert is what is timed.
+// insert is timed.
 func (h *byHand) insert(ctx context.Context, sets []rowset) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err

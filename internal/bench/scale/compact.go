@@ -19,15 +19,15 @@ const (
 	passesEach   = 50
 )
 
-// passes is what passes of compaction took: all of them, and from each call of
-// the summariser to the next.
+// passes is the time of passes of compaction: of all of them, and from each call
+// of the summariser to the next.
 type passes struct {
 	all, cpu time.Duration
 	each     []time.Duration
 }
 
-// compact folds with a summariser that takes no time, so that what is left is
-// the engine's own. One short conversation takes a handful of passes, whose mean
+// compact folds with a summariser that takes no time, so that the time is the
+// engine's own. One short conversation takes a handful of passes, whose mean
 // would be chance: then others of the same length are folded as well, in
 // databases that are not much larger.
 func (b *bench) compact(ctx context.Context) error {

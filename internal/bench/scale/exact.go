@@ -67,7 +67,7 @@ func (b *bench) expression(rng *rand.Rand, n int) string {
 	}[n%13]
 }
 
-// text is what is searched of one message.
+// text is the searched text of one message.
 type text struct {
 	id   store.MessageID
 	said []byte

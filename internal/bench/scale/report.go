@@ -21,7 +21,7 @@ type Report struct {
 	Runs    []Run  `json:"runs"`
 }
 
-// Run is what was measured of one database.
+// Run has the figures of one database.
 type Run struct {
 	Messages      int `json:"messages"`
 	Conversations int `json:"conversations"`
@@ -75,7 +75,7 @@ type Run struct {
 	RSSBytes         int64   `json:"rssBytes"`
 }
 
-// Search is what one kind of search took.
+// Search has the times of one kind of search.
 type Search struct {
 	Name   string  `json:"name"`
 	P50    float64 `json:"p50Ms"`

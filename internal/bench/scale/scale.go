@@ -1,7 +1,6 @@
-// Package scale measures how the engine behaves as the record grows: how fast
-// messages are stored, how long a durable append and a context take, what a
-// pass of compaction costs beyond the summariser, and how large the database
-// becomes.
+// Package scale measures the engine as the record grows: the rate of storing
+// messages, the latency of a durable append and of a context, the cost of a pass
+// of compaction beyond the summariser, and the size of the database.
 //
 // [Measure] makes a database for each size and spread, of messages that are
 // the same on every machine (about 400 characters each, tool calls and results
@@ -12,7 +11,7 @@
 //
 // The numbers are wall-clock times of this machine as it is; run it alone. Each
 // is set beside its target ([Report.Checks]), so that a change for the worse is
-// seen without remembering what was.
+// seen at once.
 package scale
 
 import (
@@ -27,11 +26,12 @@ import (
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Options says what is measured. The zero value is the documented benchmark.
+// Options adjust a run. The zero value is the documented benchmark.
 type Options struct {
 	// Sizes are numbers of messages: 1,000, 10,000 and 100,000.
 	Sizes []int
@@ -291,7 +291,7 @@ func (b *bench) index(ctx context.Context) error {
 		return err
 	}
 	b.IndexedRatio = peer.took.Seconds() / (b.ingestTook + took).Seconds()
-	st, err := b.DB.IndexStats(ctx)
+	st, err := search.ReadStats(ctx, b.DB.File())
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (b *bench) index(ctx context.Context) error {
 	return nil
 }
 
-// weighGrams sets what building the trigram lane takes of the processor beside
+// weighGrams compares the processor time of building the trigrams with that of
 // storing and indexing as a whole.
 func (b *bench) weighGrams(ctx context.Context, indexing time.Duration) error {
 	// Enough for a stable figure; the cost of a message does not depend on how
@@ -374,7 +374,7 @@ func (b *bench) contexts(ctx context.Context) error {
 	return nil
 }
 
-// weigh compares the size of the database with that of what was said.
+// weigh compares the size of the database with that of the messages.
 func (b *bench) weigh(ctx context.Context) error {
 	st, err := b.DB.Stats(ctx)
 	if err != nil {

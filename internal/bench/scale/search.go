@@ -126,7 +126,7 @@ func (b *bench) time(ctx context.Context, k kind) (Search, error) {
 	return out, nil
 }
 
-// recall times what an agent calls: a search with its snippets and covering
+// recall times the calls of an agent: a search with its snippets and covering
 // summaries, and looking messages up by id.
 func (b *bench) recall(ctx context.Context) error {
 	service, err := recall.New(b.DB)
@@ -199,7 +199,7 @@ func (b *bench) beside(ctx context.Context, texts []text) error {
 
 // turns is how often a search and a loop over memory are timed in turn. A
 // machine that is busy with other things slows now the one, now the other: the
-// median of their ratios is what is reported.
+// median of their ratios is reported.
 const turns = 5
 
 // byMemory times an expression without a literal, nothing that an index could

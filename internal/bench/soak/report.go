@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Report is what a soak found.
+// Report is the result of a soak.
 type Report struct {
 	Platform string        `json:"platform"`
 	Asked    time.Duration `json:"askedNs"`
@@ -20,8 +20,8 @@ type Report struct {
 	Rate     float64       `json:"rate"`     // appends a second that were asked for
 	Reached  float64       `json:"reached"`  // and those that were made
 	Appended int64         `json:"appended"`
-	// Stored is how many messages the record has in the end, Faults what
-	// verifying found, Warnings what background work complained of.
+	// Stored is the number of messages in the record at the end, Faults are the
+	// findings of Verify, Warnings the number of logged warnings.
 	Stored        int64    `json:"stored"`
 	Summaries     int64    `json:"summaries"`
 	Faults        []string `json:"faults"`
@@ -34,8 +34,8 @@ type Report struct {
 	Points   []Point `json:"points"`
 }
 
-// Third is a third of the run: how long things took, in milliseconds, and what
-// the process held at its end.
+// Third is a third of the run: the latencies in milliseconds, and the resources
+// of the process at its end.
 type Third struct {
 	Appends    int64   `json:"appends"`
 	AppendP50  float64 `json:"appendP50Ms"`
@@ -49,7 +49,7 @@ type Third struct {
 	Goroutines int     `json:"goroutines"`      // the most there were
 }
 
-// report proves what was stored and adds everything up.
+// report verifies the record and adds everything up.
 func (r *run) report(ctx context.Context, points []Point) (Report, error) {
 	rep := Report{
 		Platform: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),

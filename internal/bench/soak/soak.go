@@ -1,12 +1,12 @@
-// Package soak keeps an engine at work for a long time and watches what it
-// takes: memory, file descriptors, and how long an append lasts.
+// Package soak keeps an engine at work for a long time and watches its memory,
+// its file descriptors, and the latency of appends.
 //
 // One process appends at a steady rate to a few sessions whose budget is small,
 // so that compaction never rests, while it searches and asks for contexts as
-// agents do. What leaks shows as a slope of the resident memory over the last
-// three quarters of the run, after caches have filled; what slows down shows as
-// a p99 of the last third above that of the first. At the end every
-// conversation is proved, and every message that was acknowledged is counted.
+// agents do. A leak shows as a slope of the resident memory over the last three
+// quarters of the run, after caches have filled; a slowdown shows as a p99 of the
+// last third above that of the first. At the end every conversation is verified,
+// and the messages are counted against those acknowledged.
 //
 // The measuring itself holds no more after an hour than after a minute:
 // latencies go into histograms of a fixed size.
@@ -138,7 +138,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// counting counts what background work complains of.
+// counting counts the warnings of background work.
 type counting struct {
 	slog.Handler
 	n *atomic.Int64
@@ -184,7 +184,7 @@ func (r *run) pace(ctx context.Context, rate float64, do func(context.Context, i
 			return nil
 		case <-t.C:
 		}
-		// The end of the run does not cut off what was begun.
+		// A call that has begun finishes after the end of the run.
 		if err := do(context.WithoutCancel(ctx), n); err != nil {
 			return err
 		}

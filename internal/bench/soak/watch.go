@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/harness"
 )
 
-// Point is what the process took at one moment.
+// Point is the resources of the process at one moment.
 type Point struct {
 	At         time.Duration `json:"atNs"`
 	Appended   int64         `json:"appended"`

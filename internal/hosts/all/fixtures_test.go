@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/hosttest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -262,7 +263,7 @@ func TestImportedSessionsCanBeGoneOnWith(t *testing.T) {
 				}
 			}
 			for _, f := range []llms.Format{llms.FormatAnthropic, llms.FormatOpenAI} {
-				if _, err := llms.EncodeAll(f, view.Messages); err != nil {
+				if _, err := wire.EncodeAll(f, view.Messages); err != nil {
 					t.Errorf("%s as %s: %v", c.Key, f, err)
 				}
 			}

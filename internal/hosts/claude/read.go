@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -64,8 +65,8 @@ func (r *reader) meta(yield func(hosts.Record, error) bool) bool {
 	if !ok {
 		return true
 	}
-	if v, err := llms.Members(rec.Raw.Bytes, "agentType", "description"); err == nil {
-		rec.Agent, rec.Title = llms.Unquote(v[0]), llms.Unquote(v[1])
+	if v, err := wire.Members(rec.Raw.Bytes, "agentType", "description"); err == nil {
+		rec.Agent, rec.Title = wire.Unquote(v[0]), wire.Unquote(v[1])
 	}
 	return yield(rec, nil)
 }
@@ -105,18 +106,18 @@ type fields struct {
 }
 
 func read(record []byte) (fields, error) {
-	v, err := llms.Members(record, "type", "subtype", "parentUuid", "sessionId", "cwd", "isSidechain", "isMeta", "isCompactSummary",
+	v, err := wire.Members(record, "type", "subtype", "parentUuid", "sessionId", "cwd", "isSidechain", "isMeta", "isCompactSummary",
 		"isApiErrorMessage", "aiTitle", "customTitle", "uuid", "agentId", "attachment")
 	if err != nil {
 		return fields{}, err
 	}
-	text := func(i int) string { return llms.Unquote(v[i]) }
+	text := func(i int) string { return wire.Unquote(v[i]) }
 	is := func(i int) bool { return string(v[i]) == "true" }
 	f := fields{kind: text(0), subtype: text(1), parent: v[2], session: text(3), cwd: text(4), sidechain: is(5), meta: is(6),
 		compact: is(7), failed: is(8), aiTitle: text(9), customTitle: text(10), uuid: text(11), agent: text(12)}
 	if v[13] != nil {
-		if kind, err := llms.Members(v[13], "type"); err == nil {
-			f.attachment = llms.Unquote(kind[0])
+		if kind, err := wire.Members(v[13], "type"); err == nil {
+			f.attachment = wire.Unquote(kind[0])
 		}
 	}
 	return f, nil
@@ -127,7 +128,7 @@ func (r *reader) record(raw []byte) hosts.Record {
 	f, err := read(raw)
 	var m llms.Message
 	if err == nil {
-		m, err = llms.Decode(llms.FormatClaude, "", raw)
+		m, err = wire.Decode(llms.FormatClaude, "", raw)
 	}
 	if err != nil {
 		return hosts.Unreadable(raw, r.prev)
@@ -147,7 +148,7 @@ func (r *reader) record(raw []byte) hosts.Record {
 		return rec
 	}
 	if f.kind == "user" && m.Role == llms.RoleUser && rec.Flags&store.FlagHidden == 0 && r.last != "" {
-		after := llms.Unquote(f.parent)
+		after := wire.Unquote(f.parent)
 		rec.Branch, rec.After = after != r.last && f.parent != nil && !f.compact, after
 	}
 	if rec.Flags&store.FlagHidden == 0 || !f.sidechain {

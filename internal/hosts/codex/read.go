@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -40,10 +41,10 @@ func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) i
 
 // record converts a line to a record. Its id is its number in the file, if it has one.
 func record(raw []byte, prev string) hosts.Record {
-	v, err := llms.Members(raw, "type", "ordinal", "payload")
+	v, err := wire.Members(raw, "type", "ordinal", "payload")
 	var m llms.Message
 	if err == nil {
-		m, err = llms.Decode(llms.FormatCodex, "", raw)
+		m, err = wire.Decode(llms.FormatCodex, "", raw)
 	}
 	if err != nil {
 		return hosts.Unreadable(raw, prev)
@@ -54,30 +55,30 @@ func record(raw []byte, prev string) hosts.Record {
 	} else {
 		rec.ID = hosts.ChainedID(prev, raw)
 	}
-	kind, payload := llms.Unquote(v[0]), v[2]
+	kind, payload := wire.Unquote(v[0]), v[2]
 	if payload == nil {
 		payload = raw // an old rollout
 	}
 	rec.Type = kind
-	p, _ := llms.Members(payload, "type", "cwd", "num_turns", "parent_thread_id", "agent_nickname", "agent_role", "thread_name", "source")
-	if sub := llms.Unquote(p[0]); sub != "" && sub != kind {
+	p, _ := wire.Members(payload, "type", "cwd", "num_turns", "parent_thread_id", "agent_nickname", "agent_role", "thread_name", "source")
+	if sub := wire.Unquote(p[0]); sub != "" && sub != kind {
 		rec.Type = kind + "/" + sub
 	}
 	switch rec.Type {
 	case "session_meta":
-		rec.Dir, rec.Parent = llms.Unquote(p[1]), parent(p[3], p[7])
-		rec.Agent = llms.Unquote(p[4])
+		rec.Dir, rec.Parent = wire.Unquote(p[1]), parent(p[3], p[7])
+		rec.Agent = wire.Unquote(p[4])
 		if rec.Agent == "" {
-			rec.Agent = llms.Unquote(p[5])
+			rec.Agent = wire.Unquote(p[5])
 		}
 	case "turn_context":
-		rec.Dir = llms.Unquote(p[1])
+		rec.Dir = wire.Unquote(p[1])
 	case "event_msg/thread_rolled_back":
 		if n, err := strconv.Atoi(string(p[2])); err == nil && n > 0 {
 			rec.Undo = n
 		}
 	case "event_msg/thread_name_updated":
-		rec.Title = llms.Unquote(p[6])
+		rec.Title = wire.Unquote(p[6])
 	}
 	if rec.Flags = flags(kind, m); !rec.Known {
 		rec.Flags |= store.FlagUnknown | store.FlagHidden
@@ -91,17 +92,17 @@ func record(raw []byte, prev string) hosts.Record {
 // parent returns the thread that started a sub-agent, from a field of its own or from
 // its source.
 func parent(id, source []byte) string {
-	if s := llms.Unquote(id); s != "" {
+	if s := wire.Unquote(id); s != "" {
 		return s
 	}
 	for _, name := range []string{"subagent", "thread_spawn", "parent_thread_id"} {
-		v, err := llms.Members(source, name)
+		v, err := wire.Members(source, name)
 		if err != nil {
 			return ""
 		}
 		source = v[0]
 	}
-	return llms.Unquote(source)
+	return wire.Unquote(source)
 }
 
 // flags returns the flags of a record.

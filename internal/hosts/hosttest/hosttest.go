@@ -10,7 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/internal/wire"
 )
 
 // maxResumed is how many positions a reading is resumed from.
@@ -63,13 +63,13 @@ func check(t testing.TB, i int, rec hosts.Record) {
 	if unknown := rec.Flags&store.FlagUnknown != 0; unknown == rec.Known || unknown && rec.Flags&store.FlagHidden == 0 {
 		t.Errorf("record %d: type %q, known %v, flags %b", i, rec.Type, rec.Known, rec.Flags)
 	}
-	again, err := llms.Decode(rec.Raw.Format, rec.Role, rec.Raw.Bytes)
+	again, err := wire.Decode(rec.Raw.Format, rec.Role, rec.Raw.Bytes)
 	if err != nil {
 		t.Errorf("record %d: %v", i, err)
 		return
 	}
 	again.ID, again.Time = rec.ID, rec.Time
-	if !llms.Equal(again, rec.Message) {
+	if !wire.Equal(again, rec.Message) {
 		t.Errorf("record %d is not what its bytes say: %.200q", i, rec.Raw.Bytes)
 	}
 }

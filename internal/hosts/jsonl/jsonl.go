@@ -16,6 +16,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -247,11 +248,11 @@ func decodeValue(record []byte) ([]llms.Message, error) {
 }
 
 func decodeMessage(record []byte) (llms.Message, error) {
-	format, err := llms.Detect(record)
+	format, err := wire.Detect(record)
 	if err != nil {
 		return llms.Message{}, err
 	}
-	return llms.Decode(format, "", record)
+	return wire.Decode(format, "", record)
 }
 
 func decodeItems(ms []llms.Message, items []json.RawMessage) ([]llms.Message, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -185,12 +186,12 @@ func (r *reader) message(id string) (m message, err error) {
 		m = message{id: s.ColumnText(0), created: s.ColumnInt64(1), data: s.ColumnBlob(2, nil), size: s.ColumnInt64(3), role: llms.RoleSystem}
 		return nil
 	}, id)
-	if v, e := llms.Members(m.data, "role", "time", "error", "summary"); e == nil {
-		switch role := llms.Unquote(v[0]); role {
+	if v, e := wire.Members(m.data, "role", "time", "error", "summary"); e == nil {
+		switch role := wire.Unquote(v[0]); role {
 		case "user", "assistant":
 			m.role = llms.Role(role)
 		}
-		times, e := llms.Members(v[1], "completed")
+		times, e := wire.Members(v[1], "completed")
 		m.done = e == nil && times[0] != nil || v[2] != nil || m.role != llms.RoleAssistant
 		m.summary = m.role == llms.RoleAssistant && string(v[3]) == "true"
 	} else {
@@ -295,11 +296,11 @@ func (r *reader) part(m message, p part) hosts.Record {
 	w.number("time_created", p.created)
 	w.raw("data", p.data)
 	rec := record(w.end(), m.role)
-	v, err := llms.Members(p.data, "type", "synthetic", "ignored")
+	v, err := wire.Members(p.data, "type", "synthetic", "ignored")
 	if err != nil {
 		return rec
 	}
-	rec.Type = "part/" + llms.Unquote(v[0])
+	rec.Type = "part/" + wire.Unquote(v[0])
 	switch {
 	case len(rec.Parts) == 0 || !rec.Known:
 		rec.Flags |= store.FlagHidden
@@ -313,11 +314,11 @@ func (r *reader) part(m message, p part) hosts.Record {
 
 // visible reports whether a part is shown in the view.
 func visible(p part) bool {
-	v, err := llms.Members(p.data, "type")
+	v, err := wire.Members(p.data, "type")
 	if err != nil {
 		return false
 	}
-	switch llms.Unquote(v[0]) {
+	switch wire.Unquote(v[0]) {
 	case "text", "tool", "file":
 		return true
 	}
@@ -326,7 +327,7 @@ func visible(p part) bool {
 
 // record converts a row to a record.
 func record(raw []byte, role llms.Role) hosts.Record {
-	m, err := llms.Decode(llms.FormatOpencode, role, raw)
+	m, err := wire.Decode(llms.FormatOpencode, role, raw)
 	if err != nil { // the data are not JSON
 		rec := hosts.Unreadable(raw, "")
 		rec.Mutable = true

@@ -16,8 +16,8 @@ func WordTerm(dst, raw []byte) []byte {
 	return Stem(word)
 }
 
-// withoutApostrophes drops a possessive 's and joins what other apostrophes
-// part: Anna's is anna, don't is dont.
+// withoutApostrophes drops a possessive 's and all other apostrophes: Anna's is
+// anna, don't is dont.
 func withoutApostrophes(word []byte) []byte {
 	n := len(word)
 	if n > 2 && word[n-1] == 's' && word[n-2] == '\'' {

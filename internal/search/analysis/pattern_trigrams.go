@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// TrigramQuery is what folded text must contain for a pattern to match: every gram
-// and every one of the alternatives in each group. A nil query asks for
-// nothing; never is a query that no text satisfies.
+// TrigramQuery lists the trigrams that folded text must contain for a pattern to
+// match: all of All, and one alternative of each group in AnyOf. A nil query asks
+// for nothing. No text satisfies a query with Never.
 type TrigramQuery struct {
 	All   []Trigram
 	AnyOf [][]*TrigramQuery
@@ -19,7 +19,7 @@ type TrigramQuery struct {
 
 // Bounds on the sets of strings that the analysis carries along.
 const (
-	maxExact = 16  // strings that are all of what an expression matches
+	maxExact = 16  // strings, if they are all that an expression matches
 	maxEdge  = 20  // strings that it may begin or end with
 	maxCross = 64  // strings of a product, before it is given up
 	maxClass = 100 // runes of a class that are tried one by one
@@ -34,7 +34,7 @@ func RequiredTrigrams(re *syntax.Regexp) *TrigramQuery {
 	return info.match
 }
 
-// patternInfo is what is known of the strings that an expression matches.
+// patternInfo describes the strings that an expression matches.
 type patternInfo struct {
 	exact  []string // all of them, when not nil
 	prefix []string // how they begin
@@ -85,7 +85,7 @@ func analysePattern(re *syntax.Regexp) patternInfo {
 		}
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		info = anything()
-	default: // star, and what a later version of the syntax may add
+	default: // star, and operators that a later version of the syntax may add
 		return anything()
 	}
 	info.settle(false)
@@ -163,8 +163,8 @@ func alternateInfo(x, y patternInfo) patternInfo {
 	return out
 }
 
-// open gives up knowing all of what is matched for how it begins and ends,
-// after noting the grams of it.
+// open replaces the exact strings by their beginnings and ends, after noting
+// their trigrams.
 func (p *patternInfo) open() {
 	if p.exact != nil {
 		p.match = both(p.match, gramsOf(p.exact))
@@ -172,7 +172,7 @@ func (p *patternInfo) open() {
 	}
 }
 
-// settle keeps the sets small, moving what they know into the match.
+// settle keeps the sets small: it moves their trigrams into the match.
 func (p *patternInfo) settle(final bool) {
 	if p.exact != nil {
 		if len(p.exact) <= maxExact && !final {
@@ -204,7 +204,7 @@ func shorten(set []string, cut func(string) string) []string {
 	return sortedSet(out)
 }
 
-// sortedSet sorts a set and drops what is there twice.
+// sortedSet sorts a set and drops duplicates.
 func sortedSet(set []string) []string {
 	slices.Sort(set)
 	return slices.Compact(set)
@@ -265,7 +265,7 @@ func factored(options []*TrigramQuery) *TrigramQuery {
 	return out
 }
 
-// both asks for what x and what y ask for.
+// both is satisfied by a text that satisfies x and y.
 func both(x, y *TrigramQuery) *TrigramQuery {
 	switch {
 	case x == nil:
@@ -292,7 +292,7 @@ func sameQuery(x, y *TrigramQuery) bool {
 		slices.EqualFunc(x.AnyOf, y.AnyOf, func(g, h []*TrigramQuery) bool { return slices.EqualFunc(g, h, sameQuery) })
 }
 
-// either asks for what x or what y asks for.
+// either is satisfied by a text that satisfies x or y.
 func either(x, y *TrigramQuery) *TrigramQuery {
 	switch {
 	case x == nil || y == nil:
@@ -313,7 +313,7 @@ func (q *TrigramQuery) options() []*TrigramQuery {
 	return []*TrigramQuery{q}
 }
 
-// satisfiedBy reports whether a set of grams has what the query asks for.
+// satisfiedBy reports whether a set of trigrams satisfies the query.
 func (q *TrigramQuery) satisfiedBy(has func(Trigram) bool) bool {
 	if q == nil {
 		return true

@@ -135,8 +135,8 @@ func (s *stemmer) finalY() {
 	}
 }
 
-// suffixRule replaces a suffix when the measure of what precedes it is large
-// enough.
+// suffixRule replaces a suffix when the measure of the letters before it is
+// large enough.
 type suffixRule struct{ suffix, with string }
 
 var doubleSuffixes = []suffixRule{
@@ -193,7 +193,7 @@ func (s *stemmer) finalE() {
 
 // ShorterStems lists the stems that a word beginning with prefix may have and
 // that are too short to begin with it themselves: "runnin*" must reach the stem
-// "run" of "running". What they find is verified against the text.
+// "run" of "running". Their matches are verified against the text.
 func ShorterStems(prefix string) []string {
 	var out []string
 	for i := range len(prefix) {

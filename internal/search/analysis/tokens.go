@@ -48,8 +48,8 @@ func (t Token) Term() string {
 // wholeMark begins the terms of wholes and no other.
 const wholeMark = 1
 
-// wholeTerm hashes what may be long and is only ever looked up in full; the
-// first byte keeps it apart from words.
+// wholeTerm is the hash of an identifier, which may be long and is only looked
+// up in full. Its first byte keeps it apart from words.
 func wholeTerm(folded []byte) string {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, c := range folded {
@@ -61,7 +61,7 @@ func wholeTerm(folded []byte) string {
 	return string(key[2:])
 }
 
-// runeClass sorts runes into what a tokenizer does with them.
+// runeClass says how the tokenizer treats a rune.
 type runeClass uint8
 
 const (
@@ -253,8 +253,8 @@ func Analyse(dst []Token, text []byte, sp Span) []Token {
 	return dst
 }
 
-// unique reports a word that is an id by the look of it. What holds one needs
-// no entry as a whole: the id finds it.
+// unique reports a word that looks like an id. A compound with an id needs no
+// entry of its own: the id finds it.
 func (t Token) unique() bool {
 	return t.Kind == WordToken && len(t.Raw) >= 8 && slices.ContainsFunc(t.Raw, isDigit)
 }
@@ -309,7 +309,8 @@ func trimUnderscores(raw []byte) []byte {
 }
 
 // identifierParts splits snake_case, camelCase and HTTPServer. It returns
-// nothing for a plain word and for what is too broken up to be an identifier.
+// nothing for a plain word, or if the parts are too many or too short for an
+// identifier.
 func identifierParts(parts [][]byte, raw []byte) (_ [][]byte, underscore bool) {
 	start := 0
 	for i := 1; i <= len(raw); i++ {

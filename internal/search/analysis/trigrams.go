@@ -42,7 +42,7 @@ var asciiFold = func() (t [utf8.RuneSelf]byte) {
 }()
 
 // AppendTrigramText appends text folded for grams. A byte that is not UTF-8
-// becomes U+FFFD, which is what a regular expression sees in its place.
+// becomes U+FFFD, as a regular expression sees it.
 func AppendTrigramText(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {

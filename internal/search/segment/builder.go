@@ -18,8 +18,8 @@ const PassageWords = 128
 // DefaultBlockBytes is how much text shares one entry of a trigram list.
 // Measured over messages of 400 bytes in no order, the worst case for space:
 // 2 KB takes 30 % of the text, 1 KB takes 39 %; of source code and prose cut
-// into such messages, 16 to 19 % against 23 to 26 %. What larger blocks cost, a
-// few more texts that are read in vain, is small beside that.
+// into such messages, 16 to 19 % against 23 to 26 %. Larger blocks cost a few more
+// texts that are read in vain.
 const DefaultBlockBytes = 2048
 
 // Options adjust how segments are built. The zero value is the default.
@@ -29,7 +29,7 @@ type Options struct {
 	BlockBytes int
 	// Docs is how many documents are expected, if known, to size memory by.
 	Docs int
-	// NoWords leaves the word lane empty, to measure what the trigrams cost.
+	// NoWords leaves the word index empty, to measure the cost of the trigrams.
 	NoWords bool
 }
 
@@ -137,7 +137,8 @@ func (b *Builder) addWords(doc uint32, text []byte) {
 }
 
 // termOf numbers a token's term. It remembers words as they were written, since
-// folding and stemming are the costly part; false for what folds to nothing.
+// folding and stemming are the costly part. It returns false for a word
+// that folds to nothing.
 func (b *Builder) termOf(t analysis.Token) (uint32, bool) {
 	switch t.Kind {
 	case analysis.WholeToken:

@@ -8,7 +8,7 @@ import (
 // Doc is a document to index.
 type Doc struct {
 	ID           int64  // greater than that of every document added before
-	Conversation int64  // what searches are scoped to
+	Conversation int64  // the scope of searches
 	Time         int64  // milliseconds since 1970
 	Role         uint8  // the caller's own numbering, for filters and ranking
 	Flags        uint8  // the caller's own bits, for filters

@@ -9,8 +9,8 @@ import (
 	"github.com/lossless-context/lcm/internal/search/analysis"
 )
 
-// mergeSections is how much of each input a merge remembers. It goes through
-// them from end to end, so what it has passed is of no more use.
+// mergeSections is how many sections of each input a merge keeps in memory. It
+// reads them once, from end to end.
 const mergeSections = 32
 
 // Merge makes one segment of several whose ids follow each other. It needs no

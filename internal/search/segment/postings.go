@@ -169,7 +169,7 @@ func (w *skipWalk) next() error {
 	return nil
 }
 
-// appendWithin decodes one block and keeps what lies in the range.
+// appendWithin decodes one block and keeps the postings in the range.
 func appendWithin(dst []Posting, b []byte, n int, last int64, within PassageRange) ([]Posting, error) {
 	start := len(dst)
 	dst, err := decodeBlock(dst, b, n, last)

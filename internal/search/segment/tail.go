@@ -59,8 +59,8 @@ func (t *Tail) LastID() int64 {
 
 // Forget drops the documents up to id, which a stored segment now holds. It
 // drops whole segments, so call it with the last id of a sealed run; when id
-// falls inside a segment the tail is emptied and true is returned: add again
-// what lies past id.
+// falls inside a segment the tail is emptied and true is returned: add the
+// documents past id again.
 func (t *Tail) Forget(id int64) (emptied bool) {
 	keep := slices.IndexFunc(t.segments, func(s *Segment) bool { return s.info.LastID > id })
 	switch {

@@ -122,8 +122,8 @@ func intersect(x, y []uint32) []uint32 {
 	return out
 }
 
-// Candidates yields the documents whose blocks may hold what the query asks
-// for, newest first.
+// Candidates yields the documents whose blocks may hold the trigrams of the
+// query, newest first.
 func (r *Reader) Candidates(q *analysis.TrigramQuery, yield func(doc uint32) error) error {
 	blocks, all, err := r.blocksOf(q)
 	if err != nil {

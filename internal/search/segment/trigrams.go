@@ -15,7 +15,7 @@ var gramSets = sync.Pool{New: func() any { return new(gramSet) }}
 
 // gramBuilder gathers the grams of blocks of documents. A block is a run of
 // documents with consecutive ids; a list of blocks costs a fraction of a list of
-// documents, and what is found is verified against the text in any case.
+// documents, and candidates are verified against the text in any case.
 type gramBuilder struct {
 	blockBytes int
 	set        *gramSet

@@ -1,0 +1,90 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/bench/harness"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Measure runs all questions of a dataset, also through the search of a database
+// that it makes in a temporary directory.
+func Measure(ctx context.Context, data Dataset) (r Report, err error) {
+	record, err := harness.Temp(ctx, "", sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, record.Close(ctx)) }()
+	in, err := load(ctx, record.DB, data)
+	if err != nil {
+		return r, err
+	}
+	return Run(ctx, data, Options{Also: []Contender{{Name: "lcm grep on a database", Search: in.search}}})
+}
+
+// database is a dataset in a database.
+type database struct {
+	recall        *recall.Service
+	conversations map[string]store.ConversationID
+	names         map[string]string // message → its id in the dataset
+}
+
+func load(ctx context.Context, db *sqlite.DB, data Dataset) (*database, error) {
+	svc, err := recall.New(db)
+	if err != nil {
+		return nil, err
+	}
+	in, err := ingest.New(db, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	d := &database{recall: svc, conversations: map[string]store.ConversationID{}, names: map[string]string{}}
+	for _, talk := range data.Conversations {
+		c, err := db.Open(ctx, store.NewConversation{Key: talk.ID})
+		if err != nil {
+			return nil, err
+		}
+		d.conversations[talk.ID] = c.ID
+		for _, s := range talk.Sessions {
+			ms := make([]llms.Message, len(s.Messages))
+			for i, m := range s.Messages {
+				role := llms.Role(m.Role)
+				if !role.Valid() {
+					role = llms.RoleAssistant
+				}
+				ms[i] = llms.Text(role, m.Text)
+				ms[i].Time = m.Time
+			}
+			done, err := in.Append(ctx, c.ID, ingest.Messages(ms...)...)
+			if err != nil {
+				return nil, fmt.Errorf("conversation %s: %w", talk.ID, err)
+			}
+			for i, stored := range done.Messages {
+				d.names[stored.ID.String()] = s.Messages[i].ID
+			}
+		}
+	}
+	return d, nil
+}
+
+// search asks a question as an agent does.
+func (d *database) search(ctx context.Context, conversation, question string) ([]string, error) {
+	a, err := d.recall.Grep(ctx, recall.GrepRequest{
+		Pattern: question, Mode: store.FullText, Where: recall.Where{ConversationID: d.conversations[conversation]},
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := make([]string, len(a.Matches))
+	for i, m := range a.Matches {
+		found[i] = d.names[m.ID]
+	}
+	return found, nil
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/hosts/jsonl"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// A batch is stored in one transaction. It is bounded in both ways so that
+// memory does not depend on the size of the messages either.
+const (
+	batchMessages = 1000
+	batchBytes    = 16 << 20
+)
+
+// maxHeld is the largest file without ids whose messages are held in memory
+// to be aligned as a whole.
+const maxHeld = 64 << 20
+
+// importer stores what is new of a source in one conversation.
+type importer struct {
+	*archive
+	guard  *guard
+	ingest *ingest.Ingester
+	conv   store.ConversationID
+	bar    *bar
+	total  int
+	held   int64 // the largest input without ids that is held in memory
+	report importReport
+
+	batch []llms.Message
+	bytes int
+	done  int
+	fresh int // new since the last that was known
+
+	before int64 // messages that were there
+}
+
+func (ar *archive) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
+	in := &importer{archive: ar, guard: &guard{DB: ar.db}, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
+	var err error
+	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(fromconfig.Privacy(ar.cfg)))
+	return in, err
+}
+
+// errMoved says that someone else added to the conversation since it was read.
+var errMoved = errors.New("another process is adding to the conversation")
+
+// guard is a store that writes to a conversation only if it still ends where
+// it ended when it was compared with the input. Two imports of one file at the
+// same time would otherwise both find its messages missing.
+type guard struct {
+	*sqlite.DB
+	on   bool
+	head [sha256.Size]byte
+	// before is called before each write, if it is set: tests have others
+	// write there.
+	before func(context.Context) error
+}
+
+// watch has the writes from here on refused if the conversation moves.
+func (g *guard) watch(ctx context.Context, id store.ConversationID) error {
+	c, err := g.DB.Conversation(ctx, id)
+	g.on, g.head = true, c.Head
+	return err
+}
+
+// Update implements [ingest.Store].
+func (g *guard) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
+	if g.before != nil {
+		if err := g.before(ctx); err != nil {
+			return err
+		}
+	}
+	var head [sha256.Size]byte
+	err := g.DB.Update(ctx, id, func(w store.Writer) error {
+		if g.on && w.Conversation().Head != g.head {
+			return errMoved
+		}
+		err := fn(w)
+		head = w.Conversation().Head
+		return err
+	})
+	if err == nil {
+		g.head = head
+	}
+	return err
+}
+
+// maxTries is how often an input is compared anew because the conversation
+// has moved.
+const maxTries = 20
+
+// run stores messages with ids by those. A history without is aligned as a
+// whole; one that is too large to hold is stored from where it continues what
+// is there, in batches.
+func (in *importer) run(ctx context.Context, src *source, plan survey) error {
+	if plan.ids {
+		return in.append(ctx, src, 0)
+	}
+	if src.size <= in.held {
+		return in.align(ctx, src)
+	}
+	for try := 1; ; try++ {
+		err := in.goOn(ctx, src)
+		if errors.Is(err, errMoved) && try == maxTries {
+			return failed(exitFailure, "repeat the command when it is done", "%w", err)
+		}
+		if !errors.Is(err, errMoved) {
+			return err
+		}
+		in.batch, in.bytes = in.batch[:0], 0
+	}
+}
+
+// goOn stores a history from where it continues what is there.
+func (in *importer) goOn(ctx context.Context, src *source) error {
+	if err := in.guard.watch(ctx, in.conv); err != nil {
+		return err
+	}
+	shared, differs, err := in.shared(ctx, src)
+	switch {
+	case err != nil:
+		return err
+	case differs:
+		return in.align(ctx, src)
+	}
+	return in.append(ctx, src, shared)
+}
+
+// append stores the messages after those that are known.
+func (in *importer) append(ctx context.Context, src *source, skip int) error {
+	in.report.Known, in.done = skip-in.report.New, skip
+	err := src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
+		if skip > 0 {
+			skip--
+			return nil
+		}
+		return in.add(ctx, m)
+	})
+	if err != nil {
+		return err
+	}
+	return in.flush(ctx)
+}
+
+func (in *importer) add(ctx context.Context, m llms.Message) error {
+	in.batch = append(in.batch, m)
+	in.bytes += len(m.Raw.Bytes)
+	if len(in.batch) < batchMessages && in.bytes < batchBytes {
+		return nil
+	}
+	return in.flush(ctx)
+}
+
+func (in *importer) flush(ctx context.Context) error {
+	if len(in.batch) == 0 {
+		return ctx.Err()
+	}
+	done, err := in.ingest.Append(ctx, in.conv, ingest.Messages(in.batch...)...)
+	if err != nil {
+		return err
+	}
+	for _, d := range done.Messages {
+		switch {
+		case !d.Existed:
+			in.report.New++
+			in.fresh++
+			continue
+		case d.Seq <= in.before: // not one that the input itself has twice
+			in.report.Late += in.fresh
+			in.fresh = 0
+		}
+		in.report.Known++
+	}
+	in.done += len(in.batch)
+	in.batch, in.bytes = in.batch[:0], 0
+	in.bar.set(int64(in.done), int64(in.total), prose.Number(in.done)+" messages")
+	return nil
+}
+
+// shared counts how many messages the source and the conversation have in
+// common at their beginning, reading both side by side. differs says that the
+// conversation goes on in another way.
+func (in *importer) shared(ctx context.Context, src *source) (n int, differs bool, err error) {
+	next, stop := iter.Pull2(in.db.Messages(ctx, store.MessageQuery{Conversation: in.conv}))
+	defer stop()
+	ended := errors.New("what is stored has ended")
+	err = src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
+		stored, err, ok := next()
+		switch {
+		case !ok:
+			return ended
+		case err != nil:
+			return err
+		case !sameMessage(stored, m):
+			differs = true
+			return ended
+		}
+		n++
+		return nil
+	})
+	if errors.Is(err, ended) {
+		err = nil
+	}
+	return n, differs, err
+}
+
+// sameMessage compares a stored message with one that was read, by record or
+// by what they say.
+func sameMessage(stored store.Message, m llms.Message) bool {
+	if stored.SHA256 == sha256.Sum256(m.Raw.Bytes) {
+		return true
+	}
+	a, b := stored.Body, m
+	b.ID, b.Time, b.Raw, b.Meta = a.ID, a.Time, a.Raw, a.Meta
+	return wire.Equal(a, b)
+}
+
+// align has the whole history matched against what is stored.
+func (in *importer) align(ctx context.Context, src *source) error {
+	in.guard.on = false // Sync sees for itself whether the conversation has moved
+	var history []llms.Message
+	err := src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
+		history = append(history, m)
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	done, err := in.ingest.Sync(ctx, in.conv, ingest.Messages(history...), true)
+	if err != nil {
+		return err
+	}
+	in.report.New += len(done.Stored)
+	in.report.Known = len(history) - in.report.New
+	in.report.Loose, in.report.Late, in.report.Rewound = done.Loose, done.Late, done.Rewound != nil
+	return nil
+}
+
+// explain says how much of the input is safe.
+func (in *importer) explain(err error) error {
+	if in.report.New == 0 {
+		return err
+	}
+	return fmt.Errorf("stopped after %s (they are kept, and repeating the command goes on from there): %w",
+		prose.Count(in.report.New, "new message", "new messages"), err)
+}

@@ -1,0 +1,356 @@
+// Package archive moves conversations between databases as rows: [Export] reads
+// and proves them, [Build] makes a new database of them, and [Merge] adds the
+// conversations of one database to another.
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Dump is where the rows of conversations go to be kept outside a database.
+type Dump struct {
+	// Begin receives the listed conversations before any row. The rows of
+	// erased conversations follow as well. complete says that the archive holds
+	// everything.
+	Begin func(schema int, conversations []store.Conversation, digest [sha256.Size]byte, complete bool) error
+	// Row receives a row. A value is nil, an int64, a string or a []byte.
+	// Messages and payloads are verified first; damage describes a fault.
+	Row func(table string, columns []string, values []any, damage string) error
+	// Payload receives the content of a payload, after all rows. Missing parts
+	// of a damaged payload are zeros.
+	Payload func(sum [sha256.Size]byte, size int64, r io.Reader, damaged bool) error
+	// Fault receives every damage that is found.
+	Fault func(store.Fault)
+}
+
+// chosen selects the conversations ?1, a JSON list of ids.
+const chosen = `(SELECT value FROM json_each(?1))`
+
+// Dumped are the tables of an archive, in the order in which they are written.
+// some selects the rows that belong to chosen conversations; where it is empty,
+// only an archive of everything has them. all selects the rows for that one.
+var Dumped = []struct{ Table, some, All string }{
+	{"projects", `id IN (SELECT project FROM conversations WHERE id IN ` + chosen + `)`, always},
+	{"conversations", `id IN ` + chosen, always},
+	{"messages", `conversation IN ` + chosen, always},
+	{"summaries", `conversation IN ` + chosen, always},
+	{"edges", `summary IN (SELECT num FROM summaries WHERE conversation IN ` + chosen + `)`, always},
+	{"revisions", `summary IN (SELECT num FROM summaries WHERE conversation IN ` + chosen + `)`, always},
+	{"view", `conversation IN ` + chosen, always},
+	{"branches", `conversation IN ` + chosen, always},
+	{"branch_items", `branch IN (SELECT id FROM branches WHERE conversation IN ` + chosen + `)`, always},
+	{"payloads", attached, always},
+	{"message_payloads", `message IN (SELECT id FROM messages WHERE conversation IN ` + chosen + `)`, always},
+	{"erasures", `id IN ` + erasedFrom, always},
+	{"forgotten", `key IN ` + sessions, always},
+	{"tombstones", `erasure IN ` + erasedFrom, always},
+	{"tombstone_salt", always, always},
+	{"state", "", lasting},
+}
+
+const (
+	always = `TRUE`
+	// attached selects the payloads of the messages of chosen conversations.
+	attached = `num IN (SELECT mp.payload FROM message_payloads mp JOIN messages m ON m.id = mp.message WHERE m.conversation IN ` + chosen + `)`
+	// sessions are the keys of the chosen conversations, and erasedFrom the
+	// erasures that took messages from them. They go into the archive so that
+	// erased messages stay erased in the database that imports it.
+	sessions   = `(SELECT key FROM conversations WHERE id IN ` + chosen + `)`
+	erasedFrom = `(SELECT erasure FROM forgotten WHERE key IN ` + sessions + `)`
+	// lasting selects the state that outlives the processes that wrote it.
+	lasting = `expires IS NULL AND space <> '` + state.LeaseSpace + `'`
+)
+
+// undumped are the tables that are not archived: the search index is built
+// again, and an archive has the content of payloads as files.
+var undumped = []string{"segments", "sections", "lanes", "chunks"}
+
+// Export verifies and writes conversations, with those that they were forked
+// from or started by, as they stand at one moment. Without ids it writes
+// everything.
+func Export(ctx context.Context, f *dbfile.File, ids []store.ConversationID, to Dump) error {
+	return f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error { return dumpConversations(c, ids, to) })
+	})
+}
+
+func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) error {
+	complete := len(ids) == 0
+	all, err := relatedConversations(c, ids)
+	if err != nil {
+		return err
+	}
+	unlisted, err := unlistedConversations(c)
+	if err != nil {
+		return err
+	}
+	numbers := []int64{}
+	var counting []store.Conversation
+	h := sha256.New()
+	for _, one := range all {
+		numbers = append(numbers, int64(one.ID))
+		if unlisted[one.ID] {
+			continue
+		}
+		counting = append(counting, one)
+		digest := check.ConversationDigest(one.Key, one.Segment, one.Messages, one.Head)
+		h.Write(digest[:])
+	}
+	var digest [sha256.Size]byte
+	h.Sum(digest[:0])
+	var schema int
+	if _, err := c.One("PRAGMA user_version", dbfile.IntColumn(&schema)); err != nil {
+		return err
+	}
+	if err := to.Begin(schema, counting, digest, complete); err != nil {
+		return err
+	}
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return err
+	}
+	for _, d := range Dumped {
+		where := d.some
+		if complete {
+			where = d.All
+		}
+		if where == "" {
+			continue
+		}
+		if err := DumpTable(c, d.Table, where, string(list), to); err != nil {
+			return fmt.Errorf("archive the table %s: %w", d.Table, err)
+		}
+	}
+	if complete {
+		orphans, err := check.OrphanFaults(c)
+		if err != nil {
+			return err
+		}
+		for _, f := range orphans {
+			to.Fault(f)
+		}
+	}
+	where := attached
+	if complete {
+		where = always
+	}
+	return dumpPayloads(c, where, string(list), to)
+}
+
+// unlistedConversations returns the conversations that [record.Listed] leaves
+// out.
+func unlistedConversations(c *dbfile.Conn) (map[store.ConversationID]bool, error) {
+	ids := map[store.ConversationID]bool{}
+	err := c.Query(`SELECT c.id FROM conversations c WHERE NOT (`+record.Listed+`)`, func(s *sqlite3.Stmt) error {
+		ids[store.ConversationID(s.ColumnInt64(0))] = true
+		return nil
+	})
+	return ids, err
+}
+
+// relatedConversations returns the chosen conversations with their origins and
+// parents, in the order of the digest.
+func relatedConversations(c *dbfile.Conn, ids []store.ConversationID) ([]store.Conversation, error) {
+	where := ` ORDER BY c.key COLLATE BINARY, c.segment`
+	args := []any{}
+	if len(ids) > 0 {
+		list, err := json.Marshal(ids)
+		if err != nil {
+			return nil, err
+		}
+		where = ` WHERE c.id IN (
+			WITH RECURSIVE need (id) AS (
+				SELECT value FROM json_each(?)
+				UNION SELECT x.value FROM need JOIN conversations c ON c.id = need.id, json_each(json_array(c.forked_from, c.parent)) x WHERE x.value IS NOT NULL
+			) SELECT id FROM need)` + where
+		args = append(args, string(list))
+	}
+	var all []store.Conversation
+	err := c.Query(`SELECT`+record.ConversationColumns+where, func(s *sqlite3.Stmt) error {
+		all = append(all, record.ScanConversation(s).Conversation)
+		return nil
+	}, args...)
+	for _, id := range ids {
+		if err == nil && !slices.ContainsFunc(all, func(c store.Conversation) bool { return c.ID == id }) {
+			err = store.Missing(fmt.Sprintf("conversation %d", id))
+		}
+	}
+	return all, err
+}
+
+func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
+	objects, err := dbfile.Objects(c)
+	if err != nil {
+		return err
+	}
+	if _, found := objects[table]; !found {
+		return nil // a database of an older version
+	}
+	var columns []string
+	for _, col := range objects[table].Columns {
+		columns = append(columns, col.Name)
+	}
+	order := "1"
+	if len(columns) > 1 {
+		order = "1, 2"
+	}
+	values := make([]any, len(columns))
+	return c.Query(fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s`, strings.Join(columns, ", "), table, where, order), func(s *sqlite3.Stmt) error {
+		for i := range columns {
+			switch s.ColumnType(i) {
+			case sqlite3.NULL:
+				values[i] = nil
+			case sqlite3.INTEGER:
+				values[i] = s.ColumnInt64(i)
+			case sqlite3.TEXT:
+				values[i] = s.ColumnText(i)
+			case sqlite3.BLOB:
+				values[i] = s.ColumnBlob(i, []byte{})
+			default: // lcm stores no such number
+				values[i] = s.ColumnText(i)
+			}
+		}
+		fault, err := checkRow(c, table, columns, values)
+		if err != nil {
+			return err
+		}
+		if fault.Code != "" {
+			to.Fault(fault)
+		}
+		return to.Row(table, columns, values, fault.Detail)
+	}, only(where, list)...)
+}
+
+// checkRow verifies a row of messages or payloads against its hashes. Rows of
+// other tables have none.
+func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (store.Fault, error) {
+	number := func(name string) int64 { n, _ := values[slices.Index(columns, name)].(int64); return n }
+	text := func(name string) string { s, _ := values[slices.Index(columns, name)].(string); return s }
+	data := func(name string) []byte { b, _ := values[slices.Index(columns, name)].([]byte); return b }
+	switch table {
+	case "payloads":
+		p := record.PayloadRow{Num: number("num"), ID: text("id"), Size: number("size")}
+		copy(p.Sum[:], data("sha256"))
+		found, err := record.HashChunks(c, p.Num, false)
+		switch {
+		case err != nil && check.Fatal(err):
+			return store.Fault{}, err
+		case err != nil || found.Sum != p.Sum || found.Size != p.Size:
+			return store.Fault{Code: "payload", Node: p.ID, Detail: "its content does not match its SHA-256"}, nil
+		}
+	case "messages":
+		id := store.MessageID(number("id"))
+		m := record.StoredMessage{
+			Conversation: number("conversation"), Seq: number("seq"), Role: store.RoleOf(int(number("role"))), Flags: store.Flag(number("flags")),
+			Native: text("native"), Format: llms.Format(text("format")), Size: number("size"), SHA256: data("sha256"), Chain: data("chain"),
+			Record: data("record"), Cut: text("cuts") != "", Body: data("body"),
+		}
+		if said, ok := values[slices.Index(columns, "said")].(int64); ok {
+			m.Said = time.UnixMilli(said).UTC()
+		}
+		if m.Flags&store.FlagErased != 0 {
+			return store.Fault{}, nil
+		}
+		whole, err := record.Join(c, m.Record, text("cuts"))
+		if err != nil && check.Fatal(err) {
+			return store.Fault{}, err
+		}
+		if sum := sha256.Sum256(whole); err != nil || string(sum[:]) != string(m.SHA256) {
+			return store.Fault{Code: "record", Node: id.String(), Detail: "its record does not match the SHA-256 taken when it arrived"}, nil
+		}
+		if intact, err := record.Intact(c, m); err != nil || !intact {
+			return store.Fault{Code: "chain", Node: id.String(), Detail: "its body or its metadata does not match its link of the chain"}, err
+		}
+	}
+	return store.Fault{}, nil
+}
+
+// only returns the list of chosen conversations if the condition has a
+// parameter for it.
+func only(where, list string) []any {
+	if strings.Contains(where, "?1") {
+		return []any{list}
+	}
+	return nil
+}
+
+func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
+	var rows []record.PayloadRow
+	err := c.Query(`SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) error {
+		p := record.PayloadRow{Num: s.ColumnInt64(0), ID: s.ColumnText(1), Size: s.ColumnInt64(3)}
+		copy(p.Sum[:], s.ColumnRawBlob(2))
+		rows = append(rows, p)
+		return nil
+	}, only(where, list)...)
+	if err != nil {
+		return err
+	}
+	for _, p := range rows {
+		found, err := record.HashChunks(c, p.Num, false)
+		if err != nil && check.Fatal(err) {
+			return err
+		}
+		whole := err == nil && found.Sum == p.Sum && found.Size == p.Size
+		size := p.Size
+		if !whole {
+			var last int64
+			if _, err := c.One(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, dbfile.Int64Column(&last), p.Num); err != nil {
+				return err
+			}
+			size = max(0, min(size, (last+1)*record.ChunkSize))
+		}
+		if err := to.Payload(p.Sum, size, &chunkReader{Conn: c, num: p.Num, lenient: !whole}, !whole); err != nil {
+			return fmt.Errorf("archive %s: %w", p.ID, err)
+		}
+	}
+	return nil
+}
+
+// chunkReader reads a payload chunk by chunk inside a transaction.
+type chunkReader struct {
+	*dbfile.Conn
+	num, next int64
+	rest      []byte
+	lenient   bool // read zeros in place of unreadable chunks
+}
+
+// Read implements [io.Reader].
+func (r *chunkReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		found := false
+		err := record.ReadChunks(r.Conn, r.num, r.next, r.next, func(_ int64, raw []byte) error {
+			found = true
+			r.rest = append(r.rest[:0], raw...)
+			return nil
+		})
+		if err != nil && (!r.lenient || check.Fatal(err)) {
+			return 0, dbfile.Damaged("its content", err)
+		}
+		if r.lenient && (err != nil || !found) {
+			found, r.rest = true, make([]byte, record.ChunkSize)
+		}
+		if !found {
+			return 0, io.EOF
+		}
+		r.next++
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}

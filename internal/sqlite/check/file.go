@@ -1,0 +1,191 @@
+package check
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// File checks the file of a database from outside, also one that cannot be
+// opened. A database that passes can be opened; [Run] does the rest.
+func File(ctx context.Context, path string) ([]store.Fault, error) {
+	path = dbfile.Resolve(path)
+	k := &fileCheck{path: path}
+	if err := dbfile.OrphanWAL(path); err != nil {
+		k.fault("wal-orphan", path+"-wal", "it is the write-ahead log of a database that is not there")
+		return k.faults, nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		k.fault("absent", path, "there is no database yet")
+		return k.faults, nil
+	case err != nil:
+		return nil, dbfile.Explain(path, err)
+	case info.IsDir():
+		k.fault("file", path, "it is a directory")
+		return k.faults, nil
+	}
+	k.permissions(info)
+	if info.Size() == 0 {
+		return k.faults, nil // an empty file is a new database
+	}
+	if err := k.header(info.Size()); err != nil {
+		return k.faults, dbfile.Explain(path, err)
+	}
+	return k.faults, k.identity(ctx)
+}
+
+type fileCheck struct {
+	path   string
+	faults []store.Fault
+	broken bool // SQLite will not open it
+}
+
+func (k *fileCheck) fault(code, node, format string, args ...any) {
+	k.faults = append(k.faults, store.Fault{Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
+}
+
+// permissions finds files that other users may read or write.
+func (k *fileCheck) permissions(info os.FileInfo) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if suffix != "" {
+			var err error
+			if info, err = os.Stat(k.path + suffix); err != nil {
+				continue
+			}
+		}
+		if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			k.fault("permissions", k.path+suffix, "others may use it: its mode is %#o, it should be %#o", mode, mode&0o700)
+		}
+	}
+	dir := filepath.Dir(k.path)
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
+		k.fault("directory", dir, "others may write to the directory, and so replace the database: its mode is %#o", info.Mode().Perm())
+	}
+}
+
+// header checks the first page without SQLite.
+func (k *fileCheck) header(size int64) error {
+	head, err := dbfile.ReadHeader(k.path)
+	if err != nil {
+		return err
+	}
+	switch ours := dbfile.PlausibleHeader(head); {
+	case string(head[:16]) != dbfile.Magic && ours:
+		k.broken = true
+		k.fault("header", k.path, "its first bytes are not those of a database; what follows them is")
+		return nil
+	case string(head[:16]) != dbfile.Magic:
+		k.broken = true
+		k.fault("file", k.path, "it is not a database, or its beginning was overwritten")
+		return nil
+	}
+	page := dbfile.PageSize(head)
+	pages := int64(binary.BigEndian.Uint32(head[28:]))
+	current := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:])
+	log, err := os.Stat(k.path + "-wal")
+	logged := err == nil && log.Size() > dbfile.WALHeader
+	if page > 0 && !logged && (size%page != 0 || current && size < pages*page) {
+		k.fault("truncated", k.path, "it has %d bytes of %d: its end is missing", size, max(pages*page, size+page-size%page))
+	}
+	return nil
+}
+
+// identity checks that the file belongs to lcm and has the version in its
+// header.
+func (k *fileCheck) identity(ctx context.Context) error {
+	if k.broken {
+		return nil
+	}
+	c, err := dbfile.OpenConn(ctx, k.path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
+	if err == nil {
+		err = k.versions(c)
+		err = errors.Join(err, c.Close())
+	}
+	if dbfile.Full(err) {
+		return dbfile.Explain(k.path, err) // not a fault of the file
+	}
+	if err != nil && ctx.Err() == nil {
+		k.fault("file", k.path, "it cannot be opened: %s", dbfile.WithoutHint(err))
+		return nil
+	}
+	return ctx.Err()
+}
+
+func (k *fileCheck) versions(c *dbfile.Conn) error {
+	says, app, err := dbfile.ReadStamps(c)
+	if err != nil {
+		return err
+	}
+	is, err := TablesVersion(c, says)
+	if err != nil {
+		return err
+	}
+	known, err := dbfile.Migrations()
+	switch {
+	case err != nil:
+		return err
+	case app == dbfile.ApplicationID && says > len(known):
+		k.fault("schema-newer", k.path, "it has schema version %d, this lcm knows versions up to %d", says, len(known))
+	case is == 0 && app != dbfile.ApplicationID:
+		k.fault("file", k.path, "it is the database of another program")
+	case is != 0 && app != dbfile.ApplicationID:
+		k.fault("schema-version", k.path, "it is not marked as a database of lcm, but has the tables of one (version %d)", is)
+	case is != 0 && is != says:
+		k.fault("schema-version", k.path, "it says it has schema version %d, but has the tables of version %d", says, is)
+	}
+	return nil
+}
+
+// TablesVersion returns the schema version whose tables and columns the file
+// has, or 0. Of versions that differ only in indexes it prefers the one in the
+// header, and then the newest: indexes can be missing.
+func TablesVersion(c *dbfile.Conn, says int) (int, error) {
+	have, err := dbfile.Objects(c)
+	if err != nil {
+		return 0, err
+	}
+	all, err := dbfile.Migrations()
+	if err != nil {
+		return 0, err
+	}
+	is := 0
+	for v := 1; v <= len(all); v++ {
+		want, err := dbfile.SchemaAt(v)
+		if err != nil {
+			return 0, err
+		}
+		if (is == 0 || is != says) && maps.Equal(tables(have), tables(want)) {
+			is = v
+		}
+	}
+	return is, nil
+}
+
+// tables maps the tables of a schema to their columns.
+func tables(all map[string]dbfile.Object) map[string]string {
+	shape := map[string]string{}
+	for name, o := range all {
+		if o.Kind == "table" {
+			shape[name] = fmt.Sprint(o.Columns)
+		}
+	}
+	return shape
+}
+
+// Unopenable reports whether an error means that the file is damaged or not a
+// database.
+func Unopenable(err error) bool {
+	return errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.NOTADB)
+}

@@ -1,0 +1,72 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Proof is the result of verifying every conversation of a database. Databases
+// with the same messages have the same Digest.
+type Proof struct {
+	Conversations int
+	Messages      int64
+	Summaries     int64
+	Bytes         int64 // of the original records
+	Digest        [sha256.Size]byte
+	Faults        []store.Fault
+}
+
+// Prove verifies every conversation, in the order of the digest. An unreadable
+// conversation is a fault.
+func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
+	var p Proof
+	all, err := record.Conversations(ctx, f, store.ConversationQuery{})
+	if err != nil {
+		return p, err
+	}
+	slices.SortFunc(all, func(a, b store.Conversation) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Segment, b.Segment))
+	})
+	h := sha256.New()
+	for _, c := range all {
+		one, err := Verify(ctx, f, c.ID)
+		if ctx.Err() != nil {
+			return p, ctx.Err()
+		}
+		if err != nil {
+			one.Faults = append(one.Faults, store.Fault{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: dbfile.WithoutHint(err)})
+		}
+		p.Conversations++
+		p.Messages += one.Messages
+		p.Summaries += one.Summaries
+		p.Bytes += one.Bytes
+		p.Faults = append(p.Faults, one.Faults...)
+		h.Write(one.Digest[:])
+	}
+	h.Sum(p.Digest[:0])
+	orphans, err := Orphans(ctx, f)
+	if err != nil && ctx.Err() == nil {
+		orphans, err = []store.Fault{{Code: "unreadable", Node: "the references", Detail: dbfile.WithoutHint(err)}}, nil
+	}
+	p.Faults = append(p.Faults, orphans...)
+	return p, err
+}
+
+// ProveFile verifies a database file that no other process has open, without
+// writing to it.
+func ProveFile(ctx context.Context, path string) (Proof, error) {
+	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
+	if err != nil {
+		return Proof{}, err
+	}
+	p, err := Prove(ctx, f)
+	return p, errors.Join(err, f.Close())
+}

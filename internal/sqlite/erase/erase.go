@@ -1,0 +1,226 @@
+// Package erase removes messages for good: from the tables, from summaries that
+// were made from them, from titles and state that quote them, and at last from
+// the free space of the file.
+//
+// [Run] does it in one transaction and leaves tombstones, so that the messages
+// are not imported again (package tombstone). [Scrub] overwrites what the file
+// still holds of them. [Mask] hides parts of messages and keeps their records.
+package erase
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// errWeighed rolls back the erasure of Weigh.
+var errWeighed = errors.New("this was only weighed")
+
+// Weigh implements [store.Eraser]. It erases and rolls back, so that its counts
+// are those of the erasure.
+func Weigh(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased, error) {
+	e := &erasing{order: order, now: f.Now().UTC()}
+	err := f.Writer(ctx, func(c *dbfile.Conn) error {
+		e.Conn = c
+		return c.Write(func() error {
+			if err := e.run(); err != nil {
+				return err
+			}
+			return errWeighed
+		})
+	})
+	if errors.Is(err, errWeighed) {
+		err = nil
+	}
+	e.out.Tombstone = 0
+	return e.out, err
+}
+
+// Run implements [store.Eraser.Erase].
+func Run(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased, error) {
+	e := &erasing{order: order, now: f.Now().UTC()}
+	err := f.Writer(ctx, func(c *dbfile.Conn) (err error) {
+		e.Conn = c
+		// Freed space is overwritten at once. Scrub finds little left if it
+		// runs late or never.
+		if err := c.Script("PRAGMA secure_delete=ON"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.Script("PRAGMA secure_delete=OFF")) }()
+		return c.Write(e.run)
+	})
+	return e.out, err
+}
+
+// erasing is one erasure inside its transaction. The rows to erase are listed
+// in temporary tables, so that any number fits.
+type erasing struct {
+	*dbfile.Conn
+	order store.Erasure
+	now   time.Time
+	out   store.Erased
+
+	whole    map[int64]bool // conversations that are erased whole
+	forks    map[int64]bool // affected conversations that inherited messages
+	inherits map[int64]bool // forks whose inherited digest was right before
+}
+
+// run erases. The order of its steps matters: tombstones and summaries are
+// derived from the messages while they are there.
+func (e *erasing) run() error {
+	for _, step := range []func() error{
+		e.collect, e.findAffected, e.findSummaries, e.writeTombstones, e.dropTraces, e.moveBranches,
+		e.detach, e.dropPayloads, e.wipe, e.recount, e.endWhole, e.unindexed, e.account,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+		if e.out.Messages == 0 && e.out.Conversations == 0 {
+			return nil // there is nothing to erase
+		}
+	}
+	return nil
+}
+
+// scratch are the temporary tables: the messages to erase, the summaries that
+// lose their text, those that are removed, and the affected conversations.
+var scratch = map[string]string{"erasing": "id", "unwording": "num", "vanishing": "num", "touched": "id"}
+
+// collect fills the table of messages to erase.
+func (e *erasing) collect() error {
+	for table, column := range scratch {
+		for _, sql := range []string{`CREATE TEMP TABLE IF NOT EXISTS ` + table + ` (` + column + ` INTEGER PRIMARY KEY)`, `DELETE FROM temp.` + table} {
+			if err := e.Script(sql); err != nil {
+				return err
+			}
+		}
+	}
+	e.whole = map[int64]bool{}
+	for _, id := range e.order.Conversations {
+		r, err := record.ReadConversation(e.Conn, id)
+		if err != nil {
+			return err
+		}
+		if e.whole[int64(id)] || !r.ErasedAt.IsZero() {
+			continue
+		}
+		e.whole[int64(id)] = true
+		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		if err != nil {
+			return err
+		}
+	}
+	for _, id := range e.order.Messages {
+		found, err := e.Has(`SELECT 1 FROM messages WHERE id = ?`, int64(id))
+		if err != nil {
+			return err
+		}
+		if !found {
+			return store.Missing(id.String())
+		}
+		err = e.Exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		if err != nil {
+			return err
+		}
+	}
+	e.out.Conversations = len(e.whole)
+	_, err := e.One(`SELECT count(*), ifnull(sum(m.size), 0) FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s *sqlite3.Stmt) error {
+		e.out.Messages, e.out.Bytes = s.ColumnInt64(0), s.ColumnInt64(1)
+		return nil
+	})
+	return err
+}
+
+// lineage pairs every conversation with itself and its origins.
+const lineage = `
+	WITH RECURSIVE lineage (id, origin) AS (
+		SELECT id, id FROM conversations
+		UNION SELECT l.id, c.forked_from FROM lineage l JOIN conversations c ON c.id = l.origin WHERE c.forked_from IS NOT NULL
+	)`
+
+// findAffected lists the conversations that lose messages, and remembers which
+// forks had a right inherited digest.
+func (e *erasing) findAffected() error {
+	e.forks, e.inherits = map[int64]bool{}, map[int64]bool{}
+	seen := map[store.ConversationID]bool{}
+	err := e.Query(lineage+`
+		SELECT DISTINCT l.id, l.id <> l.origin FROM lineage l
+		WHERE l.origin IN (SELECT DISTINCT m.conversation FROM temp.erasing e JOIN messages m ON m.id = e.id) ORDER BY l.id`,
+		func(s *sqlite3.Stmt) error {
+			id := store.ConversationID(s.ColumnInt64(0))
+			if s.ColumnBool(1) {
+				e.forks[int64(id)] = true
+			}
+			if !seen[id] {
+				seen[id] = true
+				e.out.Affected = append(e.out.Affected, id)
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for _, id := range e.order.Conversations {
+		if e.whole[int64(id)] && !seen[id] {
+			seen[id] = true
+			e.out.Affected = append(e.out.Affected, id)
+		}
+	}
+	for _, id := range e.out.Affected {
+		if err := e.Exec(`INSERT INTO temp.touched VALUES (?)`, int64(id)); err != nil {
+			return err
+		}
+	}
+	for id := range e.forks {
+		r, err := record.ReadConversation(e.Conn, store.ConversationID(id))
+		if err != nil {
+			return err
+		}
+		digest, err := inheritedDigest(e.Conn, store.ConversationID(id))
+		if err != nil {
+			return err
+		}
+		e.inherits[id] = string(digest) == string(r.Inherited)
+	}
+	return nil
+}
+
+// unindexed drops the segments of the search index with erased documents.
+func (e *erasing) unindexed() error {
+	for lane, first := range map[int]string{
+		record.LaneMessages:  `SELECT ifnull(min(id), 0) FROM temp.erasing`,
+		record.LaneSummaries: `SELECT ifnull(min(num), 0) FROM temp.unwording`,
+	} {
+		var from int64
+		if _, err := e.One(first, dbfile.Int64Column(&from)); err != nil {
+			return err
+		}
+		if from == 0 {
+			continue
+		}
+		if err := record.DropIndexFrom(e.Conn, lane, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// account completes the row of the erasure, and empties the temporary tables.
+func (e *erasing) account() error {
+	err := e.Exec(`UPDATE erasures SET messages = ?, bytes = ? WHERE id = ?`, e.out.Messages, e.out.Bytes, e.out.Tombstone)
+	if err != nil {
+		return err
+	}
+	for table := range scratch {
+		if err := e.Script(`DELETE FROM temp.` + table); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package erase
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+)
+
+// unwordedTokens is roughly the size of a summary without text in a view.
+const unwordedTokens = 64
+
+// findSummaries fills the table of summaries that may contain erased text:
+// those above the messages, and those that a model wrote after one of them,
+// because it saw the one before.
+func (e *erasing) findSummaries() error {
+	err := e.Exec(`INSERT OR IGNORE INTO temp.unwording SELECT summary FROM edges WHERE message IN (SELECT id FROM temp.erasing)`)
+	if err != nil {
+		return err
+	}
+	if err := e.findQuoting(); err != nil {
+		return err
+	}
+	for {
+		before := e.TotalChanges()
+		err := e.Exec(`
+			WITH RECURSIVE above (num) AS (
+				SELECT num FROM temp.unwording
+				UNION SELECT ed.summary FROM above JOIN edges ed ON ed.source = above.num
+			)
+			INSERT OR IGNORE INTO temp.unwording SELECT num FROM above`)
+		if err != nil {
+			return err
+		}
+		err = e.Exec(lineage + `, first (conversation, pos) AS (
+				SELECT s.conversation, min(s.pos) FROM temp.unwording u JOIN summaries s ON s.num = u.num GROUP BY s.conversation
+			)
+			INSERT OR IGNORE INTO temp.unwording
+			SELECT s.num FROM first f JOIN lineage l ON l.origin = f.conversation JOIN summaries s ON s.conversation = l.id
+			WHERE s.pos >= f.pos AND s.model <> ''`)
+		if err != nil {
+			return err
+		}
+		if e.TotalChanges() == before {
+			return nil
+		}
+	}
+}
+
+// findQuoting adds the summaries of affected conversations that quote erased
+// messages, in their text or an earlier one.
+func (e *erasing) findQuoting() error {
+	if e.order.Quotes == nil {
+		return nil
+	}
+	return e.Query(`
+		SELECT num, body FROM summaries WHERE conversation IN (SELECT id FROM temp.touched)
+		UNION ALL SELECT r.summary, r.body FROM revisions r JOIN summaries s ON s.num = r.summary
+		WHERE s.conversation IN (SELECT id FROM temp.touched)`, func(s *sqlite3.Stmt) error {
+		if !e.order.Quotes(s.ColumnText(1)) {
+			return nil
+		}
+		return e.Exec(`INSERT OR IGNORE INTO temp.unwording VALUES (?)`, s.ColumnInt64(0))
+	})
+}
+
+// moveBranches moves the start of kept branches that begin after an erased
+// message to the message before it.
+func (e *erasing) moveBranches() error {
+	type move struct{ branch, conversation, after int64 }
+	var moves []move
+	err := e.Query(`SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`, func(s *sqlite3.Stmt) error {
+		moves = append(moves, move{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range moves {
+		after, err := e.before(store.ConversationID(m.conversation), store.MessageID(m.after))
+		if err != nil {
+			return err
+		}
+		if err := e.Exec(`UPDATE branches SET after = ? WHERE id = ?`, dbfile.Null(int64(after)), m.branch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// before returns the last remaining message before an erased one on its path; 0
+// if there is none.
+func (e *erasing) before(conversation store.ConversationID, id store.MessageID) (store.MessageID, error) {
+	r, err := record.ReadConversation(e.Conn, conversation)
+	if err != nil {
+		return 0, err
+	}
+	w := &record.Writer{Conn: e.Conn, Row: r, Now: e.now}
+	for {
+		items, err := record.ViewItems(e.Conn, conversation, 0, 1<<62)
+		if err != nil {
+			return 0, err
+		}
+		way, err := messagesBelow(e.Conn, items)
+		if err != nil {
+			return 0, err
+		}
+		after := store.MessageID(0)
+		at := slices.Index(way, id)
+		if at < 0 { // the message is on a kept branch
+			branch, left, err := w.BranchOf(id)
+			if errors.Is(err, store.ErrOffBranch) {
+				return 0, nil
+			}
+			if err != nil {
+				return 0, err
+			}
+			if items, err = w.BranchItems(branch); err != nil {
+				return 0, err
+			}
+			if way, err = messagesBelow(e.Conn, items); err != nil {
+				return 0, err
+			}
+			after, at = left, slices.Index(way, id)
+		}
+		for i := at - 1; i >= 0; i-- {
+			if goes, err := e.goes(way[i]); err != nil || !goes {
+				return way[i], err
+			}
+		}
+		if after == 0 {
+			return 0, nil
+		}
+		if goes, err := e.goes(after); err != nil || !goes {
+			return after, err
+		}
+		id = after
+	}
+}
+
+func (e *erasing) goes(id store.MessageID) (bool, error) {
+	return e.Has(`SELECT 1 FROM temp.erasing WHERE id = ?`, int64(id))
+}
+
+func messagesBelow(c *dbfile.Conn, items []record.ViewItem) ([]store.MessageID, error) {
+	var ids []store.MessageID
+	err := record.WalkMessages(c, items, func(m record.MessageRef) error {
+		ids = append(ids, m.ID)
+		return nil
+	})
+	return ids, err
+}
+
+// detach removes erased messages from views, branches and sources, and
+// summaries that have no other source. The other summaries lose their text.
+func (e *erasing) detach() error {
+	err := e.ExecAll([]string{
+		`DELETE FROM view WHERE conversation IN (SELECT id FROM temp.touched) AND message IN (SELECT id FROM temp.erasing)`,
+		`DELETE FROM branch_items WHERE message IN (SELECT id FROM temp.erasing)`,
+		`DELETE FROM edges WHERE message IN (SELECT id FROM temp.erasing)`,
+		`DELETE FROM revisions WHERE summary IN (SELECT num FROM temp.unwording)`,
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.dropEmpty(); err != nil {
+		return err
+	}
+	if err := e.Exec(`DELETE FROM branches WHERE NOT EXISTS (SELECT 1 FROM branch_items WHERE branch = branches.id)`); err != nil {
+		return err
+	}
+	left, err := e.Int64s(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`)
+	if err != nil {
+		return err
+	}
+	for _, num := range left {
+		if err := e.unword(num); err != nil {
+			return err
+		}
+	}
+	e.out.Unworded = len(left)
+	return nil
+}
+
+// dropEmpty removes summaries without sources, and then those above them that
+// have none left.
+func (e *erasing) dropEmpty() error {
+	for {
+		err := e.Exec(`
+			INSERT INTO temp.vanishing
+			SELECT u.num FROM temp.unwording u JOIN summaries s ON s.num = u.num WHERE NOT EXISTS (SELECT 1 FROM edges WHERE summary = u.num)`)
+		if err != nil {
+			return err
+		}
+		var gone int
+		if _, err := e.One(`SELECT count(*) FROM temp.vanishing`, dbfile.IntColumn(&gone)); err != nil || gone == 0 {
+			return err
+		}
+		e.out.Summaries += gone
+		if err := e.ExecAll([]string{
+			`DELETE FROM edges WHERE source IN (SELECT num FROM temp.vanishing)`,
+			`DELETE FROM view WHERE conversation IN (SELECT id FROM temp.touched) AND summary IN (SELECT num FROM temp.vanishing)`,
+			`DELETE FROM branch_items WHERE summary IN (SELECT num FROM temp.vanishing)`,
+			`DELETE FROM summaries WHERE num IN (SELECT num FROM temp.vanishing)`,
+			`DELETE FROM temp.vanishing`,
+		}); err != nil {
+			return err
+		}
+	}
+}
+
+// unword removes the text of a summary and computes again what it covers. Sources
+// that are missing are damage, which an erasure does not repair.
+func (e *erasing) unword(num int64) error {
+	total, err := record.Derive(e.Conn, num, nil)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	old, err := record.NodePosition(e.Conn, record.Edge{Num: num})
+	if err != nil {
+		return err
+	}
+	total.Pos = cmp.Or(total.Pos, old)
+	files, err := record.FilesOf(total.Files)
+	if err != nil {
+		return err
+	}
+	err = e.Exec(`
+		UPDATE summaries SET kind = ?, depth = ?, pos = ?, body = ?, tokens = ?, source_tokens = ?, descendants = ?, messages = ?, message_tokens = ?,
+		       earliest = ?, latest = ?, files = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1
+		WHERE num = ?`,
+		string(total.Kind), total.Depth, total.Pos, store.UnwordedBody, unwordedTokens, total.SourceTokens, total.Descendants, total.Messages,
+		total.MessageTokens, total.Earliest.UnixMilli(), total.Latest.UnixMilli(), files, string(summary.Fallback), store.MethodErased, num)
+	if err != nil {
+		return err
+	}
+	err = e.Exec(`
+		UPDATE view SET tokens = ?1, depth = ?2, pos = ?5
+		WHERE conversation IN (SELECT id FROM temp.touched) AND pos = ?4 AND summary = ?3`,
+		unwordedTokens, total.Depth, num, old, total.Pos)
+	if err != nil || old == total.Pos {
+		return err
+	}
+	// Its position is that of its first source, which has changed.
+	return e.ExecAll([]string{`UPDATE edges SET ord = ? WHERE source = ?`, `UPDATE branch_items SET pos = ? WHERE summary = ?`}, total.Pos, num)
+}

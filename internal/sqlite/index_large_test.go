@@ -1,0 +1,66 @@
+package sqlite_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/search"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// A few large records are indexed for good: no process after that reads them
+// again to search.
+func TestLargeRecordsAreIndexedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	db := open(t, path, sqlite.Options{DeferIndex: true})
+	c, err := db.Open(t.Context(), store.NewConversation{Key: "large"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		text := strings.Repeat(fmt.Sprintf("line %d of a long log\n", i), 50_000) + fmt.Sprintf("needle%d", i)
+		err := db.Update(t.Context(), c.ID, func(w store.Writer) error {
+			_, err := w.Append(t.Context(), store.NewMessage{
+				Role: llms.RoleUser, Format: llms.FormatText, Record: []byte(text), Size: int64(len(text)), SHA256: sha256.Sum256([]byte(text)), Tokens: 10,
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if due, err := db.IndexDue(t.Context()); err != nil || !due {
+		t.Errorf("6 MB are not due to be indexed: %v", err)
+	}
+	// A process that leaves the index to others only reads them.
+	find(t, db, "needle3")
+	if st, err := search.ReadStats(t.Context(), db.File()); err != nil || st.Docs != 0 {
+		t.Errorf("a search with DeferIndex indexed %d documents: %v", st.Docs, err)
+	}
+	find(t, open(t, path, sqlite.Options{}), "needle4")
+	if due, err := db.IndexDue(t.Context()); err != nil || due {
+		t.Errorf("what is indexed is due: %v", err)
+	}
+	st, err := search.ReadStats(t.Context(), db.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Docs != 6 {
+		t.Errorf("%d documents are indexed for good", st.Docs)
+	}
+	find(t, open(t, path, sqlite.Options{}), "needle5")
+}
+
+func find(t *testing.T, db *sqlite.DB, pattern string) {
+	t.Helper()
+	found, err := db.Search(context.WithoutCancel(t.Context()), store.Search{Mode: store.Regex, Pattern: pattern, Limit: 1})
+	if err != nil || len(found.Hits) != 1 {
+		t.Errorf("%s: %d hits, %v", pattern, len(found.Hits), err)
+	}
+}

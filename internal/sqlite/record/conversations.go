@@ -1,0 +1,339 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Row is a conversation with the columns that only the backend uses.
+type Row struct {
+	store.Conversation
+	Base      int64 // position before its first message
+	LastUser  int64
+	Inherited []byte
+}
+
+const ConversationColumns = `
+	c.id, c.key, c.segment, c.agent, p.origin, p.root, c.title, c.parent, c.forked_from, c.forked_at,
+	c.created_at, c.updated_at, c.archived_at, c.archive_cause,
+	c.messages, c.summaries, c.tokens, c.bytes, c.view_items, c.view_tokens, c.head, c.base, c.last_user, c.inherited,
+	c.erased_at, c.erased
+	FROM conversations c JOIN projects p ON p.id = c.project`
+
+// activeOf selects the conversation of a session that is being added to.
+const activeOf = `SELECT` + ConversationColumns + ` WHERE c.key = ? AND c.archived_at IS NULL`
+
+func ScanConversation(s *sqlite3.Stmt) Row {
+	r := Row{
+		Conversation: store.Conversation{
+			ID:           store.ConversationID(s.ColumnInt64(0)),
+			Key:          s.ColumnText(1),
+			Segment:      s.ColumnInt(2),
+			Agent:        s.ColumnText(3),
+			Project:      store.Project{Origin: s.ColumnText(4), Root: s.ColumnText(5)},
+			Title:        s.ColumnText(6),
+			Parent:       store.ConversationID(s.ColumnInt64(7)),
+			ForkedFrom:   store.ConversationID(s.ColumnInt64(8)),
+			ForkedAt:     store.MessageID(s.ColumnInt64(9)),
+			CreatedAt:    dbfile.Millis(s, 10),
+			UpdatedAt:    dbfile.Millis(s, 11),
+			ArchivedAt:   dbfile.Millis(s, 12),
+			ArchiveCause: s.ColumnText(13),
+			Messages:     s.ColumnInt64(14),
+			Summaries:    s.ColumnInt64(15),
+			Tokens:       s.ColumnInt64(16),
+			Bytes:        s.ColumnInt64(17),
+			ViewItems:    s.ColumnInt(18),
+			ViewTokens:   s.ColumnInt(19),
+			ErasedAt:     dbfile.Millis(s, 24),
+			Erased:       s.ColumnInt64(25),
+		},
+		Base:      s.ColumnInt64(21),
+		LastUser:  s.ColumnInt64(22),
+		Inherited: s.ColumnBlob(23, nil),
+	}
+	copy(r.Head[:], s.ColumnRawBlob(20))
+	return r
+}
+
+// Listed selects the conversations that are visible: not erased, and not opened
+// for messages that were all refused. Proofs and digests cover these.
+const Listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND c.base = 0 AND EXISTS (SELECT 1 FROM forgotten f WHERE f.key = c.key))`
+
+// ReadConversation reads one conversation inside a transaction.
+func ReadConversation(c *dbfile.Conn, id store.ConversationID) (Row, error) {
+	var r Row
+	found, err := c.One(`SELECT`+ConversationColumns+` WHERE c.id = ?`, func(s *sqlite3.Stmt) error {
+		r = ScanConversation(s)
+		return nil
+	}, int64(id))
+	if err == nil && !found {
+		err = store.Missing(fmt.Sprintf("conversation %d", id))
+	}
+	return r, err
+}
+
+// Conversation implements [store.Reader].
+func Conversation(ctx context.Context, f *dbfile.File, id store.ConversationID) (store.Conversation, error) {
+	var r Row
+	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
+		r, err = ReadConversation(c, id)
+		return err
+	})
+	return r.Conversation, err
+}
+
+// Conversations implements [store.Reader].
+func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuery) ([]store.Conversation, error) {
+	var where []string
+	var args []any
+	add := func(cond string, values ...any) {
+		where = append(where, cond)
+		args = append(args, values...)
+	}
+	if q.Key != "" {
+		add("c.key = ?", q.Key)
+	}
+	if !q.Erased {
+		add(Listed)
+	}
+	if q.ActiveOnly {
+		add("c.archived_at IS NULL")
+	}
+	if q.Agent != "" {
+		add("c.agent = ?", q.Agent)
+	}
+	if q.Project != nil {
+		// One repository is one project wherever it was cloned to.
+		add("((p.origin <> '' AND p.origin = ?) OR p.root = ?)", q.Project.Origin, q.Project.Root)
+	}
+	sql := "SELECT" + ConversationColumns
+	if len(where) > 0 {
+		sql += " WHERE " + strings.Join(where, " AND ")
+	}
+	var found []store.Conversation
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		now := f.Now()
+		future, err := c.Has(`SELECT 1 FROM conversations WHERE updated_at > ?`, now)
+		if err != nil {
+			return err
+		}
+		order := "c.updated_at" // which is indexed
+		if future {
+			order = "iif(c.updated_at <= ?, c.updated_at, " + plausiblyStored + ")"
+			args = append(args, now, now)
+		}
+		sql += " ORDER BY " + order + " DESC, c.id DESC"
+		if q.Limit > 0 {
+			sql += " LIMIT ?"
+			args = append(args, q.Limit)
+		}
+		if err := c.Query(sql, func(s *sqlite3.Stmt) error {
+			found = append(found, ScanConversation(s).Conversation)
+			return nil
+		}, args...); err != nil {
+			return err
+		}
+		for i := range found {
+			if at := &found[i].UpdatedAt; at.After(now) {
+				if _, err := c.One(`SELECT `+plausiblyStored+` FROM conversations c WHERE c.id = ?`,
+					func(s *sqlite3.Stmt) error { *at = dbfile.Millis(s, 0); return nil }, now, int64(found[i].ID)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// plausiblyStored is the time of the last message of conversation c that is not
+// in the future, else 1970. It replaces an updated_at in the future, which a
+// wrong clock caused and which would keep the conversation first in lists.
+const plausiblyStored = `ifnull((SELECT m.stored FROM messages m WHERE m.conversation = c.id AND m.stored <= ? ORDER BY m.seq DESC LIMIT 1), 0)`
+
+// Open implements [store.Conversations].
+func OpenConversation(ctx context.Context, f *dbfile.File, n store.NewConversation) (store.Conversation, error) {
+	if n.Key == "" {
+		return store.Conversation{}, errors.New("a conversation needs a session key")
+	}
+	var r Row
+	find := func(c *dbfile.Conn) (found bool, err error) {
+		return c.One(activeOf,
+			func(s *sqlite3.Stmt) error { r = ScanConversation(s); return nil }, n.Key)
+	}
+	found := false
+	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
+		found, err = find(c)
+		return err
+	})
+	if err != nil || found {
+		return r.Conversation, err
+	}
+	err = f.Transact(ctx, func(c *dbfile.Conn) error {
+		if found, err := find(c); err != nil || found { // another process was faster
+			return err
+		}
+		id, err := insertConversation(c, n, f.Now())
+		if err != nil {
+			return err
+		}
+		r, err = ReadConversation(c, id)
+		return err
+	})
+	return r.Conversation, err
+}
+
+// insertConversation inserts the next segment of a session.
+func insertConversation(c *dbfile.Conn, n store.NewConversation, now time.Time) (store.ConversationID, error) {
+	if !n.Time.IsZero() {
+		now = n.Time
+	}
+	if n.Parent != 0 {
+		if _, err := ReadConversation(c, n.Parent); err != nil {
+			return 0, fmt.Errorf("the conversation that started it: %w", err)
+		}
+	}
+	if err := c.Exec(`INSERT INTO projects (origin, root) VALUES (?, ?) ON CONFLICT DO NOTHING`, n.Project.Origin, n.Project.Root); err != nil {
+		return 0, err
+	}
+	err := c.Exec(`
+		INSERT INTO conversations (id, key, segment, agent, project, title, parent, created_at, updated_at, head)
+		SELECT 1 + max(ifnull((SELECT max(id) FROM conversations), 0), ifnull((SELECT max(conversation) FROM messages), 0),
+		               ifnull((SELECT max(conversation) FROM summaries), 0)), -- not a number that messages without a conversation have
+		       ?1, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?1), ?2,
+		       (SELECT id FROM projects WHERE origin = ?3 AND root = ?4), ?5, ?6, ?7, ?7, ?8`,
+		n.Key, n.Agent, n.Project.Origin, n.Project.Root, n.Title, dbfile.Null(int64(n.Parent)), now, store.Genesis[:])
+	return store.ConversationID(c.LastID()), err
+}
+
+// Archive implements [store.Conversations].
+func Archive(ctx context.Context, f *dbfile.File, id store.ConversationID, cause string) error {
+	return f.Transact(ctx, func(c *dbfile.Conn) error {
+		r, err := ReadConversation(c, id)
+		if err != nil || !r.Active() {
+			return err
+		}
+		return c.Exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, f.Now(), cause, int64(id))
+	})
+}
+
+// Fork implements [store.Conversations].
+func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at store.MessageID, n store.NewConversation) (store.Conversation, error) {
+	if n.Key == "" {
+		return store.Conversation{}, errors.New("a fork needs a session key of its own")
+	}
+	var r Row
+	err := f.Transact(ctx, func(c *dbfile.Conn) error {
+		if taken, err := c.Has(activeOf, n.Key); err != nil {
+			return err
+		} else if taken {
+			return &store.Problem{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
+				Hint: "give the fork a session key of its own, or archive that conversation first"}
+		}
+		origin, err := ReadConversation(c, from)
+		if err != nil {
+			return err
+		}
+		pos, err := MessagePosition(c, at)
+		if err != nil {
+			return err
+		}
+		if n.Agent == "" {
+			n.Agent = origin.Agent
+		}
+		if n.Project == (store.Project{}) {
+			n.Project = origin.Project
+		}
+		id, err := insertConversation(c, n, f.Now())
+		if err != nil {
+			return err
+		}
+		if err := inheritView(c, id, origin, at, pos); err != nil {
+			return err
+		}
+		r, err = ReadConversation(c, id)
+		return err
+	})
+	return r.Conversation, err
+}
+
+// inheritView gives a fork the view of its origin up to a message. Summaries
+// that reach past the message are replaced with their sources.
+func inheritView(c *dbfile.Conn, id store.ConversationID, origin Row, at store.MessageID, pos int64) error {
+	items, err := ViewItems(c, origin.ID, 0, pos)
+	if err != nil {
+		return err
+	}
+	if items, err = UnfoldTo(c, items, at, pos); err != nil {
+		return err
+	}
+	items, _ = Split(items, pos)
+	var tokens int64
+	for _, it := range items {
+		if err := InsertItem(c, id, it); err != nil {
+			return err
+		}
+		tokens += int64(it.Tokens)
+	}
+	lastUser, err := NewestUser(c, id)
+	if err != nil {
+		return err
+	}
+	digest, err := CoverageDigest(c, items)
+	if err != nil {
+		return err
+	}
+	return c.Exec(`
+		UPDATE conversations SET forked_from = ?, forked_at = ?, base = ?, view_items = ?, view_tokens = ?, last_user = ?, inherited = ?
+		WHERE id = ?`,
+		int64(origin.ID), int64(at), pos, len(items), tokens, lastUser, digest, int64(id))
+}
+
+// CoverageDigest digests the hashes of the messages that items lead to, in order.
+func CoverageDigest(c *dbfile.Conn, items []ViewItem) ([]byte, error) {
+	h := sha256.New()
+	err := WalkMessages(c, items, func(m MessageRef) error {
+		h.Write(m.SHA256)
+		return nil
+	})
+	return h.Sum(nil), err
+}
+
+// Inherited is a message of another conversation that a fork leads to.
+type Inherited struct {
+	Pos    int64
+	SHA256 []byte
+}
+
+// InheritedDigest digests the messages that a fork inherited, in the order of
+// their positions.
+func InheritedDigest(all []Inherited) []byte {
+	slices.SortFunc(all, func(a, b Inherited) int { return cmp.Compare(a.Pos, b.Pos) })
+	h := sha256.New()
+	for _, m := range all {
+		h.Write(m.SHA256)
+	}
+	return h.Sum(nil)
+}
+
+// ConversationIDs lists every conversation, also erased ones.
+func ConversationIDs(c *dbfile.Conn) ([]store.ConversationID, error) {
+	var ids []store.ConversationID
+	err := c.Query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {
+		ids = append(ids, store.ConversationID(s.ColumnInt64(0)))
+		return nil
+	})
+	return ids, err
+}

@@ -1,0 +1,156 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// SearchText returns the searchable text of a message, from a row with the id
+// first, the role fourth, and format, record and body sixth to eighth.
+func SearchText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
+	text, err := PeekText(c, s)
+	return bytes.Clone(text), err
+}
+
+// PeekText is SearchText without a copy: the result is valid until the next row
+// or call. Of a damaged message it returns the readable part.
+func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
+	if s.ColumnType(7) != sqlite3.NULL {
+		return bodyText(c, s, nil)
+	}
+	format, record := FormatOf(s.ColumnRawText(5)), s.ColumnRawBlob(6)
+	if format == llms.FormatText {
+		return record, nil
+	}
+	text, ok := wire.AppendSearchText(c.TextColumn[:0], format, record)
+	if cap(text) <= maxKept {
+		c.TextColumn = text[:0]
+	}
+	if ok {
+		return text, nil
+	}
+	m, err := wire.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
+	if err != nil {
+		return record, nil
+	}
+	return []byte(m.SearchText()), nil
+}
+
+// maxKept is the longest buffer that is kept for the next row.
+const maxKept = 1 << 20
+
+// bodyText is PeekText for a message with a stored body. Its payloads are part
+// of the text. If whole is not nil, payloads are checked against their hashes,
+// and it is set to false if one does not match.
+func bodyText(c *dbfile.Conn, s *sqlite3.Stmt, whole *bool) ([]byte, error) {
+	m, err := wire.Decode(llms.FormatLCM, store.RoleOf(s.ColumnInt(3)), s.ColumnRawBlob(7))
+	text := []byte(m.SearchText())
+	if err != nil {
+		text = s.ColumnBlob(7, nil)
+	} else if !hasRef(m.Parts) {
+		return text, nil
+	}
+	payloads, err := PayloadsOf(c, s.ColumnInt64(0))
+	if err != nil {
+		return nil, err
+	}
+	return AppendPayloads(c, text, payloads, whole)
+}
+
+// AppendPayloads appends the payloads that are text, each after a line break.
+// For whole see bodyText.
+func AppendPayloads(c *dbfile.Conn, text []byte, ids []store.PayloadID, whole *bool) ([]byte, error) {
+	for _, id := range ids {
+		content, sum, err := PayloadContent(c, id)
+		if err != nil && errors.As(err, new(*sqlite3.Error)) {
+			return nil, err // it may be there the next time
+		}
+		if whole != nil && (err != nil || sha256.Sum256(content) != sum) {
+			*whole = false
+		}
+		if err == nil && utf8.Valid(content) {
+			text = append(append(text, '\n'), content...)
+		}
+	}
+	return text, nil
+}
+
+func hasRef(parts []llms.Part) bool {
+	return slices.ContainsFunc(parts, func(p llms.Part) bool {
+		return p.Ref != nil || p.Call != nil || p.Result != nil && hasRef(p.Result.Output)
+	})
+}
+
+// PayloadsOf lists the payloads of a message, in the order they were stored.
+func PayloadsOf(c *dbfile.Conn, message int64) ([]store.PayloadID, error) {
+	var ids []store.PayloadID
+	err := c.Query(`SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE mp.message = ? ORDER BY p.num`,
+		func(s *sqlite3.Stmt) error {
+			ids = append(ids, store.PayloadID(s.ColumnText(0)))
+			return nil
+		}, message)
+	return ids, err
+}
+
+// Text implements [store.Searcher].
+func NodeText(ctx context.Context, f *dbfile.File, n store.Node) ([]byte, error) {
+	var text []byte
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() (err error) {
+			if !n.IsSummary() {
+				text, err = checkedText(c, n.Message)
+				return err
+			}
+			_, sum, err := SummaryByID(c, n.Summary)
+			text = []byte(sum.Body)
+			return err
+		})
+	})
+	return text, err
+}
+
+// Attached implements [store.Attachments].
+func Attached(ctx context.Context, f *dbfile.File, id store.MessageID) ([]store.PayloadID, error) {
+	var ids []store.PayloadID
+	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
+		ids, err = PayloadsOf(c, int64(id))
+		return err
+	})
+	return ids, err
+}
+
+// Holders implements [store.Attachments].
+func Holders(ctx context.Context, f *dbfile.File, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
+	var ids []store.MessageID
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		err := c.Query(`
+			SELECT mp.message, m.conversation FROM payloads p JOIN message_payloads mp ON mp.payload = p.num JOIN messages m ON m.id = mp.message
+			WHERE p.id = ? ORDER BY mp.message DESC`,
+			func(s *sqlite3.Stmt) error {
+				if len(in) > 0 && !slices.Contains(in, store.ConversationID(s.ColumnInt64(1))) {
+					return nil
+				}
+				if len(ids) == limit {
+					return dbfile.ErrStop
+				}
+				ids = append(ids, store.MessageID(s.ColumnInt64(0)))
+				return nil
+			}, string(id))
+		if errors.Is(err, dbfile.ErrStop) {
+			err = nil
+		}
+		return err
+	})
+	return ids, err
+}

@@ -1,0 +1,282 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// ViewItem is an item with the number of its summary, which is how rows refer
+// to it.
+type ViewItem struct {
+	store.Item
+	Num int64 // of the summary, else 0
+}
+
+// Most items are messages: a join would look for a summary of each.
+const itemColumns = `
+	v.pos, v.message, v.summary, ` + itemSummary + `, v.tokens, v.role, v.depth, v.stub, v.links
+	FROM view v`
+
+// itemSummary is the id of an item's summary, if it is one.
+const itemSummary = `CASE WHEN v.summary IS NULL THEN NULL ELSE (SELECT id FROM summaries WHERE num = v.summary) END`
+
+func scanItem(s *sqlite3.Stmt) (ViewItem, error) {
+	it := ViewItem{Num: s.ColumnInt64(2)}
+	it.Pos = s.ColumnInt64(0)
+	it.Message = store.MessageID(s.ColumnInt64(1))
+	if it.Num != 0 {
+		it.Summary = store.SummaryID(s.ColumnText(3))
+	}
+	it.Tokens = s.ColumnInt(4)
+	it.Role = store.RoleOf(s.ColumnInt(5))
+	it.Depth = s.ColumnInt(6)
+	it.Stub = s.ColumnBool(7)
+	if links := s.ColumnRawText(8); len(links) > 0 {
+		var err error
+		if it.Calls, it.Results, err = parseLinks(links); err != nil {
+			return it, fmt.Errorf("view item %s: links: %w", it.Node, err)
+		}
+	}
+	return it, nil
+}
+
+// parseLinks decodes the result of linksOf: a list of two lists of ids. It is
+// most of the cost of reading a view, and ids rarely need escapes, so the usual
+// form is parsed by hand.
+func parseLinks(b []byte) (calls, results []string, err error) {
+	if bytes.IndexByte(b, '\\') >= 0 {
+		var l [2][]string
+		err := json.Unmarshal(b, &l)
+		return l[0], l[1], err
+	}
+	lists := [2]*[]string{&calls, &results}
+	n := 0
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			end := bytes.IndexByte(b[i+1:], '"')
+			if end < 0 || n > 1 {
+				return nil, nil, errors.New("not a list of ids")
+			}
+			*lists[n] = append(*lists[n], string(b[i+1:i+1+end]))
+			i += 1 + end
+		case ']', 'n': // the end of a list, or null in its place
+			n++
+		}
+	}
+	return calls, results, nil
+}
+
+// linksOf encodes the tool calls that a message makes and answers.
+func linksOf(calls, results []string) (any, error) {
+	if len(calls) == 0 && len(results) == 0 {
+		return nil, nil
+	}
+	b := []byte{'['}
+	for i, ids := range [][]string{calls, results} {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '[')
+		for j, id := range ids {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			if !plainID(id) {
+				all, err := json.Marshal([2][]string{calls, results})
+				return string(all), err
+			}
+			b = append(append(append(b, '"'), id...), '"')
+		}
+		b = append(b, ']')
+	}
+	return string(append(b, ']')), nil
+}
+
+// plainID reports whether an id reads the same in JSON.
+func plainID(id string) bool {
+	for i := range len(id) {
+		if c := id[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// ViewItems reads the view between two positions, both included.
+func ViewItems(c *dbfile.Conn, id store.ConversationID, from, to int64) ([]ViewItem, error) {
+	var found []ViewItem
+	err := c.Query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos BETWEEN ? AND ? ORDER BY v.pos`,
+		func(s *sqlite3.Stmt) error {
+			it, err := scanItem(s)
+			found = append(found, it)
+			return err
+		}, int64(id), from, to)
+	return found, err
+}
+
+func InsertItem(c *dbfile.Conn, id store.ConversationID, it ViewItem) error {
+	links, err := linksOf(it.Calls, it.Results)
+	if err != nil {
+		return err
+	}
+	return c.Exec(`
+		INSERT INTO view (conversation, pos, message, summary, tokens, role, depth, stub, links) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		int64(id), it.Pos, dbfile.Null(int64(it.Message)), dbfile.Null(it.Num), it.Tokens, int(store.RoleCode(it.Role)), it.Depth, it.Stub, links)
+}
+
+// View implements [store.Reader].
+func ReadView(ctx context.Context, f *dbfile.File, id store.ConversationID, w store.Window) (store.View, error) {
+	var v store.View
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
+			r, err := ReadConversation(c, id)
+			if err != nil {
+				return err
+			}
+			v = store.View{Conversation: id, Count: r.ViewItems, Tokens: r.ViewTokens, LastUser: r.LastUser}
+			return fillWindow(c, &v, w)
+		})
+	})
+	return v, err
+}
+
+// fillWindow fills v with the items that w asks for. It costs as much as those
+// items, not as the whole view.
+func fillWindow(c *dbfile.Conn, v *store.View, w store.Window) error {
+	whole := w == (store.Window{}) || (w.NewestTokens == 0 && w.After == 0 && w.Oldest+w.Newest >= v.Count)
+	switch {
+	case whole: // a count that is wrong hides nothing of it
+		w = store.Window{Oldest: math.MaxInt, After: math.MinInt64}
+	case w == (store.Window{After: w.After}):
+		w.Oldest = math.MaxInt
+	}
+	newest, err := newestItems(c, v, w)
+	if err != nil {
+		return err
+	}
+	v.Items = newest
+	if w.Oldest > 0 {
+		oldest, err := oldestItems(c, v, w, newest)
+		if err != nil {
+			return err
+		}
+		v.Gap = len(oldest)
+		v.Items = append(oldest, newest...)
+	}
+	if whole {
+		return nil
+	}
+	v.Skipped = v.Count - len(v.Items)
+	return addSkippedUser(c, v)
+}
+
+// addSkippedUser adds the newest user message of the view where it was skipped.
+func addSkippedUser(c *dbfile.Conn, v *store.View) error {
+	if v.LastUser == 0 || slices.ContainsFunc(v.Items, func(it store.Item) bool { return it.Pos == v.LastUser }) {
+		return nil
+	}
+	items, err := ViewItems(c, v.Conversation, v.LastUser, v.LastUser)
+	if err == nil && len(items) > 0 {
+		v.LastUserItem = &items[0].Item
+	}
+	return err
+}
+
+// oldestItems reads the oldest items before newest, and leaves room for those.
+func oldestItems(c *dbfile.Conn, v *store.View, w store.Window, newest []store.Item) ([]store.Item, error) {
+	end := int64(1) << 62
+	if len(newest) > 0 {
+		end = newest[0].Pos - 1
+	}
+	items := make([]store.Item, 0, max(0, min(w.Oldest, v.Count))+len(newest))
+	err := c.Query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos > ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
+		func(s *sqlite3.Stmt) error {
+			it, err := scanItem(s)
+			items = append(items, it.Item)
+			return err
+		}, int64(v.Conversation), w.After, end, w.Oldest)
+	return items, err
+}
+
+func newestItems(c *dbfile.Conn, v *store.View, w store.Window) ([]store.Item, error) {
+	if w.Newest == 0 && w.NewestTokens <= 0 {
+		return nil, nil
+	}
+	limit, expected := w.Newest, min(w.Newest, v.Count)
+	if limit == 0 {
+		limit = -1
+		expected = min(v.Count, int(int64(w.NewestTokens)*int64(v.Count)/int64(max(1, v.Tokens)))+16)
+	}
+	newest := make([]store.Item, 0, max(0, expected))
+	tokens := 0
+	s, err := c.Stmt(`SELECT` + itemColumns + ` WHERE v.conversation = ? AND v.pos > ? ORDER BY v.pos DESC LIMIT ?`)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Reset()
+	if err := dbfile.Bind(s, int64(v.Conversation), w.After, limit); err != nil {
+		return nil, err
+	}
+	for s.Step() {
+		it, err := scanItem(s)
+		if err != nil {
+			return nil, err
+		}
+		newest = append(newest, it.Item)
+		if tokens += it.Tokens; w.NewestTokens > 0 && tokens >= w.NewestTokens {
+			break
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	slices.Reverse(newest)
+	return newest, nil
+}
+
+// MessagePosition returns the position of a message in views.
+func MessagePosition(c *dbfile.Conn, id store.MessageID) (int64, error) {
+	var pos int64
+	found, err := c.One(`SELECT m.seq + c.base FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+		dbfile.Int64Column(&pos), int64(id))
+	if err == nil && !found {
+		err = store.Missing(id.String())
+	}
+	return pos, err
+}
+
+// notSaid are the flags of messages that are not the user's own, whatever their
+// role.
+const notSaid = store.FlagEcho | store.FlagSynthetic | store.FlagHostSummary
+
+// isSaidByUser reports whether a message is the user's own. The view keeps the
+// newest one in full. Some formats put tool results into user messages.
+func isSaidByUser(m *store.NewMessage) bool {
+	return m.Role == llms.RoleUser && len(m.Results) == 0 && m.Flags&notSaid == 0
+}
+
+// findLastUser looks up the newest message of the view that the user said.
+func (w *Writer) findLastUser() (err error) {
+	w.LastUser, err = NewestUser(w.Conn, w.ID)
+	return err
+}
+
+func NewestUser(c *dbfile.Conn, id store.ConversationID) (pos int64, err error) {
+	_, err = c.One(`
+		SELECT v.pos FROM view v JOIN messages m ON m.id = v.message
+		WHERE v.conversation = ? AND v.role = 1 AND (m.flags & ?) = 0 AND (v.links IS NULL OR ifnull(json_array_length(v.links, '$[1]'), 0) = 0)
+		ORDER BY v.pos DESC LIMIT 1`, dbfile.Int64Column(&pos), int64(id), int64(notSaid))
+	return pos, err
+}

@@ -1,0 +1,267 @@
+// Package record stores and reads conversations: messages, summaries and the
+// edges between them, the view, kept branches and payloads.
+//
+// Functions that take a [dbfile.File] run in a transaction of their own and
+// implement the methods of the store's contract. Functions that take a
+// [dbfile.Conn] run in the transaction of their caller; the packages that erase,
+// check and repair are built on them. [Update] is the only way to add messages:
+// its [Writer] is the [store.Writer] of one transaction.
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Writer is the [store.Writer] of one transaction. The conversation's row is
+// read once when the transaction begins and written once when it ends,
+// however many messages come between.
+type Writer struct {
+	*dbfile.Conn
+	Row
+	Now   time.Time
+	dirty bool
+	last  store.MessageID // the newest message that was appended
+	// refusal holds the erasures that concern the session, once they were read.
+	refusal *tombstone.Refusal
+}
+
+var _ store.Writer = (*Writer)(nil)
+
+// Update runs fn in a write transaction on a conversation. It returns the last
+// message that fn appended, 0 if it appended none, and the bytes of the records
+// that it added. Where the error is a [*Unclaimed], the messages belong to a
+// conversation whose session key was lost.
+func Update(ctx context.Context, f *dbfile.File, id store.ConversationID, fn func(store.Writer) error) (last store.MessageID, bytes int64, err error) {
+	err = f.Transact(ctx, func(c *dbfile.Conn) error {
+		r, err := ReadConversation(c, id)
+		if err != nil {
+			return err
+		}
+		w := &Writer{Conn: c, Row: r, Now: f.Now().UTC()}
+		if err := fn(w); err != nil {
+			return err
+		}
+		last, bytes = w.last, w.Bytes-r.Bytes
+		return w.flush()
+	})
+	return last, bytes, err
+}
+
+// flush writes the row of the conversation: all of it if messages were added,
+// otherwise only the columns of the view, which are not indexed.
+func (w *Writer) flush() error {
+	switch {
+	case !w.dirty:
+		return nil
+	case w.last == 0:
+		return w.Exec(foldFlush, w.Summaries, w.ViewItems, w.ViewTokens, w.LastUser, int64(w.ID))
+	}
+	return w.Exec(`
+		UPDATE conversations
+		SET created_at = ?, updated_at = ?, messages = ?, summaries = ?, tokens = ?, bytes = ?, head = ?,
+		    view_items = ?, view_tokens = ?, last_user = ?
+		WHERE id = ?`,
+		w.CreatedAt, w.UpdatedAt, w.Messages, w.Summaries, w.Tokens, w.Bytes, w.Head[:], w.ViewItems, w.ViewTokens, w.LastUser, int64(w.ID))
+}
+
+// Conversation implements [store.Writer].
+func (w *Writer) Conversation() store.Conversation { return w.Row.Conversation }
+
+// Append implements [store.Writer].
+func (w *Writer) Append(_ context.Context, ms ...store.NewMessage) ([]store.Appended, error) {
+	if !w.Conversation().Active() {
+		return nil, fmt.Errorf("conversation %d (%s): %w", w.ID, w.Key, store.ErrArchived)
+	}
+	done := make([]store.Appended, 0, len(ms))
+	for i := range ms {
+		a, err := w.append(&ms[i])
+		if err != nil {
+			return nil, fmt.Errorf("append message %d of %d: %w", i+1, len(ms), err)
+		}
+		done = append(done, a)
+	}
+	return done, nil
+}
+
+func (w *Writer) append(m *store.NewMessage) (store.Appended, error) {
+	if store.RoleCode(m.Role) == 0 {
+		return store.Appended{}, fmt.Errorf("role %q is not user, assistant, system or tool", m.Role)
+	}
+	forgot, err := w.forgot(store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256})
+	if err == nil && forgot {
+		err = w.dropRefused(m)
+	}
+	if err != nil || forgot {
+		return store.Appended{Existed: true, Forgotten: true, SHA256: m.SHA256}, err
+	}
+	said := w.Now
+	if !m.Said.IsZero() {
+		said = m.Said
+	}
+	var body []byte
+	if m.Body != nil {
+		var err error
+		if body, err = EncodeBody(*m.Body); err != nil {
+			return store.Appended{}, err
+		}
+	}
+	seq := w.Messages + 1
+	chain := store.Link(w.Head, *m, body)
+	if seq == 1 && w.Base == 0 {
+		if err := w.unclaimed(chain[:]); err != nil {
+			return store.Appended{}, err
+		}
+	}
+	id, err := w.insertMessage(m, seq, body, chain[:])
+	if err != nil {
+		return store.Appended{}, err
+	}
+	if id == 0 {
+		return w.existing(m.Native)
+	}
+	if err := w.Attach(id, m); err != nil {
+		return store.Appended{}, err
+	}
+	w.active(said)
+	w.dirty, w.last = true, id
+	w.Messages, w.Head = seq, chain
+	w.Tokens += int64(m.Tokens)
+	w.Bytes += m.Size
+	if m.Flags&store.FlagHidden != 0 {
+		return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
+	}
+	it := ViewItem{Item: store.Item{
+		Pos: w.Base + seq, Node: store.Node{Message: id}, Tokens: m.Tokens, Role: m.Role,
+		Calls: m.Calls, Results: m.Results,
+	}}
+	if err := InsertItem(w.Conn, w.ID, it); err != nil {
+		return store.Appended{}, err
+	}
+	w.ViewItems++
+	w.ViewTokens += m.Tokens
+	if isSaidByUser(m) {
+		w.LastUser = it.Pos
+	}
+	return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
+}
+
+// active updates the times of the conversation. They are the times of its
+// messages: an old transcript that is imported today is not a new conversation.
+func (w *Writer) active(said time.Time) {
+	if w.Messages == 0 {
+		w.UpdatedAt = said
+	}
+	if said.Before(w.CreatedAt) {
+		w.CreatedAt = said
+	}
+	if said.After(w.UpdatedAt) {
+		w.UpdatedAt = said
+	}
+}
+
+// insertMessage returns 0 if the conversation has the native id already. The
+// conflict clause names that index: any other conflict is an error.
+func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byte) (_ store.MessageID, err error) {
+	s, err := w.Stmt(`
+		INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (conversation, native) WHERE native IS NOT NULL DO NOTHING`)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Reset(), s.ClearBindings()) }()
+	var cuts, stored any
+	if len(m.Cuts) > 0 {
+		b, err := json.Marshal(m.Cuts)
+		if err != nil {
+			return 0, err
+		}
+		cuts = string(b)
+	}
+	if body != nil {
+		stored = body
+	}
+	err = dbfile.Bind(s, int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
+		dbfile.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, stored)
+	if err != nil {
+		return 0, err
+	}
+	before := w.TotalChanges()
+	if s.Step(); s.Err() != nil {
+		return 0, s.Err()
+	}
+	if w.TotalChanges() == before {
+		return 0, nil
+	}
+	return store.MessageID(w.LastID()), nil
+}
+
+// EncodeBody encodes a body without the fields that have columns of their own.
+func EncodeBody(m llms.Message) ([]byte, error) {
+	m.ID, m.Time, m.Raw = "", time.Time{}, llms.Raw{}
+	return wire.Encode(llms.FormatLCM, m)
+}
+
+func (w *Writer) existing(native string) (store.Appended, error) {
+	a := store.Appended{Existed: true}
+	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, func(s *sqlite3.Stmt) error {
+		a.ID, a.Seq = store.MessageID(s.ColumnInt64(0)), s.ColumnInt64(1)
+		copy(a.SHA256[:], s.ColumnRawBlob(2))
+		return nil
+	}, int64(w.ID), native)
+	if err == nil && !found {
+		err = fmt.Errorf("native id %q conflicts with nothing", native)
+	}
+	return a, err
+}
+
+// Attach links a message to its payloads.
+func (w *Writer) Attach(id store.MessageID, m *store.NewMessage) error {
+	for _, p := range m.Payloads {
+		err := w.Exec(`
+			INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`,
+			int64(id), string(p))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stub implements [store.Writer].
+func (w *Writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
+	var pos int64
+	var old int
+	found, err := w.One(`SELECT pos, tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`,
+		func(s *sqlite3.Stmt) error { pos, old = s.ColumnInt64(0), s.ColumnInt(1); return nil },
+		int64(w.ID), int64(id), w.positionOr0(id))
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("%s: %w", id, store.ErrStale)
+	}
+	w.dirty = true
+	w.ViewTokens += tokens - old
+	return w.Exec(`UPDATE view SET stub = 1, tokens = ? WHERE conversation = ? AND pos = ?`, tokens, int64(w.ID), pos)
+}
+
+func (w *Writer) positionOr0(id store.MessageID) int64 {
+	pos, err := MessagePosition(w.Conn, id)
+	if err != nil {
+		return 0
+	}
+	return pos
+}

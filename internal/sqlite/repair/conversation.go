@@ -1,0 +1,147 @@
+package repair
+
+import (
+	"crypto/sha256"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// rebuild makes one conversation again inside a transaction: edges, numbers,
+// view, branches and totals follow from its messages and from the texts of its
+// summaries.
+type rebuild struct {
+	*dbfile.Conn
+	record.Row
+	messages  map[store.MessageID]message // its own
+	summaries []check.SummaryNode         // its own, sources first
+	sources   map[int64][]source          // of its summaries
+	derived   map[int64]store.Summary     // numbers that follow from the sources
+	origin    inheritance                 // of a fork
+
+	placed  []placement
+	claimed map[record.Edge]bool // nodes that a placement leads to
+}
+
+// message is a message of the conversation.
+type message struct {
+	pos    int64
+	hidden bool // it has no place in the view
+	stored int64
+}
+
+// fixConversation rebuilds everything of a conversation that follows from its
+// messages.
+func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
+	row, err := record.ReadConversation(c, id)
+	if err != nil || !row.ErasedAt.IsZero() { // nothing is left of an erased one
+		return err
+	}
+	if row.Base, err = check.BasePosition(c, row); err != nil {
+		return err
+	}
+	if err := c.Exec(`UPDATE conversations SET base = ? WHERE id = ?`, row.Base, int64(id)); err != nil {
+		return err
+	}
+	r := &rebuild{Conn: c, Row: row, messages: map[store.MessageID]message{}, sources: map[int64][]source{},
+		derived: map[int64]store.Summary{}, claimed: map[record.Edge]bool{}}
+	for _, step := range []func() error{r.load, r.findInherited, r.rebuildGraph, r.rebuildView, r.countTotals} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads the messages and summaries of the conversation.
+func (r *rebuild) load() error {
+	err := r.Query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
+		r.messages[store.MessageID(s.ColumnInt64(0))] = message{
+			pos: r.Base + s.ColumnInt64(1), hidden: store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) != 0, stored: s.ColumnInt64(3),
+		}
+		return nil
+	}, int64(r.ID))
+	if err == nil {
+		r.summaries, err = check.SummariesOf(r.Conn, r.ID)
+	}
+	return err
+}
+
+// countTotals counts the conversation again. The number of messages and the head
+// of the chain stay where they disagree: they show a loss.
+func (r *rebuild) countTotals() error {
+	var count, tokens, bytes int64
+	_, err := r.One(`SELECT count(*), ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
+		count, tokens, bytes = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
+		return nil
+	}, int64(r.ID))
+	if err != nil {
+		return err
+	}
+	head, linked, err := r.lastLink(count)
+	if err != nil {
+		return err
+	}
+	if linked && (head == r.Head || count == r.Row.Messages) {
+		err := r.Exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, count, tokens, bytes, head[:], int64(r.ID))
+		if err != nil {
+			return err
+		}
+	}
+	newest, err := check.NewestTime(r.Conn, r.Row)
+	if err != nil {
+		return err
+	}
+	user, err := record.NewestUser(r.Conn, r.ID)
+	if err != nil {
+		return err
+	}
+	return r.Exec(`
+		UPDATE conversations SET last_user = ?2, updated_at = iif(?3 = 0, updated_at, ?3),
+			erased = (SELECT count(*) FROM messages WHERE conversation = ?1 AND flags & 128 <> 0),
+			summaries = (SELECT count(*) FROM summaries WHERE conversation = ?1),
+			view_items = (SELECT count(*) FROM view WHERE conversation = ?1),
+			view_tokens = (SELECT ifnull(sum(tokens), 0) FROM view WHERE conversation = ?1)
+		WHERE id = ?1`, int64(r.ID), user, newest)
+}
+
+// lastLink returns the link of the last of count messages, and whether it
+// follows from the one before.
+func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, err error) {
+	prev := store.Genesis
+	if count == 0 {
+		return prev, true, nil
+	}
+	if count > 1 {
+		found, err := r.One(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, func(s *sqlite3.Stmt) error {
+			copy(prev[:], s.ColumnRawBlob(0))
+			return nil
+		}, int64(r.ID), count-1)
+		if err != nil || !found {
+			return head, false, err
+		}
+	}
+	found, err := r.One(`SELECT role, flags, said, native, format, size, sha256, chain, body FROM messages WHERE conversation = ? AND seq = ?`,
+		func(s *sqlite3.Stmt) error {
+			n := store.NewMessage{
+				Role: store.RoleOf(s.ColumnInt(0)), Flags: store.Flag(s.ColumnInt64(1)), Said: dbfile.Millis(s, 2), Native: s.ColumnText(3),
+				Format: llms.Format(s.ColumnText(4)), Size: s.ColumnInt64(5),
+			}
+			copy(n.SHA256[:], s.ColumnRawBlob(6))
+			copy(head[:], s.ColumnRawBlob(7))
+			var body []byte
+			if s.ColumnType(8) != sqlite3.NULL {
+				body = s.ColumnBlob(8, []byte{})
+			}
+			// The content of an erased message is gone, so that its link cannot
+			// be checked.
+			linked = n.Flags&store.FlagErased != 0 || store.Link(prev, n, body) == head
+			return nil
+		}, int64(r.ID), count)
+	return head, linked && found, err
+}

@@ -1,0 +1,117 @@
+package repair
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// File repairs the faults of [check.File] that can be derived, so that the
+// database opens: its first bytes, version and application id in its header,
+// permissions, and a file of which only a complete write-ahead log is left. The
+// caller has made a copy.
+func File(ctx context.Context, path string, faults []store.Fault) error {
+	path = dbfile.Resolve(path)
+	var errs []error
+	for _, f := range faults {
+		switch f.Code {
+		case "wal-orphan":
+			errs = append(errs, fromLog(path))
+		case "permissions":
+			if info, err := os.Stat(f.Node); err == nil {
+				errs = append(errs, os.Chmod(f.Node, info.Mode().Perm()&0o700))
+			}
+		case "directory":
+			if info, err := os.Stat(f.Node); err == nil {
+				errs = append(errs, os.Chmod(f.Node, info.Mode().Perm()&^0o022))
+			}
+		case "header":
+			errs = append(errs, overwrite(path, []byte(dbfile.Magic)))
+		case "schema-version":
+			errs = append(errs, restamp(ctx, path))
+		}
+	}
+	return dbfile.Explain(path, errors.Join(errs...))
+}
+
+func overwrite(path string, head []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(head, 0)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// restamp writes the version of the tables into the header.
+func restamp(ctx context.Context, path string) error {
+	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
+	if err != nil {
+		return err
+	}
+	is, err := check.TablesVersion(c, 0)
+	if err == nil && is > 0 {
+		err = c.Script(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, dbfile.ApplicationID))
+	}
+	return errors.Join(err, c.Close())
+}
+
+// errPartialLog says that a write-ahead log lacks pages of its database.
+var errPartialLog = errors.New("the log holds only a part of the database: the rest was in the file that is missing")
+
+// fromLog makes the database file from its write-ahead log, if the log has
+// every page.
+func fromLog(path string) error {
+	log, err := os.Open(path + "-wal")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	pages, size, pageSize, err := dbfile.ReadWAL(bufio.NewReaderSize(log, 1<<20))
+	if err != nil {
+		return err
+	}
+	for n := uint32(1); n <= size; n++ {
+		if _, found := pages[n]; !found {
+			return &store.Problem{Err: errPartialLog, Hint: "put the database back beside its log, or restore a backup"}
+		}
+	}
+	if size == 0 {
+		return &store.Problem{Err: errPartialLog, Hint: "restore a backup"}
+	}
+	tmp, err := dbfile.PartFile(path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp)
+	if err := writePages(log, tmp, pages, size, pageSize); err != nil {
+		return err
+	}
+	// The log stays beside its file: it has the same pages.
+	return os.Rename(tmp, path)
+}
+
+func writePages(log io.ReaderAt, tmp string, pages map[uint32]int64, size uint32, pageSize int64) (err error) {
+	f, err := os.OpenFile(tmp, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
+	page := make([]byte, pageSize)
+	for n := uint32(1); n <= size; n++ {
+		if _, err := log.ReadAt(page, pages[n]); err != nil {
+			return err
+		}
+		if _, err := f.Write(page); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
+)
+
+// refillSQL fills tables that were missing and are made again, from the rows of
+// other tables. Payloads are filled by refillPayloads.
+var refillSQL = map[string][]string{
+	"forgotten":      {forgottenOfWhole, forgottenOfParts},
+	"tombstone_salt": {tombstone.EnsureSalt},
+	"erasures":       {noteErasures},
+	"projects": {`
+		INSERT INTO projects (id, origin, root)
+		SELECT DISTINCT project, '', iif(NOT EXISTS (SELECT 1 FROM conversations o WHERE o.project = c.project AND o.erased_at IS NULL), '', 'unknown project ' || project)
+		FROM conversations c WHERE true ON CONFLICT DO UPDATE SET root = 'unknown project ' || id`},
+	"summaries": {`DELETE FROM edges`, `DELETE FROM revisions`},
+	"branches": {`
+		INSERT INTO branches (id, conversation, after, cause, created_at)
+		SELECT b.id, b.conversation, (
+			SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation
+			WHERE m.conversation = b.conversation AND m.seq + c.base < b.first AND m.flags & ` + outOfView + ` = 0 ORDER BY m.seq DESC LIMIT 1), 'unknown', unixepoch() * 1000
+		FROM (SELECT i.branch AS id, min(i.pos) AS first, max(ifnull(m.conversation, s.conversation)) AS conversation FROM branch_items i
+			LEFT JOIN messages m ON m.id = i.message LEFT JOIN summaries s ON s.num = i.summary GROUP BY i.branch) b
+		WHERE b.conversation IS NOT NULL`},
+}
+
+// outOfView are the flags of messages that are in no view.
+const outOfView = "(64 | 128)"
+
+// Erasures are recorded as unfinished: scrubbing twice does no harm.
+const noteErasures = `
+	INSERT INTO erasures (id, cause, created_at, messages, bytes)
+	SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0 FROM ` + check.UnrecordedErasures + ` e`
+
+// Sessions whose conversations were all erased refuse messages up to that time.
+const forgottenOfWhole = `
+	INSERT INTO forgotten (key, erasure, messages, through)
+	SELECT c.key, (SELECT id FROM erasures e ORDER BY abs(e.created_at - c.erased_at) LIMIT 1) AS erasure, sum(c.erased), max(c.erased_at)
+	FROM conversations c
+	WHERE c.erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM erasures)
+		AND NOT EXISTS (SELECT 1 FROM conversations o WHERE o.key = c.key AND o.erased_at IS NULL)
+	GROUP BY c.key, erasure`
+
+// Sessions from which single messages were erased, and their forks, look up the
+// tombstones again. The erasure is unknown; the hashes decide.
+const forgottenOfParts = `
+	INSERT INTO forgotten (key, erasure, messages)
+	WITH RECURSIVE line (id, key) AS (
+		SELECT id, key FROM conversations WHERE erased > 0
+		UNION SELECT f.id, f.key FROM line l JOIN conversations f ON f.forked_from = l.id
+	)
+	SELECT DISTINCT l.key, e.id, 0 FROM line l JOIN erasures e WHERE true ON CONFLICT DO NOTHING`
+
+// Schema makes missing parts of the schema again and removes foreign code,
+// before the database is opened. The caller has made a copy.
+func Schema(ctx context.Context, path string) error {
+	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
+	if err != nil {
+		return dbfile.Explain(path, err)
+	}
+	err = c.Write(func() error { return fixSchema(c) })
+	return dbfile.Explain(path, errors.Join(err, c.Close()))
+}
+
+// fixSchema adds missing tables, columns and indexes that can be derived or
+// that other tables need.
+func fixSchema(c *dbfile.Conn) error {
+	if err := dropForeignCode(c); err != nil {
+		return err
+	}
+	v, err := dbfile.SchemaVersion(c)
+	if err != nil {
+		return err
+	}
+	want, err := dbfile.SchemaAt(v)
+	if err != nil {
+		return err
+	}
+	have, err := dbfile.Objects(c)
+	if err != nil {
+		return err
+	}
+	// Tables come before the indexes on them.
+	names := slices.SortedFunc(maps.Keys(want), func(a, b string) int {
+		return strings.Compare(order(want[a])+a, order(want[b])+b)
+	})
+	var made []string
+	for _, name := range names {
+		o, found := have[name]
+		switch {
+		case !found && want[name].Kind != "table" && have[want[name].Table].Kind == "" && !check.CanMakeAgain(want[name].Table):
+			// An index of a lost table is not made.
+		case !found && (want[name].Kind != "table" || check.CanMakeAgain(name)):
+			if err := c.Script(want[name].Sql); err != nil {
+				return fmt.Errorf("make the %s %s again: %w", want[name].Kind, name, err)
+			}
+			if want[name].Kind == "table" {
+				made = append(made, name)
+			}
+		case found:
+			if err := addColumns(c, name, dbfile.MissingColumns(o, want[name])); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range made {
+		if err := refillTable(c, name); err != nil {
+			return fmt.Errorf("fill the table %s: %w", name, err)
+		}
+	}
+	if have["messages"].Kind == "" || have["conversations"].Kind == "" {
+		return nil
+	}
+	return c.Exec(`INSERT INTO lanes VALUES (1, 0), (2, 0) ON CONFLICT DO NOTHING`)
+}
+
+// refillTable fills a table that was made again from the rows of other tables.
+func refillTable(c *dbfile.Conn, table string) error {
+	if table == "payloads" {
+		return refillPayloads(c)
+	}
+	for _, sql := range refillSQL[table] {
+		if err := c.Script(sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refillPayloads makes the rows of payloads from their content. Names and
+// descriptions are restored later, from messages.
+func refillPayloads(c *dbfile.Conn) error {
+	nums, err := c.Int64s(`SELECT DISTINCT payload FROM chunks ORDER BY payload`)
+	if err != nil {
+		return err
+	}
+	for _, num := range nums {
+		found, err := record.HashChunks(c, num, false)
+		if err != nil {
+			continue // the messages that need it report it
+		}
+		err = c.Exec(`
+			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
+			VALUES (?, ?, ?, ?, '', '', '', '', '', 0, unixepoch() * 1000) ON CONFLICT DO NOTHING`,
+			num, fmt.Sprintf("file_%x", found.Sum[:8]), found.Sum[:], found.Size)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func order(o dbfile.Object) string {
+	if o.Kind == "table" {
+		return "1"
+	}
+	return "2"
+}
+
+func addColumns(c *dbfile.Conn, table string, missing []dbfile.Column) error {
+	for _, col := range missing {
+		if !check.CanAddAgain(table, col) {
+			continue
+		}
+		if err := c.Script("ALTER TABLE " + sqlite3.QuoteIdentifier(table) + " ADD COLUMN " + check.ColumnDefinition(col)); err != nil {
+			return fmt.Errorf("add the column %s.%s again: %w", table, col.Name, err)
+		}
+	}
+	return nil
+}
+
+// dropForeignCode removes triggers and views. SQLite can drop a virtual table
+// only with its module.
+func dropForeignCode(c *dbfile.Conn) error {
+	found, err := dbfile.ForeignCode(c)
+	if err != nil {
+		return err
+	}
+	for _, o := range found {
+		if o.Kind != "trigger" && o.Kind != "view" {
+			continue
+		}
+		if err := c.Script("DROP " + o.Kind + " IF EXISTS " + sqlite3.QuoteIdentifier(o.Table)); err != nil {
+			return fmt.Errorf("remove the %s %s: %w", o.Kind, o.Table, err)
+		}
+	}
+	return nil
+}

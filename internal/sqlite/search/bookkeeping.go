@@ -1,0 +1,55 @@
+package search
+
+import (
+	"context"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+)
+
+// bookkeeping is the set of messages that hosts wrote for themselves:
+// reminders, environment blocks, hook results, titles. A search checks every
+// candidate against it, so it is a bit set in memory, extended before each
+// search.
+type bookkeeping struct {
+	mu   sync.Mutex
+	bits []uint64
+	some bool  // a bit is set
+	last int64 // the highest id that was looked at
+}
+
+// snapshot returns a function that reports whether a message is bookkeeping, or
+// nil if none is. The function does not change while others search.
+func (b *bookkeeping) snapshot(ctx context.Context, f *dbfile.File) (func(id int64) bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bits := b.bits
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Read(func() error {
+			last := b.last
+			if _, err := c.One(`SELECT ifnull(max(id), 0) FROM messages`, dbfile.Int64Column(&last)); err != nil || last == b.last {
+				return err
+			}
+			// Searches under way still read the old slice.
+			bits = make([]uint64, last/64+1)
+			copy(bits, b.bits)
+			err := c.Query(`SELECT id FROM messages WHERE (flags & 4 <> 0 OR (flags & 80 = 64 AND role = 3)) AND id > ?`,
+				func(s *sqlite3.Stmt) error {
+					id := s.ColumnInt64(0)
+					bits[id/64] |= 1 << (id % 64)
+					b.some = true
+					return nil
+				}, b.last)
+			if err == nil {
+				b.bits, b.last = bits, last
+			}
+			return err
+		})
+	})
+	if err != nil || !b.some {
+		return nil, err
+	}
+	return func(id int64) bool { return id/64 < int64(len(bits)) && bits[id/64]&(1<<(id%64)) != 0 }, nil
+}

@@ -1,0 +1,103 @@
+// Package state keeps the small values of [store.State]: cursors of hosts, leases
+// and counters. Every value has a version, and a write names the version that it
+// replaces.
+package state
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+func scanValue(s *sqlite3.Stmt) store.Value {
+	return store.Value{Key: s.ColumnText(0), Version: s.ColumnInt64(1), Expires: dbfile.Millis(s, 2), Data: s.ColumnBlob(3, nil)}
+}
+
+const liveValues = `SELECT key, version, expires, data FROM state WHERE space = ? AND (expires IS NULL OR expires > ?)`
+
+// readValue reads a value that has not expired; its version is 0 if there is
+// none.
+func readValue(c *dbfile.Conn, space, key string, now time.Time) (v store.Value, err error) {
+	_, err = c.One(liveValues+` AND key = ?`, func(s *sqlite3.Stmt) error {
+		v = scanValue(s)
+		return nil
+	}, space, now, key)
+	return v, err
+}
+
+// Get implements [store.State].
+func Get(ctx context.Context, f *dbfile.File, space, key string) (v store.Value, err error) {
+	err = f.Reader(ctx, func(c *dbfile.Conn) (err error) {
+		v, err = readValue(c, space, key, f.Now())
+		if err == nil && v.Version == 0 {
+			err = store.Missing(space + "/" + key)
+		}
+		return err
+	})
+	return v, err
+}
+
+// Put implements [store.State].
+func Put(ctx context.Context, f *dbfile.File, space, key string, data []byte, version int64, expires time.Time) (int64, error) {
+	var next int64
+	err := f.Transact(ctx, func(c *dbfile.Conn) error {
+		if err := expectVersion(c, space, key, version, f.Now()); err != nil {
+			return err
+		}
+		// Versions go on across an expiry, so that a holder of the expired
+		// value cannot mistake a new one for it.
+		_, err := c.One(`
+			INSERT INTO state (space, key, version, expires, data) VALUES (?, ?, 1, ?, ?)
+			ON CONFLICT DO UPDATE SET version = version + 1, expires = excluded.expires, data = excluded.data
+			RETURNING version`,
+			dbfile.Int64Column(&next), space, key, expires, data)
+		return err
+	})
+	return next, err
+}
+
+// Delete implements [store.State]. The version stays behind in an expired
+// row, for the same reason as in Put.
+func Delete(ctx context.Context, f *dbfile.File, space, key string, version int64) error {
+	return f.Transact(ctx, func(c *dbfile.Conn) error { return DeleteIn(c, space, key, version, f.Now()) })
+}
+
+func DeleteIn(c *dbfile.Conn, space, key string, version int64, now time.Time) error {
+	if err := expectVersion(c, space, key, version, now); err != nil {
+		return err
+	}
+	return c.Exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, space, key)
+}
+
+func expectVersion(c *dbfile.Conn, space, key string, version int64, now time.Time) error {
+	v, err := readValue(c, space, key, now)
+	if err == nil && v.Version != version {
+		err = fmt.Errorf("%s/%s has version %d, not %d: %w", space, key, v.Version, version, store.ErrConflict)
+	}
+	return err
+}
+
+// List implements [store.State].
+func List(ctx context.Context, f *dbfile.File, space string) ([]store.Value, error) {
+	var all []store.Value
+	err := f.Reader(ctx, func(c *dbfile.Conn) error {
+		return c.Query(liveValues+` ORDER BY key`, func(s *sqlite3.Stmt) error {
+			all = append(all, scanValue(s))
+			return nil
+		}, space, f.Now())
+	})
+	return all, err
+}
+
+// LeaseSpace is the space of [store.State] in which every package keeps the
+// leases that it takes.
+const LeaseSpace = "lease"
+
+// CursorSpace is the space of [store.State] in which package hosts keeps how
+// far it has read the transcript of a session.
+const CursorSpace = "hosts"

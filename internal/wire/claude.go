@@ -1,0 +1,69 @@
+package wire
+
+import "github.com/lossless-context/lcm/llms"
+
+// decodeClaude reads a line of a transcript of Claude Code. Several lines may
+// be one answer of the model, each with a block of it.
+func decodeClaude(record []byte) llms.Message {
+	s := [...]slot{{name: "type"}, {name: "uuid"}, {name: "timestamp"}, {name: "message"}, {name: "content"}, {name: "summary"}, {name: "attachment"}}
+	find(record, s[:])
+	kind, content := s[0].str(), s[4].val
+	m := llms.Message{Role: llms.RoleSystem, ID: s[1].str()}
+	if s[2].val != nil {
+		m.Time = readTime(s[2].val)
+	}
+	switch kind {
+	case "user", "assistant":
+		if s[3].is('{') {
+			if said, err := decodeAnthropic(readEnvelope(s[3].val)); err == nil {
+				m.Role, m.Parts = said.Role, said.Parts
+				return m
+			}
+		}
+	case "system":
+		m.Parts = textParts(content)
+		return m
+	case "summary":
+		m.Parts = textParts(s[5].val)
+		return m
+	case "attachment":
+		return claudeAttachment(m, s[6].val)
+	}
+	if !claudeBookkeeping[kind] {
+		m.Parts = []llms.Part{other(trim(record))}
+	}
+	return m
+}
+
+// claudeBookkeeping are the types of records that say nothing to a model that
+// is not said elsewhere.
+var claudeBookkeeping = map[string]bool{
+	"agent-color": true, "agent-name": true, "agent-setting": true, "ai-title": true, "attribution-snapshot": true,
+	"content-replacement": true, "continued-in": true, "custom-title": true, "file-history-snapshot": true,
+	"last-prompt": true, "mode": true, "permission-mode": true, "pr-link": true, "progress": true, "queue-operation": true,
+	"relocated": true, "speculation-accept": true, "tag": true, "task-summary": true, "worktree-state": true,
+}
+
+// claudeListings are attachments that repeat what the program can do.
+var claudeListings = map[string]bool{
+	"agent_listing_delta": true, "critical_system_reminder": true, "date_change": true, "deferred_tools_delta": true,
+	"mcp_instructions_delta": true, "output_style": true, "skill_listing": true, "task_reminder": true, "todo_reminder": true,
+	"token_usage": true, "total_tokens_reminder": true, "ultrathink_effort": true,
+}
+
+// claudeAttachment reads what the program put beside a prompt. A prompt that
+// was typed while the model was busy comes as one.
+func claudeAttachment(m llms.Message, attachment []byte) llms.Message {
+	kind := unquote(member(attachment, "type"))
+	if kind == "queued_command" {
+		prompt := member(attachment, "prompt")
+		if parts, err := anthropicContent(prompt, 0); err == nil && len(parts) > 0 {
+			m.Role, m.Parts = llms.RoleUser, parts
+			return m
+		}
+	}
+	if attachment != nil && !claudeListings[kind] {
+		m.Parts = []llms.Part{other(attachment)}
+	}
+	return m
+}

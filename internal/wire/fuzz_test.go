@@ -1,0 +1,123 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/llms"
+)
+
+// seeds are records of every shape, and some that are none.
+var seeds = []string{
+	`{"role":"user","content":"hi\u00e9\ud83d\ude00"}`,
+	`{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"a","name":"n","input":{"a":[1,-2.5e3,true,null]}}]}`,
+	`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}],"is_error":true}]}`,
+	`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{"}}],"refusal":null,"reasoning_content":"r"}`,
+	`{"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"x"}],"timestamp":1767323045.5,"id":7}`,
+	`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}},{"type":"file","file":{"file_id":"f"}}]}`,
+	`{"lcm":1,"role":"user","id":"i","time":"2026-01-02T03:04:05Z","parts":[{"kind":"text","text":{"encoding":"base64","data":"/w=="}},{"kind":"blob","blob":{"mime":"m","data":"aGk="},"ref":{"id":"file_0","bytes":1,"tokens":2},"extra":{"a":1}}],"meta":{"k":{"encoding":"object","data":{"encoding":"x"}}}}`,
+	`{"lcm":1,"role":"tool","id":"\u0041","time":"0001-01-01T01:00:00+01:00","parts":[{"kind":"text","text":"a\n"},{"kind":"tool_call","call":{"id":"c","name":"n","arguments":"{}"}},{"kind":"tool_result","result":{"call_id":"c","is_error":true,"output":[]}},{"kind":"x","call":{},"result":{}}]}`,
+	`{"lcm":1,"role":"user","parts":]}`, `{"lcm":1,"role":"user","parts":[{"kind":"tool_result","result":{"output":]}}]}`,
+	`{"lcm":1,"role":"user","parts":[{"kind":"tool_result","result":{"output":` + strings.Repeat(`[{"kind":"tool_result","result":{"output":`, 64) + "[]" + strings.Repeat(`}}]`, 65) + "}",
+	"{\"role\":\"user\",\"content\":\"\xff\\ud800\"}", `[[[[{"a":`, `{"role":"user","content":"\`, "", "null",
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		if got, want := check(record) == nil, json.Valid(record); got != want {
+			t.Fatalf("valid = %v, encoding/json says %v", got, want)
+		}
+		if quick, ok := quickLCM(record); ok {
+			if m, err := decodeJSON(llms.FormatLCM, readEnvelope(record)); check(record) != nil || err != nil || !reflect.DeepEqual(quick, m) {
+				t.Fatalf("read in one walk it is %#v, else %#v, %v", quick, m, err)
+			}
+		}
+		_, _ = Detect(record)
+		for _, shape := range []llms.Format{llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode} {
+			m, err := Decode(shape, llms.RoleUser, record)
+			apart(t, shape, record, m, err)
+		}
+		for _, shape := range []llms.Format{llms.FormatText, llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI} {
+			m, err := Decode(shape, llms.RoleUser, record)
+			apart(t, shape, record, m, err)
+			if err != nil {
+				continue
+			}
+			same, err := Encode(shape, m)
+			if err != nil || !bytes.Equal(same, record) {
+				t.Fatalf("%s: the same shape gives %q, %v", shape, same, err)
+			}
+			_, _ = m.Render(), m.SearchText()
+			if llms.CountMessage(llms.Estimate, m) < llms.CountMessage(llms.Estimate, llms.Message{}) {
+				t.Fatal("a message that costs nothing")
+			}
+			for _, other := range []llms.Format{llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI} {
+				encodeAnew(t, m, other)
+			}
+		}
+	})
+}
+
+// apart has DecodeParts read a record whose bytes are then overwritten, which
+// must give what Decode gave but for the record.
+func apart(t *testing.T, f llms.Format, record []byte, m llms.Message, failed error) {
+	t.Helper()
+	own := bytes.Clone(record)
+	got, err := DecodeParts(f, llms.RoleUser, own)
+	for i := range own {
+		own[i] = '#'
+	}
+	if m.Raw = (llms.Raw{}); (err == nil) != (failed == nil) || !reflect.DeepEqual(got, m) {
+		t.Fatalf("%s: without its record it is %#v, %v, else %#v, %v", f, got, err, m, failed)
+	}
+}
+
+// encodeAnew writes m without help from its record, which must give JSON that
+// reads back.
+func encodeAnew(t *testing.T, m llms.Message, f llms.Format) {
+	t.Helper()
+	m.Raw.Bytes = nil
+	records, err := EncodeAll(f, []llms.Message{m})
+	if err != nil {
+		t.Fatalf("EncodeAll(%s): %v", f, err)
+	}
+	for _, r := range records {
+		back, err := Decode(f, "", r)
+		if err != nil {
+			t.Fatalf("%s reads back with %v: %s", f, err, r)
+		}
+		if f == llms.FormatLCM && !Equal(m, back) {
+			t.Fatalf("lcm lost something:\n%#v\n%#v", m, back)
+		}
+	}
+}
+
+func FuzzRoundTrip(f *testing.F) {
+	f.Add("id", "text\xff", "sig", "{}", []byte{0}, `{"a":1}`, int64(1), int64(2))
+	f.Fuzz(func(t *testing.T, id, text, sig, args string, data []byte, extra string, sec, nsec int64) {
+		m := llms.Message{ID: id, Role: llms.RoleTool, Meta: map[string]any{text: args, "list": []any{sig}}, Parts: []llms.Part{
+			{Kind: llms.PartReasoning, Text: text, Signature: sig, Extra: json.RawMessage(extra)},
+			{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: id, Name: text, Arguments: args}},
+			{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: id, Output: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{Name: text, Data: data}, Ref: &llms.Ref{Note: args, Bytes: sec, Tokens: int(nsec)}}}}},
+		}}
+		m.Time = time.Unix(sec%1e15, nsec%1e9)
+		encodeAnew(t, m, llms.FormatLCM)
+	})
+}
+
+func FuzzCarve(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s), 1)
+	}
+	f.Add([]byte(`["data:;base64,aGk=","aB1+\/aB1","\u003c<","\u001B\/\u00e9é"]`), 0)
+	f.Fuzz(func(t *testing.T, record []byte, min int) {
+		carveAndJoin(t, record, min)
+	})
+}
