@@ -250,7 +250,7 @@ func TestBadInput(t *testing.T) {
 		{"broken JSON", "claude", map[string]string{".claude/settings.json": "{\n  \"a\": 1,,\n}"}, "settings.json: line 2, column 10"},
 		{"broken TOML", "codex", map[string]string{".codex/config.toml": "a = 1\nb = = 2\n"}, "config.toml: line 2"},
 		{"hooks of another shape", "claude", map[string]string{".claude/settings.json": `{"hooks": []}`}, "hooks is not an object"},
-		{"somebody else's plugin", "opencode", map[string]string{".config/opencode/plugins/lcm.js": "mine"}, "somebody else's"},
+		{"somebody else's plugin", "opencode", map[string]string{".config/opencode/plugins/lcm.js": "mine"}, "lcm did not write"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
