@@ -47,6 +47,15 @@
 //		Memory:    session.Memory(128_000),
 //	})
 //
+// The tools look in the session's own conversation. To let an agent find what
+// was said in other sessions, name the project and give it as the scope:
+//
+//	session := engine.Session("support/43", lcm.InProject(lcm.Project{Root: "/srv/support"}))
+//	memory := session.Memory(128_000, lcm.ProjectScope())
+//
+// The arguments of the tools are in docs/TOOLS.md; lcm_grep needs only
+// {"pattern": "…"}.
+//
 // # Folding
 //
 // Below the soft threshold (75 % of the budget) the context is the history
@@ -71,7 +80,8 @@
 // Options of [New]: [WithBudget], [WithThresholds], [WithCounter],
 // [WithSummariser], [WithPolicy], [WithBounds], [WithLargeContent],
 // [WithExpansionModel], [WithExpansionLimits], [WithPrivacy], [WithClock],
-// [WithLogger], [WithoutBackground]. Options of [Engine.Session]: [InProject],
+// [WithLogger], [WithoutBackground], and [WithSettings] for the user's own
+// settings. Options of [Engine.Session]: [InProject],
 // [ByAgent], [Titled], [ChildOf]. Options of [Session.Tools] and
 // [Session.Memory]: [CallerModel], [ProjectScope].
 package lcm
@@ -169,8 +179,9 @@ func WithBounds(b Bounds) Option {
 	return func(s *settings) error { s.bounds = b; return nil }
 }
 
-// WithSummariser has summaries written by s. The engine checks each text and
-// writes an extractive summary where s fails.
+// WithSummariser has summaries written by sum. The engine checks each text, adds
+// the line "Expand for details about" where it is missing, and writes an
+// extractive summary where sum fails.
 func WithSummariser(sum Summariser) Option {
 	return func(s *settings) error { s.summariser = sum; return nil }
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/delegation"
@@ -62,17 +63,37 @@ func (s *Session) Tools(options ...ToolOption) []core.Tool {
 		o(t)
 	}
 	return []core.Tool{
-		newRecallTool(GrepName, t.grep),
-		newRecallTool(DescribeName, t.describe),
-		newRecallTool(ExpandQueryName, t.expandQuery),
+		newRecallTool(GrepName, t.project, t.grep),
+		newRecallTool(DescribeName, t.project, t.describe),
+		newRecallTool(ExpandQueryName, t.project, t.expandQuery),
 		tools.NewExpandTool(),
 	}
 }
 
 // recallTool is a tool whose errors say where to learn more.
-type recallTool struct{ *core.FuncTool }
+type recallTool struct {
+	*core.FuncTool
+	project bool // ProjectScope
+}
 
-func newRecallTool[In any](name string, run func(context.Context, In) (any, error)) core.Tool {
+// projectParameters rewords the parameters whose default ProjectScope changes. A
+// model that fills in defaults must not narrow the search by that.
+var projectParameters = strings.NewReplacer(
+	`,"description":"Search all conversations","default":false`, `,"description":"true: every project; false: only the current conversation (default: the project)"`,
+	`,"description":"Search across all conversations","default":false`, `,"description":"As in lcm_grep"`,
+	`,"description":"Allow lookups across conversations","default":false`, `,"description":"As in lcm_grep"`,
+	`(default: the current one)`, `(default: the sessions of the project)`,
+)
+
+// Parameters implements [core.Tool].
+func (t recallTool) Parameters() json.RawMessage {
+	if !t.project {
+		return t.FuncTool.Parameters()
+	}
+	return json.RawMessage(projectParameters.Replace(string(t.FuncTool.Parameters())))
+}
+
+func newRecallTool[In any](name string, project bool, run func(context.Context, In) (any, error)) core.Tool {
 	text, err := texts.ReadFile("prompts/" + name + ".md")
 	if err != nil {
 		panic("lcm: " + err.Error()) // the texts are part of the program
@@ -83,7 +104,7 @@ func newRecallTool[In any](name string, run func(context.Context, In) (any, erro
 			return core.Result{}, err
 		}
 		return jsonResult(answer)
-	})}
+	}), project}
 }
 
 // givenKey marks a context with whether a call says allConversations itself:

@@ -53,6 +53,8 @@ var Layers = [][]string{
 		"internal/compact",
 		"internal/delegation",
 	}, {
+		"internal/engineconfig",
+	}, {
 		".",
 	}, {
 		// The SQLite backend: internal/sqlite implements the store with these.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/engineconfig"
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
@@ -59,7 +59,7 @@ func (cmd *importCommand) importFile(ctx context.Context, name string) (importRe
 	}
 	if project, err := currentProject(); err != nil {
 		return importReport{}, err
-	} else if err := fromconfig.Privacy(cfg).Ignored(key, project); err != nil {
+	} else if err := engineconfig.Privacy(cfg).Ignored(key, project); err != nil {
 		return importReport{}, ignoredFailure(err)
 	}
 	ar, err := cmd.openWith(ctx, cfg, toWrite)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/engineconfig"
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/prose"
@@ -50,7 +50,7 @@ type importer struct {
 func (ar *archive) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
 	in := &importer{archive: ar, guard: &guard{DB: ar.db}, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
 	var err error
-	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(fromconfig.Privacy(ar.cfg)))
+	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(engineconfig.Privacy(ar.cfg)))
 	return in, err
 }
 

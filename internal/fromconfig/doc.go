@@ -1,6 +1,5 @@
-// Package fromconfig makes an engine from the settings of package config. The
-// command lcm uses it, and a program that embeds the engine may use it too, so
-// that a setting means the same in both:
+// Package fromconfig makes the engine of the command from the settings of package
+// config:
 //
 //	cfg, err := config.Load(config.Options{})
 //	counter, err := fromconfig.Counter(cfg)
@@ -10,6 +9,6 @@
 // made at their first call, so that reading the record does not need a key. The
 // store counts their tokens and cost.
 //
-// The package links the providers and the tokenizers, and the engine does not: a
-// program with its own model sets the options by hand.
+// The package links the providers and the tokenizers, and the engine does not.
+// lcm.WithSettings gives embedders the other settings.
 package fromconfig

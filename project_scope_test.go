@@ -1,0 +1,34 @@
+package lcm_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/store/sqlite"
+)
+
+// A model that fills in the defaults of a schema must search as far as one that
+// leaves them out.
+func TestProjectScopeChangesTheSchema(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	engine, err := lcm.New(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := engine.Session("s", lcm.InProject(lcm.Project{Root: "/src/here"}))
+	for i, tool := range session.Tools(lcm.ProjectScope()) {
+		schema := string(tool.Parameters())
+		plain := string(session.Tools()[i].Parameters())
+		if !strings.Contains(plain, "allConversations") {
+			continue
+		}
+		if !strings.Contains(plain, `"default":false`) || strings.Contains(schema, `"default":false`) || strings.Contains(schema, "the current one") {
+			t.Errorf("%s: %s", tool.GetName(), schema)
+		}
+	}
+}
