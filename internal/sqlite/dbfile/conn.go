@@ -21,6 +21,10 @@ type Conn struct {
 	snapshot   *snapshot // set if it reads a snapshot and not the file
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
+	// Orphans are the conversations whose row is missing, once record has looked
+	// for them. Only damage makes them, and looking costs a step for each
+	// conversation of the database.
+	Orphans *[]int64
 }
 
 // OpenConn opens a connection with the settings that all connections share. A

@@ -1,6 +1,9 @@
 package record
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // EachConversation finds the conversation ids that messages, summaries and
 // views use, by the first index entry of each. Reading every row would take too
@@ -21,6 +24,9 @@ const EachConversation = `
 // RecoveredKey begins the session key of a conversation whose own key is lost.
 const RecoveredKey = "recovered:"
 
+// recoveredEnd is the first key after those that begin with RecoveredKey.
+const recoveredEnd = "recovered;"
+
 // Unclaimed says that the first message of a new conversation is also the first
 // of one whose session key was lost: they are the same conversation.
 type Unclaimed struct{ Conversation int64 }
@@ -32,11 +38,18 @@ func (r *Unclaimed) Error() string {
 // unclaimed looks for a conversation without a key whose first message has the
 // given link, which covers record, role, time and id.
 func (w *Writer) unclaimed(link []byte) error {
-	lost, err := w.Int64s(EachConversation+`(c.id IS NULL OR substr(c.key, 1, 10) = ?) AND x.id <> ?`, RecoveredKey, int64(w.ID))
+	if w.Orphans == nil {
+		found, err := w.Int64s(EachConversation + `c.id IS NULL`)
+		if err != nil {
+			return err
+		}
+		w.Orphans = &found
+	}
+	recovered, err := w.Int64s(`SELECT id FROM conversations WHERE archived_at IS NULL AND key >= ? AND key < ? AND id <> ?`, RecoveredKey, recoveredEnd, int64(w.ID))
 	if err != nil {
 		return err
 	}
-	for _, id := range lost {
+	for _, id := range slices.Concat(*w.Orphans, recovered) {
 		same, err := w.Has(`SELECT 1 FROM messages WHERE conversation = ? AND seq = 1 AND chain = ?`, id, link)
 		if err != nil {
 			return err
