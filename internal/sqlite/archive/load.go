@@ -140,11 +140,7 @@ const contentsCount = `SELECT (SELECT count(*) FROM conversations) + (SELECT cou
 // IsEmpty reports whether the database holds neither conversations nor traces
 // of erased ones.
 func IsEmpty(ctx context.Context, f *dbfile.File) (bool, error) {
-	n := 0
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		_, err := c.One(contentsCount, dbfile.IntColumn(&n))
-		return err
-	})
+	n, err := dbfile.Read(ctx, f, func(c *dbfile.Conn) (int, error) { return dbfile.Value[int](c, contentsCount) })
 	return n == 0, err
 }
 
@@ -158,8 +154,7 @@ func isEmptyFile(ctx context.Context, path string) (bool, error) {
 	if err != nil {
 		return false, dbfile.Explain(path, err)
 	}
-	n := 0
-	_, err = c.One(contentsCount, dbfile.IntColumn(&n))
+	n, err := dbfile.Value[int](c, contentsCount)
 	return n == 0, errors.Join(dbfile.Explain(path, err), c.Close())
 }
 
@@ -185,38 +180,28 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 	if err != nil {
 		return nil, err
 	}
-	for _, sql := range all[:schema] {
-		if err := c.Script(sql); err != nil {
-			return nil, err
-		}
+	if err := dbfile.Each(all[:schema], c.Script); err != nil {
+		return nil, err
 	}
-	if err := c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", schema, dbfile.ApplicationID)); err != nil {
+	if err := dbfile.WriteStamps(c, schema); err != nil {
 		return nil, err
 	}
 	l = &Loader{c: c, columns: map[string][]string{}}
 	for _, d := range Dumped {
-		for _, col := range want[d.Table].Columns {
-			l.columns[d.Table] = append(l.columns[d.Table], col.Name)
-		}
+		l.columns[d.Table] = want[d.Table].ColumnNames()
 	}
 	if l.columns["tombstone_salt"] != nil { // the archive has its own salts
 		if err := c.Script("DELETE FROM tombstone_salt"); err != nil {
 			return nil, err
 		}
 	}
-	if err := fill(l); err != nil {
-		return nil, err
-	}
-	if err := l.finish(); err != nil {
-		return nil, err
-	}
-	return l, c.Script("COMMIT")
+	return l, dbfile.Steps(func() error { return fill(l) }, l.finish, func() error { return c.Script("COMMIT") })
 }
 
 // Row adds a row of an archive.
 func (l *Loader) Row(table string, columns []string, values []any) error {
-	known, ok := l.columns[table]
-	if !ok {
+	known := l.columns[table]
+	if known == nil {
 		return fmt.Errorf("there is no table %q in an archive of this version", table)
 	}
 	for _, name := range columns {
@@ -241,10 +226,7 @@ func (l *Loader) Row(table string, columns []string, values []any) error {
 // Payload adds the content of the payload with the given hash.
 func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err error) {
 	var num, want int64
-	found, err := l.c.One(`SELECT num, size FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
-		num, want = s.ColumnInt64(0), s.ColumnInt64(1)
-		return nil
-	}, sum[:])
+	found, err := l.c.One(`SELECT num, size FROM payloads WHERE sha256 = ?`, dbfile.Into(&num, &want), sum[:])
 	if err != nil {
 		return err
 	}

@@ -29,9 +29,7 @@ import (
 func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
-		var head [sha256.Size]byte
-		copy(head[:], s.ColumnRawBlob(3))
-		one := check.ConversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), head)
+		one := check.ConversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), dbfile.Hash(s, 3))
 		h.Write(one[:])
 		return nil
 	})

@@ -113,7 +113,7 @@ func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := erase.Tombstones(ctx, f)
+	all, err := erase.Eraser{File: f}.Tombstones(ctx)
 	return all, errors.Join(err, f.Close())
 }
 
@@ -144,8 +144,7 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 func prepareCopy(ctx context.Context, from, tmp string) (check.Proof, error) {
 	f, err := dbfile.Open(ctx, tmp, dbfile.Options{})
 	if err != nil {
-		var p *store.Problem
-		if errors.As(err, &p) {
+		if p, ok := errors.AsType[*store.Problem](err); ok {
 			return check.Proof{}, &store.Problem{Err: fmt.Errorf("%s is not a backup that can be restored: %w", from, p.Err), Hint: p.Hint}
 		}
 		return check.Proof{}, fmt.Errorf("%s is not a backup that can be restored: %w", from, err)

@@ -28,7 +28,7 @@ type Proof struct {
 // conversation is a fault.
 func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 	var p Proof
-	all, err := record.Conversations(ctx, f, store.ConversationQuery{})
+	all, err := (&record.Records{File: f}).Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return p, err
 	}
@@ -37,7 +37,7 @@ func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 	})
 	h := sha256.New()
 	for _, c := range all {
-		one, err := Verify(ctx, f, c.ID)
+		one, err := Checker{f}.Verify(ctx, c.ID)
 		if ctx.Err() != nil {
 			return p, ctx.Err()
 		}
@@ -52,7 +52,7 @@ func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 		h.Write(one.Digest[:])
 	}
 	h.Sum(p.Digest[:0])
-	orphans, err := Orphans(ctx, f)
+	orphans, err := Checker{f}.Orphans(ctx)
 	if err != nil && ctx.Err() == nil {
 		orphans, err = []store.Fault{{Code: "unreadable", Node: "the references", Detail: dbfile.WithoutHint(err)}}, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -58,7 +57,7 @@ func restamp(ctx context.Context, path string) error {
 	}
 	is, err := check.TablesVersion(c, 0)
 	if err == nil && is > 0 {
-		err = c.Script(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, dbfile.ApplicationID))
+		err = c.Write(func() error { return dbfile.WriteStamps(c, is) })
 	}
 	return errors.Join(err, c.Close())
 }
