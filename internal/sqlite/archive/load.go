@@ -47,7 +47,7 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 	s := &Scratch{path: tmp}
 	l, err := load(ctx, tmp, schema, fill)
 	if err == nil {
-		err = s.settle(ctx, l)
+		_, err = dbfile.WithFile(ctx, tmp, dbfile.Options{Relaxed: true}, func(f *dbfile.File) (bool, error) { return true, s.settle(ctx, f, l) })
 	}
 	if err != nil {
 		s.Remove()
@@ -57,11 +57,7 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 }
 
 // settle verifies the loaded rows and repairs those that are derived.
-func (s *Scratch) settle(ctx context.Context, l *Loader) error {
-	f, err := dbfile.Open(ctx, s.path, dbfile.Options{Relaxed: true})
-	if err != nil {
-		return err
-	}
+func (s *Scratch) settle(ctx context.Context, f *dbfile.File, l *Loader) (err error) {
 	ix := search.New(f)
 	s.Proof, err = check.Prove(ctx, f)
 	if err == nil && len(s.Proof.Faults) > 0 {
@@ -78,7 +74,7 @@ func (s *Scratch) settle(ctx context.Context, l *Loader) error {
 	}
 	s.Proof.Faults = append(s.Proof.Faults, l.lost...)
 	s.Proof.Messages = min(s.Proof.Messages, l.loaded) // a proof counts positions, also those of missing messages
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // blankRecords removes the records that do not match their hashes. Position,
@@ -150,52 +146,52 @@ func isEmptyFile(ctx context.Context, path string) (bool, error) {
 	if err != nil || info.Size() == 0 {
 		return true, err
 	}
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
-	if err != nil {
-		return false, dbfile.Explain(path, err)
-	}
-	n, err := dbfile.Value[int](c, contentsCount)
-	return n == 0, errors.Join(dbfile.Explain(path, err), c.Close())
+	n := 0
+	err = dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) (err error) {
+		n, err = dbfile.Value[int](c, contentsCount)
+		return err
+	})
+	return n == 0, dbfile.Explain(path, err)
 }
 
 // load fills a new file. It keeps no journal on disk: after a crash the
 // unfinished file has no name.
-func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (l *Loader, err error) {
+func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Loader, error) {
 	want, err := dbfile.SchemaAt(schema)
 	if err != nil {
 		return nil, &store.Problem{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
 	}
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 64 << 10})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	defer c.Interrupt(c.Interrupt(ctx))
-	// The journal in memory allows a failed row to be undone without the
-	// others.
-	if err := c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
-		return nil, err
-	}
-	all, err := dbfile.Migrations()
-	if err != nil {
-		return nil, err
-	}
-	if err := dbfile.Each(all[:schema], c.Script); err != nil {
-		return nil, err
-	}
-	if err := dbfile.WriteStamps(c, schema); err != nil {
-		return nil, err
-	}
-	l = &Loader{c: c, columns: map[string][]string{}}
+	l := &Loader{columns: map[string][]string{}}
 	for _, d := range Dumped {
 		l.columns[d.Table] = want[d.Table].ColumnNames()
 	}
-	if l.columns["tombstone_salt"] != nil { // the archive has its own salts
-		if err := c.Script("DELETE FROM tombstone_salt"); err != nil {
-			return nil, err
-		}
+	err = dbfile.WithConn(ctx, path, dbfile.Options{CacheKiB: 64 << 10}, func(c *dbfile.Conn) error {
+		l.c = c
+		return l.fill(schema, fill)
+	})
+	return l, err
+}
+
+func (l *Loader) fill(schema int, fill func(*Loader) error) error {
+	all, err := dbfile.Migrations()
+	if err != nil {
+		return err
 	}
-	return l, dbfile.Steps(func() error { return fill(l) }, l.finish, func() error { return c.Script("COMMIT") })
+	return dbfile.Steps(
+		func() error { // the journal in memory allows a failed row to be undone without the others
+			return l.c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE")
+		},
+		func() error { return dbfile.Each(all[:schema], l.c.Script) },
+		func() error { return dbfile.WriteStamps(l.c, schema) },
+		func() error {
+			if l.columns["tombstone_salt"] == nil {
+				return nil
+			}
+			return l.c.Script("DELETE FROM tombstone_salt") // the archive has its own salts
+		},
+		func() error { return fill(l) },
+		l.finish,
+		func() error { return l.c.Script("COMMIT") })
 }
 
 // Row adds a row of an archive.

@@ -43,12 +43,10 @@ type Conflict struct {
 // exist here keep their own.
 func Merge(ctx context.Context, f *dbfile.File, s *Scratch, skip bool) (Merged, error) {
 	var out Merged
-	other, err := dbfile.Open(ctx, s.path, dbfile.Options{ReadOnly: true})
+	refused, err := dbfile.WithFile(ctx, s.path, dbfile.Options{ReadOnly: true}, func(other *dbfile.File) (map[string]bool, error) {
+		return refused(ctx, f, other)
+	})
 	if err != nil {
-		return out, err
-	}
-	refused, err := refused(ctx, f, other)
-	if err = errors.Join(err, other.Close()); err != nil {
 		return out, err
 	}
 	err = f.Writer(ctx, func(c *dbfile.Conn) (err error) {

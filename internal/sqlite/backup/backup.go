@@ -149,13 +149,11 @@ func CopyUnproved(ctx context.Context, path, to string) error {
 		return err
 	}
 	defer dbfile.RemoveDatabase(tmp)
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
+	err = dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error {
+		return c.Read(func() error { return dbfile.CopyTo(ctx, c, tmp, nil) })
+	})
 	if err != nil {
-		return dbfile.Explain(path, err)
-	}
-	err = c.Read(func() error { return dbfile.CopyTo(ctx, c, tmp, nil) })
-	if err = errors.Join(err, c.Close()); err != nil {
-		return fmt.Errorf("back up to %s: %w", to, err)
+		return fmt.Errorf("back up to %s: %w", to, dbfile.Explain(path, err))
 	}
 	// Its pages may hold parts of erased messages.
 	if err := dbfile.VacuumFile(ctx, tmp); err != nil {

@@ -109,12 +109,9 @@ func unforgotten(ctx context.Context, old, replacement string) ([]store.Tombston
 }
 
 func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
-	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	all, err := erase.Eraser{File: f}.Tombstones(ctx)
-	return all, errors.Join(err, f.Close())
+	return dbfile.WithFile(ctx, path, dbfile.Options{ReadOnly: true}, func(f *dbfile.File) ([]store.Tombstone, error) {
+		return erase.Eraser{File: f}.Tombstones(ctx)
+	})
 }
 
 // checkCopy refuses a copy with a foreign schema before anything is written to

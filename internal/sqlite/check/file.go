@@ -104,11 +104,7 @@ func (k *fileCheck) identity(ctx context.Context) error {
 	if k.broken {
 		return nil
 	}
-	c, err := dbfile.OpenConn(ctx, k.path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
-	if err == nil {
-		err = k.versions(c)
-		err = errors.Join(err, c.Close())
-	}
+	err := dbfile.WithConn(ctx, k.path, dbfile.Options{ReadOnly: true}, k.versions)
 	if dbfile.Full(err) {
 		return dbfile.Explain(k.path, err) // not a fault of the file
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -63,10 +62,5 @@ func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 // ProveFile verifies a database file that no other process has open, without
 // writing to it.
 func ProveFile(ctx context.Context, path string) (Proof, error) {
-	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
-	if err != nil {
-		return Proof{}, err
-	}
-	p, err := Prove(ctx, f)
-	return p, errors.Join(err, f.Close())
+	return dbfile.WithFile(ctx, path, dbfile.Options{ReadOnly: true}, func(f *dbfile.File) (Proof, error) { return Prove(ctx, f) })
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -202,11 +201,11 @@ func tableFault(table string) (code, detail string) {
 // Schema finds missing and foreign parts of the schema. It works on databases
 // that cannot be opened for that reason.
 func Schema(ctx context.Context, path string) ([]store.Fault, error) {
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
-	if err != nil {
-		return nil, err
-	}
-	k := &checkup{Conn: c}
-	_, err = k.schema()
-	return k.list, errors.Join(err, c.Close())
+	var k checkup
+	err := dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error {
+		k.Conn = c
+		_, err := k.schema()
+		return err
+	})
+	return k.list, err
 }

@@ -14,12 +14,7 @@ import (
 
 // VacuumFile vacuums a database file that no other process has open.
 func VacuumFile(ctx context.Context, path string) error {
-	c, err := OpenConn(ctx, path, Options{CacheKiB: 1 << 10})
-	if err != nil {
-		return err
-	}
-	defer c.Interrupt(c.Interrupt(ctx))
-	return errors.Join(Vacuum(c), c.Close())
+	return WithConn(ctx, path, Options{}, Vacuum)
 }
 
 // vacuumInMemory is the size up to which a database is rebuilt in memory. A
@@ -80,20 +75,13 @@ func (f *File) settle() {
 			return
 		}
 		time.Sleep(rand.N(2 * time.Millisecond)) // so that two do not meet again
-		if openAndClose(context.WithoutCancel(f.life), f.path, f.opts) != nil {
+		err = WithConn(context.WithoutCancel(f.life), f.path, f.opts, func(c *Conn) error {
+			return c.Exec("PRAGMA user_version") // a connection that read nothing has no log
+		})
+		if err != nil {
 			return
 		}
 	}
-}
-
-// openAndClose closes the database once more.
-func openAndClose(ctx context.Context, path string, o Options) error {
-	c, err := OpenConn(ctx, path, o)
-	if err != nil {
-		return err
-	}
-	_, err = Value[int](c, "PRAGMA user_version") // a connection that read nothing has no log
-	return errors.Join(err, c.Close())
 }
 
 // Vacuum gives unused space back to the file system. It needs as much free

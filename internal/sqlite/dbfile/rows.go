@@ -1,6 +1,7 @@
 package dbfile
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -94,6 +95,30 @@ func Read[T any](ctx context.Context, f *File, fn func(*Conn) (T, error)) (v T, 
 		})
 	})
 	return v, err
+}
+
+// WithConn runs fn with a connection of its own to the file at path, and closes
+// it. ctx interrupts its statements.
+func WithConn(ctx context.Context, path string, o Options, fn func(*Conn) error) error {
+	o.CacheKiB = cmp.Or(o.CacheKiB, 1<<10)
+	c, err := OpenConn(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	old := c.Interrupt(ctx)
+	err = fn(c)
+	c.Interrupt(old)
+	return errors.Join(err, c.Close())
+}
+
+// WithFile runs fn with the open database at path, and closes it.
+func WithFile[T any](ctx context.Context, path string, o Options, fn func(*File) (T, error)) (v T, err error) {
+	f, err := Open(ctx, path, o)
+	if err != nil {
+		return v, err
+	}
+	v, err = fn(f)
+	return v, errors.Join(err, f.Close())
 }
 
 // Each calls fn for the items of a list up to the first error.

@@ -51,15 +51,13 @@ func overwrite(path string, head []byte) error {
 
 // restamp writes the version of the tables into the header.
 func restamp(ctx context.Context, path string) error {
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
-	if err != nil {
+	return dbfile.WithConn(ctx, path, dbfile.Options{}, func(c *dbfile.Conn) error {
+		is, err := check.TablesVersion(c, 0)
+		if err == nil && is > 0 {
+			err = c.Write(func() error { return dbfile.WriteStamps(c, is) })
+		}
 		return err
-	}
-	is, err := check.TablesVersion(c, 0)
-	if err == nil && is > 0 {
-		err = c.Write(func() error { return dbfile.WriteStamps(c, is) })
-	}
-	return errors.Join(err, c.Close())
+	})
 }
 
 // errPartialLog says that a write-ahead log lacks pages of its database.

@@ -2,7 +2,6 @@ package repair
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,12 +65,9 @@ const forgottenOfParts = `
 // Schema makes missing parts of the schema again and removes foreign code,
 // before the database is opened. The caller has made a copy.
 func Schema(ctx context.Context, path string) error {
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
-	if err != nil {
-		return dbfile.Explain(path, err)
-	}
-	err = c.Write(func() error { return fixSchema(c) })
-	return dbfile.Explain(path, errors.Join(err, c.Close()))
+	return dbfile.Explain(path, dbfile.WithConn(ctx, path, dbfile.Options{}, func(c *dbfile.Conn) error {
+		return c.Write(func() error { return fixSchema(c) })
+	}))
 }
 
 // fixSchema adds missing tables, columns and indexes that can be derived or
