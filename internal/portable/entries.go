@@ -78,13 +78,13 @@ func (e *framedEntries) next() (*tar.Header, io.Reader, error) {
 			if !errors.Is(err, io.EOF) {
 				err = broken(err)
 			} else if lost > 0 {
-				err = damaged("%d bytes of what it held are missing at its end", lost)
+				err = damaged("%d bytes of its content are missing at its end", lost)
 			}
 			return nil, nil, err
 		}
 		e.section, e.held = s, true
 		if lost > 0 {
-			return nil, nil, damaged("%d bytes of what it held are missing", lost)
+			return nil, nil, damaged("%d bytes of its content are missing", lost)
 		}
 	}
 	e.held = false

@@ -143,7 +143,7 @@ func testRestoreBranch(t *testing.T, f *fixture) {
 	}
 	rewind(ids[1])
 	want(t, "after a rewind", show(f.view(t, c.ID)), "msg_1 msg_2")
-	want(t, "what was left is not active", active(ids[5]), false)
+	want(t, "a message that was left is active", active(ids[5]), false)
 	edit := f.fill(t, c.ID, 2)
 	rewind(ids[5]) // inside the summary on the kept branch
 	want(t, "the old branch again, up to a message", show(f.view(t, c.ID)), "msg_1 msg_2 msg_3 msg_4 msg_5 msg_6")

@@ -110,12 +110,12 @@ func testFolds(t *testing.T, f *fixture) {
 		})
 	}
 	if err := folds(items[2:5]); !errors.Is(err, store.ErrStale) {
-		t.Fatalf("the second fold is over what the first one took: %v", err)
+		t.Fatalf("the second fold overlaps the first: %v", err)
 	}
 	want(t, "the view after nothing was folded", show(f.view(t, c.ID)), "msg_1 msg_2 msg_3 msg_4 msg_5 msg_6 msg_7 msg_8")
 	want(t, "fold again", folds(items[3:5]), nil)
 	want(t, "the view", show(f.view(t, c.ID)), fmt.Sprintf("%s msg_6 msg_7 msg_8", ab.ID))
-	want(t, "what they are", fmt.Sprint(a.Messages, b.Messages, ab.Messages, ab.Depth, ab.Descendants), "3 2 5 1 2")
+	want(t, "their numbers", fmt.Sprint(a.Messages, b.Messages, ab.Messages, ab.Depth, ab.Descendants), "3 2 5 1 2")
 	v := f.sound(t, c.ID)
 	want(t, "verified", fmt.Sprint(v.Messages, v.Summaries), "8 3")
 }
@@ -196,7 +196,7 @@ func testStub(t *testing.T, f *fixture) {
 	want(t, "tokens", v.Tokens, 24)
 	f.sound(t, c.ID)
 	err := f.Update(t.Context(), c.ID, func(w store.Writer) error { return w.Stub(t.Context(), 99, 4) })
-	wantErr(t, "stub of what is not in the view", err, store.ErrStale)
+	wantErr(t, "stub of a message that is not in the view", err, store.ErrStale)
 }
 
 func testPayloads(t *testing.T, f *fixture) {

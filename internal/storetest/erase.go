@@ -52,7 +52,7 @@ func testErase(t *testing.T, f *fixture) {
 	want(t, "messages with their places", after.Messages, 10)
 	want(t, "digest", after.Digest, digest)
 	f.gone(t, `message [25]\b`)
-	want(t, "what is left", seqs(f.messages(t, store.MessageQuery{Conversation: c.ID})), "1 3 4 6 7 8 9 10")
+	want(t, "remaining messages", seqs(f.messages(t, store.MessageQuery{Conversation: c.ID})), "1 3 4 6 7 8 9 10")
 	for _, id := range []store.MessageID{ids[1], ids[4]} {
 		if _, err := f.Record(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("record of %s: %v", id, err)
@@ -175,7 +175,7 @@ func testEraseBranches(t *testing.T, f *fixture) {
 		{Said: f.now.Add(3 * time.Minute), SHA256: row(llms.RoleUser, "message 4").SHA256},
 	}))
 	if err != nil || len(known) != 1 || !known[0] {
-		t.Errorf("the fork does not know what it forgot: %v, %v", known, err)
+		t.Errorf("the fork does not refuse a message erased from its origin: %v, %v", known, err)
 	}
 }
 

@@ -80,7 +80,7 @@ func testSearch(t *testing.T, f *fixture) {
 		{"before", store.Search{Mode: store.Regex, Pattern: "(?i)postponed", Before: f.now.Add(48 * time.Hour)}, ""},
 		{"files alone", store.Search{Mode: store.Regex, Pattern: "a", Files: true}, "msg_4"},
 		{"one file", store.Search{Mode: store.Regex, Pattern: "a", Files: true, Payloads: []store.PayloadID{payload}}, "msg_4"},
-		{"files without what is said beside them", store.Search{Mode: store.Regex, Pattern: "file_", Files: true}, ""},
+		{"files without the text of their messages", store.Search{Mode: store.Regex, Pattern: "file_", Files: true}, ""},
 		{"another file", store.Search{Mode: store.Regex, Pattern: "a", Files: true, Payloads: []store.PayloadID{"file_0"}}, ""},
 		{"summaries", store.Search{Mode: store.Regex, Pattern: "somebody", Summaries: true}, string(sum.ID)},
 		{"words of summaries", store.Search{Mode: store.FullText, Pattern: "who asked?", Summaries: true}, string(sum.ID)},

@@ -120,7 +120,7 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 			return err
 		}
 		if !empty {
-			return &store.Problem{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with what is there"}
+			return &store.Problem{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with that database"}
 		}
 	}
 	if err := dbfile.SyncFile(s.path); err != nil {

@@ -9,13 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 )
 
 // Fold implements [store.Writer]. It computes everything about the new summary
@@ -187,35 +185,16 @@ const SummaryColumns = `
 
 // ScanSummary reads a summary and its number.
 func ScanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
-	sum = store.Summary{
-		ID:            store.SummaryID(s.ColumnText(1)),
-		Conversation:  store.ConversationID(s.ColumnInt64(2)),
-		Kind:          summary.Kind(s.ColumnText(3)),
-		Depth:         s.ColumnInt(4),
-		Body:          s.ColumnText(5),
-		Tokens:        s.ColumnInt(6),
-		SourceTokens:  s.ColumnInt(7),
-		Descendants:   s.ColumnInt(8),
-		Messages:      s.ColumnInt(9),
-		MessageTokens: s.ColumnInt64(10),
-		Earliest:      time.UnixMilli(s.ColumnInt64(11)).UTC(),
-		Latest:        time.UnixMilli(s.ColumnInt64(12)).UTC(),
-		Level:         summary.Level(s.ColumnText(14)),
-		Method:        s.ColumnText(15),
-		Model:         s.ColumnText(16),
-		TokensIn:      s.ColumnInt(17),
-		TokensOut:     s.ColumnInt(18),
-		CreatedAt:     dbfile.Millis(s, 19),
-		Revision:      s.ColumnInt(20),
-		Retired:       s.ColumnBool(21),
-		Pos:           s.ColumnInt64(22),
-	}
-	if files := s.ColumnRawText(13); len(files) > 0 {
-		if err := json.Unmarshal(files, &sum.Files); err != nil {
-			return 0, sum, fmt.Errorf("%s: files: %w", sum.ID, err)
+	var files []byte
+	dbfile.Scan(s, &num, &sum.ID, &sum.Conversation, &sum.Kind, &sum.Depth, &sum.Body, &sum.Tokens, &sum.SourceTokens, &sum.Descendants, &sum.Messages,
+		&sum.MessageTokens, &sum.Earliest, &sum.Latest, &files, &sum.Level, &sum.Method, &sum.Model, &sum.TokensIn, &sum.TokensOut, &sum.CreatedAt,
+		&sum.Revision, &sum.Retired, &sum.Pos)
+	if len(files) > 0 {
+		if err = json.Unmarshal(files, &sum.Files); err != nil {
+			err = fmt.Errorf("%s: files: %w", sum.ID, err)
 		}
 	}
-	return s.ColumnInt64(0), sum, nil
+	return num, sum, err
 }
 
 func summaryWhere(c *dbfile.Conn, cond, name string, arg any) (num int64, sum store.Summary, err error) {

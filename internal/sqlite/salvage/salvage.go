@@ -20,7 +20,7 @@ import (
 
 // File makes a new database beside to from the readable rows of a damaged one,
 // page by page: SQLite refuses truncated files and everything behind a damaged
-// page. Derived rows are made again, and the proof lists what is missing. The
+// page. Derived rows are made again, and the proof lists missing messages. The
 // damaged file is only read.
 func File(ctx context.Context, from, to string) (*archive.Scratch, error) {
 	from = dbfile.Resolve(from)
