@@ -84,7 +84,6 @@ func testFold(t *testing.T, f *fixture) {
 	want(t, "sources", fmt.Sprint(sources), "[msg_1 msg_2 msg_3 msg_4]")
 	derived := must(f.Derived(t.Context(), store.Node{Message: ids[2]}))(t)
 	want(t, "derived", fmt.Sprint(derived), fmt.Sprintf("[%s]", s.ID))
-	f.sound(t, c.ID)
 }
 
 // testFolds: several folds in one transaction, where later ones use earlier ones, are
@@ -166,7 +165,6 @@ func testStale(t *testing.T, f *fixture) {
 			t.Errorf("%s: got %v, want ErrStale", what, err)
 		}
 	}
-	f.sound(t, c.ID)
 }
 
 func testReword(t *testing.T, f *fixture) {
@@ -184,7 +182,6 @@ func testReword(t *testing.T, f *fixture) {
 		want(t, "messages", got.Messages, 3)
 	}
 	want(t, "view tokens", f.view(t, c.ID).Tokens, 17)
-	f.sound(t, c.ID)
 }
 
 func testStub(t *testing.T, f *fixture) {
@@ -262,5 +259,4 @@ func testCarved(t *testing.T, f *fixture) {
 	want(t, "links", fmt.Sprint(f.view(t, c.ID).Items[0].Results), "[c1]")
 	s := f.fold(t, c.ID, 0, 0, "it")
 	want(t, "files", len(s.Files), 1)
-	f.sound(t, c.ID)
 }
