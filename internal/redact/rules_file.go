@@ -85,7 +85,10 @@ func (r *rule) set(key string, values []string) (err error) {
 	case "secretGroup":
 		r.group, err = strconv.Atoi(values[0])
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%q is not a number", values[0])
+	}
+	return nil
 }
 
 // ruleParser parses a rule file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
@@ -12,6 +13,26 @@ import (
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 )
+
+// SQLError is an error of SQLite. Its message names neither the driver nor the
+// statement: an operator has no use for them.
+type SQLError struct {
+	SQL string // the statement, for a debugger; empty if there was none
+	Err error  // the driver's
+}
+
+// Error returns the message of SQLite.
+func (e *SQLError) Error() string { return strings.TrimPrefix(e.Err.Error(), "sqlite3: ") }
+
+// Unwrap returns the driver's error.
+func (e *SQLError) Unwrap() error { return e.Err }
+
+func driverError(err error, sql string) error {
+	if err == nil {
+		return nil
+	}
+	return &SQLError{SQL: sql, Err: err}
+}
 
 // Explain adds a hint for the operator to errors of the disk, the file and
 // other processes.
