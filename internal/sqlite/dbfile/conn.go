@@ -15,10 +15,9 @@ import (
 // Conn is a connection with its prepared statements. One goroutine may use it
 // at a time.
 type Conn struct {
-	raw        *sqlite3.Conn
-	stmts      map[string]*sqlite3.Stmt
-	TextColumn []byte    // buffer for the text of a row
-	snapshot   *snapshot // set if it reads a snapshot and not the file
+	raw      *sqlite3.Conn
+	stmts    map[string]*sqlite3.Stmt
+	snapshot *snapshot // set if it reads a snapshot and not the file
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
 	// Orphans are the conversations whose row is missing, once record has looked
