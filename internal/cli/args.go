@@ -9,9 +9,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// optionalNumber lets a command be given the number of a conversation.
-var optionalNumber = usage(cobra.MaximumNArgs(1))
-
 // usage returns a check of arguments whose error names the missing or
 // superfluous argument, as the help of the command calls it.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
@@ -34,6 +31,16 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return wrongUsage(c, fmt.Errorf("%q is too much: `%s` takes no arguments", args[0], full))
 	}
+}
+
+// count counts the flags that are set.
+func count(flags ...bool) (n int) {
+	for _, set := range flags {
+		if set {
+			n++
+		}
+	}
+	return n
 }
 
 // quoted are the arguments that people write with spaces and forget to quote.

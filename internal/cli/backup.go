@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -61,8 +60,7 @@ the time. --keep N removes older ones of those afterwards, all but the newest N.
 		},
 	}
 	c.Flags().IntVar(&cmd.keep, "keep", 0, "keep this many backups beside the database, and remove older ones")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string) error {
@@ -94,17 +92,15 @@ func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string
 	r.Seconds = time.Since(begun).Seconds()
 	if r.Faults == 0 { // an unfinished copy may hold messages that the database lost
 		removeLeftovers(cmd.program, filepath.Dir(path), begun)
-	}
-	if r.Faults > 0 {
+	} else {
 		cmd.warn("the database has %s, and so has the backup: see `lcm doctor`", prose.Count(r.Faults, "fault", "faults"))
 	}
-	if cmd.json {
-		return cmd.printJSON(r)
-	}
-	cmd.printf("%s\n", safetext.Line(r.File))
-	cmd.printf("%s, %s in %s, %s\ndigest %s\n", prose.Size(r.Bytes), prose.Count(r.Messages, "message", "messages"),
-		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
-	return nil
+	return cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
+}
+
+// extent counts messages and their conversations.
+func extent(messages int64, conversations int) string {
+	return prose.Count(messages, "message", "messages") + " in " + prose.Count(conversations, "conversation", "conversations")
 }
 
 // deserted is the age from which an unfinished file counts as left over.
@@ -140,12 +136,9 @@ func rotate(dir string, keep int) ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(b, a) })
+	slices.Reverse(names) // ReadDir sorts them, and their names are times
 	removed := []string{}
-	for i, name := range names {
-		if i < keep {
-			continue
-		}
+	for _, name := range names[min(keep, len(names)):] {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			return removed, err
 		}

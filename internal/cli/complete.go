@@ -99,43 +99,29 @@ func hostsAnd(names []string, directive cobra.ShellCompDirective) cobra.Completi
 // offered nothing.
 func (p completer) looking(ctx context.Context, fn func(*archive) error) {
 	p.program.err = io.Discard
-	ar, err := p.open(ctx, toRead)
-	if err != nil {
-		return
-	}
-	_ = fn(ar)
-	_ = ar.close(ctx)
+	_ = p.use(ctx, toRead, fn)
 }
 
 // completeNumbers offers the numbers of conversations with their titles, those
 // of the current project first.
 func (p completer) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
 	p.looking(c.Context(), func(ar *archive) error {
-		var queries []store.ConversationQuery
-		if here, err := currentProject(); err == nil {
-			queries = append(queries, store.ConversationQuery{Project: &here, Limit: maxCompletions})
+		all, err := ar.db.Conversations(c.Context(), store.ConversationQuery{Limit: maxCompletions})
+		if here, e := currentProject(); e == nil && err == nil {
+			var own []store.Conversation
+			own, err = ar.db.Conversations(c.Context(), store.ConversationQuery{Project: &here, Limit: maxCompletions})
+			all = append(own, all...)
 		}
-		queries = append(queries, store.ConversationQuery{Limit: maxCompletions})
 		seen := map[store.ConversationID]bool{}
-		for _, q := range queries {
-			all, err := ar.db.Conversations(c.Context(), q)
-			if err != nil {
-				return err
-			}
-			for _, conv := range all {
-				number := fmt.Sprint(conv.ID)
-				if seen[conv.ID] || !strings.HasPrefix(number, begun) {
-					continue
-				}
+		for _, conv := range all {
+			if number := fmt.Sprint(conv.ID); err == nil && !seen[conv.ID] && strings.HasPrefix(number, begun) {
 				seen[conv.ID] = true
-				title, err := titleOf(c.Context(), ar.db, conv)
-				if err != nil {
-					return err
-				}
+				var title string
+				title, err = titleOf(c.Context(), ar.db, conv)
 				found = append(found, cobra.CompletionWithDesc(number, title))
 			}
 		}
-		return nil
+		return err
 	})
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

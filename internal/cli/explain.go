@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,16 +36,11 @@ Tools: ` + explainable,
 			if r.IsError {
 				return failed(exitNotFound, explainHint(args[0]), "%s", strings.TrimPrefix(r.Text, "Error: "))
 			}
-			if p.json {
-				return p.printJSON(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text})
-			}
-			fmt.Fprintln(p.out, strings.TrimRight(r.Text, "\n"))
-			return nil
+			return p.result(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text}, "%s\n", strings.TrimRight(r.Text, "\n"))
 		},
 	}
 	c.Flags().BoolVar(&troubleshoot, "troubleshoot", false, "include common problems and what to do about them")
-	p.jsonFlag(c)
-	return c
+	return p.jsonFlag(c)
 }
 
 func explainHint(subject string) string {

@@ -42,7 +42,7 @@ type exportReport struct {
 	Seconds       float64 `json:"seconds"`
 	// Damaged are the parts that do not match their hashes. The archive marks
 	// them.
-	Damaged []faultReport `json:"damaged,omitempty"`
+	Damaged []store.Fault `json:"damaged,omitempty"`
 }
 
 func newExport(p *program) *cobra.Command {
@@ -104,8 +104,7 @@ lcm export --raw --all sessions/`,
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
 	c.Flags().BoolVar(&cmd.raw, "raw", false, "the original records instead of an archive")
 	forceFlag(c, &cmd.force)
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 // exportArchive writes an archive to a file or to standard output.
@@ -149,7 +148,7 @@ func (cmd *exportCommand) exportDamage(r exportReport) error {
 // maxFaults is how many faults are warned of one by one.
 const maxFaults = 20
 
-func warnFaults(p *program, faults []faultReport) {
+func warnFaults(p *program, faults []store.Fault) {
 	for i, f := range faults {
 		if i == maxFaults {
 			p.warn("and %s", prose.Count(len(faults)-maxFaults, "more fault", "more faults"))
@@ -171,29 +170,42 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// create writes a file readable by its owner only. The file gets its name
-// when it is complete, and never replaces another.
-func create(path string, write func(io.Writer) error) (err error) {
-	exists := failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
-	if _, err := os.Lstat(path); err == nil {
-		return exists
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), dbfile.PartPattern)
-	if err != nil {
+// create writes a file that `lcm export` was asked for.
+func create(path string, write func(io.Writer) error) error {
+	err := writeNew(path, dbfile.PartPattern, write)
+	var wrong *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return existing(path)
+	case errors.As(err, &wrong) && wrong.Op == "open":
 		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
+	}
+	return err
+}
+
+// existing is the error for a file that must not be overwritten.
+func existing(path string) error {
+	return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
+}
+
+// writeNew writes a file readable by its owner only. The file gets its name when
+// it is complete, and never replaces another: that is [fs.ErrExist].
+func writeNew(path, pattern string, write func(io.Writer) error) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fs.ErrExist
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), pattern) // mode 0600
+	if err != nil {
+		return err
 	}
 	defer os.Remove(f.Name())
 	err = write(f)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// A link fails where the name exists, which a rename does not.
-	err = os.Link(f.Name(), path)
-	if errors.Is(err, fs.ErrExist) {
-		return exists
-	}
-	if err != nil { // a file system without links
-		err = os.Rename(f.Name(), path)
+	err = os.Link(f.Name(), path) // unlike a rename it replaces nothing
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(f.Name(), path) // a file system without links
 	}
 	return err
 }
@@ -221,7 +233,7 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 			out, err = portable.NewWriter(w, m)
 			return err
 		},
-		Fault: func(f store.Fault) { r.Damaged = append(r.Damaged, faultReport(f)) },
+		Fault: func(f store.Fault) { r.Damaged = append(r.Damaged, f) },
 		Row: func(table string, columns []string, values []any, damage string) error {
 			if table == "messages" {
 				done++

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
@@ -61,53 +62,39 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 type hookCommand struct {
 	*program
 	host       string
-	goOn       bool                   // in the background, with the work that a hook left
-	all        bool                   // likewise: every session of the host
-	index      bool                   // likewise: the search index
-	sessions   []string               // likewise: those to read to their end
-	foldAll    bool                   // likewise: fold every conversation that is large enough
-	fold       []store.ConversationID // likewise: fold these
+	goOn       bool                   // this process does, in the background, the work that a hook left:
+	all        bool                   // read every session of the host
+	index      bool                   // update the search index
+	sessions   []string               // read these to their end
+	foldAll    bool                   // fold every conversation that is large enough
+	fold       []store.ConversationID // fold these
 	path       string                 // of the database
 	begun      time.Time
 	limit      time.Duration
 	background func(*exec.Cmd) error
 }
 
-// newHookCommand reads the command line. What it does not know it leaves alone.
+// newHookCommand parses the command line. It ignores flags that it does not
+// know.
 func newHookCommand(p *program, args []string) *hookCommand {
 	h := &hookCommand{program: p, begun: time.Now(), limit: hookTime, background: startDetached}
-	for i := 0; i < len(args); i++ {
-		name, value, has := strings.Cut(args[i], "=")
-		next := func() string {
-			if !has && i+1 < len(args) {
-				i++
-				value = args[i]
-			}
-			return value
-		}
-		switch name {
-		case "--db":
-			p.database = next()
-		case "--continue":
-			h.goOn, h.limit = true, continueTime
-		case "--all":
-			h.all = true
-		case "--index":
-			h.index = true
-		case "--transcript":
-			h.sessions = append(h.sessions, next())
-		case "--fold-all":
-			h.foldAll = true
-		case "--fold":
-			if id, err := strconv.ParseInt(next(), 10, 64); err == nil {
-				h.fold = append(h.fold, store.ConversationID(id))
-			}
-		default:
-			if h.host == "" && !strings.HasPrefix(name, "-") {
-				h.host = args[i]
-			}
-		}
+	fl := pflag.NewFlagSet("hook", pflag.ContinueOnError)
+	fl.ParseErrorsAllowlist.UnknownFlags = true
+	fl.StringVar(&p.database, "db", p.database, "")
+	fl.BoolVar(&h.goOn, "continue", false, "")
+	fl.BoolVar(&h.all, "all", false, "")
+	fl.BoolVar(&h.index, "index", false, "")
+	fl.StringArrayVar(&h.sessions, "transcript", nil, "")
+	fl.BoolVar(&h.foldAll, "fold-all", false, "")
+	fold := fl.Int64Slice("fold", nil, "")
+	_ = fl.Parse(args)
+	for _, id := range *fold {
+		h.fold = append(h.fold, store.ConversationID(id))
 	}
+	if h.goOn {
+		h.limit = continueTime
+	}
+	h.host = fl.Arg(0)
 	return h
 }
 
@@ -144,14 +131,7 @@ const hookGrace = time.Second
 // the work hangs in a system call, such as a read from a network drive that
 // does not answer.
 func (h *hookCommand) within(ctx context.Context, work func() error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer h.end()
-		if err := work(); err != nil {
-			h.log(err)
-		}
-	}()
+	done := h.start(work)
 	select {
 	case <-done:
 		return
@@ -160,27 +140,32 @@ func (h *hookCommand) within(ctx context.Context, work func() error) {
 	select {
 	case <-done:
 	case <-time.After(hookGrace):
-		logged := make(chan struct{})
-		go func() {
-			defer close(logged)
-			defer h.end()
-			h.log(errHookHangs)
-		}()
 		select {
-		case <-logged:
+		case <-h.start(func() error { return errHookHangs }):
 		case <-time.After(hookGrace):
 		}
 	}
 }
 
-// errHookHangs is logged where a hook was given up.
+// errHookHangs is logged if a hook does not end.
 var errHookHangs = errors.New("the hook was given up: a file that it needs does not answer")
 
-// end recovers from a panic and logs it, so that the host does not see it.
-func (h *hookCommand) end() {
-	if r := recover(); r != nil {
-		h.log(fmt.Errorf("%v\n%s", r, debug.Stack()))
-	}
+// start runs work in a goroutine and logs its error or its panic, so that the
+// host does not see it. The channel is closed when work has ended.
+func (h *hookCommand) start(work func() error) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil {
+				h.log(fmt.Errorf("%v\n%s", r, debug.Stack()))
+			}
+		}()
+		if err := work(); err != nil {
+			h.log(err)
+		}
+	}()
+	return done
 }
 
 // open opens the database with relaxed durability: a lost write is repeated
@@ -237,27 +222,27 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 		FoldAbove: foldAbove(ar.cfg), SilentPrompts: !ar.cfg.Hooks.PromptRecall,
 	}
 	answer, err := handler.Handle(ctx, e)
-	due, indexErr := ar.db.IndexDue(ctx)
-	answer.Rest.Index, err = due, errors.Join(err, indexErr)
+	problems := []error{err}
+	answer.Rest.Index, err = ar.db.IndexDue(ctx)
+	problems = append(problems, err)
 	if len(answer.Rest.Fold) > 0 {
-		// A process that could only end again is not started: a host waits
-		// for that.
-		busy, e := ar.engine.Folding(ctx)
-		if err = errors.Join(err, e); busy {
+		// The host waits for the start of a process, so none is started that
+		// could only end again.
+		busy, err := ar.engine.Folding(ctx)
+		problems = append(problems, err)
+		if busy {
 			answer.Rest.Fold = nil
 		}
 	}
-	if out, e := answer.JSON(); e != nil {
-		err = errors.Join(err, e)
-	} else if len(out) > 0 {
-		_, e := h.out.Write(out)
-		err = errors.Join(err, e)
+	out, err := answer.JSON()
+	if len(out) > 0 {
+		_, err = h.out.Write(out)
 	}
-	err = errors.Join(err, ar.close(ctx))
+	problems = append(problems, err, ar.close(ctx))
 	if !answer.Rest.Empty() {
-		err = errors.Join(err, h.leave(answer.Rest))
+		problems = append(problems, h.leave(answer.Rest))
 	}
-	return err
+	return errors.Join(problems...)
 }
 
 // leave starts a process that outlives this one for the rest of the work.

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
@@ -85,7 +84,7 @@ func concealer(cfg *config.Config) func(string) string {
 
 // hideShapes masks texts that look like a secret.
 func hideShapes(text string) string {
-	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
+	if clean, _ := masksSecrets.Text([]byte(text)); clean != nil {
 		return string(clean)
 	}
 	return text

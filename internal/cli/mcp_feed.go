@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os/exec"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // transcripts feeds the MCP server from the agents' transcripts on this
@@ -50,7 +53,7 @@ func (t *transcripts) Current(ctx context.Context, at mcpserver.Caller) error {
 		}
 		r, err := t.feed.CatchUp(ctx, one, limits)
 		if r.New > 0 {
-			err = errors.Join(err, t.fold.one(ctx, r.Conversation))
+			err = errors.Join(err, t.fold.ifDue(ctx, []store.ConversationID{r.Conversation}))
 		}
 		switch {
 		case err != nil:
@@ -115,5 +118,37 @@ func (t *transcripts) All(ctx context.Context) error {
 			t.log.Warn("a transcript could not be read", "host", sum.Host, "path", f.Path, "error", f.Err)
 		}
 	}
-	return errors.Join(err, t.fold.all(ctx))
+	return errors.Join(err, t.fold.ifDue(ctx, nil))
+}
+
+// foldStarter starts the process that folds for `lcm mcp`. A process of its own
+// has the lowest priority, which a server that people wait for must not have.
+type foldStarter struct {
+	*archive
+	start func(*exec.Cmd) error
+
+	mu   sync.Mutex
+	last time.Time // when it was started
+}
+
+// foldPause is how long a server waits before it starts the process again.
+const foldPause = time.Minute
+
+// ifDue has every large conversation folded if one of the given ones, nil for
+// all, is large enough.
+func (f *foldStarter) ifDue(ctx context.Context, of []store.ConversationID) error {
+	if foldAbove(f.cfg) == 0 {
+		return nil
+	}
+	due, err := f.engine.Due(ctx, of)
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := time.Now(); now.Sub(f.last) >= foldPause {
+		f.last = now
+		return startRest(f.start, "mcp", f.cfg.Storage.DatabasePath, "--fold-all")
+	}
+	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/fromconfig"
@@ -49,19 +51,11 @@ type archive struct {
 type need int
 
 const (
-	toRead  need = iota // must exist; may be read-only
-	toWrite             // is made if it does not exist
+	toRead  need = iota // the database must exist, and may be read-only
+	toWrite             // the database is made if it does not exist
 )
 
-// open opens the database that the settings name.
-func (p *program) open(ctx context.Context, n need) (*archive, error) {
-	cfg, err := p.settings()
-	if err != nil {
-		return nil, err
-	}
-	return p.openWith(ctx, cfg, n)
-}
-
+// openWith opens the database of a configuration.
 func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
 	path := cfg.Storage.DatabasePath
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
@@ -137,9 +131,24 @@ func (ar *archive) close(ctx context.Context) error {
 	return errors.Join(ar.engine.Close(ctx), ar.db.Close())
 }
 
-// use opens the database, calls fn with it and closes it.
+// runs returns the RunE of a command that works on the database.
+func (p *program) runs(n need, fn func(context.Context, *archive) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
+		return p.use(c.Context(), n, func(ar *archive) error { return fn(c.Context(), ar) })
+	}
+}
+
+// use opens the database that the settings name, calls fn with it and closes it.
 func (p *program) use(ctx context.Context, n need, fn func(*archive) error) error {
-	ar, err := p.open(ctx, n)
+	cfg, err := p.settings()
+	if err != nil {
+		return err
+	}
+	return p.useWith(ctx, cfg, n, fn)
+}
+
+func (p *program) useWith(ctx context.Context, cfg *config.Config, n need, fn func(*archive) error) error {
+	ar, err := p.openWith(ctx, cfg, n)
 	if err != nil {
 		return err
 	}

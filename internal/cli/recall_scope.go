@@ -15,8 +15,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// where is in which conversations a command looks: by default in those of the
-// project, and further where it has little.
+// where selects the conversations that a command searches: by default those of
+// the project, and all of them if the project has few matches.
 type where struct {
 	choice
 	all         bool
@@ -37,14 +37,10 @@ func (w *where) flags(c *cobra.Command) {
 		}
 		return pflag.NormalizedName(name)
 	})
-	check := c.PreRunE
-	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		w.currentOnly = cmd.Flags().Changed("all-conversations") && !w.all
 		if w.projectOnly && (w.all || w.number != 0 || w.currentOnly) {
 			return wrongUsage(cmd, errors.New("--project-only excludes --conversation and --all-conversations"))
-		}
-		if check != nil {
-			return check(cmd, args)
 		}
 		return nil
 	}
@@ -83,19 +79,26 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 	return at, nil
 }
 
-// ask opens the database, finds out where to look and calls fn.
-func (w *where) ask(ctx context.Context, p *program, fn func(*archive, *recall.Service, recall.Where) error) error {
-	return p.use(ctx, toRead, func(ar *archive) error {
-		at, err := w.resolve(ctx, ar)
-		if err != nil {
+// runs returns the RunE of a command that recalls: complete makes the request of
+// the flags and arguments, at is the part of it that says where to look, and fn
+// answers it.
+func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command, []string) error,
+	fn func(context.Context, *archive, *recall.Service) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		if err := complete(c, args); err != nil {
 			return err
 		}
-		svc, err := recall.New(ar.db, recall.WithCounter(ar.counter))
-		if err != nil {
-			return err
-		}
-		return recallFailure(fn(ar, svc, at))
-	})
+		return p.runs(toRead, func(ctx context.Context, ar *archive) (err error) {
+			if *at, err = w.resolve(ctx, ar); err != nil {
+				return err
+			}
+			svc, err := recall.New(ar.db, recall.WithCounter(ar.counter))
+			if err != nil {
+				return err
+			}
+			return recallFailure(fn(ctx, ar, svc))
+		})(c, args)
+	}
 }
 
 // recallWords translates messages of package recall into the words of the
@@ -126,9 +129,12 @@ func recallFailure(err error) error {
 	return failed(code, recallWords.Replace(advice), "%s", recallWords.Replace(message))
 }
 
-// printNotes prints the notes of an answer.
-func printNotes(p *program, all []string) {
+// printNotes prints the notes of an answer, and how to get its next page.
+func printNotes(p *program, all []string, cursor string) {
 	for _, n := range all {
 		p.note("%s", safetext.Line(recallWords.Replace(n)))
+	}
+	if cursor != "" {
+		p.note("--cursor %s", cursor)
 	}
 }

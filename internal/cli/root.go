@@ -157,6 +157,7 @@ func withoutDatabase(c *cobra.Command) {
 }
 
 // jsonFlag gives a command that prints data its --json.
-func (p *program) jsonFlag(c *cobra.Command) {
+func (p *program) jsonFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().BoolVar(&p.json, "json", false, "print JSON")
+	return c
 }

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/store"
@@ -56,19 +57,19 @@ type Filter struct {
 
 // Summary is the result of all transcripts of one host.
 type Summary struct {
-	Host      string
-	Title     string
-	Present   bool
-	Sessions  int // transcripts that the filter selects
-	Unchanged int // of them, without new records
-	Ignored   int // of them, must not be stored
-	Records   int
-	New       int
-	Known     int
-	Hidden    int
-	Unknown   map[string]int
-	Bytes     int64
-	Failures  []Failure
+	Host      string         `json:"host"`
+	Title     string         `json:"-"`
+	Present   bool           `json:"found"`
+	Sessions  int            `json:"sessions"`          // transcripts that the filter selects
+	Unchanged int            `json:"unchanged"`         // of them, without new records
+	Ignored   int            `json:"ignored,omitempty"` // of them, must not be stored
+	Records   int            `json:"records"`
+	New       int            `json:"new"`
+	Known     int            `json:"known"`
+	Hidden    int            `json:"hidden"`
+	Unknown   map[string]int `json:"unknown,omitempty"`
+	Bytes     int64          `json:"bytes"`
+	Failures  []Failure      `json:"failures,omitempty"`
 }
 
 // Failure is a transcript that could not be read to its end. The records before the
@@ -76,6 +77,11 @@ type Summary struct {
 type Failure struct {
 	Path string
 	Err  error
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (f Failure) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"path": f.Path, "error": f.Err.Error()})
 }
 
 // Progress reports on a running All.
