@@ -208,10 +208,10 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 
 // flush stores the batch.
 func (r *reading) flush(ctx context.Context) error {
-	if r.next != (Position{}) && len(r.batch) == 0 {
-		r.held.Position = r.next
-	}
 	if len(r.batch) == 0 {
+		if r.next != (Position{}) {
+			r.held.Position = r.next
+		}
 		return nil
 	}
 	if r.unsaved {
@@ -225,11 +225,7 @@ func (r *reading) flush(ctx context.Context) error {
 	if err := r.revisions(ctx); err != nil {
 		return &storeError{err}
 	}
-	inputs := make([]ingest.Input, len(r.batch))
-	for i, rec := range r.batch {
-		inputs[i] = rec.Input
-	}
-	stored, err := r.session.AppendInputs(ctx, inputs...)
+	stored, err := r.session.AppendInputs(ctx, r.inputs()...)
 	if err != nil {
 		return &storeError{fmt.Errorf("store records of %s: %w", r.t.Path, err)}
 	}
@@ -252,6 +248,15 @@ func (r *reading) save(ctx context.Context) error {
 		err = &storeError{err}
 	}
 	return err
+}
+
+// inputs returns the messages of the batch.
+func (r *reading) inputs() []ingest.Input {
+	inputs := make([]ingest.Input, len(r.batch))
+	for i, rec := range r.batch {
+		inputs[i] = rec.Input
+	}
+	return inputs
 }
 
 func (r *reading) count(stored []store.Appended) {
@@ -302,11 +307,7 @@ func (r *reading) open(ctx context.Context) error {
 		options = append(options, lcm.ChildOf(parent.ID))
 	}
 	session := r.feed.engine.Session(r.t.Key(), options...)
-	inputs := make([]ingest.Input, len(r.batch))
-	for i, rec := range r.batch {
-		inputs[i] = rec.Input
-	}
-	if err := session.DropForgottenTitle(ctx, inputs...); err != nil {
+	if err := session.DropForgottenTitle(ctx, r.inputs()...); err != nil {
 		return err
 	}
 	conv, err := session.Conversation(ctx)

@@ -114,12 +114,10 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		if !wait {
 			return nil, errBusy
 		}
-		timer := time.NewTimer(poll)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, ctx.Err()
-		case <-timer.C:
+		case <-time.After(poll):
 		}
 	}
 }
@@ -161,12 +159,10 @@ func (f *Feed) Lag(ctx context.Context, t Transcript) (Lag, error) {
 	if err != nil || version != 0 && c.unchanged(t) {
 		return lag, err
 	}
-	lag.Behind = true
-	switch {
-	case c.Path == t.Path:
-		lag.Bytes = max(0, t.Size-c.Size)
-	default:
-		lag.Bytes = max(0, t.Size-c.Offset)
+	read := c.Offset
+	if c.Path == t.Path {
+		read = c.Size
 	}
+	lag.Behind, lag.Bytes = true, max(0, t.Size-read)
 	return lag, nil
 }

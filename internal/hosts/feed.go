@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,22 +50,9 @@ func New(engine *lcm.Engine, known []Host, m Machine, o Options) (*Feed, error) 
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.Owner == "" {
-		o.Owner = process.Owner()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Owner = cmp.Or(o.Owner, process.Owner())
 	return &Feed{engine: engine, store: engine.Store(), hosts: known, machine: m, options: o, projects: map[string]store.Project{}}, nil
-}
-
-// Hosts returns the installations of the feed's hosts.
-func (f *Feed) Hosts() []Installation {
-	found := make([]Installation, len(f.hosts))
-	for i, h := range f.hosts {
-		found[i] = h.Find(f.machine)
-	}
-	return found
 }
 
 // Host returns the host with a name.
@@ -88,7 +76,7 @@ func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcri
 	}
 	in := h.Find(f.machine)
 	if path == "" {
-		return h.Session(ctx, in, session)
+		return FindSession(ctx, h, in, session)
 	}
 	t, err := one(ctx, h, path, session)
 	if err != nil {
@@ -112,16 +100,6 @@ func one(ctx context.Context, h Host, path, session string) (Transcript, error) 
 		}
 	}
 	return Transcript{}, fmt.Errorf("%w: path %q, session %q", ErrNoTranscript, path, session)
-}
-
-// ByPath finds the host and transcript of a file, wherever it lies.
-func (f *Feed) ByPath(ctx context.Context, path string) (Transcript, error) {
-	for _, h := range f.hosts {
-		if t, err := one(ctx, h, path, ""); !errors.Is(err, ErrNoTranscript) {
-			return t, err
-		}
-	}
-	return Transcript{}, fmt.Errorf("%w: path %q", ErrNoTranscript, path)
 }
 
 // projectOf returns the project of a directory. If that fails, the path names it.

@@ -20,6 +20,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,6 @@ type Host interface {
 	// In returns the transcripts in a file, wherever it lies, or ErrNoTranscript
 	// if it is not a file of this host.
 	In(ctx context.Context, path string) ([]Transcript, error)
-	// Session returns the transcript of a session, or ErrNoTranscript.
-	Session(ctx context.Context, in Installation, id string) (Transcript, error)
 	// Read yields the records of a transcript from a position on, in order. It
 	// leaves a last record that is still being written for the next reading. An
 	// error ends the sequence. If the position was taken from another file, Read
@@ -56,13 +55,19 @@ type Host interface {
 // ErrNoTranscript says that a path or session is not a transcript of a host.
 var ErrNoTranscript = errors.New("no transcript of this host")
 
-// FindSession searches all transcripts of a host for a session. It implements
-// [Host.Session] for hosts whose files do not tell the session by their path.
+// FindSession searches all transcripts of a host for a session, or fails with
+// ErrNoTranscript. If none of them can be read it returns the error for that.
 func FindSession(ctx context.Context, h Host, in Installation, id string) (Transcript, error) {
+	var problem error
+	readable := false
 	for t, err := range h.Transcripts(ctx, in) {
 		if err == nil && id != "" && t.Session == id {
 			return t, nil
 		}
+		problem, readable = cmp.Or(problem, err), readable || err == nil
+	}
+	if problem != nil && !readable {
+		return Transcript{}, problem
 	}
 	return Transcript{}, fmt.Errorf("%w: session %q", ErrNoTranscript, id)
 }
@@ -85,12 +90,9 @@ func (m Machine) Env(name, other string) string {
 
 // Installation locates a host's files.
 type Installation struct {
-	Host string
-	// Present says that there is any sign of the host: its data, its settings,
-	// or its program.
+	// Present says that there is any sign of the host: its data or its settings.
 	Present bool
 	Data    string // the directory or database of its transcripts
-	Config  string // the directory of its settings
 }
 
 // Transcript is one session in a host's files.

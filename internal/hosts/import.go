@@ -36,16 +36,9 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 	}
 	// Transcripts that another process is reading come last, and All waits for
 	// them: that process may die.
-	var busy []pending
-	for i := 0; i < len(todo)+len(busy); i++ {
-		wait := i >= len(todo)
-		var one pending
-		if wait {
-			one = busy[i-len(todo)]
-		} else {
-			one = todo[i]
-		}
-		r, err := f.one(ctx, one, filter, wait, p, told)
+	for i := 0; i < len(todo); i++ {
+		one := todo[i]
+		r, err := f.one(ctx, one, filter, i >= p.SessionTotal, p, told)
 		one.sum.add(r)
 		p.Records += r.Records
 		switch {
@@ -56,7 +49,7 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 		case err != nil:
 			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, err})
 		case r.Busy:
-			busy = append(busy, one)
+			todo = append(todo, one)
 			continue
 		}
 		p.Bytes += one.size()
@@ -251,16 +244,13 @@ func (f *Feed) found(ctx context.Context, h Host, in Installation, path string) 
 			if ctx.Err() != nil {
 				return fs.SkipAll
 			}
-			if err != nil {
-				if !yield(Transcript{Host: h.Name(), Path: file}, err) {
-					return fs.SkipAll
+			var ts []Transcript
+			if err == nil {
+				if !e.Type().IsRegular() && file != path || e.IsDir() {
+					return nil
 				}
-				return nil
+				ts, err = h.In(ctx, file)
 			}
-			if !e.Type().IsRegular() && file != path || e.IsDir() {
-				return nil
-			}
-			ts, err := h.In(ctx, file)
 			if err != nil && !errors.Is(err, ErrNoTranscript) && !yield(Transcript{Host: h.Name(), Path: file}, err) {
 				return fs.SkipAll
 			}

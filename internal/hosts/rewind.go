@@ -81,28 +81,18 @@ func (r *reading) rewind(ctx context.Context, to store.Message, cause string) er
 			said = append(said, m.ID)
 		}
 	}
-	return r.feed.store.Update(ctx, r.conv, func(w store.Writer) error {
-		left := false
+	return r.feed.store.Update(ctx, r.conv, func(w store.Writer) (err error) {
+		on := true
 		if to.ID != 0 {
-			on, err := w.Active(ctx, to.ID)
-			if err != nil {
-				return err
-			}
-			left = !on
+			on, err = w.Active(ctx, to.ID)
 		}
-		for _, id := range said {
-			if left {
-				break
-			}
-			var err error
-			if left, err = w.Active(ctx, id); err != nil {
-				return err
-			}
+		left := !on
+		for i := 0; i < len(said) && !left && err == nil; i++ {
+			left, err = w.Active(ctx, said[i])
 		}
-		if !left {
-			return nil
+		if left && err == nil {
+			_, err = w.Rewind(ctx, to.ID, cause)
 		}
-		_, err := w.Rewind(ctx, to.ID, cause)
 		return err
 	})
 }

@@ -82,24 +82,18 @@ func commandLine(call llms.ToolCall) string {
 	return ""
 }
 
-// results returns the results of calls, by the id of the call.
-func results(said []store.Message) map[string]llms.ToolResult {
-	all := map[string]llms.ToolResult{}
-	for _, m := range said {
-		for _, r := range m.Body.ToolResults() {
-			all[r.CallID] = r
-		}
-	}
-	return all
-}
-
 // reporting are the hosts that mark the result of a failed command, so that its output
 // need not be guessed from.
 var reporting = []string{"claude", "opencode"}
 
 // commands returns all commands that were run, oldest first.
 func commands(said []store.Message, agent string) []Command {
-	answers := results(said)
+	answers := map[string]llms.ToolResult{} // by the id of the call
+	for _, m := range said {
+		for _, r := range m.Body.ToolResults() {
+			answers[r.CallID] = r
+		}
+	}
 	var all []Command
 	for _, m := range said {
 		for _, call := range m.Body.ToolCalls() {
@@ -224,7 +218,8 @@ func changesNothing(line string) bool {
 func lastCommands(ran []Command) []Command {
 	var kept []Command
 	for i, c := range slices.Backward(ran) {
-		if i < len(ran)-1 && (looking().MatchString(c.Line) && c.Outcome != Failed || repeated(kept, c)) {
+		repeated := slices.ContainsFunc(kept, func(l Command) bool { return l.Line == c.Line })
+		if i < len(ran)-1 && (looking().MatchString(c.Line) && c.Outcome != Failed || repeated) {
 			continue
 		}
 		if kept = append(kept, c); len(kept) == keepCommands {
@@ -233,10 +228,6 @@ func lastCommands(ran []Command) []Command {
 	}
 	slices.Reverse(kept)
 	return kept
-}
-
-func repeated(later []Command, c Command) bool {
-	return slices.ContainsFunc(later, func(l Command) bool { return l.Line == c.Line })
 }
 
 // failing returns the commands that failed and did not succeed since, in this session
@@ -274,9 +265,8 @@ func purpose(line string) string {
 	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
 		line = after
 	}
-	words := strings.Fields(line)
 	var kept []string
-	for _, w := range words {
+	for _, w := range strings.Fields(line) {
 		if strings.Contains(w, "=") && len(kept) == 0 {
 			continue // a variable before the program
 		}
@@ -321,13 +311,7 @@ func files(said []store.Message, ran []Command, since time.Time) []File {
 		all = append(all, *f)
 	}
 	slices.SortFunc(all, func(x, y File) int {
-		if x.Committed != y.Committed {
-			return b2i(x.Committed) - b2i(y.Committed)
-		}
-		if x.Last != y.Last {
-			return int(y.Last - x.Last)
-		}
-		return strings.Compare(x.Path, y.Path)
+		return cmp.Or(compare(x.Committed, y.Committed), cmp.Compare(y.Last, x.Last), strings.Compare(x.Path, y.Path))
 	})
 	for i, f := range all {
 		if f.Committed && i >= keepCommitted {
@@ -347,10 +331,8 @@ func changed(call llms.ToolCall) []string {
 		return all
 	}
 	a := parse(call)
-	for _, p := range []string{a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename} {
-		if p != "" {
-			return append(all, path.Clean(p))
-		}
+	if p := cmp.Or(a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename); p != "" {
+		all = append(all, path.Clean(p))
 	}
 	return all
 }

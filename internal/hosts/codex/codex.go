@@ -39,7 +39,7 @@ func (Host) Title() string { return "Codex CLI" }
 func (Host) Find(m hosts.Machine) hosts.Installation {
 	home := m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex"))
 	_, err := os.Stat(home)
-	return hosts.Installation{Host: Name, Config: home, Data: home, Present: err == nil}
+	return hosts.Installation{Data: home, Present: err == nil}
 }
 
 // rollout matches the file name of a rollout: its start time and id.
@@ -111,9 +111,4 @@ func (Host) In(_ context.Context, path string) ([]hosts.Transcript, error) {
 		}
 	}
 	return nil, hosts.ErrNoTranscript
-}
-
-// Session implements [hosts.Host].
-func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
-	return hosts.FindSession(ctx, h, in, id)
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,13 +85,8 @@ func (r Rest) Empty() bool {
 	return len(r.Transcripts) == 0 && !r.All && !r.Index && len(r.Fold) == 0
 }
 
-// limits are the sizes of a block that hosts accept.
-type limits struct{ characters, tokens int }
-
-var limitsOf = map[string]limits{
-	"claude": {characters: brief.DefaultLimit},
-	"codex":  {characters: brief.DefaultLimit, tokens: 2_400}, // of 2,500; the count is an estimate
-}
+// maxTokens is the size of a block that a host accepts, if it has a limit.
+var maxTokens = map[string]int{"codex": 2_400} // of 2,500; the count is an estimate
 
 // Handle handles an event. The answer is valid even if there is an error.
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
@@ -118,8 +115,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 		}
 		problems = append(problems, err)
 		if !e.InAgent {
-			block, err := h.block(ctx, e)
-			a.Context = block
+			a.Context, err = h.block(ctx, e)
 			problems = append(problems, err)
 		}
 	}
@@ -150,6 +146,25 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 		problems = append(problems, err, h.foldDue(ctx, e, r.Conversation, &a.Rest))
 	}
 	return errors.Join(problems...)
+}
+
+// turnEnds are the events after which nobody waits for the session.
+var turnEnds = []string{Stop, SubagentStop, SessionEnd}
+
+// foldDue adds a conversation to rest.Fold if a turn has ended and its view is large
+// enough. It reads one row.
+func (h *Handler) foldDue(ctx context.Context, e Event, id store.ConversationID, rest *Rest) error {
+	if h.FoldAbove <= 0 || id == 0 || !slices.Contains(turnEnds, e.Name) {
+		return nil
+	}
+	c, err := h.Record.Conversation(ctx, id)
+	if err != nil {
+		return fmt.Errorf("see whether conversation %d is to be folded: %w", id, err)
+	}
+	if c.ViewTokens >= h.FoldAbove && c.Active() {
+		rest.Fold = append(rest.Fold, id)
+	}
+	return nil
 }
 
 // block returns the context for a starting session, or "" if it has it already.
@@ -223,13 +238,9 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 
 // fit renders a brief within a host's limits.
 func fit(b brief.Brief, host string) string {
-	l, ok := limitsOf[host]
-	if !ok {
-		l = limits{characters: brief.DefaultLimit}
-	}
-	for n := l.characters; ; n = n * 9 / 10 {
-		text := b.Block(n)
-		if text == "" || l.tokens == 0 || llms.Estimate.Count(text) <= l.tokens {
+	most := cmp.Or(maxTokens[host], math.MaxInt)
+	for n := brief.DefaultLimit; ; n = n * 9 / 10 {
+		if text := b.Block(n); text == "" || llms.Estimate.Count(text) <= most {
 			return text
 		}
 	}

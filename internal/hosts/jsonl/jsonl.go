@@ -10,6 +10,7 @@ package jsonl
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,12 +90,7 @@ func (t *Reader) Each(r io.Reader, fn func(llms.Message) error) error {
 // errTooLarge says that a value is too large to be held in memory.
 var errTooLarge = fmt.Errorf("it is larger than %d MiB in one piece: write its messages as one line each", MaxDocument>>20)
 
-func (t *Reader) limit() int {
-	if t.max > 0 {
-		return t.max
-	}
-	return MaxDocument
-}
+func (t *Reader) limit() int { return cmp.Or(t.max, MaxDocument) }
 
 // readLine reads up to the next line feed, which is part of the line.
 func readLine(in *bufio.Reader, limit int) (line []byte, err error) {

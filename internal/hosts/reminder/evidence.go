@@ -1,6 +1,7 @@
 package reminder
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -113,11 +114,7 @@ func (f *found) line(c store.Conversation, m store.Message, text string, within 
 	if end < len(text) {
 		piece += "…"
 	}
-	when := m.Body.Time
-	if when.IsZero() {
-		when = m.Stored
-	}
-	return Line{ID: m.ID, Conversation: c, Time: when, Who: m.Body.Role, Text: piece, seq: m.Seq}
+	return Line{ID: m.ID, Conversation: c, Time: cmp.Or(m.Body.Time, m.Stored), Who: m.Body.Role, Text: piece, seq: m.Seq}
 }
 
 // threshold is the evidence that an exchange needs: enough by itself, and enough of the
@@ -135,7 +132,7 @@ var thresholds = map[reference]threshold{
 // enough reports whether a prompt clearly refers to an exchange. Ordinary words alone
 // are not enough: "the tests fail again".
 func (f *found) enough(x exchange, ref reference) bool {
-	mass, need := f.mass(x), thresholds[ref]
+	mass, need := f.adds(x, nil), thresholds[ref]
 	for t, counts := range x.terms {
 		if counts > 0 && f.specific[t] {
 			return mass >= need.mass && mass/f.total+mass/5 >= need.strength
@@ -152,21 +149,13 @@ const (
 	behind = 0.7 // the share of the best weight that an exchange of another session needs
 )
 
-// mass is the weight of the prompt's terms that an exchange has.
-func (f *found) mass(x exchange) float64 {
-	sum := 0.0
-	for t, counts := range x.terms {
-		sum += counts * f.weights[t]
-	}
-	return sum
-}
-
-// adds is the weight that an exchange adds to the chosen ones.
+// adds is the weight of the prompt's terms that an exchange adds to the chosen ones,
+// which have the terms told.
 func (f *found) adds(x exchange, told []bool) float64 {
 	sum := 0.0
 	for t, counts := range x.terms {
 		w := counts * f.weights[t]
-		if told[t] {
+		if told != nil && told[t] {
 			w *= again
 		}
 		sum += w

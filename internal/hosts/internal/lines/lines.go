@@ -18,6 +18,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -207,6 +208,12 @@ func (r *reader) next() (Line, error) {
 		r.anew = false
 		return line, nil
 	}
+}
+
+// HasPrefix reports whether a text begins with one of the marks, after white space.
+func HasPrefix(text string, marks ...string) bool {
+	text = strings.TrimSpace(text)
+	return slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(text, mark) })
 }
 
 // complete reports whether a line without its line feed is a whole record: no prefix

@@ -4,10 +4,12 @@
 package quote
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
@@ -49,6 +51,21 @@ func Line(text string, n int) string {
 		count, space = count+size, false
 	}
 	return b.String()
+}
+
+// Block frames a text as a block for an agent's context. Ingest recognises the frame,
+// and keeps the block out of later recall.
+func Block(text string) string {
+	return ingest.ContextTag + ` source="lcm">` + "\n" + text + "\n</lcm-context>"
+}
+
+// Session names a conversation and its agent, which has at most n characters.
+func Session(number int64, agent string, n int) string {
+	name := fmt.Sprintf("conversation %d", number)
+	if agent != "" {
+		name += " with " + Line(agent, n)
+	}
+	return name
 }
 
 // Time returns a time in UTC to the minute, or "-" for none.
