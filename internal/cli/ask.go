@@ -48,8 +48,7 @@ lcm ask "How do we deploy?" --all --json`,
 	return cmd.jsonFlag(c)
 }
 
-// askWords translates messages of package delegation into the words of the
-// command line.
+// askWords translates messages of package delegation into flags and commands.
 var askWords = strings.NewReplacer(
 	"neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with", "neither --summary nor --query is given",
 	"summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty", "lcm_expand_query", "`lcm ask`",
@@ -102,8 +101,7 @@ func (cmd *askCommand) ask(ctx context.Context, ar *archive, _ *recall.Service) 
 	return nil
 }
 
-// printCitations prints the citations of a sub-agent's answer. Evidence has
-// its ids in its text.
+// printCitations prints the citations of a sub-agent. Evidence has its ids in its text.
 func (cmd *askCommand) printCitations(answer delegation.Answer) {
 	if answer.Method != delegation.MethodDelegated {
 		return

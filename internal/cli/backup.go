@@ -106,8 +106,7 @@ func extent(messages int64, conversations int) string {
 // deserted is the age from which an unfinished file counts as left over.
 const deserted = 24 * time.Hour
 
-// removeLeftovers removes the unfinished files of killed backups and exports
-// from a directory: they may hold messages that were erased since.
+// removeLeftovers removes unfinished copies, which may hold messages that were erased since.
 func removeLeftovers(p *program, dir string, now time.Time) {
 	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
 	for _, path := range removed {
@@ -120,8 +119,7 @@ func removeLeftovers(p *program, dir string, now time.Time) {
 
 func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }
 
-// backupName is how backups beside a database are called. Those that a
-// treatment made are left alone.
+// backupName matches the backups beside a database, but not those that the doctor made.
 var backupName = lazyregexp.New(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
 
 // rotate removes all but the newest backups of a directory.

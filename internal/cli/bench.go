@@ -66,8 +66,7 @@ func checked[R interface {
 	return measured{text: r.Text(), json: map[string]any{"report": r, "checks": r.Checks()}}, nil
 }
 
-// benchmark makes c a command that measures under a progress bar and prints the
-// outcome.
+// benchmark makes c a command that measures under a progress bar.
 func (p *program) benchmark(label string, c *cobra.Command, measure func(context.Context, *bar) (measured, error)) *cobra.Command {
 	c.Args = usage(cobra.NoArgs)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -310,8 +309,7 @@ package internal/bench/recall documents.`,
 	return c
 }
 
-// identifierBounds are the values of maxTokens that are measured with
-// identifiers.
+// identifierBounds are the values of maxTokens that identifiers are measured with.
 var identifierBounds = []int{250, 500, 2000, 16_000}
 
 func newBenchAnswer(p *program) *cobra.Command {

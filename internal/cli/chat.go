@@ -119,8 +119,7 @@ func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
 	return c, c.start(engine, model)
 }
 
-// chatKey returns the session key of a project's chat. Earlier versions put
-// the root of the file system into the key; such a chat keeps its key.
+// chatKey returns the key of a project's chat. Keys of earlier versions begin with a slash.
 func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error) {
 	name := projectName(p)
 	earlier := "chat/" + name
@@ -131,8 +130,7 @@ func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error)
 	return "chat/" + strings.TrimLeft(name, "/"), nil
 }
 
-// conversation returns the conversation of the session. It does not create
-// one: an empty conversation would be the newest of the project.
+// conversation returns the conversation of the session, and does not create one.
 func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 	found, err := c.ar.db.Conversations(ctx, store.ConversationQuery{Key: c.session.Key(), ActiveOnly: true, Limit: 1})
 	if err == nil && len(found) == 0 {
@@ -144,8 +142,7 @@ func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 	return found[0], nil
 }
 
-// start makes the agent. The budget of its messages is the budget without the
-// system prompt and the tools.
+// start makes the agent. Its messages get the budget that the prompt and the tools leave.
 func (c *chat) start(engine llms.Model, model string) error {
 	c.budget = cmp.Or(c.chatCommand.budget, c.ar.cfg.Context.TokenBudget)
 	config := agents.AgentConfig{LLMEngine: engine, AgentName: model, SystemPrompt: cmp.Or(c.system, chatPrompt)}
@@ -164,8 +161,7 @@ func (c *chat) start(engine llms.Model, model string) error {
 	return err
 }
 
-// overhead counts the tokens of the system prompt and the tools, which every
-// request carries.
+// overhead counts the tokens of the system prompt and the tools.
 func (c *chat) overhead(a *agents.Agent) int {
 	n := c.ar.counter.Count(a.SystemPrompt())
 	for _, t := range a.Tools() {
@@ -205,8 +201,7 @@ const chatHelp = `/tree     draw the summaries and what lies beneath them
 /quit     leave; the conversation stays
 `
 
-// say sends a message to the agent, and prints text and tool calls as they
-// arrive.
+// say sends a message, and prints text and tool calls as they arrive.
 func (c *chat) say(ctx context.Context, text string) error {
 	stream := c.agent.ChatStream(text).StartContext(ctx)
 	defer stream.Stop()

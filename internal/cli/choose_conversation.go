@@ -21,8 +21,7 @@ func (ch *choice) flag(c *cobra.Command) {
 	c.Flags().Int64VarP(&ch.number, "conversation", "c", 0, "conversation number (default: the newest of this project)")
 }
 
-// argument is the check of arguments of a command that takes the number of a
-// conversation.
+// argument checks the arguments of a command that takes the number of a conversation.
 func (ch *choice) argument(c *cobra.Command, args []string) error {
 	if err := usage(cobra.MaximumNArgs(1))(c, args); err != nil || len(args) == 0 {
 		return err

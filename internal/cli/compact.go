@@ -92,8 +92,7 @@ func checkBudget(tokens int) error {
 	return nil
 }
 
-// eachChosen calls one for each conversation that the flags name, and prints
-// the reports as JSON if --json is given.
+// eachChosen calls one for each conversation that the flags name, and prints its reports.
 func eachChosen[R any](ctx context.Context, cmd *compactCommand, ar *archive, one func(context.Context, *archive, store.Conversation) (R, error)) (err error) {
 	chosen := make([]store.Conversation, 1)
 	if cmd.all {

@@ -35,9 +35,7 @@ lcm config path`,
 	return p.jsonFlag(c)
 }
 
-// withoutSecrets comments out the settings whose value is hidden. Without
-// that, a file made of the output would overwrite the secrets with their
-// placeholder.
+// withoutSecrets comments out hidden settings: a file made of the output must not set them.
 func withoutSecrets(rendered string) string {
 	var b strings.Builder
 	section := ""

@@ -126,8 +126,7 @@ func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view 
 	return nil
 }
 
-// explainBudget adds a hint to the error for a budget that no folding can
-// meet.
+// explainBudget adds a hint to the error for a budget that no folding can meet.
 func explainBudget(err error) error {
 	var small *assemble.BudgetError
 	if errors.As(err, &small) {
@@ -137,8 +136,7 @@ func explainBudget(err error) error {
 	return err
 }
 
-// noteFolding prints a note if an agent's context would have been folded
-// first.
+// noteFolding prints a note if an agent's context would have been folded first.
 func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
 	limit := int(hard * float64(view.Budget))
 	if c.ViewTokens < limit && len(view.Dropped) == 0 && view.Skipped == 0 {
@@ -148,8 +146,7 @@ func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, h
 		prose.Number(c.ViewTokens), prose.Number(limit))
 }
 
-// request is the part of a request to Anthropic's API that a context fills.
-// The API refuses an empty system prompt.
+// request is a request to Anthropic's API, which refuses an empty system prompt.
 type request struct {
 	System   string            `json:"system,omitempty"`
 	Messages []json.RawMessage `json:"messages"`
@@ -198,8 +195,7 @@ func printContext(p *program, c store.Conversation, view lcm.Context, counter ll
 	noteLeftOut(p, view)
 }
 
-// noteLeftOut names the items that do not fit the budget: the first and the
-// last.
+// noteLeftOut names the first and the last item that do not fit the budget.
 func noteLeftOut(p *program, view lcm.Context) {
 	switch n := len(view.Dropped); {
 	case n == 1:

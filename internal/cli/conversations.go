@@ -161,8 +161,7 @@ func (cmd *conversationsCommand) list(ctx context.Context, ar *archive) error {
 	return nil
 }
 
-// column is a column of the list of conversations. The one without text is the
-// title, which gets the room that the others leave.
+// column is a column of the list. The one without text is the title, which gets the rest.
 type column struct {
 	head string
 	text func(store.Conversation) string
@@ -175,8 +174,7 @@ const (
 	mostTitle  = 72
 )
 
-// fit drops columns until the title has room within a width, and returns that
-// room. A width of 0 is unbounded.
+// fit drops columns until the title has room within a width, 0 for any, and returns that room.
 func fit(columns []column, found []store.Conversation, width, least int) ([]column, int) {
 	for next := 1; ; next++ {
 		used := 0
@@ -202,8 +200,7 @@ func fit(columns []column, found []store.Conversation, width, least int) ([]colu
 	}
 }
 
-// titleOf returns the title of a conversation, else the beginning of its
-// first question, else its key.
+// titleOf returns the title of a conversation, else its first question, else its key.
 func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
 	title := safetext.Line(c.Title)
 	if title == "" {
@@ -226,12 +223,10 @@ func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string,
 	return title, nil
 }
 
-// titleLooks is how many messages are looked at for the first question: hosts
-// begin a session with a few records of their own.
+// titleLooks is how many messages are searched for the first question.
 const titleLooks = 20
 
 // clipLeft cuts the beginning of a text, because paths differ at their end.
-// Like clip it measures the width on a terminal.
 func clipLeft(text string, width int) string {
 	if lipgloss.Width(text) <= width {
 		return text
@@ -256,8 +251,7 @@ func held(messages, erased int64) string {
 	return text
 }
 
-// upTo counts the rest of a conversation. It is an upper bound if messages
-// were erased.
+// upTo counts the rest of a conversation: at most so many if messages were erased.
 func upTo(left, erased int64) string {
 	if erased > 0 {
 		return "up to " + prose.Number(left) + " more"

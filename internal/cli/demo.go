@@ -88,8 +88,7 @@ func demoSettings(home, path string) (*config.Config, error) {
 	})
 }
 
-// demo is a guided run. Each step prints its actions and fails if the program
-// breaks a promise.
+// demo is a guided run. Each step fails if the program breaks a promise.
 type demo struct {
 	*program
 	*archive
@@ -109,8 +108,7 @@ func (d *demo) say(format string, args ...any) {
 	d.printf("   %s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n   "))
 }
 
-// replay appends the session as an agent would, asking for the context before
-// each answer of the model.
+// replay appends the session, and asks for the context before each answer of the model.
 func (d *demo) replay(ctx context.Context) error {
 	messages := sample.Messages()
 	d.printf("%s\n\n", d.paint(bold, "lcm: an agent's memory that forgets nothing and still fits its window"))
@@ -269,8 +267,7 @@ func quote(text string, lines, width int) []string {
 	return out
 }
 
-// expand goes from the deepest summary of the view down to the messages, and
-// compares them with the file that they came from.
+// expand compares the messages below the deepest summary with the file they came from.
 func (d *demo) expand(ctx context.Context) error {
 	c, err := d.session.Conversation(ctx)
 	if err != nil {
@@ -297,8 +294,7 @@ func (d *demo) expand(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The demo's conversation is the first of its database, so a
-		// message's number is its line.
+		// A message's number is its line: the conversation is the first one.
 		if !bytes.Equal(record, lines[id-1]) {
 			return fmt.Errorf("%s is not what was imported", id)
 		}
@@ -357,8 +353,7 @@ func (d *demo) descend(ctx context.Context, n store.Node, ids []store.MessageID)
 	return ids, nil
 }
 
-// tamper changes one byte in a copy of the closed database, and has it
-// verified.
+// tamper changes one byte in a copy of the closed database, and verifies the copy.
 func (d *demo) tamper(ctx context.Context) error {
 	const said, forged = "11,842 requests", "11,843 requests"
 	d.step("One byte changed behind its back")

@@ -88,8 +88,7 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 	return err
 }
 
-// rawContent returns the bytes of a payload, message or summary. Secrets that
-// only the record keeps are masked.
+// rawContent returns the bytes of a payload, message or summary, without masked secrets.
 func (ar *archive) rawContent(ctx context.Context, answer recall.DescribeAnswer) ([]byte, error) {
 	id, err := store.ParseID(answer.ID)
 	switch {

@@ -132,11 +132,9 @@ func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	return cmd.printDoctor(r, found)
 }
 
-// patient returns the database and its surroundings as package doctor takes
-// them.
+// patient returns the input of package doctor.
 func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
-	// Views are held to a budget by the engine's counter, so what is written
-	// anew is counted by it as well.
+	// The engine's counter keeps views within a budget, so it counts rewritten summaries too.
 	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
 		Path:    dbfile.Resolve(cfg.Storage.DatabasePath),
@@ -255,8 +253,7 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 	return append(found, cmd.hostFindings(ctx, cfg, db)...)
 }
 
-// readOnlyFindings says whether the database can be written: neither its
-// directory, where SQLite keeps its log, nor the file may be read-only.
+// readOnlyFindings checks that the file, and its directory for SQLite's log, are writable.
 func readOnlyFindings(path string) []doctor.Finding {
 	finding := func(where string, err error) []doctor.Finding {
 		return []doctor.Finding{{
@@ -288,8 +285,7 @@ func readOnlyFindings(path string) []doctor.Finding {
 	return nil
 }
 
-// hostFindings says whether the connection with each host is alive. db is nil
-// where the database cannot be opened.
+// hostFindings checks the connection with each host. db is nil if it cannot be opened.
 func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	m, err := machine()
 	if err != nil {

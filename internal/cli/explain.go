@@ -56,6 +56,5 @@ func ownTools() []core.Tool {
 	return append(new(lcm.Engine).Session("").Tools(), tools.NewDelegateTool(), tools.NewFooTool())
 }
 
-// explainable lists the names of those tools. To make the tools for the list
-// would delay every command.
+// explainable lists the names of those tools. Making the tools would delay every command.
 const explainable = "lcm_grep, lcm_describe, lcm_expand_query, expand, delegate, foo"

@@ -40,8 +40,7 @@ type exportReport struct {
 	Messages      int64   `json:"messages"`
 	Digest        string  `json:"digest,omitempty"`
 	Seconds       float64 `json:"seconds"`
-	// Damaged are the parts that do not match their hashes. The archive marks
-	// them.
+	// Damaged are the parts that do not match their hashes.
 	Damaged []store.Fault `json:"damaged,omitempty"`
 }
 
@@ -134,8 +133,7 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, ar *archive) error 
 	return cmd.exportDamage(r)
 }
 
-// exportDamage warns of the damaged parts of an archive and returns the error
-// for them.
+// exportDamage warns of the damaged parts of an archive and returns their error.
 func (cmd *exportCommand) exportDamage(r exportReport) error {
 	if len(r.Damaged) == 0 {
 		return nil
@@ -188,8 +186,8 @@ func existing(path string) error {
 	return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
 }
 
-// writeNew writes a file readable by its owner only. The file gets its name when
-// it is complete, and never replaces another: that is [fs.ErrExist].
+// writeNew writes a file for its owner only. It gets its name when it is complete, and
+// never replaces another one: that is [fs.ErrExist].
 func writeNew(path, pattern string, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fs.ErrExist
@@ -251,8 +249,7 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 	return out.Close()
 }
 
-// rawFaults are the positions of records that could not be read, or were
-// changed since they arrived.
+// rawFaults are the positions of unreadable records and of records that have changed.
 type rawFaults struct{ unread, changed []int64 }
 
 func (f rawFaults) err(c store.Conversation) error {
@@ -299,8 +296,7 @@ func (cmd *exportCommand) exportRaw(ctx context.Context, ar *archive) error {
 	return err
 }
 
-// exportAllRaw writes a file for each conversation. If one cannot be read it
-// continues with the next.
+// exportAllRaw writes a file for each conversation, and goes on after an error.
 func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
@@ -345,9 +341,8 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir str
 	return nil
 }
 
-// records writes the original records of a conversation, one a line. It skips
-// records that cannot be read, and returns their positions and those of
-// changed records.
+// records writes the original records of a conversation, one a line. It skips unreadable
+// ones, and returns their positions and those of changed ones.
 func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, faults rawFaults, err error) {
 	w := bufio.NewWriterSize(to, 1<<20)
 	for last := int64(0); last < c.Messages; {

@@ -143,8 +143,7 @@ func (cmd *grepCommand) grep(ctx context.Context, ar *archive, svc *recall.Servi
 	return errors.Join(err, damageShown(damaged))
 }
 
-// print prints matches for people, under their conversations, or a line for
-// each match for other programs to read.
+// print prints matches under their conversations, or a line for each.
 func (cmd *grepCommand) print(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
 	if cmd.heading && len(answer.Matches) > 0 {
 		cmd.note("times are %s", zone(time.Now()))
@@ -215,8 +214,7 @@ func (cmd *grepCommand) printGroupedBeside(_ recall.Match, n recall.Neighbour) {
 	cmd.printf("%s\n", cmd.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, safetext.Line(n.Snippet)), 120)))
 }
 
-// printLine prints a match as grep does: lines around it have hyphens for
-// colons.
+// printLine prints a match as grep does: lines around it have hyphens for colons.
 func (cmd *grepCommand) printLine(m recall.Match) {
 	sep, mark := ":", ""
 	if m.Beside {

@@ -45,8 +45,7 @@ window (see compaction.background in docs/CONFIG.md).
 
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 		Example: `echo '{"hook_event_name":"SessionStart","session_id":"x","cwd":"."}' | lcm hook claude`,
-		// A host takes an exit code for an order: even flags that this
-		// version does not know are no reason for one.
+		// A host takes an exit code for an order, also one about an unknown flag.
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
@@ -74,8 +73,7 @@ type hookCommand struct {
 	background func(*exec.Cmd) error
 }
 
-// newHookCommand parses the command line. It ignores flags that it does not
-// know.
+// newHookCommand parses the command line, and ignores unknown flags.
 func newHookCommand(p *program, args []string) *hookCommand {
 	h := &hookCommand{program: p, begun: time.Now(), limit: hookTime, background: startDetached}
 	fl := pflag.NewFlagSet("hook", pflag.ContinueOnError)
@@ -98,16 +96,14 @@ func newHookCommand(p *program, args []string) *hookCommand {
 	return h
 }
 
-// The longest that a run may take. Hosts kill a hook that takes longer than
-// they allow.
+// The longest that a run may take. Hosts kill slower hooks.
 const (
 	hookTime     = 8 * time.Second
 	continueTime = 30 * time.Minute
 )
 
-// hookPatience is how long a hook waits for a lock of the database. A merge
-// of the search index can hold it for seconds; the process in the background
-// waits for that.
+// hookPatience is how long a hook waits for a lock of the database. A merge of the index
+// holds it for seconds; the process in the background waits for that.
 const hookPatience = 250 * time.Millisecond
 
 func (h *hookCommand) run(ctx context.Context) {
@@ -127,9 +123,8 @@ func (h *hookCommand) run(ctx context.Context) {
 // hookGrace is how long a run that was told to end may take to do so.
 const hookGrace = time.Second
 
-// within runs work and logs its error. It returns when ctx has ended, even if
-// the work hangs in a system call, such as a read from a network drive that
-// does not answer.
+// within runs work and logs its error. It returns when ctx has ended, even if the work
+// hangs in a system call, such as a read from a dead network drive.
 func (h *hookCommand) within(ctx context.Context, work func() error) {
 	done := h.start(work)
 	select {
@@ -150,8 +145,7 @@ func (h *hookCommand) within(ctx context.Context, work func() error) {
 // errHookHangs is logged if a hook does not end.
 var errHookHangs = errors.New("the hook was given up: a file that it needs does not answer")
 
-// start runs work in a goroutine and logs its error or its panic, so that the
-// host does not see it. The channel is closed when work has ended.
+// start runs work in a goroutine, logs its error or panic, and then closes the channel.
 func (h *hookCommand) start(work func() error) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -168,9 +162,8 @@ func (h *hookCommand) start(work func() error) <-chan struct{} {
 	return done
 }
 
-// open opens the database with relaxed durability: a lost write is repeated
-// from the transcript. The process in the background updates the search
-// index.
+// open opens the database with relaxed durability: a lost write is read again from the
+// transcript. The process in the background updates the search index.
 func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	cfg, err := h.settings()
 	if err != nil {
@@ -226,8 +219,7 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 	answer.Rest.Index, err = ar.db.IndexDue(ctx)
 	problems = append(problems, err)
 	if len(answer.Rest.Fold) > 0 {
-		// The host waits for the start of a process, so none is started that
-		// could only end again.
+		// The host waits, so do not start a process that could only end again.
 		busy, err := ar.engine.Folding(ctx)
 		problems = append(problems, err)
 		if busy {
@@ -306,12 +298,10 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 // hookLogSize is the size from which the log of errors is rotated.
 const hookLogSize = 64 << 10
 
-// hookLog returns the path of the log of hooks' errors: a hook must not print
-// them.
+// hookLog returns the path of the log: a hook must not print errors.
 func hookLog(database string) string { return filepath.Join(filepath.Dir(database), "hook-errors.log") }
 
-// log appends an error to the log that `lcm doctor` reads. An error of
-// logging itself is dropped.
+// log appends an error to the log that `lcm doctor` reads.
 func (h *hookCommand) log(problem error) {
 	path := h.path
 	if path == "" {

@@ -15,8 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
-// hostChange changes the settings of hosts: the part that setup and remove
-// share.
+// hostChange changes the settings of hosts, for setup and remove.
 type hostChange struct {
 	*program
 	all, yes, print bool
@@ -64,8 +63,7 @@ type step struct {
 	err    error
 }
 
-// change prints the plans, asks, and carries them out. A host that cannot be
-// changed does not stop the others; the error at the end names it.
+// change prints the plans, asks, and carries them out. A host that fails stops no other.
 func (h *hostChange) change(ctx context.Context, names []string) error {
 	steps := make([]step, len(names))
 	for i, name := range names {
@@ -106,8 +104,7 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 	return h.leftOut(steps)
 }
 
-// carryOut asks, and changes the hosts. Without changes it still removes the
-// temporary files of a killed run.
+// carryOut asks, and changes the hosts. It also removes temporary files of a killed run.
 func (h *hostChange) carryOut(ctx context.Context, steps []step) error {
 	if slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
 		if err := h.confirm(ctx, h.yes, "Make these changes?", "add --yes to make these changes, or --print to only see them", "nothing was changed"); err != nil {
@@ -178,9 +175,8 @@ func (h *hostChange) showPlan(p setup.Plan) {
 	}
 }
 
-// openReceipts opens the directory in which setup keeps copies of the files
-// it changed. It is beside the default database, because those files belong
-// to the user and not to a database.
+// openReceipts opens setup's copies of the files it changed. They belong to the user, not
+// to a database, so they are beside the default one.
 func openReceipts() (*setup.Receipts, error) {
 	dir := os.Getenv("XDG_DATA_HOME")
 	if dir == "" {

@@ -51,10 +51,9 @@ func isArchive(path string) bool {
 	return portable.Peek(f)
 }
 
-// importArchive loads an archive into a database of its own and proves it.
-// Then it replaces an empty database or merges the archive into one that is
-// not empty. It names the parts that fail the proof, and leaves them out
-// unless --damaged is given.
+// importArchive loads an archive into a database of its own and proves it. Then it
+// replaces an empty database, or merges the archive into the database. It leaves out the
+// parts that fail the proof, unless --damaged is given.
 func (cmd *importCommand) importArchive(ctx context.Context, path string) error {
 	begun := time.Now()
 	cfg, err := cmd.settings()
@@ -103,8 +102,7 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	}
 }
 
-// unpack loads an archive beside the database and proves it. lost are the
-// parts that could not be read.
+// unpack loads an archive beside the database and proves it. lost are unreadable parts.
 func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -79,12 +79,10 @@ type survey struct {
 	untimed  *jsonl.Untimed
 }
 
-// opening is the number of messages that identify an input from standard
-// input: many begin with the same system prompt or greeting.
+// opening messages identify standard input: many inputs begin with the same prompt.
 const opening = 4
 
-// surveySource reads the input once without storing anything, so that a bad
-// line in the middle of it leaves no half of it behind.
+// surveySource reads the input once, so that a bad line leaves no half of it in the store.
 func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 	s := survey{ids: true}
 	t := jsonl.Reader{Name: src.name, Progress: func(n int64) { b.set(n, src.size, prose.Number(s.messages)+" messages") }}

@@ -12,13 +12,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// importFoldTime is how long an import folds, so that `lcm tree` has
-// something to show afterwards. The rest is folded in the background.
+// importFoldTime is how long an import folds. The rest is folded in the background.
 const importFoldTime = 20 * time.Second
 
-// foldImported folds the conversations that are large enough after an import
-// that ended with err, and returns err. The messages are stored by then, so
-// an error of folding is only a warning.
+// foldImported folds large conversations after an import that ended with err, and returns
+// err. The messages are stored, so an error of folding is only a warning.
 func (cmd *importCommand) foldImported(ctx context.Context, err error) error {
 	if ctx.Err() != nil || exitCode(err) > exitFailure {
 		return err

@@ -26,13 +26,10 @@ type hostImport struct {
 	Seconds float64         `json:"seconds"`
 }
 
-// importMemory is the memory limit of the garbage collector during an import.
-// Far less is in use, but garbage would double the heap while large batches
-// arrive.
+// importMemory limits the heap during an import: garbage of large batches would double it.
 const importMemory = 112 << 20
 
-// standIn points the settings at an empty temporary database for a dry run
-// without a database: a dry run must not create one. away removes it.
+// standIn makes an empty temporary database for a dry run if there is none. away removes it.
 func standIn(cfg *config.Config) (away func(), err error) {
 	if _, err := os.Stat(cfg.Storage.DatabasePath); !errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil // opening it tells of any other error

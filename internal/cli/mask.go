@@ -14,8 +14,7 @@ import (
 // masksSecrets finds secrets, and leaves private blocks alone.
 var masksSecrets = redact.Redactor{Secrets: true, KeepPrivate: true}
 
-// masked takes the secrets out of a record where only --raw is to show them:
-// the message is masked, or the settings want it to be.
+// masked takes the secrets out of a record that is masked, or that the settings mask.
 func (ar *archive) masked(m store.Message, record []byte) ([]byte, bool) {
 	if m.Flags&store.FlagMasked == 0 && redact.Mode(ar.cfg.Ingest.Redact) == redact.Off {
 		return record, false
@@ -39,8 +38,7 @@ func (ar *archive) maskedData(data []byte) []byte {
 // maxUnmasked is how many messages that show secrets are counted.
 const maxUnmasked = 1000
 
-// unmasked finds messages that show secrets, where the settings want them
-// masked: they were stored before.
+// unmasked finds messages with secrets that were stored before the settings masked them.
 func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	if db == nil || redact.Mode(cfg.Ingest.Redact) == redact.Off {
 		return nil

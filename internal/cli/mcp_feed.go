@@ -15,8 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// transcripts feeds the MCP server from the agents' transcripts on this
-// machine.
+// transcripts feeds the MCP server from the agents' transcripts on this machine.
 type transcripts struct {
 	feed *hosts.Feed
 	log  *slog.Logger
@@ -30,8 +29,7 @@ func newTranscripts(ar *archive, log *slog.Logger) (*transcripts, error) {
 	return &transcripts{feed: feed, log: log, fold: &foldStarter{archive: ar, start: startDetached}}, err
 }
 
-// The bounds of catching up before an answer. A transcript that nobody has
-// written to for a while is not the one that a call comes from.
+// The bounds of catching up before an answer. Calls come from a transcript in use.
 const (
 	recently   = 10 * time.Minute
 	mostRecent = 8
@@ -68,9 +66,8 @@ func (t *transcripts) Current(ctx context.Context, at mcpserver.Caller) error {
 	return errors.Join(problems...)
 }
 
-// candidates are the transcripts that a call may come from: the one of the
-// session that the host names, and where that may be an old one, or none is
-// named, those of the project that are being written.
+// candidates are the transcripts that a call may come from: that of the session that the
+// host names, and if that may be an old one, or none is named, those in use.
 func (t *transcripts) candidates(ctx context.Context, at mcpserver.Caller) ([]hosts.Transcript, error) {
 	var found []hosts.Transcript
 	if at.Key() != "" {
@@ -109,8 +106,7 @@ func (t *transcripts) candidates(ctx context.Context, at mcpserver.Caller) ([]ho
 	return found, nil
 }
 
-// All implements [mcpserver.Feed]. A transcript that cannot be read stops
-// nothing else; `lcm import` and the doctor report it to people.
+// All implements [mcpserver.Feed]. It logs transcripts that cannot be read.
 func (t *transcripts) All(ctx context.Context) error {
 	sums, err := t.feed.All(ctx, hosts.Filter{}, nil)
 	for _, sum := range sums {
@@ -121,8 +117,8 @@ func (t *transcripts) All(ctx context.Context) error {
 	return errors.Join(err, t.fold.ifDue(ctx, nil))
 }
 
-// foldStarter starts the process that folds for `lcm mcp`. A process of its own
-// has the lowest priority, which a server that people wait for must not have.
+// foldStarter starts the process that folds for `lcm mcp`: the server itself must not have
+// a low priority.
 type foldStarter struct {
 	*archive
 	start func(*exec.Cmd) error
@@ -134,8 +130,7 @@ type foldStarter struct {
 // foldPause is how long a server waits before it starts the process again.
 const foldPause = time.Minute
 
-// ifDue has every large conversation folded if one of the given ones, nil for
-// all, is large enough.
+// ifDue starts it if one of the given conversations, nil for all, is large enough.
 func (f *foldStarter) ifDue(ctx context.Context, of []store.ConversationID) error {
 	if foldAbove(f.cfg) == 0 {
 		return nil

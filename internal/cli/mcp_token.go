@@ -14,8 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/regularfile"
 )
 
-// mcpTokenFile holds the token of `lcm mcp --http` where none was given. It is
-// beside the database: whoever may read that one may ask the server.
+// mcpTokenFile is beside the database: its readers may ask the server.
 func mcpTokenFile(database string) string { return filepath.Join(filepath.Dir(database), "mcp-token") }
 
 // mcpToken returns the token in a file, and makes it the first time.

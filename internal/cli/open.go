@@ -63,8 +63,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
 	db, err := sqlite.Open(ctx, path, o)
-	// A file that cannot be written, is too damaged for that, or is on a full
-	// disk may still be read.
+	// A read-only or damaged file, or one on a full disk, may still be read.
 	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || dbfile.Full(err)) {
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, path, o)
@@ -82,8 +81,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	return ar, nil
 }
 
-// beyondReading is the hint for a file of which not even the list of
-// conversations can be read.
+// beyondReading is the hint for a file whose conversations cannot be listed.
 const beyondReading = "the file is damaged: restore a backup, or `lcm doctor --salvage NEW.db` makes a database of all that can be read"
 
 // databaseFailure gives every error of opening the database its exit code.
@@ -123,8 +121,7 @@ func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *sl
 	return engine, nil
 }
 
-// close ends the use of a database. Its error matters where something was
-// written.
+// close closes a database. Its error matters if something was written.
 func (ar *archive) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

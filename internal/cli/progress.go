@@ -10,8 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// bar shows on standard error how far long work has come, if that is a
-// terminal; else it does nothing.
+// bar shows the progress of long work on standard error, if that is a terminal.
 type bar struct {
 	program *program
 	label   string
@@ -57,8 +56,7 @@ func (b *bar) stage(doing string) {
 // enoughTime is how long work must have lasted for its rate to say something.
 const enoughTime = 2 * time.Second
 
-// timeLeft estimates the remaining time from the rate so far. It is empty
-// while that is unknown.
+// timeLeft estimates the remaining time from the rate so far, or returns "".
 func timeLeft(done, total int64, taken time.Duration) string {
 	if done <= 0 || total < done || taken < enoughTime {
 		return ""
@@ -81,8 +79,7 @@ func (b *bar) clear() {
 	}
 }
 
-// foldBar shows how far folding has come: by how many tokens views have become
-// smaller.
+// foldBar shows by how many tokens folding has made views smaller.
 type foldBar struct {
 	*bar
 	total   int64 // by how much they are to become smaller in all

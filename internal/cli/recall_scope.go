@@ -15,8 +15,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// where selects the conversations that a command searches: by default those of
-// the project, and all of them if the project has few matches.
+// where selects the conversations to search: by default those of the project, and all if
+// it has few matches.
 type where struct {
 	choice
 	all         bool
@@ -46,8 +46,7 @@ func (w *where) flags(c *cobra.Command) {
 	}
 }
 
-// resolve returns the conversations to search. In a shell that Claude Code
-// runs, the current session is known, and its last prompt is left out.
+// resolve returns the conversations to search. Claude Code names its current session.
 func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) {
 	at := recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all, CurrentOnly: w.currentOnly, Widen: !w.projectOnly}
 	if w.number != 0 || w.all {
@@ -79,9 +78,8 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 	return at, nil
 }
 
-// runs returns the RunE of a command that recalls: complete makes the request of
-// the flags and arguments, at is the part of it that says where to look, and fn
-// answers it.
+// runs returns the RunE of a command that recalls: complete makes the request, at is its
+// selection of conversations, and fn answers it.
 func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command, []string) error,
 	fn func(context.Context, *archive, *recall.Service) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
@@ -101,8 +99,7 @@ func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command,
 	}
 }
 
-// recallWords translates messages of package recall into the words of the
-// command line.
+// recallWords translates messages of package recall into flags and commands.
 var recallWords = strings.NewReplacer(
 	"conversationId: ", "--conversation ", "conversationId", "--conversation", "allConversations: true", "--all-conversations",
 	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex", `set scope to "files"`, "add --scope files",
@@ -112,8 +109,7 @@ var recallWords = strings.NewReplacer(
 	"begin the pattern with (?i)", "add -i",
 )
 
-// recallFailure gives a request that recall refused its exit code, and puts the
-// error in the words of the command line.
+// recallFailure gives a request that recall refused its exit code and its words.
 func recallFailure(err error) error {
 	if !errors.Is(err, recall.ErrRefused) {
 		return err

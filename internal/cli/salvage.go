@@ -68,8 +68,7 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	return err
 }
 
-// openToExport opens the database for an export. If SQLite cannot read the
-// file to its end it opens a salvaged copy, which done removes.
+// openToExport opens the database, or a salvaged copy if SQLite cannot read all of it.
 func openToExport(p *program, ctx context.Context) (ar *archive, done func(), err error) {
 	cfg, err := p.settings()
 	if err != nil {

@@ -102,8 +102,7 @@ func newFeed(engine *lcm.Engine, log *slog.Logger) (*hosts.Feed, error) {
 	return hosts.New(engine, all.Hosts(), m, hosts.Options{Log: log})
 }
 
-// binaryPath is the path by which hosts start this program: the one on the PATH
-// where that is the same program, because an upgrade leaves it in place.
+// binaryPath is how hosts start this program: by the PATH if possible, for upgrades.
 func (cmd *setupCommand) binaryPath() (string, error) {
 	if cmd.binary != "" {
 		path, err := filepath.Abs(cmd.binary)
@@ -136,8 +135,8 @@ func sameFile(x, y string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// databaseArgs returns --db for the commands of a host if a flag or the
-// environment names the database: hosts do not pass the environment on.
+// databaseArgs returns --db if a flag or the environment names the database: hosts pass
+// neither on.
 func (cmd *setupCommand) databaseArgs() ([]string, error) {
 	cfg, err := cmd.settings()
 	if err != nil {

@@ -182,8 +182,7 @@ func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
 	cmd.printf("%s\n\n", cmd.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, prose.Count(len(ids), "record", "records"))))
 }
 
-// showMessage prints a message. If its record is damaged it prints the
-// readable part and returns the error.
+// showMessage prints a message, or the readable part of it and returns the error.
 func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Message) error {
 	switch {
 	case cmd.json:

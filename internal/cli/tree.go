@@ -17,8 +17,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// treeNode is a node of the drawn DAG: a summary with its sources, or a run
-// of messages.
+// treeNode is a summary with its sources, or a run of messages.
 type treeNode struct {
 	Summary  *summaryReport `json:"summary,omitempty"`
 	Messages *messageRun    `json:"run,omitempty"`
@@ -218,8 +217,7 @@ func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int
 	return nil, store.Missing(string(id))
 }
 
-// run returns the tree of one summary, or of a run of messages, which is drawn
-// as one line or one by one.
+// run returns the tree of one summary, or of a run of messages.
 func (d *treeDrawing) run(ctx context.Context, nodes []store.Node, level int) (*treeNode, error) {
 	if nodes[0].IsSummary() {
 		return d.summary(ctx, nodes[0].Summary, level)

@@ -140,17 +140,15 @@ func describeVerified(c store.Conversation, one store.Verification) verifiedConv
 		Number: c.ID, Key: c.Key, Messages: one.Messages, Erased: c.Erased, Summaries: one.Summaries, Bytes: one.Bytes,
 		Faults: list(one.Faults),
 	}
-	// The digest is of the hashes taken on arrival: it says nothing of messages
-	// that do not match theirs.
+	// The digest is of the hashes taken on arrival, not of messages that changed.
 	if len(one.Faults) == 0 {
 		v.Digest = hex.EncodeToString(one.Digest[:])
 	}
 	return v
 }
 
-// salvage verifies conversations one by one in a file that is damaged, and
-// goes on after those that cannot be read. Without them there is no digest of
-// the whole.
+// salvage verifies the conversations of a damaged file one by one, and goes on after
+// unreadable ones. The whole then has no digest.
 func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (verifyReport, error) {
 	r := verifyReport{Conversations: []verifiedConversation{}, unreadable: true}
 	for _, c := range list {
@@ -171,8 +169,7 @@ func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (veri
 	return r, nil
 }
 
-// readable counts the messages of a conversation whose records can be read and
-// match their hashes, and their bytes.
+// readable counts the messages whose records match their hashes, and their bytes.
 func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size int64) {
 	for after := int64(0); after < c.Messages && ctx.Err() == nil; {
 		next := after + 1 // skip unreadable messages one by one

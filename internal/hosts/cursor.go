@@ -14,16 +14,14 @@ import (
 // cursorSpace is the space of [store.State] that holds cursors, by session key.
 const cursorSpace = "hosts"
 
-// leaseTime is how long a killed process blocks its transcript. Every batch renews
-// the lease, and takes a fraction of it.
+// leaseTime is how long a killed process blocks its transcript. Every batch renews it.
 const leaseTime = 10 * time.Second
 
 // cursor is the stored state of a transcript. It is also the lease: the process
 // whose compare-and-set succeeds holds it.
 type cursor struct {
 	Position
-	// Path, Size and Modified are those of the file when it was last read to
-	// its end.
+	// Path, Size and Modified are of the file when it was last read to its end.
 	Path     string    `json:"path,omitempty"`
 	Size     int64     `json:"size,omitempty"`
 	Modified time.Time `json:"modified,omitzero"`
@@ -43,8 +41,7 @@ type cursor struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// unchanged reports whether a transcript is as it was when it was last read to its
-// end.
+// unchanged reports whether a transcript was read to its end and is the same.
 func (c cursor) unchanged(t Transcript) bool {
 	return c.Path == t.Path && c.Size == t.Size && c.Modified.Equal(t.Modified)
 }
@@ -103,8 +100,7 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		if err != nil {
 			return nil, err
 		}
-		// A lease that ends later than any can was taken when the clock was
-		// ahead.
+		// A lease that ends too late was taken when the clock was ahead.
 		if left := c.Until.Sub(f.options.Clock()); c.Owner == "" || left <= 0 || left > 2*leaseTime || process.Ended(c.Owner) {
 			h := &held{cursor: c, feed: f, key: t.Key(), version: version}
 			if err = h.save(ctx); !errors.Is(err, errBusy) {

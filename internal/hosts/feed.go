@@ -65,10 +65,9 @@ func (f *Feed) Host(name string) (Host, error) {
 	return nil, fmt.Errorf("hosts: no host is called %q", name)
 }
 
-// Locate finds the transcript of a hook event: by its path or, if that is empty, by
-// the session's id. An event must not make lcm read any file of the machine: the
-// path must lie among the host's transcripts, or have the name of the session or of
-// one of its sub-agents.
+// Locate finds the transcript of a hook event, by its path or by the session's id. An
+// event must not make lcm read any file: the path must lie among the host's transcripts,
+// or have the name of the session or of one of its sub-agents.
 func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcript, error) {
 	h, err := f.Host(host)
 	if err != nil {

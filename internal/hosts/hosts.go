@@ -42,13 +42,11 @@ type Host interface {
 	// session that started them. An error concerns one session and does not end
 	// the sequence.
 	Transcripts(ctx context.Context, in Installation) iter.Seq2[Transcript, error]
-	// In returns the transcripts in a file, wherever it lies, or ErrNoTranscript
-	// if it is not a file of this host.
+	// In returns the transcripts in a file, or ErrNoTranscript.
 	In(ctx context.Context, path string) ([]Transcript, error)
 	// Read yields the records of a transcript from a position on, in order. It
-	// leaves a last record that is still being written for the next reading. An
-	// error ends the sequence. If the position was taken from another file, Read
-	// begins at the start.
+	// leaves out a last record that is still being written. An error ends the
+	// sequence. From a position of another file it begins at the start.
 	Read(ctx context.Context, t Transcript, from Position) iter.Seq2[Record, error]
 }
 
@@ -121,13 +119,11 @@ func (t Transcript) parentKey() string {
 	return t.Host + ":" + t.Parent
 }
 
-// Position is how far a transcript was read. The zero Position is the beginning.
-// It is stored as JSON.
+// Position is how far a transcript was read. It is stored as JSON.
 type Position struct {
 	// Offset is the offset of the next record in the file.
 	Offset int64 `json:"offset,omitempty"`
-	// Head is the hash of the beginning of the file. If it differs, the file was
-	// rewritten and is read again.
+	// Head is the hash of the file's beginning. If it differs, the file is new.
 	Head string `json:"head,omitempty"`
 	// State is further state of the host's reader, in its own format.
 	State string `json:"state,omitempty"`

@@ -12,8 +12,7 @@ type Limits struct {
 	// Bytes and Time end it after the batch that reaches them.
 	Bytes int64
 	Time  time.Duration
-	// Wait waits for another process that reads the same transcript, instead of
-	// returning at once.
+	// Wait waits for another process that reads the same transcript.
 	Wait bool
 }
 
@@ -44,8 +43,7 @@ type Report struct {
 // Filter selects transcripts. Zero fields select everything.
 type Filter struct {
 	Hosts []string
-	// Path selects the transcripts in a file or directory, wherever it lies,
-	// instead of those of the hosts on the machine.
+	// Path selects the transcripts in a file or directory instead.
 	Path string
 	// Since excludes transcripts that were last written before it.
 	Since time.Time
@@ -72,8 +70,7 @@ type Summary struct {
 	Failures  []Failure      `json:"failures,omitempty"`
 }
 
-// Failure is a transcript that could not be read to its end. The records before the
-// error are stored.
+// Failure is a transcript that could not be read to its end.
 type Failure struct {
 	Path string
 	Err  error

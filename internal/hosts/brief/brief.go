@@ -175,8 +175,7 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 	return b, nil
 }
 
-// count adds the sessions without work that are newer than the work. If there are no
-// others, the newest of them leads.
+// count adds the sessions without work. If there are no others, the newest of them leads.
 func (b *Brief) count(trivial []Work) {
 	if len(trivial) == 0 {
 		return
@@ -204,8 +203,7 @@ func (w Work) short() Work {
 	return w
 }
 
-// recent lists the conversations of a brief, the leading one first, and counts those
-// of the project.
+// recent lists the conversations of a brief, the leading one first, and counts all.
 func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversation, int, error) {
 	if o.Conversation != 0 {
 		c, err := s.Conversation(ctx, o.Conversation)
@@ -243,8 +241,7 @@ func (w *Work) empty() bool {
 }
 
 // trivial reports a session of a question and an answer, or of a look at the state of
-// things: it changed, planned and decided nothing, nothing is open or failing, and the
-// user wrote at most twice.
+// things: it left nothing, and the user wrote at most twice.
 func (w *Work) trivial() bool {
 	return len(w.Files) == 0 && len(w.Plan) == 0 && len(w.Open) == 0 && len(w.Failing) == 0 &&
 		len(w.Requests) > 0 && len(w.Requests) <= 2 && w.Began == nil && !(w.Stopped != nil && w.unanswered()) &&

@@ -32,8 +32,7 @@ func toolName(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// arguments are the arguments of a call that matter here, under the names that hosts
-// use.
+// arguments are the arguments of calls that matter here, under the names that hosts use.
 type arguments struct {
 	Command  json.RawMessage `json:"command"`
 	Cmd      json.RawMessage `json:"cmd"`
@@ -82,8 +81,7 @@ func commandLine(call llms.ToolCall) string {
 	return ""
 }
 
-// reporting are the hosts that mark the result of a failed command, so that its output
-// need not be guessed from.
+// reporting are the hosts that mark the result of a failed command.
 var reporting = []string{"claude", "opencode"}
 
 // commands returns all commands that were run, oldest first.
@@ -122,8 +120,7 @@ var (
 
 const maxOutput = 64 << 10 // bytes of a result that are read, half from each end
 
-// outcome returns how a command ended, from the host's report or else from its output,
-// and the most informative line.
+// outcome returns how a command ended, and the most informative line of its output.
 func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	var b strings.Builder
 	for _, p := range r.Output {
@@ -187,8 +184,7 @@ func (c Command) commits() bool {
 	return strings.Contains(c.Line, "git commit") && c.Outcome != Failed
 }
 
-// looking matches commands that change nothing and decide nothing: they say little
-// about the state of the work.
+// looking matches commands that change nothing, and say little about the work.
 var looking = lazyregexp.New(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
 // checking matches commands that check something and change nothing of interest.
@@ -213,8 +209,7 @@ func changesNothing(line string) bool {
 	})
 }
 
-// lastCommands returns the last commands worth showing, oldest first. The very last is
-// always among them.
+// lastCommands returns the last commands worth showing, and always the very last.
 func lastCommands(ran []Command) []Command {
 	var kept []Command
 	for i, c := range slices.Backward(ran) {
@@ -230,9 +225,8 @@ func lastCommands(ran []Command) []Command {
 	return kept
 }
 
-// failing returns the commands that failed and did not succeed since, in this session
-// or a newer one, newest first. It skips failures that are already listed, by command or
-// by output, and old ones.
+// failing returns the commands that failed lately and have not succeeded since, newest
+// first. It skips failures that are already listed, by command or by output.
 func failing(said []store.Message, ran []Command, since *later) []Command {
 	var all []Command
 	handled := map[string]bool{}
@@ -259,8 +253,7 @@ func failing(said []store.Message, ran []Command, since *later) []Command {
 	return all
 }
 
-// purpose returns the program and its first word, so that a run with other flags counts
-// as another try.
+// purpose returns the program and its first word: with other flags it is another try.
 func purpose(line string) string {
 	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
 		line = after
@@ -283,8 +276,8 @@ const fresh = 100
 
 var patchFile = lazyregexp.New(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
 
-// files returns the files that the agent changed, uncommitted ones first, then the
-// latest. since is the time of the last commit in any session.
+// files returns the files that the agent changed, uncommitted ones first, then the latest.
+// since is the time of the last commit in any session.
 func files(said []store.Message, ran []Command, since time.Time) []File {
 	committed := store.MessageID(0)
 	for _, c := range ran {

@@ -83,8 +83,7 @@ func record(raw []byte, prev string) hosts.Record {
 	return rec
 }
 
-// parent returns the thread that started a sub-agent, from a field of its own or from
-// its source.
+// parent returns the thread that started a sub-agent.
 func parent(id, source []byte) string {
 	if s := wire.Unquote(id); s != "" {
 		return s

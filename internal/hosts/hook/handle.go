@@ -50,8 +50,7 @@ type Handler struct {
 	PromptTime time.Duration
 }
 
-// Limits on the work while a host waits. A session that was just compacted needs its
-// record more than it needs speed.
+// Limits on the work while a host waits. A compacted session needs its record most.
 var (
 	quick   = hosts.Limits{Bytes: 256 << 10, Time: 30 * time.Millisecond}
 	patient = hosts.Limits{Bytes: 32 << 20, Time: 2 * time.Second}
@@ -59,8 +58,7 @@ var (
 
 // Answer is the output for the host, and the work that is left.
 type Answer struct {
-	// Context is the block for the session, or "". Event is the event that it
-	// answers.
+	// Context is the block for the session, or "". Event is the event that it answers.
 	Context string
 	Event   string
 	// Rest is the work for a process that outlives the hook.
@@ -92,8 +90,7 @@ var maxTokens = map[string]int{"codex": 2_400} // of 2,500; the count is an esti
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	a := Answer{Event: e.Name}
 	if e.Name == UserPromptSubmit {
-		// The user waits. New records of the session are stored at the end of
-		// the turn. Most prompts get no answer, and leave no note.
+		// The user waits. New records are stored at the end of the turn.
 		var err error
 		if a.Context, err = h.remind(ctx, e); err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
@@ -151,8 +148,7 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 // turnEnds are the events after which nobody waits for the session.
 var turnEnds = []string{Stop, SubagentStop, SessionEnd}
 
-// foldDue adds a conversation to rest.Fold if a turn has ended and its view is large
-// enough. It reads one row.
+// foldDue adds a conversation to rest.Fold if a turn has ended and its view is large.
 func (h *Handler) foldDue(ctx context.Context, e Event, id store.ConversationID, rest *Rest) error {
 	if h.FoldAbove <= 0 || id == 0 || !slices.Contains(turnEnds, e.Name) {
 		return nil
@@ -193,12 +189,10 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	return text, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
-// defaultPromptTime is the default of [Handler.PromptTime]. A search takes less than
-// a tenth of it, unless the machine is busy.
+// defaultPromptTime is ten times as long as a search takes.
 const defaultPromptTime = time.Second
 
-// NeedsRecord reports whether handling e reads or writes the record. Most prompts
-// refer to no earlier work, and the caller need not open the database for them.
+// NeedsRecord reports whether handling e needs the database. Most prompts do not.
 func NeedsRecord(e Event) bool {
 	return e.Name != UserPromptSubmit || !e.InAgent && reminder.RefersBack(e.Prompt)
 }
@@ -248,8 +242,7 @@ func fit(b brief.Brief, host string) string {
 
 func key(e Event) string { return hosts.Transcript{Host: e.Host, Session: e.Session}.Key() }
 
-// JSON returns the output for the host: nothing, or the context in the form that
-// Claude Code, Codex and lcm's plugin for opencode read.
+// JSON returns the output for the host: nothing, or the context.
 func (a Answer) JSON() ([]byte, error) {
 	if a.Context == "" {
 		return nil, nil

@@ -27,8 +27,7 @@ type shownState struct {
 	Conversation store.ConversationID `json:"conversation,omitempty"`
 	// Compacted says that the host has compacted the session since.
 	Compacted bool `json:"compacted,omitempty"`
-	// Forgot is when the host last compacted the session: it no longer knows
-	// its older messages.
+	// Forgot is when the host last compacted the session.
 	Forgot time.Time `json:"forgot,omitzero"`
 	// Reminded are the messages that were shown for its prompts.
 	Reminded []store.MessageID `json:"reminded,omitempty"`
@@ -83,8 +82,7 @@ func Noted(ctx context.Context, s store.State) ([]Fired, error) {
 	return all, nil
 }
 
-// lookEvery is how often all sessions of a host are checked for records that hooks
-// missed.
+// lookEvery is how often all sessions of a host are read for missed records.
 const lookEvery = 10 * time.Minute
 
 // lookDue reports whether that check is due, and records that it is done.
@@ -114,8 +112,7 @@ func (h *Handler) get(ctx context.Context, space, key string, to any) error {
 	return nil
 }
 
-// put writes a value. If two hooks write at once the last one wins: neither knows
-// more.
+// put writes a value. If two hooks write at once the last one wins.
 func (h *Handler) put(ctx context.Context, space, key string, value any, expires time.Time) error {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -106,8 +106,7 @@ func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 	}
 }
 
-// early handles a line that is the beginning of a JSON value: the last line of a
-// truncated file, or the first of a value that spans lines.
+// early handles the beginning of a JSON value: of a truncated file, or of several lines.
 func (t *Reader) early(in *bufio.Reader, line []byte, n int, any bool, wrong error, fn func(llms.Message) error) error {
 	gap, more, err := skipSpace(in, t.limit())
 	switch {
@@ -220,8 +219,7 @@ func endsEarly(record []byte) bool {
 	return errors.Is(json.NewDecoder(bytes.NewReader(record)).Decode(&raw), io.ErrUnexpectedEOF)
 }
 
-// decodeValue decodes a JSON value: a message, an array of messages, or an object
-// with messages.
+// decodeValue decodes a message, an array of messages, or an object with messages.
 func decodeValue(record []byte) ([]llms.Message, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(record), []byte("[")) {
 		var items []json.RawMessage
@@ -262,8 +260,7 @@ func decodeItems(ms []llms.Message, items []json.RawMessage) ([]llms.Message, er
 	return ms, nil
 }
 
-// decodeRequest decodes an object with messages. A system prompt beside them, as in
-// Anthropic's requests, becomes the first message.
+// decodeRequest decodes an object with messages. A system prompt becomes the first one.
 func decodeRequest(record []byte) (ms []llms.Message, ok bool, err error) {
 	var request struct {
 		System   json.RawMessage   `json:"system"`

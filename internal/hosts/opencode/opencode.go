@@ -82,8 +82,7 @@ func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
 	return found, err
 }
 
-// databases lists the databases of an installation: each channel of the program has
-// its own.
+// databases lists the databases of an installation: each channel has its own.
 func databases(in hosts.Installation) ([]string, error) {
 	var paths []string
 	var problems []error
@@ -101,8 +100,7 @@ func databases(in hosts.Installation) ([]string, error) {
 	return paths, errors.Join(problems...)
 }
 
-// sessions lists the sessions of a database, parents before the sessions that they
-// started.
+// sessions lists the sessions of a database, parents first.
 func sessions(ctx context.Context, path string) (ts []hosts.Transcript, err error) {
 	db, err := open(ctx, path)
 	if err != nil {
@@ -123,8 +121,7 @@ func sessions(ctx context.Context, path string) (ts []hosts.Transcript, err erro
 	return ts, err
 }
 
-// open opens a database read-only. A database without a log beside it is not in use,
-// and is read without a lock file.
+// open opens a database read-only. Without a log it is not in use, and needs no lock.
 func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
 	info, err := os.Stat(path)
 	if err != nil {

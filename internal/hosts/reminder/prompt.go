@@ -55,8 +55,7 @@ var past = pattern(
 // pastElsewhere is for scripts without spaces or with letters that \b does not match.
 var pastElsewhere = []string{"上次", "之前", "昨天", "还记得", "前回", "昨日", "以前", "先週", "지난번", "어제", "прошлый раз", "вчера", "раньше", "мы решили", "décidé"}
 
-// known matches questions about something that is assumed to be known. A question about
-// how something is done in general does not match.
+// known matches questions about something that is assumed to be known.
 var known = pattern(
 	`our|ours|we|us`,
 	`what|which|where|when|who|whose|why`,
@@ -93,8 +92,7 @@ func words(text string) func() map[string]bool {
 	})
 }
 
-// general are words about the question itself or about the past, which do not tell the
-// subject.
+// general are words about the question or the past, which do not tell the subject.
 var general = words(`
 		last time session sessions week month yesterday earlier previous previously already originally remember remembered remind recall forgot forget recap
 		memory ago back again same still before usual once decide decided decision agree agreed agreement settle settled chose choose choice pick picked discuss
@@ -107,8 +105,7 @@ var general = words(`
 		happening turn turned call called mean meant ask asked wondering wonder check want'd should could would there's it's that's what's i'm we're you're
 		don't didn't doesn't isn't wasn't can't won't i've we've you've i'd we'd let's against other others`)
 
-// ordinary are words of every software project: they do not tell the subject of an
-// exchange.
+// ordinary are words of every software project, which do not tell the subject.
 var ordinary = words(`
 		add answer app application arg argument bad big branch break broken bug build case change check class clean cli client code column command commit compile
 		config configuration copy correct create data database debug default delete deploy diff difference directory disable doc docs document edit elsewhere empty

@@ -59,8 +59,7 @@ type Line struct {
 const MaxLines = 3
 
 // RefersBack reports whether a prompt may refer to earlier work: it has words of the past
-// or asks for something as known, and names something that not every project has. It
-// reads only the prompt; [For] finds nothing for other prompts.
+// or asks for a known fact, and names something specific. For others [For] finds nothing.
 func RefersBack(prompt string) bool {
 	return refers(prompt) != noReference && slices.ContainsFunc(content(prompt), func(word string) bool { return !isOrdinary(strings.ToLower(word)) })
 }
@@ -161,8 +160,7 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 	return nil
 }
 
-// between returns the messages from the prompt that led to a message up to the next
-// prompt.
+// between returns the messages around one, from its prompt up to the next prompt.
 func between(around []store.Message, seq int64) []store.Message {
 	from, to := 0, len(around)
 	for i, m := range around {
@@ -183,8 +181,8 @@ const preamble = "Earlier in this project, found by lcm for this prompt. Quoted 
 // MaxTokens is the most tokens of a block, by lcm's estimate.
 const MaxTokens = 290
 
-// Block renders lines as a block for an agent's context, or "" if there are none. If the
-// block is too long it leaves out the last lines, and then the request of the first.
+// Block renders lines for an agent's context, or returns "". If it is too long it leaves
+// out the last lines, and then the request of the first.
 func Block(lines []Line) string {
 	for n := min(len(lines), MaxLines); n > 0; n-- {
 		text := preamble
@@ -202,8 +200,7 @@ func Block(lines []Line) string {
 	return ""
 }
 
-// String renders a line of the block: id, session and host, time, role, the request that it
-// answers, the text.
+// String renders a line of the block.
 func (l Line) String() string {
 	where := quote.Session(int64(l.Conversation.ID), l.Conversation.Agent, 20)
 	asked := ""

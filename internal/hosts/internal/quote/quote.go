@@ -13,9 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
-// Text returns stored text between quotation marks, on one line of at most n
-// characters. Quotation marks inside become apostrophes: otherwise a text could end
-// its own quotation and continue as lcm's words.
+// Text returns stored text between quotation marks, on one line of at most n characters.
+// Quotation marks inside become apostrophes: the text must not end its own quotation.
 func Text(text string, n int) string {
 	return `"` + strings.ReplaceAll(Line(text, n), `"`, "'") + `"`
 }
@@ -53,8 +52,7 @@ func Line(text string, n int) string {
 	return b.String()
 }
 
-// Block frames a text as a block for an agent's context. Ingest recognises the frame,
-// and keeps the block out of later recall.
+// Block frames a text for an agent's context. Ingest keeps such blocks out of recall.
 func Block(text string) string {
 	return ingest.ContextTag + ` source="lcm">` + "\n" + text + "\n</lcm-context>"
 }
