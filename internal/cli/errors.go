@@ -12,10 +12,10 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hint"
-	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // The exit codes. The root command's help documents them.
@@ -76,6 +76,8 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.Is(err, store.ErrDamaged):
 		return exitFaults
+	case llms.ClassOf(err) != "":
+		return exitFailure
 	case f == nil && errors.As(err, new(*hint.Error)):
 		return exitDatabase
 	}
@@ -132,12 +134,9 @@ func damageShown(n int) error {
 		"%s: not what arrived", prose.Count(n, "text is damaged", "texts are damaged"))
 }
 
-// plumbing matches the prefixes that libraries put in front of an error.
-var plumbing = lazyregexp.New(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
-
-// plain removes such prefixes, and lines that repeat the end of an earlier line.
+// plain joins the lines of a message, without those that repeat the end of an earlier line.
 func plain(message string) string {
-	lines := strings.Split(plumbing().ReplaceAllString(message, ""), "\n")
+	lines := strings.Split(message, "\n")
 	var kept []string
 	for i, line := range lines {
 		if !slices.ContainsFunc(lines[:i], func(before string) bool { return strings.HasSuffix(before, line) }) {

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
@@ -209,7 +210,7 @@ func closed(faults []store.Fault) bool {
 }
 
 func message(err error) string {
-	var p *store.Problem
+	var p *hint.Error
 	if errors.As(err, &p) {
 		return p.Err.Error()
 	}

@@ -195,16 +195,13 @@ func appendExtraMember(dst []byte, extra []byte) []byte {
 
 // decodeLCM reads a record of this module's own shape.
 func decodeLCM(env envelope) (llms.Message, error) {
-	if env.kind != '{' {
-		return llms.Message{}, errNotObject
-	}
 	if v := string(env.version); v != "" && v != strconv.Itoa(lcmVersion) {
 		return llms.Message{}, fmt.Errorf("llms: the record is of version %s and this program reads version %d: use a newer one", v, lcmVersion)
 	}
-	if err := knownRole(env.role, lcmRoles); err != nil {
+	m, err := env.message(lcmRoles)
+	if err != nil {
 		return llms.Message{}, err
 	}
-	m := llms.Message{ID: env.id, Time: env.time, Role: llms.Role(env.role)}
 	if len(env.parts) == 0 || env.parts[0] != '[' {
 		return llms.Message{}, errors.New("llms: an lcm record has an array of parts")
 	}

@@ -58,11 +58,6 @@ func textParts(literal []byte) []llms.Part {
 
 func trim(record []byte) []byte { return bytes.TrimSpace(record) }
 
-// isTranscript reports whether f is the shape of an agent's transcripts.
-func isTranscript(f llms.Format) bool {
-	return f == llms.FormatClaude || f == llms.FormatCodex || f == llms.FormatOpencode
-}
-
 // shape returns the provider's shape of the blocks in a record of shape f.
 func shape(f llms.Format) llms.Format {
 	if f == llms.FormatClaude {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // VacuumFile vacuums a database file that no other process has open.
@@ -57,7 +57,7 @@ func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 			return nil
 		}
 		if time.Since(begun) > patience {
-			return &store.Problem{
+			return &hint.Error{
 				Err:  errors.New("the erased messages are gone from the database, but another process keeps its log open"),
 				Hint: "end the other process or wait for it, then run `lcm forget --finish`",
 			}

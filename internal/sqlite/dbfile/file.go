@@ -25,6 +25,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -111,7 +112,7 @@ func Open(ctx context.Context, path string, o Options) (*File, error) {
 
 func open(ctx context.Context, path string, o Options) (*File, error) {
 	if path == "" {
-		return nil, &store.Problem{Err: errors.New("no database path was given"), Hint: "set LCM_DATABASE_PATH or database_path"}
+		return nil, &hint.Error{Err: errors.New("no database path was given"), Hint: "set LCM_DATABASE_PATH or database_path"}
 	}
 	if o.VFS == "" {
 		path = Resolve(path)

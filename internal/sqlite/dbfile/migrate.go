@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 //go:embed migrations/*.sql
@@ -63,7 +63,7 @@ func readVersion(c *Conn) (int, error) {
 		return 0, err
 	}
 	if app != ApplicationID && (app != 0 || version != 0 || tables > 0) {
-		return 0, &store.Problem{
+		return 0, &hint.Error{
 			Err:  errors.New("the file is a SQLite database of another program"),
 			Hint: "point LCM_DATABASE_PATH at another file",
 		}
@@ -83,7 +83,7 @@ func checkSchema(c *Conn) error {
 		return err
 	}
 	if v > len(all) {
-		return &store.Problem{
+		return &hint.Error{
 			Err:  fmt.Errorf("the database has schema version %d, this lcm knows versions up to %d", v, len(all)),
 			Hint: "upgrade lcm; the database was not touched",
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -239,7 +240,7 @@ func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at sto
 		if taken, err := c.Has(activeOf, n.Key); err != nil {
 			return err
 		} else if taken {
-			return &store.Problem{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
+			return &hint.Error{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
 				Hint: "give the fork a session key of its own, or archive that conversation first"}
 		}
 		origin, err := ReadConversation(c, from)

@@ -83,15 +83,11 @@ func (r *messageRow) decode() (m store.Message, err error) {
 	if m.Flags&store.FlagErased != 0 {
 		return m, nil
 	}
-	decode := wire.Decode
-	if r.brief {
-		decode = wire.DecodeParts
-	}
-	if m.Body, err = decode(r.format, r.role, r.data); err != nil {
+	if m.Body, err = wire.Decode(r.format, r.role, r.data); err != nil {
 		err = fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
 		m.Body = llms.Text(r.role, string(r.data))
 	}
-	if r.parsed {
+	if r.parsed || r.brief {
 		m.Body.Raw = llms.Raw{} // the record is elsewhere: see Record
 	}
 	m.Body.Role = r.role
