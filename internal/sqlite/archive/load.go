@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
@@ -120,7 +121,7 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 			return err
 		}
 		if !empty {
-			return &store.Problem{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with that database"}
+			return &hint.Error{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with that database"}
 		}
 	}
 	if err := dbfile.SyncFile(s.path); err != nil {
@@ -159,7 +160,7 @@ func isEmptyFile(ctx context.Context, path string) (bool, error) {
 func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Loader, error) {
 	want, err := dbfile.SchemaAt(schema)
 	if err != nil {
-		return nil, &store.Problem{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
+		return nil, &hint.Error{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
 	}
 	l := &Loader{columns: map[string][]string{}}
 	for _, d := range Dumped {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/erase"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
@@ -70,7 +71,7 @@ func Merge(ctx context.Context, f *dbfile.File, s *Scratch, skip bool) (Merged, 
 	})
 	if errors.Is(err, errConflict) {
 		f := out.Conflicts[0]
-		err = &store.Problem{Err: fmt.Errorf("%d conversations cannot be merged, the first is %q: %s", len(out.Conflicts), f.Key, f.Why),
+		err = &hint.Error{Err: fmt.Errorf("%d conversations cannot be merged, the first is %q: %s", len(out.Conflicts), f.Key, f.Why),
 			Hint: "nothing was imported; --skip-conflicts imports the others, or import into an empty database (--db)"}
 	}
 	if err == nil {

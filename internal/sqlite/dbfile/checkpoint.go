@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // VacuumFile vacuums a database file that no other process has open.
@@ -45,7 +45,7 @@ func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 			return err
 		}
 		if time.Since(begun) > patience {
-			return &store.Problem{
+			return &hint.Error{
 				Err:  errors.New("the erased messages are gone from the database, but another process keeps its log open"),
 				Hint: "end the other process or wait for it, then run `lcm forget --finish`",
 			}

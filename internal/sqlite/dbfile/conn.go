@@ -15,10 +15,9 @@ import (
 // Conn is a connection with its prepared statements. One goroutine may use it
 // at a time.
 type Conn struct {
-	raw        *sqlite3.Conn
-	stmts      map[string]*sqlite3.Stmt
-	TextColumn []byte    // buffer for the text of a row
-	snapshot   *snapshot // set if it reads a snapshot and not the file
+	raw      *sqlite3.Conn
+	stmts    map[string]*sqlite3.Stmt
+	snapshot *snapshot // set if it reads a snapshot and not the file
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
 	// Orphans are the conversations whose row is missing, once record has looked
@@ -58,7 +57,7 @@ func openAt(ctx context.Context, dsn string, o Options) (*Conn, error) {
 	}
 	c, err := sqlite3.OpenFlags(dsn, flags)
 	if err != nil {
-		return nil, err
+		return nil, driverError(err, "")
 	}
 	db := NewConn(c)
 	err = configure(ctx, db, o)
@@ -139,7 +138,7 @@ func (c *Conn) Interrupt(ctx context.Context) (old context.Context) { return c.r
 
 // Script runs one or more statements without parameters. They are not kept
 // prepared.
-func (c *Conn) Script(sql string) error { return c.raw.Exec(sql) }
+func (c *Conn) Script(sql string) error { return driverError(c.raw.Exec(sql), sql) }
 
 // LastID returns the row id of the latest INSERT.
 func (c *Conn) LastID() int64 { return c.raw.LastInsertRowID() }
@@ -158,7 +157,7 @@ func (c *Conn) Stmt(sql string) (*sqlite3.Stmt, error) {
 	}
 	s, tail, err := c.raw.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
 	if err != nil {
-		return nil, fmt.Errorf("prepare %q: %w", sql, err)
+		return nil, driverError(err, sql)
 	}
 	if tail != "" {
 		return nil, fmt.Errorf("prepare: %q follows the statement", tail)
@@ -182,7 +181,7 @@ func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 	defer func() {
 		// Reset repeats an error of Step, but not that of an interrupt.
 		if reset := errors.Join(s.Reset(), s.ClearBindings()); err == nil {
-			err = reset
+			err = driverError(reset, sql)
 		}
 	}()
 	if err := Bind(s, args...); err != nil {
@@ -196,7 +195,7 @@ func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 			runtime.Gosched()
 		}
 	}
-	return s.Err()
+	return driverError(s.Err(), sql)
 }
 
 // One calls row for the first row. found reports whether there was one. The

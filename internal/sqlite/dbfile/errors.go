@@ -6,12 +6,34 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 )
+
+// SQLError is an error of SQLite. Its message names neither the driver nor the
+// statement: an operator has no use for them.
+type SQLError struct {
+	SQL string // the statement, for a debugger; empty if there was none
+	Err error  // the driver's
+}
+
+// Error returns the message of SQLite.
+func (e *SQLError) Error() string { return strings.TrimPrefix(e.Err.Error(), "sqlite3: ") }
+
+// Unwrap returns the driver's error.
+func (e *SQLError) Unwrap() error { return e.Err }
+
+func driverError(err error, sql string) error {
+	if err == nil {
+		return nil
+	}
+	return &SQLError{SQL: sql, Err: err}
+}
 
 // Explain adds a hint for the operator to errors of the disk, the file and
 // other processes.
@@ -19,7 +41,7 @@ func Explain(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, known := errors.AsType[*store.Problem](err); known || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if _, known := errors.AsType[*hint.Error](err); known || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if isAny(err, store.ErrReadOnly, sqlite3.READONLY, syscall.EROFS) && !errors.Is(err, store.ErrReadOnly) {
@@ -27,7 +49,7 @@ func Explain(path string, err error) error {
 	}
 	for _, h := range hints {
 		if isAny(err, h.causes...) {
-			return &store.Problem{Err: fmt.Errorf("database %s: %w", path, err), Hint: h.hint}
+			return &hint.Error{Err: fmt.Errorf("database %s: %w", path, err), Hint: h.hint}
 		}
 	}
 	return err
@@ -76,7 +98,7 @@ func Damaged(what string, err error) error {
 	if err == nil || errors.As(err, new(*sqlite3.Error)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return &store.Problem{
+	return &hint.Error{
 		Err:  fmt.Errorf("%s is %w: %w", what, store.ErrDamaged, err),
 		Hint: "`lcm doctor` lists all damage; restore it from a backup",
 	}
@@ -85,7 +107,7 @@ func Damaged(what string, err error) error {
 // WithoutHint returns the text of an error without its hint, for a fault that
 // brings its own.
 func WithoutHint(err error) string {
-	if p, ok := errors.AsType[*store.Problem](err); ok {
+	if p, ok := errors.AsType[*hint.Error](err); ok {
 		return p.Err.Error()
 	}
 	return err.Error()

@@ -25,6 +25,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -111,7 +112,7 @@ func Open(ctx context.Context, path string, o Options) (*File, error) {
 
 func open(ctx context.Context, path string, o Options) (*File, error) {
 	if path == "" {
-		return nil, &store.Problem{Err: errors.New("no database path was given"), Hint: "set LCM_DATABASE_PATH or database_path"}
+		return nil, &hint.Error{Err: errors.New("no database path was given"), Hint: "set LCM_DATABASE_PATH or database_path"}
 	}
 	if o.VFS == "" {
 		path = Resolve(path)
@@ -419,12 +420,12 @@ func (f *File) stillThere() error {
 	now, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &store.Problem{Err: fmt.Errorf("database %s: %w", f.path, store.ErrRemoved),
+		return &hint.Error{Err: fmt.Errorf("database %s: %w", f.path, store.ErrRemoved),
 			Hint: "put the file back, or end this program and start it again; nothing was written"}
 	case err != nil:
 		return Explain(f.path, err)
 	case !os.SameFile(f.info, now):
-		return &store.Problem{Err: fmt.Errorf("database %s: %w", f.path, store.ErrReplaced),
+		return &hint.Error{Err: fmt.Errorf("database %s: %w", f.path, store.ErrReplaced),
 			Hint: "end this program and start it again to use the new file; nothing was written"}
 	}
 	return nil

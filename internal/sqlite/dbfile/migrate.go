@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 //go:embed migrations/*.sql
@@ -48,7 +48,7 @@ func SchemaVersion(c *Conn) (version int, err error) {
 			tables, err = Value[int](c, "SELECT count(*) FROM sqlite_schema")
 		}
 		if err == nil && app != ApplicationID && (app != 0 || version != 0 || tables > 0) {
-			err = &store.Problem{
+			err = &hint.Error{
 				Err:  errors.New("the file is a SQLite database of another program"),
 				Hint: "point LCM_DATABASE_PATH at another file",
 			}
@@ -70,7 +70,7 @@ func checkSchema(c *Conn) error {
 		return err
 	}
 	if v > len(all) {
-		return &store.Problem{
+		return &hint.Error{
 			Err:  fmt.Errorf("the database has schema version %d, this lcm knows versions up to %d", v, len(all)),
 			Hint: "upgrade lcm; the database was not touched",
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // Object is an entry of the schema: a table or an index.
@@ -131,7 +131,7 @@ func refuseForeignCode(c *Conn) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return &store.Problem{
+	return &hint.Error{
 		Err:  fmt.Errorf("the database has the %s %q, which lcm did not make and which would run when it is used", found[0].Kind, found[0].Table),
 		Hint: "find out who put it there; `lcm doctor --fix` removes it after a backup; the database was not touched",
 	}

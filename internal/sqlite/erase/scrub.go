@@ -6,6 +6,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
@@ -33,7 +34,7 @@ func (e Eraser) Scrub(ctx context.Context) error {
 			return err
 		}
 		if err := dbfile.Vacuum(c); err != nil {
-			return &store.Problem{
+			return &hint.Error{
 				Err:  fmt.Errorf("the erased messages are gone from every table, but the file could not be rebuilt: %w", err),
 				Hint: "make room for a copy of the database, then run `lcm forget --finish`: until then parts of them may be left in free space of the file",
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -190,7 +191,7 @@ func (r *Records) Fork(ctx context.Context, from store.ConversationID, at store.
 		if _, taken, err := conversationWhere(c, isActive, n.Key); err != nil {
 			return err
 		} else if taken {
-			return &store.Problem{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
+			return &hint.Error{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
 				Hint: "give the fork a session key of its own, or archive that conversation first"}
 		}
 		origin, err := ReadConversation(c, from)

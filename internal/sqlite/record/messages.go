@@ -40,7 +40,7 @@ func scanMessage(c *dbfile.Conn, s *sqlite3.Stmt, brief bool) (store.Message, er
 	if m.Flags&store.FlagErased != 0 {
 		return m, nil
 	}
-	decode, format, data := wire.Decode, m.Format, s.ColumnRawBlob(5)
+	format, data := m.Format, s.ColumnRawBlob(5)
 	row.Record, row.Cut = data, s.ColumnBool(6)
 	intact, err := Intact(c, m.Conversation, m.Seq, row)
 	if err != nil {
@@ -49,16 +49,14 @@ func scanMessage(c *dbfile.Conn, s *sqlite3.Stmt, brief bool) (store.Message, er
 	switch {
 	case row.StoredBody != nil:
 		format, data = llms.FormatLCM, row.StoredBody
-	case brief:
-		decode = wire.DecodeParts
-	default:
+	case !brief:
 		data = s.ColumnBlob(5, nil)
 	}
-	if m.Body, err = decode(format, row.Role, data); err != nil {
+	if m.Body, err = wire.Decode(format, row.Role, data); err != nil {
 		err = fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
 		m.Body = llms.Text(row.Role, string(data))
 	}
-	if row.StoredBody != nil {
+	if row.StoredBody != nil || brief {
 		m.Body.Raw = llms.Raw{} // the record is elsewhere: see Record
 	}
 	m.Body.Role, m.Body.ID, m.Body.Time = row.Role, m.Native, row.Said

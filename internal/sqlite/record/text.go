@@ -33,22 +33,12 @@ func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	if format == llms.FormatText {
 		return record, nil
 	}
-	text, ok := wire.AppendSearchText(c.TextColumn[:0], format, record)
-	if cap(text) <= maxKept {
-		c.TextColumn = text[:0]
-	}
-	if ok {
-		return text, nil
-	}
 	m, err := wire.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
 	if err != nil {
 		return record, nil
 	}
 	return []byte(m.SearchText()), nil
 }
-
-// maxKept is the longest buffer that is kept for the next row.
-const maxKept = 1 << 20
 
 // bodyText is PeekText for a message with a stored body. Its payloads are part
 // of the text. If whole is not nil, payloads are checked against their hashes,

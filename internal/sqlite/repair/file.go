@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -77,11 +78,11 @@ func fromLog(path string) error {
 	}
 	for n := uint32(1); n <= size; n++ {
 		if _, found := pages[n]; !found {
-			return &store.Problem{Err: errPartialLog, Hint: "put the database back beside its log, or restore a backup"}
+			return &hint.Error{Err: errPartialLog, Hint: "put the database back beside its log, or restore a backup"}
 		}
 	}
 	if size == 0 {
-		return &store.Problem{Err: errPartialLog, Hint: "restore a backup"}
+		return &hint.Error{Err: errPartialLog, Hint: "restore a backup"}
 	}
 	tmp, err := dbfile.PartFile(path)
 	if err != nil {

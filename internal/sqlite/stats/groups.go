@@ -17,12 +17,12 @@ import (
 // it is as quick as [Read]; Messages is the rest, with indexes and everything
 // small.
 type Space struct {
-	Messages  int64
-	Payloads  int64 // compressed
-	Summaries int64 // with their revisions
-	Index     int64 // the search index
-	Free      int64 // pages that nothing is in: see [DB.Vacuum]
-	Log       int64 // the write-ahead log
+	Messages  int64 `json:"messages"`
+	Payloads  int64 `json:"payloads"`      // compressed
+	Summaries int64 `json:"summaries"`     // with their revisions
+	Index     int64 `json:"searchIndex"`   // the search index
+	Free      int64 `json:"free"`          // pages that nothing is in: see [DB.Vacuum]
+	Log       int64 `json:"writeAheadLog"` // the write-ahead log
 }
 
 // MeasureSpace computes the use of the file.
@@ -46,12 +46,12 @@ func MeasureSpace(ctx context.Context, f *dbfile.File) (Space, error) {
 
 // Group counts the conversations that have something in common.
 type Group struct {
-	Name          string
-	Conversations int64
-	Messages      int64
-	Tokens        int64
-	Bytes         int64 // of the original records
-	Summaries     int64
+	Name          string `json:"name"`
+	Conversations int64  `json:"conversations"`
+	Messages      int64  `json:"messages"`
+	Tokens        int64  `json:"tokens,omitempty"`
+	Bytes         int64  `json:"bytes,omitempty"` // of the original records
+	Summaries     int64  `json:"summaries,omitempty"`
 }
 
 // The ways to group conversations.

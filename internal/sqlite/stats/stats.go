@@ -13,27 +13,27 @@ import (
 
 // Stats are the counts of a database.
 type Stats struct {
-	Schema        int
-	FileBytes     int64 // of the database and its write-ahead log
-	Conversations int64
-	Archived      int64
-	Messages      int64
-	Erased        int64 // messages that tombstones stand for
-	Redacted      int64 // messages from which something was kept out
-	Tokens        int64
-	Bytes         int64 // of the original records
-	Payloads      int64
-	PayloadBytes  int64 // before compression
-	Summaries     []SummaryStats
+	Schema        int            `json:"schemaVersion"`
+	FileBytes     int64          `json:"fileBytes"` // of the database and its write-ahead log
+	Conversations int64          `json:"conversations"`
+	Archived      int64          `json:"archived"`
+	Messages      int64          `json:"messages"`
+	Erased        int64          `json:"erased"`   // messages that tombstones stand for
+	Redacted      int64          `json:"redacted"` // messages from which something was kept out
+	Tokens        int64          `json:"tokens"`
+	Bytes         int64          `json:"bytes"` // of the original records
+	Payloads      int64          `json:"payloads"`
+	PayloadBytes  int64          `json:"payloadBytes"` // before compression
+	Summaries     []SummaryStats `json:"depths"`
 }
 
 // SummaryStats counts the summaries of one depth that were written one way.
 // Those that a rewind took apart are not among them.
 type SummaryStats struct {
-	Depth  int
-	Method string
-	Count  int64
-	Tokens int64
+	Depth  int    `json:"depth"`
+	Method string `json:"method"`
+	Count  int64  `json:"summaries"`
+	Tokens int64  `json:"tokens"`
 }
 
 // Read counts the contents of a database. It reads no message, so that it is
