@@ -335,8 +335,8 @@ func (v *verifier) erasedMessage(s *sqlite3.Stmt, id store.MessageID, m record.L
 		v.fault("erased-mark", v.name(), "it is marked as erased, but its messages are there")
 		return nil
 	}
-	left := m.Size != 0 || s.ColumnInt64(2) != 0 || s.ColumnType(4) != sqlite3.NULL || m.StoredBody != nil || s.ColumnType(8) != sqlite3.NULL || !m.Said.IsZero() ||
-		len(s.ColumnRawBlob(3)) > 0 || len(s.ColumnRawBlob(11)) > 0
+	left := m.Size != 0 || s.ColumnInt64(2) != 0 || s.ColumnType(4) != sqlite3.NULL || m.StoredBody != nil ||
+		s.ColumnType(8) != sqlite3.NULL || !m.Said.IsZero() || len(s.ColumnRawBlob(3)) > 0 || len(s.ColumnRawBlob(11)) > 0
 	if left {
 		v.fault("erased", id.String(), "it was erased, but something of it is left")
 	}

@@ -109,7 +109,7 @@ func (e *erasing) collect() error {
 			continue
 		}
 		e.whole[int64(id)] = true
-		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & 128 = 0`, int64(id))
 		if err != nil {
 			return err
 		}
@@ -120,13 +120,14 @@ func (e *erasing) collect() error {
 		} else if !found {
 			return store.Missing(id.String())
 		}
-		err := e.Exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		err := e.Exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & 128 = 0`, int64(id))
 		if err != nil {
 			return err
 		}
 	}
 	e.out.Conversations = len(e.whole)
-	_, err := e.One(`SELECT count(*), sum(m.size) FROM temp.erasing e JOIN messages m ON m.id = e.id`, dbfile.Into(&e.out.Messages, &e.out.Bytes))
+	_, err := e.One(`SELECT count(*), sum(m.size) FROM temp.erasing e JOIN messages m ON m.id = e.id`,
+		dbfile.Into(&e.out.Messages, &e.out.Bytes))
 	return err
 }
 

@@ -9,7 +9,8 @@ import (
 // dropPayloads unlinks the payloads of erased messages, and removes those that
 // no other message has.
 func (e *erasing) dropPayloads() error {
-	held, err := dbfile.Column[int64](e.Conn, `SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`)
+	held, err := dbfile.Column[int64](e.Conn,
+		`SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`)
 	if err != nil {
 		return err
 	}

@@ -74,9 +74,8 @@ func (e *erasing) findQuoting() error {
 // message to the message before it.
 func (e *erasing) moveBranches() error {
 	type move struct{ branch, conversation, after int64 }
-	moves, err := dbfile.List(e.Conn, `SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`, func(s *sqlite3.Stmt) move {
-		return move{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)}
-	})
+	moves, err := dbfile.List(e.Conn, `SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`,
+		func(s *sqlite3.Stmt) move { return move{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)} })
 	if err != nil {
 		return err
 	}

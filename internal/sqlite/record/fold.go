@@ -60,7 +60,8 @@ func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if err != nil {
 		return store.Summary{}, err
 	}
-	return s, w.replace(over, ViewItem{Num: num, Item: store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}})
+	by := store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
+	return s, w.replace(over, ViewItem{Num: num, Item: by})
 }
 
 func sameItems(have []ViewItem, want []store.Item) bool {
@@ -69,7 +70,8 @@ func sameItems(have []ViewItem, want []store.Item) bool {
 
 // replace swaps a run of view items for one.
 func (w *Writer) replace(over []ViewItem, by ViewItem) error {
-	if err := w.Exec(`DELETE FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`, int64(w.ID), over[0].Pos, over[len(over)-1].Pos); err != nil {
+	first, last := over[0].Pos, over[len(over)-1].Pos
+	if err := w.Exec(`DELETE FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`, int64(w.ID), first, last); err != nil {
 		return err
 	}
 	for _, it := range over {
@@ -79,7 +81,7 @@ func (w *Writer) replace(over []ViewItem, by ViewItem) error {
 	w.ViewItems += 1 - len(over)
 	w.ViewTokens += by.Tokens
 	w.Summaries++
-	if w.LastUser >= over[0].Pos && w.LastUser <= over[len(over)-1].Pos {
+	if w.LastUser >= first && w.LastUser <= last {
 		if err := w.findLastUser(); err != nil {
 			return err
 		}

@@ -211,7 +211,8 @@ func EncodeBody(body *llms.Message) ([]byte, error) {
 
 func (w *Writer) existing(native string) (store.Appended, error) {
 	a := store.Appended{Existed: true}
-	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, dbfile.Into(&a.ID, &a.Seq, &a.SHA256), int64(w.ID), native)
+	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`,
+		dbfile.Into(&a.ID, &a.Seq, &a.SHA256), int64(w.ID), native)
 	if err == nil && !found {
 		err = fmt.Errorf("native id %q conflicts with nothing", native)
 	}
@@ -235,7 +236,8 @@ func (w *Writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 		return err
 	}
 	var old int
-	found, err := w.One(`SELECT tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`, dbfile.Into(&old), int64(w.ID), int64(id), pos)
+	found, err := w.One(`SELECT tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`,
+		dbfile.Into(&old), int64(w.ID), int64(id), pos)
 	switch {
 	case err != nil:
 		return err

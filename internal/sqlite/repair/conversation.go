@@ -70,7 +70,8 @@ func (r *rebuild) load() error {
 // of the chain stay where they disagree: they show a loss.
 func (r *rebuild) countTotals() error {
 	var count, tokens, bytes int64
-	_, err := r.One(`SELECT count(*), sum(tokens), sum(size) FROM messages WHERE conversation = ?`, dbfile.Into(&count, &tokens, &bytes), int64(r.ID))
+	_, err := r.One(`SELECT count(*), sum(tokens), sum(size) FROM messages WHERE conversation = ?`,
+		dbfile.Into(&count, &tokens, &bytes), int64(r.ID))
 	if err != nil {
 		return err
 	}
