@@ -99,19 +99,14 @@ func (r Report) Checks() []harness.Check {
 	if len(r.Runs) == 0 {
 		return nil
 	}
-	worst := func(pick func(Run) float64, worse func(...float64) float64) float64 {
-		v := pick(r.Runs[0])
-		for _, run := range r.Runs[1:] {
-			v = worse(v, pick(run))
+	column := func(pick func(Run) float64) (all []float64) {
+		for _, run := range r.Runs {
+			all = append(all, pick(run))
 		}
-		return v
+		return all
 	}
-	highest := func(pick func(Run) float64) float64 {
-		return worst(pick, func(v ...float64) float64 { return slices.Max(v) })
-	}
-	lowest := func(pick func(Run) float64) float64 {
-		return worst(pick, func(v ...float64) float64 { return slices.Min(v) })
-	}
+	highest := func(pick func(Run) float64) float64 { return slices.Max(column(pick)) }
+	lowest := func(pick func(Run) float64) float64 { return slices.Min(column(pick)) }
 	checks := []harness.Check{
 		harness.AtLeast("batch ingest, by hand-written SQL", lowest(func(r Run) float64 { return r.Ratio }), 0.6),
 		harness.AtLeast("stored and indexed, by FTS5 by hand", lowest(func(r Run) float64 { return r.IndexedRatio }), 0.6),

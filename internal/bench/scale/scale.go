@@ -15,6 +15,7 @@
 package scale
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,20 +59,10 @@ func (o *Options) fill() error {
 	if len(o.Spreads) == 0 {
 		o.Spreads = []int{1, 1_000}
 	}
-	if o.Budget == 0 {
-		o.Budget = compact.DefaultBudget
-	}
-	if o.Samples == 0 {
-		o.Samples = 200
-	}
-	if o.Expressions == 0 {
-		o.Expressions = 100
-	}
-	o.Expressions = max(0, o.Expressions)
-	for _, n := range append(append([]int{}, o.Sizes...), o.Spreads...) {
-		if n < 1 {
-			return fmt.Errorf("scale: %d is not a size", n)
-		}
+	o.Budget, o.Samples = cmp.Or(o.Budget, compact.DefaultBudget), cmp.Or(o.Samples, 200)
+	o.Expressions = max(0, cmp.Or(o.Expressions, 100))
+	if n := slices.Min(slices.Concat(o.Sizes, o.Spreads)); n < 1 {
+		return fmt.Errorf("scale: %d is not a size", n)
 	}
 	return nil
 }
@@ -211,7 +202,7 @@ func (b *bench) store(ctx context.Context) (took, byHand time.Duration, err erro
 	}
 	defer func() { err = errors.Join(err, hand.close()) }()
 	for c := range b.Conversations {
-		share := b.Messages/b.Conversations + btoi(c < b.Messages%b.Conversations)
+		share := (b.Messages + b.Conversations - 1 - c) / b.Conversations
 		t, err := b.fillConversation(ctx, hand, key(c), share)
 		if err != nil {
 			return 0, 0, err
@@ -252,13 +243,6 @@ func (b *bench) fillConversation(ctx context.Context, hand *byHand, key string, 
 		}
 	}
 	return took, nil
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (b *bench) make(n int) []llms.Message {
