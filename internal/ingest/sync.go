@@ -195,12 +195,7 @@ func (p *plan) back(ctx context.Context) (store.MessageID, error) {
 	if err != nil {
 		return 0, err
 	}
-	named := map[store.MessageID]bool{}
-	for _, s := range p.known {
-		if s != nil {
-			named[s.id] = true
-		}
-	}
+	named := p.named()
 	left := false // the branch has a message after leaf that the history lacks
 	for i := len(active) - 1; i >= 0; i-- {
 		if active[i] == leaf {

@@ -3,8 +3,8 @@
 // memory, and targets with their verdicts.
 //
 // [Message] returns the same messages on every machine: words and tool output
-// of the bundled session, in another order. Times are those of this machine, with
-// whatever else it does; compare ratios of one run.
+// of the bundled session, in another order. Times depend on the machine and its other
+// work; compare ratios of one run.
 package harness
 
 import (

@@ -162,7 +162,7 @@ func (r Report) growth(pick func(Run) float64, alike func(a, b Run) bool) (float
 
 // sameContext reports whether two runs show models about as much. Where many
 // conversations share few messages, a context is their whole history and grows
-// with it, whatever the size of the record.
+// with it, at any size of the record.
 func sameContext(a, b Run) bool { return b.ContextTokens <= 2*a.ContextTokens }
 
 func anyRuns(Run, Run) bool { return true }

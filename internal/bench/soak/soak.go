@@ -201,17 +201,21 @@ func (r *run) search(ctx context.Context, n int) error {
 	if n%2 == 1 {
 		q.Mode, q.Pattern = store.Regex, first+`\s+`+second
 	}
-	if err := r.timed(&r.searches, func() error { _, err := r.recall.Grep(ctx, q); return err }); err != nil {
-		return fmt.Errorf("search %d (%s): %w", n, q.Pattern, err)
-	}
-	return nil
+	return r.timed(&r.searches, func() error {
+		if _, err := r.recall.Grep(ctx, q); err != nil {
+			return fmt.Errorf("search %d (%s): %w", n, q.Pattern, err)
+		}
+		return nil
+	})
 }
 
 func (r *run) context(ctx context.Context, n int) error {
-	if err := r.timed(&r.contexts, func() error { _, err := r.sessions[n%len(r.sessions)].Context(ctx, 0); return err }); err != nil {
-		return fmt.Errorf("context %d: %w", n, err)
-	}
-	return nil
+	return r.timed(&r.contexts, func() error {
+		if _, err := r.sessions[n%len(r.sessions)].Context(ctx, 0); err != nil {
+			return fmt.Errorf("context %d: %w", n, err)
+		}
+		return nil
+	})
 }
 
 // watch looks at the process until the run ends.
