@@ -186,7 +186,7 @@ func (d *Delegator) askChild(ctx context.Context, r Request, b *bucket, runner R
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{
-		Session: key, Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
+		Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
 		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
 		Expires: d.config.Clock().Add(time.Until(deadline)),
 	}, d.config, meter, uuid()[:8]), meter: meter, grace: grace}
