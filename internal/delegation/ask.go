@@ -182,7 +182,9 @@ func reason(err error) string { return prose.Clip(err.Error(), 400) + instead }
 const instead = "; the passages below are quoted from the record instead"
 
 // askChild runs one sub-agent from its grant to its verified answer.
-func (d *Delegator) askChild(ctx context.Context, r Request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int) (Answer, error) {
+func (d *Delegator) askChild(
+	ctx context.Context, r Request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
+) (Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{

@@ -2,9 +2,9 @@
 // real program again and again on a database of a given size, beside
 // `lcm version`, which does nothing and so shows the cost of starting a program.
 //
-// Each run of a hook finds a few new records in the transcript, as it does at
-// the end of a turn; each start of a session is told where the work stands;
-// each prompt refers to something that was said in the project before.
+// Each hook finds a few new records in the transcript, as at the end of a turn; each
+// session that starts gets the state of the work; each prompt refers to earlier work in
+// the project.
 package hooks
 
 import (
@@ -59,9 +59,8 @@ type Times struct {
 	CPU float64 `json:"cpuP95"`
 }
 
-// Targets, in milliseconds: the 95th percentile of a hook, by how much it may
-// exceed that of `lcm version`, and the 95th percentile of the processor time of
-// the hook that searches, before a prompt that refers to earlier work.
+// Targets, in milliseconds: the 95th percentile of a hook, its excess over that of
+// `lcm version`, and the 95th percentile of the processor time before a prompt.
 const (
 	Target       = 100.0
 	Excess       = 60.0
@@ -139,7 +138,8 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 	}
 	for n, into := range []*Times{&r.Version, &r.Stop, &r.Start, &r.Prompt} {
 		wall, cpu := b.times[n].wall, b.times[n].cpu
-		*into = Times{P50: harness.Quantile(wall, 0.5), P95: harness.Quantile(wall, 0.95), Max: harness.Quantile(wall, 1), CPU: harness.Quantile(cpu, 0.95)}
+		into.P50, into.P95, into.Max = harness.Quantile(wall, 0.5), harness.Quantile(wall, 0.95), harness.Quantile(wall, 1)
+		into.CPU = harness.Quantile(cpu, 0.95)
 	}
 	return r, nil
 }

@@ -38,18 +38,15 @@ type Options struct {
 
 // Report is the result of a run.
 type Report struct {
-	Bytes    int64 `json:"bytes"` // of the records
-	Sessions int   `json:"sessions"`
-	Records  int   `json:"records"`
-	// Seconds is how long the first import took and how much of that it had a
-	// processor for, Again how long the second took.
-	Seconds float64 `json:"seconds"`
-	CPU     float64 `json:"cpuSeconds"`
-	Again   float64 `json:"secondsAgain"`
-	// Peak is the most memory that the process held meanwhile.
-	Peak int64 `json:"peakBytes"`
-	// Batch is the rate at which the same records are stored from memory, in
-	// bytes a second, and BatchCPU the same by the processor's time.
+	Bytes    int64   `json:"bytes"` // of the records
+	Sessions int     `json:"sessions"`
+	Records  int     `json:"records"`
+	Seconds  float64 `json:"seconds"`      // of the first import
+	CPU      float64 `json:"cpuSeconds"`   // its processor time
+	Again    float64 `json:"secondsAgain"` // of the second import
+	Peak     int64   `json:"peakBytes"`    // the most memory of the process
+	// Batch is the rate of storing the same records from memory, in bytes a second,
+	// and BatchCPU the same by processor time.
 	Batch    float64 `json:"batchBytesPerSecond"`
 	BatchCPU float64 `json:"batchBytesPerCPUSecond"`
 	Database int64   `json:"databaseBytes"`
@@ -185,9 +182,8 @@ func importAll(ctx context.Context, home, path string, r *Report, progress harne
 // batchBytes is how much is held in memory to be stored from there.
 const batchBytes = 32 << 20
 
-// batch stores the same records from memory, a thousand at a time, and returns
-// the bytes of them that it stores a second, by the clock and by the
-// processor's. The time to read them is left out.
+// batch stores the same records from memory, a thousand at a time, and returns the bytes
+// a second, by the clock and by processor time, without the time to read the records.
 func batch(ctx context.Context, home, path string) (rate, cpu float64, err error) {
 	var clock, busy, bytes float64
 	timed := func(fn func() error) error {

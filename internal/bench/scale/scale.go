@@ -9,9 +9,8 @@
 // very same rows, read back from the database that the engine made, with the
 // same driver, schema and settings, in the same transactions.
 //
-// The numbers are wall-clock times of this machine as it is; run it alone. Each
-// is set beside its target ([Report.Checks]), so that a change for the worse is
-// seen at once.
+// The numbers are wall-clock times of this machine; run it alone. [Report.Checks] sets
+// each beside its target.
 package scale
 
 import (
@@ -34,22 +33,15 @@ import (
 
 // Options adjust a run. The zero value is the documented benchmark.
 type Options struct {
-	// Sizes are numbers of messages: 1,000, 10,000 and 100,000.
-	Sizes []int
-	// Spreads are numbers of conversations that the messages are spread over:
-	// 1 and 1,000.
-	Spreads []int
-	// Budget is the context window: 128,000 tokens.
-	Budget int
-	// Samples is how often a single append and a context are timed: 200.
-	Samples int
-	// Expressions is how many are held against a loop over all texts, which
-	// takes minutes at a million messages: 100. Less than none is none.
+	Sizes   []int // numbers of messages: 1,000, 10,000 and 100,000
+	Spreads []int // numbers of conversations with the messages: 1 and 1,000
+	Budget  int   // the context window: 128,000 tokens
+	Samples int   // how often a single append and a context are timed: 200
+	// Expressions is how many are compared with a loop over all texts, which takes
+	// minutes at a million messages: 100. A negative number is none.
 	Expressions int
-	// Dir is where the databases are made and removed again: a temporary
-	// directory.
-	Dir      string
-	Progress harness.Progress
+	Dir         string // for the databases, which are removed: a temporary directory
+	Progress    harness.Progress
 }
 
 func (o *Options) fill() error {
@@ -155,10 +147,9 @@ func key(conversation int) string { return fmt.Sprintf("scale/%d", conversation)
 // where they are in one conversation.
 const fewestStored = 10_000
 
-// ingest stores all messages in batches, conversation by conversation, and has
-// the same rows inserted by hand after each. A thousand messages are one
-// transaction, whose rate would be chance: then the same is done in further
-// databases.
+// ingest stores all messages in batches, conversation by conversation, and inserts the
+// same rows by hand after each. The rate of a single transaction of a thousand messages
+// would be chance: then ingest repeats it in further databases.
 func (b *bench) ingest(ctx context.Context) error {
 	took, byHand, err := b.store(ctx)
 	if err != nil {
