@@ -179,9 +179,8 @@ func (p *plan) sort() (outside, fresh []Input, done Synced) {
 	return outside, fresh, done
 }
 
-// back returns the message to rewind to before the new messages are added, which
-// may be on another branch; 0 if there is none. A history that is only shorter
-// than the stored one changes nothing.
+// back returns the message to rewind to before adding the new ones, perhaps on another
+// branch, or 0. A history that is only shorter than the stored one changes nothing.
 func (p *plan) back(ctx context.Context) (store.MessageID, error) {
 	last := p.last()
 	if last < p.from { // no message is known, or the whole branch is
