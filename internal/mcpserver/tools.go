@@ -51,9 +51,9 @@ type toolSpec struct {
 // sub-agent that answers lcm_expand_query.
 func (s *Server) specs() map[string]toolSpec {
 	return map[string]toolSpec{
-		lcm.GrepName:        {title: "Search memory", schema: grepSchema, run: (*call).grep},
+		lcm.GrepName:        {title: "Search memory", schema: schemaOf[grepResult], run: (*call).grep},
 		lcm.DescribeName:    {title: "Show one thing from memory", schema: describeSchema, run: (*call).describe},
-		lcm.ExpandQueryName: {title: "Ask memory", schema: askSchema, run: (*call).expandQuery, world: s.config.Model},
+		lcm.ExpandQueryName: {title: "Ask memory", schema: schemaOf[askResult], run: (*call).expandQuery, world: s.config.Model},
 		// expand has no structured content: hosts would show its text to the
 		// model as JSON.
 		tools.ExpandName: {title: "Explain a tool", run: (*call).expand},
