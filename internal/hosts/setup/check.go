@@ -20,7 +20,7 @@ type Finding struct {
 	Severity string // SeverityProblem, SeverityWarning or SeverityNote
 	Host     string // its title
 	Message  string
-	Fix      string // what to do
+	Fix      string // advice for the user
 }
 
 // The severities.

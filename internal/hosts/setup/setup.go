@@ -80,7 +80,7 @@ type target struct {
 	entries func(dir string, o Options) []entry
 	// configured reads lcm's entries from the host's settings.
 	configured func(m hosts.Machine) (configured, error)
-	// notes tell the user what is left to do.
+	// notes list the steps that are left to the user.
 	notes []string
 	// trust says how the user allows hooks, if the host asks for that.
 	trust string
@@ -144,7 +144,7 @@ type Plan struct {
 	Host    string
 	Title   string
 	Changes []Change // none: everything is up to date
-	Notes   []string // what is left for the user to do
+	Notes   []string // steps that are left to the user
 
 	unchanged []Change // files that are up to date
 }
