@@ -30,9 +30,7 @@ import (
 func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
-		var head [sha256.Size]byte
-		copy(head[:], s.ColumnRawBlob(3))
-		one := check.ConversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), head)
+		one := check.ConversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), dbfile.Hash(s, 3))
 		h.Write(one[:])
 		return nil
 	})
@@ -152,13 +150,11 @@ func CopyUnproved(ctx context.Context, path, to string) error {
 		return err
 	}
 	defer dbfile.RemoveDatabase(tmp)
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
+	err = dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error {
+		return c.Read(func() error { return dbfile.CopyTo(ctx, c, tmp, nil) })
+	})
 	if err != nil {
-		return dbfile.Explain(path, err)
-	}
-	err = c.Read(func() error { return dbfile.CopyTo(ctx, c, tmp, nil) })
-	if err = errors.Join(err, c.Close()); err != nil {
-		return fmt.Errorf("back up to %s: %w", to, err)
+		return fmt.Errorf("back up to %s: %w", to, dbfile.Explain(path, err))
 	}
 	// Its pages may hold parts of erased messages.
 	if err := dbfile.VacuumFile(ctx, tmp); err != nil {

@@ -110,12 +110,9 @@ func unforgotten(ctx context.Context, old, replacement string) ([]store.Tombston
 }
 
 func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
-	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	all, err := erase.Tombstones(ctx, f)
-	return all, errors.Join(err, f.Close())
+	return dbfile.WithFile(ctx, path, dbfile.Options{ReadOnly: true}, func(f *dbfile.File) ([]store.Tombstone, error) {
+		return erase.Eraser{File: f}.Tombstones(ctx)
+	})
 }
 
 // checkCopy refuses a copy with a foreign schema before anything is written to
@@ -145,8 +142,7 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 func prepareCopy(ctx context.Context, from, tmp string) (check.Proof, error) {
 	f, err := dbfile.Open(ctx, tmp, dbfile.Options{})
 	if err != nil {
-		var p *hint.Error
-		if errors.As(err, &p) {
+		if p, ok := errors.AsType[*hint.Error](err); ok {
 			return check.Proof{}, &hint.Error{Err: fmt.Errorf("%s is not a backup that can be restored: %w", from, p.Err), Hint: p.Hint}
 		}
 		return check.Proof{}, fmt.Errorf("%s is not a backup that can be restored: %w", from, err)

@@ -19,16 +19,14 @@ const foreignCode = `
 	ORDER BY type, name`
 
 // ForeignCode lists the triggers, views and virtual tables of a database.
-func ForeignCode(c *Conn) (found []Object, err error) {
-	err = c.Query(foreignCode, func(s *sqlite3.Stmt) error {
+func ForeignCode(c *Conn) ([]Object, error) {
+	return List(c, foreignCode, func(s *sqlite3.Stmt) Object {
 		o := Object{Kind: s.ColumnText(0), Table: s.ColumnText(1)}
 		if o.Kind == "table" {
 			o.Kind = "virtual table"
 		}
-		found = append(found, o)
-		return nil
+		return o
 	})
-	return found, err
 }
 
 // refuseForeignCode returns an error if the schema has code that is not lcm's.

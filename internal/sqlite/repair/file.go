@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -53,15 +52,13 @@ func overwrite(path string, head []byte) error {
 
 // restamp writes the version of the tables into the header.
 func restamp(ctx context.Context, path string) error {
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
-	if err != nil {
+	return dbfile.WithConn(ctx, path, dbfile.Options{}, func(c *dbfile.Conn) error {
+		is, err := check.TablesVersion(c, 0)
+		if err == nil && is > 0 {
+			err = c.Write(func() error { return dbfile.WriteStamps(c, is) })
+		}
 		return err
-	}
-	is, err := check.TablesVersion(c, 0)
-	if err == nil && is > 0 {
-		err = c.Script(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, dbfile.ApplicationID))
-	}
-	return errors.Join(err, c.Close())
+	})
 }
 
 // errPartialLog says that a write-ahead log lacks pages of its database.

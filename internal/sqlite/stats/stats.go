@@ -39,10 +39,7 @@ type SummaryStats struct {
 // Read counts the contents of a database. It reads no message, so that it is
 // quick.
 func Read(ctx context.Context, f *dbfile.File) (Stats, error) {
-	var st Stats
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return c.Read(func() error { return st.count(c) })
-	})
+	st, err := dbfile.Read(ctx, f, count)
 	for _, suffix := range []string{"", "-wal"} {
 		if info, statErr := os.Stat(f.Path() + suffix); statErr == nil {
 			st.FileBytes += info.Size()
@@ -51,34 +48,20 @@ func Read(ctx context.Context, f *dbfile.File) (Stats, error) {
 	return st, err
 }
 
-func (st *Stats) count(c *dbfile.Conn) error {
-	if _, err := c.One("PRAGMA user_version", dbfile.IntColumn(&st.Schema)); err != nil {
-		return err
-	}
+func count(c *dbfile.Conn) (st Stats, err error) {
 	if _, err := c.One(`
-		SELECT count(*), count(archived_at), ifnull(sum(messages - erased), 0), ifnull(sum(tokens), 0), ifnull(sum(bytes), 0),
-		       (SELECT ifnull(sum(messages), 0) FROM erasures), (SELECT count(*) FROM messages WHERE flags & 32 <> 0)
+		SELECT count(*), count(archived_at), sum(messages - erased), sum(tokens), sum(bytes), (SELECT sum(messages) FROM erasures),
+		       (SELECT count(*) FROM messages WHERE flags & 32 <> 0), (SELECT count(*) FROM payloads), (SELECT sum(size) FROM payloads),
+		       (SELECT user_version FROM pragma_user_version)
 		FROM conversations WHERE erased_at IS NULL`,
-		func(s *sqlite3.Stmt) error {
-			st.Conversations, st.Archived = s.ColumnInt64(0), s.ColumnInt64(1)
-			st.Messages, st.Tokens, st.Bytes = s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4)
-			st.Erased, st.Redacted = s.ColumnInt64(5), s.ColumnInt64(6)
-			return nil
-		}); err != nil {
-		return err
+		dbfile.Into(&st.Conversations, &st.Archived, &st.Messages, &st.Tokens, &st.Bytes, &st.Erased,
+			&st.Redacted, &st.Payloads, &st.PayloadBytes, &st.Schema)); err != nil {
+		return st, err
 	}
-	if _, err := c.One(`SELECT count(*), ifnull(sum(size), 0) FROM payloads`, func(s *sqlite3.Stmt) error {
-		st.Payloads, st.PayloadBytes = s.ColumnInt64(0), s.ColumnInt64(1)
-		return nil
-	}); err != nil {
-		return err
-	}
-	return c.Query(`
+	st.Summaries, err = dbfile.List(c, `
 		SELECT depth, method, count(*), sum(tokens) FROM summaries WHERE NOT retired GROUP BY depth, method ORDER BY depth, method`,
-		func(s *sqlite3.Stmt) error {
-			st.Summaries = append(st.Summaries, SummaryStats{
-				Depth: s.ColumnInt(0), Method: s.ColumnText(1), Count: s.ColumnInt64(2), Tokens: s.ColumnInt64(3),
-			})
-			return nil
+		func(s *sqlite3.Stmt) SummaryStats {
+			return SummaryStats{Depth: s.ColumnInt(0), Method: s.ColumnText(1), Count: s.ColumnInt64(2), Tokens: s.ColumnInt64(3)}
 		})
+	return st, err
 }
