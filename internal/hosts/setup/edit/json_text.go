@@ -75,7 +75,8 @@ func (d *JSON) insert(holder *hujson.Value, depth int, name string, value any) e
 		if lines || bytes.Contains(d.src, []byte(`": `)) {
 			v.BeforeExtra = hujson.Extra(" ")
 		}
-		c.Members = append(c.Members, hujson.ObjectMember{Name: hujson.Value{BeforeExtra: hujson.Extra(kept + gap), Value: hujson.String(name)}, Value: v})
+		member := hujson.Value{BeforeExtra: hujson.Extra(kept + gap), Value: hujson.String(name)}
+		c.Members = append(c.Members, hujson.ObjectMember{Name: member, Value: v})
 	case *hujson.Array:
 		v.BeforeExtra = hujson.Extra(kept + gap)
 		c.Elements = append(c.Elements, v)
