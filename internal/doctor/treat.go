@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/repair"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -121,7 +122,7 @@ func copyFile(from, to string) (err error) {
 func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	fail := func(what string, err error) {
 		if err != nil {
-			failures = append(failures, what+": "+message(err))
+			failures = append(failures, what+": "+dbfile.WithoutHint(err))
 		}
 	}
 	var faults []store.Fault

@@ -18,10 +18,7 @@ import (
 // Records reads the conversations of a file, each call in a transaction of its
 // own. It implements [store.Reader], [store.Attachments] and
 // [store.Conversations].
-type Records struct {
-	File   *dbfile.File
-	proved provedPayloads
-}
+type Records struct{ File *dbfile.File }
 
 const messageColumns = `m.id, m.conversation, m.seq, m.stored, m.tokens, m.record, m.cuts IS NOT NULL, ` + LinkColumns
 

@@ -224,12 +224,5 @@ func (r *rebuild) writeNumbers(n check.SummaryNode) error {
 		return err
 	}
 	r.derived[n.Num] = want
-	files, err := record.FilesOf(want.Files)
-	if err != nil {
-		return err
-	}
-	return r.Exec(`
-		UPDATE summaries SET kind = ?, depth = ?, pos = ?, descendants = ?, messages = ?, message_tokens = ?, earliest = ?, latest = ?, files = ?
-		WHERE num = ?`, string(want.Kind), want.Depth, want.Pos, want.Descendants, want.Messages, want.MessageTokens,
-		want.Earliest.UnixMilli(), want.Latest.UnixMilli(), files, n.Num)
+	return record.UpdateDerived(r.Conn, n.Num, want)
 }
