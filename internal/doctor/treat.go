@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -93,29 +92,10 @@ func (p Patient) keep(ctx context.Context, r Report, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	for _, suffix := range []string{"", "-wal"} {
-		if err := copyFile(p.Path+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
+	if backup.Exists(to) {
+		return os.ErrExist
 	}
-	return nil
-}
-
-func copyFile(from, to string) (err error) {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
-		_ = os.Remove(to) // an incomplete backup must not look like a backup
-	}
-	return err
+	return backup.CopyFiles(ctx, p.Path, to)
 }
 
 // mend applies the fixes, and returns the failures.
