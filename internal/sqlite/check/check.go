@@ -61,9 +61,9 @@ func (k *checkup) all(ctx context.Context) error {
 	}{
 		{"the pages of the file", k.pages},
 		{"the conversations", k.conversations},
-		{"the references", k.references},
+		{"the references", func(context.Context) error { return k.take(OrphanFaults(k.Conn)) }},
 		{"the payloads", k.payloads},
-		{"the search index", k.index},
+		{"the search index", func(ctx context.Context) error { return k.take(k.search.Check(ctx, k.Conn)) }},
 		{"the state", k.state},
 		{"the tombstones", k.tombstones},
 	}
@@ -123,10 +123,9 @@ func (k *checkup) conversations(ctx context.Context) error {
 	return nil
 }
 
-// references finds rows that refer to missing rows.
-func (k *checkup) references(context.Context) error {
-	found, err := OrphanFaults(k.Conn)
-	k.list = append(k.list, found...)
+// take adds the faults that another function found.
+func (f *faults) take(found []store.Fault, err error) error {
+	f.list = append(f.list, found...)
 	return err
 }
 

@@ -164,16 +164,8 @@ func (r *rebuild) covers(s source) int {
 	if s.Num == 0 {
 		return 1
 	}
-	for _, n := range r.summaries {
-		if n.Num == s.Num {
-			return n.Messages
-		}
-	}
-	other, err := record.SummaryByNum(r.Conn, s.Num)
-	if err != nil {
-		return 0
-	}
-	return other.Messages
+	below, _ := record.SummaryByNum(r.Conn, s.Num) // one that is missing covers none
+	return below.Messages
 }
 
 // maxRun is how many nodes beyond the known sources a run may have.
