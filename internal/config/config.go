@@ -50,8 +50,9 @@ type Context struct {
 	TokenBudget        int
 	SoftThreshold      float64
 	HardThreshold      float64
+	LowThreshold       float64 // 0 is 0.4 of the soft threshold
 	FreshTailCount     int
-	FreshTailMaxTokens int // 0 is half the budget
+	FreshTailMaxTokens int // 0 is two thirds of the low threshold
 	Tokenizer          string
 }
 
@@ -300,6 +301,7 @@ func (c *Config) agree() error {
 		}
 	}
 	below("context.context_threshold", "context.hard_threshold", c.Context.SoftThreshold <= c.Context.HardThreshold)
+	below("context.low_threshold", "context.context_threshold", c.Context.LowThreshold <= c.Context.SoftThreshold)
 	below("compaction.leaf_target_tokens", "compaction.leaf_chunk_tokens", c.Compaction.LeafTargetTokens <= c.Compaction.LeafChunkTokens)
 	below("compaction.condensed_target_tokens", "compaction.leaf_chunk_tokens", c.Compaction.CondensedTargetTokens <= c.Compaction.LeafChunkTokens)
 	below("compaction.condensed_min_fanout_hard", "compaction.condensed_min_fanout", c.Compaction.CondensedMinFanoutHard <= c.Compaction.CondensedMinFanout)
