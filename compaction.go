@@ -2,6 +2,7 @@ package lcm
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lossless-context/lcm/internal/compact"
 )
@@ -75,10 +76,11 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.closed = true
 	keeper := e.keeper
 	e.mu.Unlock()
+	err := e.endFolds(ctx)
 	if keeper == nil {
-		return nil
+		return err
 	}
-	return keeper.Close(ctx)
+	return errors.Join(err, keeper.Close(ctx))
 }
 
 // Settle waits until background work has nothing left to do.
@@ -86,8 +88,8 @@ func (e *Engine) Settle(ctx context.Context) error {
 	e.mu.Lock()
 	keeper := e.keeper
 	e.mu.Unlock()
-	if keeper == nil {
-		return nil
+	if err := e.waitFolds(ctx); err != nil || keeper == nil {
+		return err
 	}
 	return keeper.Wait(ctx)
 }

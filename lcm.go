@@ -63,7 +63,8 @@
 // the low threshold (30 %), and shows the result at once. Then the beginning of
 // the context stays the same, byte for byte, until the soft threshold is reached
 // again, so that a provider's prompt cache keeps working.
-// Above the hard threshold (95 %), Context folds before it returns. Without a model,
+// Above the hard threshold (95 %), Context waits for folding, for at most a
+// second; then it returns the newest messages that fit. Without a model,
 // summaries are extractive: sentences of the messages, without a network, and the
 // same for the same messages. [WithSummariser] with [NewModelSummariser] has a
 // model write them.
@@ -114,6 +115,7 @@ type Engine struct {
 
 	mu     sync.Mutex
 	keeper *compact.Maintainer // started when there is first something to fold
+	folds  map[ConversationID]*foldRun
 	closed bool
 }
 
@@ -161,7 +163,8 @@ func WithBudget(tokens int) Option {
 }
 
 // WithThresholds sets the shares of the budget at which folding begins in the
-// background (0.75) and at which Context waits for it (0.95).
+// background (0.75) and at which Context waits for it, for at most a second
+// (0.95).
 func WithThresholds(soft, hard float64) Option {
 	return func(s *settings) error {
 		if !(soft > 0 && soft <= hard && hard <= 1) {
@@ -244,7 +247,7 @@ func New(s Store, options ...Option) (*Engine, error) {
 	if set.low > set.soft {
 		return nil, fmt.Errorf("lcm: the low threshold %g is above the soft threshold %g", set.low, set.soft)
 	}
-	e := &Engine{store: s, settings: set}
+	e := &Engine{store: s, settings: set, folds: map[ConversationID]*foldRun{}}
 	var err error
 	if e.ingest, err = ingest.New(s, set.counter, set.threshold, ingest.WithPrivacy(set.privacy)); err != nil {
 		return nil, err
