@@ -11,7 +11,7 @@ import (
 
 func newBenchCache(p *program) *cobra.Command {
 	var o cache.Options
-	c := &cobra.Command{
+	c := p.benchmark("replaying", &cobra.Command{
 		Use:   "cache",
 		Short: "Compare what input costs at a provider with a prompt cache",
 		Long: `Replay the bundled session and a generated one against a simulated provider that
@@ -21,23 +21,18 @@ ends, of a host that compacts when the window is almost full, of lcm when it
 folds a little in each turn, and of lcm as it is by default. It exits with 1 if a
 target is missed.`,
 		Example: "lcm bench cache\nlcm bench cache --budget 100000 --json",
-		Args:    usage(cobra.NoArgs),
-		RunE: benchmark(p, "replaying", func(ctx context.Context, b *bar) (measured, error) {
-			if o.Budget < lcm.MinBudget || o.Tokens < 1 || o.System < 0 {
-				return measured{}, failed(exitUsage, "for example --budget 128000 --tokens 1000000", "--budget, --tokens and --system must be positive")
-			}
-			o.Progress = b.set
-			r, err := cache.Measure(ctx, o)
-			if err != nil {
-				return measured{}, err
-			}
-			m := measured{text: r.Text(), json: r}
-			if !r.Met() {
-				m.missed = failed(exitFailure, "the report says which", "a target was missed")
-			}
-			return m, nil
-		}),
-	}
+	}, func(ctx context.Context, b *bar) (measured, error) {
+		if o.Budget < lcm.MinBudget || o.Tokens < 1 || o.System < 0 {
+			return measured{}, failed(exitUsage, "for example --budget 128000 --tokens 1000000", "--budget, --tokens and --system must be positive")
+		}
+		o.Progress = b.set
+		r, err := cache.Measure(ctx, o)
+		m, err := reported(r, err)
+		if err == nil && !r.Met() {
+			m.missed = failed(exitFailure, "the report says which", "a target was missed")
+		}
+		return m, err
+	})
 	c.Flags().IntVar(&o.Budget, "budget", 128_000, "size of lcm's context window in tokens")
 	c.Flags().IntVar(&o.Tokens, "tokens", 1_000_000, "size of the generated session in tokens")
 	c.Flags().IntVar(&o.System, "system", 4_000, "size of the system prompt and the tools in tokens")
