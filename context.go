@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
@@ -141,7 +142,11 @@ func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.
 	if err != nil {
 		return view, nil, err
 	}
+	before := view.Tokens
 	view, err = e.store.View(ctx, id, window)
+	if report.Reason == compact.Behind {
+		report.TokensBefore, report.TokensAfter = before, view.Tokens
+	}
 	return view, &report, err
 }
 

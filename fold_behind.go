@@ -8,24 +8,26 @@ import (
 	"github.com/lossless-context/lcm/internal/compact"
 )
 
-// foldWait is how long Context waits for folding. The first fold of a history of
-// 100,000 messages takes more than ten seconds.
+// foldWait is how long calls of Context wait for a run from its beginning. The
+// first fold of a history of 100,000 messages takes more than ten seconds.
 const foldWait = time.Second
 
 // foldRun is folding that a call of Context began. It goes on when Context has
 // returned.
 type foldRun struct {
+	began  time.Time
 	cancel context.CancelFunc
 	done   chan struct{} // closed when report and err are set
 	report Report
 	err    error
 }
 
-// foldFor folds a conversation that is above the hard threshold and waits for it,
-// for at most foldWait. Calls for the same conversation share one run.
+// foldFor folds a conversation that is above the hard threshold and waits for it
+// until foldWait has passed. Calls for the same conversation share one run, so
+// those that come later wait less, or not at all.
 func (e *Engine) foldFor(ctx context.Context, id ConversationID, budget int) (Report, error) {
 	run := e.startFold(ctx, id, budget)
-	timer := time.NewTimer(foldWait)
+	timer := time.NewTimer(foldWait - time.Since(run.began))
 	defer timer.Stop()
 	select {
 	case <-run.done:
@@ -34,7 +36,7 @@ func (e *Engine) foldFor(ctx context.Context, id ConversationID, budget int) (Re
 		return Report{}, fmt.Errorf("waiting for conversation %d to be folded: %w", id, ctx.Err())
 	case <-timer.C:
 		return Report{
-			Conversation: id, Mode: compact.Hard, Reason: compact.Behind, Elapsed: foldWait,
+			Conversation: id, Mode: compact.Hard, Reason: compact.Behind, Elapsed: time.Since(run.began),
 			Detail: "folding goes on in the background",
 		}, nil
 	}
@@ -49,12 +51,11 @@ func (e *Engine) startFold(ctx context.Context, id ConversationID, budget int) *
 	if run := e.folds[id]; run != nil {
 		return run
 	}
-	run := &foldRun{done: make(chan struct{})}
+	run := &foldRun{began: time.Now(), done: make(chan struct{})}
 	if !e.closed {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, run.cancel = context.WithCancel(ctx)
-	began := time.Now()
 	e.folds[id] = run
 	go func() {
 		defer run.cancel()
@@ -62,7 +63,7 @@ func (e *Engine) startFold(ctx context.Context, id ConversationID, budget int) *
 		e.mu.Lock()
 		delete(e.folds, id)
 		e.mu.Unlock()
-		if time.Since(began) >= foldWait { // nobody waits for the result
+		if time.Since(run.began) >= foldWait { // nobody waits for the result
 			e.logRun(run.report, run.err)
 		}
 		close(run.done)

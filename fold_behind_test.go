@@ -57,13 +57,17 @@ func TestContextDoesNotWaitForALongFold(t *testing.T) {
 			sum := newSlow()
 			engine := newEngine(t, append(options, lcm.WithSummariser(sum), lcm.WithBudget(crowdedBudget))...)
 			session := crowded(t, engine)
-			for range 2 { // the second call shares the run of the first
+			for n := range 2 { // the second call shares the run of the first
+				asked := time.Now()
 				view, err := session.Context(t.Context(), 0)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if view.Compaction == nil || view.Compaction.Reason != compact.Behind || view.Unfolded < crowdedBudget || view.Tokens > crowdedBudget {
 					t.Fatalf("%v, %d tokens, %d unfolded", view.Compaction, view.Tokens, view.Unfolded)
+				}
+				if waited := time.Since(asked); n == 1 && waited > 900*time.Millisecond {
+					t.Errorf("the second call waited %s too", waited)
 				}
 				if last := view.Messages[len(view.Messages)-1].PlainText(); last != prose(600) {
 					t.Errorf("the newest message is %q", last)
