@@ -23,7 +23,7 @@ target is missed.`,
 		Example: "lcm bench cache\nlcm bench cache --budget 100000 --json",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		if o.Budget < lcm.MinBudget || o.Tokens < 1 || o.System < 0 {
-			return measured{}, failed(exitUsage, "for example --budget 128000 --tokens 1000000", "--budget, --tokens and --system must be positive")
+			return measured{}, failed(exitUsage, "for example --budget 128000 --tokens 1000000", "--budget must be at least %d, --tokens positive and --system not negative", lcm.MinBudget)
 		}
 		o.Progress = b.set
 		r, err := cache.Measure(ctx, o)
