@@ -303,7 +303,7 @@ func TestToolsDocumentThemselves(t *testing.T) {
 	}
 }
 
-// docs/TOOLS.md is what the tools say about themselves.
+// docs/TOOLS.md holds the texts of the tools.
 func TestToolsPageIsFresh(t *testing.T) {
 	l := newLong(t)
 	var b strings.Builder

@@ -1,9 +1,11 @@
 package lcm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,37 +109,28 @@ type Forget struct {
 
 // Order makes an order for [Engine.Erase] of it. A regular expression is held
 // against everything that is kept of a message, its original record included.
-func (e *Engine) Order(ctx context.Context, f Forget) (Erasure, error) {
-	order := Erasure{Cause: f.Cause}
-	if order.Cause == "" {
-		order.Cause = "forget"
-	}
+func (e *Engine) Order(ctx context.Context, f Forget) (order Erasure, err error) {
+	order.Cause = cmp.Or(f.Cause, "forget")
 	timed := !f.Since.IsZero() || !f.Before.IsZero()
 	switch {
 	case f.Messages != nil:
 		order.Messages = f.Messages
-		return order, nil
 	case f.Pattern == "" && !timed && len(f.Conversations) == 0:
-		return order, errors.New("nothing was named that is to be forgotten: want conversations, messages, a time or a pattern")
+		err = errors.New("nothing was named that is to be forgotten: want conversations, messages, a time or a pattern")
 	case f.Pattern == "" && !timed:
-		var err error
 		order.Conversations, err = e.withSubAgents(ctx, f.Conversations)
-		return order, err
-	case f.Pattern != "" && f.Mode == store.FullText:
-		var err error
+	case f.Pattern == "":
+		order.Messages, err = e.scan(ctx, f, nil)
+	case f.Mode == store.FullText:
 		order.Messages, err = e.matching(ctx, f)
-		return order, err
-	}
-	var re *regexp.Regexp
-	if f.Pattern != "" {
-		var err error
-		if re, err = regexp.Compile(f.Pattern); err != nil {
-			return order, &hint.Error{Err: fmt.Errorf("the pattern: %w", err), Hint: "it is a regular expression; words are looked for with --full-text"}
+	default:
+		re, wrong := regexp.Compile(f.Pattern)
+		if wrong != nil {
+			return order, hint.New("it is a regular expression; words are looked for with --full-text", "the pattern: %w", wrong)
 		}
 		order.Quotes = re.MatchString
+		order.Messages, err = e.scan(ctx, f, re)
 	}
-	var err error
-	order.Messages, err = e.scan(ctx, f, re)
 	return order, err
 }
 
@@ -176,7 +169,7 @@ func (e *Engine) matching(ctx context.Context, f Forget) ([]MessageID, error) {
 			}
 		}
 		if found.Unfinished {
-			return nil, fmt.Errorf("looking for what matches: %w", context.DeadlineExceeded)
+			return nil, fmt.Errorf("looking for matches: %w", context.DeadlineExceeded)
 		}
 		if found.Next == nil {
 			return ids, nil
@@ -207,11 +200,9 @@ func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]Messa
 			if m.Body.Time.Before(f.Since) || !f.Before.IsZero() && !m.Body.Time.Before(f.Before) {
 				continue
 			}
-			matches := re == nil
-			if !matches {
-				if matches, err = e.says(ctx, m, re); err != nil {
-					return nil, err
-				}
+			matches, err := e.says(ctx, m, re)
+			if err != nil {
+				return nil, err
 			}
 			if matches {
 				ids = append(ids, m.ID)
@@ -221,8 +212,11 @@ func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]Messa
 	return ids, nil
 }
 
-// says reports whether anything that is kept of a message matches.
+// says reports whether anything that is kept of a message matches; nil matches all.
 func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (bool, error) {
+	if re == nil {
+		return true, nil
+	}
 	record, err := e.store.Record(ctx, m.ID)
 	if err != nil && !errors.Is(err, store.ErrDamaged) { // a damaged message can be erased too
 		return false, err
@@ -273,10 +267,10 @@ func (e *Engine) Weigh(ctx context.Context, order Erasure) (Erased, error) {
 	return e.store.Weigh(ctx, order)
 }
 
-// Erase carries an order out: what it names is gone from the record and from
-// everything that was made of it, and summaries are written anew without it.
-// Should it be cut off, [Engine.FinishErasing] goes on from there. progress is
-// told what is being done; nil is fine.
+// Erase removes the content that an order names from the record and from everything
+// derived from it, and writes summaries anew without it. [Engine.FinishErasing]
+// completes an erasure that was interrupted. progress may be nil; Erase calls it
+// with the name of each step.
 func (e *Engine) Erase(ctx context.Context, order Erasure, progress func(doing string)) (Erased, error) {
 	weighed, err := e.store.Weigh(ctx, order)
 	if err != nil {
@@ -298,10 +292,9 @@ func (e *Engine) Erase(ctx context.Context, order Erasure, progress func(doing s
 	return done, e.FinishErasing(ctx, progress)
 }
 
-// FinishErasing completes an erasure that was cut off: summaries that lost
-// their text are written anew from what is left, the search index is built
-// again, and free space and logs are overwritten. Without an unfinished
-// erasure it does nothing.
+// FinishErasing completes an erasure that was interrupted: it writes summaries that
+// lost their text anew from the remaining messages, builds the search index again,
+// and overwrites free space and logs. Without an unfinished erasure it does nothing.
 func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string)) error {
 	all, err := e.store.Tombstones(ctx)
 	if err != nil || !slices.ContainsFunc(all, func(t store.Tombstone) bool { return !t.Finished }) {
@@ -328,17 +321,12 @@ func (e *Engine) reword(ctx context.Context, progress func(doing string)) error 
 		return err
 	}
 	in := map[ConversationID][]SummaryID{}
-	var order []ConversationID
 	for _, s := range unworded {
-		if in[s.Conversation] == nil {
-			order = append(order, s.Conversation)
-		}
 		in[s.Conversation] = append(in[s.Conversation], s.ID)
 	}
-	// A fork's summaries may be made of its origin's, which was there before.
-	slices.Sort(order)
 	tell(progress, "writing summaries anew")
-	for _, id := range order {
+	// A fork's summaries may be made of its origin's, which was there before.
+	for _, id := range slices.Sorted(maps.Keys(in)) {
 		if _, err := e.runner.Remake(ctx, id, in[id]); err != nil {
 			return err
 		}

@@ -47,8 +47,8 @@
 //		Memory:    session.Memory(128_000),
 //	})
 //
-// The tools look in the session's own conversation. To let an agent find what
-// was said in other sessions, name the project and give it as the scope:
+// The tools look in the session's own conversation. To let an agent find messages
+// of other sessions, name the project and give it as the scope:
 //
 //	session := engine.Session("support/43", lcm.InProject(lcm.Project{Root: "/srv/support"}))
 //	memory := session.Memory(128_000, lcm.ProjectScope())

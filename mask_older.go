@@ -10,12 +10,7 @@ import (
 // Unmasked counts the messages whose secrets are shown because they were stored
 // before secrets were masked, up to limit; 0 is no limit.
 func (e *Engine) Unmasked(ctx context.Context, limit int) (int, error) {
-	n := 0
-	err := e.eachUnmasked(ctx, func(ConversationID, []store.Mask) error { return nil }, func() bool {
-		n++
-		return limit == 0 || n < limit
-	})
-	return n, err
+	return e.eachUnmasked(ctx, limit, func(ConversationID, []store.Mask) error { return nil })
 }
 
 // MaskOlder masks the secrets of messages that were stored before secrets were
@@ -28,18 +23,17 @@ func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (in
 		Reindex(context.Context) error
 	})
 	if !ok {
-		return 0, errors.New("this store cannot mask what is stored")
+		return 0, errors.New("this store cannot mask stored messages")
 	}
 	tell(progress, "looking for secrets")
-	n := 0
-	err := e.eachUnmasked(ctx, func(id ConversationID, masks []store.Mask) error {
+	n, err := e.eachUnmasked(ctx, 0, func(id ConversationID, masks []store.Mask) error {
 		release, err := e.runner.Hold(ctx, id)
 		if err != nil {
 			return err
 		}
 		defer release()
 		return masker.Mask(ctx, masks)
-	}, func() bool { n++; return true })
+	})
 	if err != nil || n == 0 {
 		return n, err
 	}
@@ -50,46 +44,43 @@ func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (in
 	return n, masker.Reindex(ctx)
 }
 
-// eachUnmasked calls each for every message that shows secrets, until it
-// returns false, and done with those of a conversation.
-func (e *Engine) eachUnmasked(ctx context.Context, done func(ConversationID, []store.Mask) error, each func() bool) error {
+// eachUnmasked calls found with the messages of each conversation that show
+// secrets, and returns how many there are, at most limit; 0 is no limit.
+func (e *Engine) eachUnmasked(ctx context.Context, limit int, found func(ConversationID, []store.Mask) error) (n int, err error) {
 	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, c := range all {
 		var masks []store.Mask
-		more := true
 		for m, err := range e.store.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
+			if limit > 0 && n == limit {
+				break
+			}
 			if err != nil {
-				return err
+				return n, err
 			}
 			record, err := e.store.Record(ctx, m.ID)
 			if errors.Is(err, store.ErrDamaged) {
 				continue
 			}
 			if err != nil {
-				return err
+				return n, err
 			}
 			mask, shows, err := e.ingest.Masked(m, record)
 			if err != nil {
-				return err
+				return n, err
 			}
 			if shows {
 				masks = append(masks, mask)
-				if more = each(); !more {
-					break
-				}
+				n++
 			}
 		}
 		if len(masks) > 0 {
-			if err := done(c.ID, masks); err != nil {
-				return err
+			if err := found(c.ID, masks); err != nil {
+				return n, err
 			}
 		}
-		if !more {
-			return nil
-		}
 	}
-	return nil
+	return n, nil
 }

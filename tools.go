@@ -1,7 +1,6 @@
 package lcm
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/jsonstring"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -103,7 +103,10 @@ func newRecallTool[In any](name string, project bool, run func(context.Context, 
 		if err != nil {
 			return core.Result{}, err
 		}
-		return jsonResult(answer)
+		// JSON: the field names are the ones that the tools' texts explain, and
+		// quoted text cannot pass for anything else.
+		raw, err := jsonstring.Marshal(answer)
+		return core.Result{Text: string(raw), Data: answer}, err
 	}), project}
 }
 
@@ -128,18 +131,6 @@ func learnMore(tool string) string {
 // Call implements [core.Tool].
 func (t recallTool) Call(ac core.AgentContext, args map[string]any) string {
 	return core.CallText(t, ac, args)
-}
-
-// jsonResult shows an answer to a model as JSON: the field names are the ones
-// that the tools' texts explain, and quoted text cannot pass for anything else.
-func jsonResult(v any) (core.Result, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return core.Result{}, err
-	}
-	return core.Result{Text: string(bytes.TrimSpace(b.Bytes())), Data: v}, nil
 }
 
 // where completes a request's scope with the session's own conversation and,

@@ -35,7 +35,9 @@ type (
 	// Appended is the result for one appended message.
 	Appended = store.Appended
 	// ConversationVerification is the proof of one conversation, see
-	// [Session.Verify].
+	// [Session.Verify]. Conversation is its id; Messages, Summaries and Bytes
+	// are counts; Digest is the same for the same messages in any database;
+	// Faults are the defects found, none if the conversation is sound.
 	ConversationVerification = store.Verification
 	// Branch is a part of a conversation that was rewound and is kept.
 	Branch = store.Branch
@@ -76,7 +78,12 @@ type (
 	ViewPolicy = assemble.Policy
 	// Bounds limit the passes, time and calls of one run, see [WithBounds].
 	Bounds = compact.Bounds
-	// Report describes a run of compaction and why it ended.
+	// Report describes a run of compaction: Conversation, Mode, Reason (why it
+	// ended) and Detail (the reason for an operator); Passes, and the summaries
+	// made: Leaves, Condensed, Stubs; TokensBefore, TokensAfter and Elapsed.
+	// Calls and TokensIn, TokensOut are the cost of the summariser, Fallbacks
+	// and Bare the summaries made without it, Cause its last error. Stale counts
+	// plans that another writer made obsolete.
 	Report = compact.Report
 	// CompactMode says how far a run of compaction goes.
 	CompactMode = compact.Mode
@@ -110,11 +117,21 @@ func NewModelSummariser(m llms.Model) (Summariser, error) { return summary.NewMo
 
 // Questions about the record, see [Session.Ask].
 type (
-	// Question is a question about the record and where to look for its answer.
+	// Question is a question about the record: its Prompt; Query or SummaryIDs,
+	// which find the summaries to read; Where to look; MaxTokens of the answer;
+	// Output, see [OutputAnswer]. Caller, Agent and Runner have defaults in a
+	// session.
 	Question = delegation.Request
-	// Answer is the answer to a Question, with citations.
+	// Answer is the answer to a Question: the text Answer, the CitedIDs it rests
+	// on and the Citations that lead to messages; Truncated and TruncatedBy;
+	// Method and Model that made it, and Reason if it is only evidence or
+	// nothing; Usage, its cost. SourceConversationID contributed most of all
+	// SourceConversationIDs; ExpandedSummaryCount and TotalSourceTokens say how
+	// much was read, Scope where, Skipped which conversations were left out.
+	// Notes are hints for the reader.
 	Answer = delegation.Answer
-	// Citation leads from an Answer to the message that it quotes.
+	// Citation leads from the ID in an Answer to its source: MessageID and Quote,
+	// word for word, ConversationID, Role and CreatedAt.
 	Citation = delegation.Citation
 	// QuestionLimits bound the cost of one question, see
 	// [WithExpansionLimits].
@@ -142,10 +159,22 @@ type (
 	Scope = recall.Scope
 	// SearchMode says how a pattern is read: words or a regular expression.
 	SearchMode = store.Mode
-	// GrepRequest and GrepAnswer are a search and its matches.
+	// GrepRequest is a search, with the arguments of lcm_grep as fields.
 	GrepRequest = recall.GrepRequest
-	GrepAnswer  = recall.GrepAnswer
-	// Match is a message or summary that a search found.
+	// GrepAnswer is a page of Matches: Total counts all (TotalIsLowerBound: at
+	// least so many), NextCursor leads to the next page. Pattern, Mode, Sort,
+	// Kinds, Tier and Scope say how and where it searched, Unfinished that time
+	// ran out, Elsewhere and Widened that other conversations match. Notes are
+	// hints for the reader.
+	GrepAnswer = recall.GrepAnswer
+	// Match is a message, summary or file that a search found: ID, Type and the
+	// Snippet around the MatchRanges (Truncated: not the whole text);
+	// ConversationID, Host, Title, Project, CreatedAt and Role of a message.
+	// Depth, Kind, SummaryID, EarliestAt and LatestAt describe a summary,
+	// MessageID the message of a file. CoveredBy is the summary of a message,
+	// FileIDs the files that match, Context the messages around it. Retired
+	// matches were rewound, Beside ones stand next to matching messages, Damaged
+	// ones differ from the message that arrived. Score orders matches of a Type.
 	Match = recall.Match
 	// SearchSort is the order of matches.
 	SearchSort = store.Sort

@@ -64,14 +64,13 @@ func (c *chat) runOne(ctx context.Context, call llms.ToolCall) core.Result {
 		return core.ErrorResult(c.unknownTool(call.Name))
 	}
 	args, err := parseArguments(call)
-	if err != nil {
-		return core.ErrorResult(err)
+	if err == nil {
+		var result core.Result
+		if result, err = c.contained(ctx, tool, args); err == nil {
+			return result
+		}
 	}
-	result, err := c.contained(ctx, tool, args)
-	if err != nil {
-		return core.ErrorResult(err)
-	}
-	return result
+	return core.ErrorResult(err)
 }
 
 func (c *chat) unknownTool(name string) error {

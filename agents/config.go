@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -76,21 +77,11 @@ const (
 // withDefaults returns the config with all defaults set. It copies the slices, so
 // that the caller may change its own.
 func (c AgentConfig) withDefaults() AgentConfig {
-	if c.MaxToolIterations == 0 {
-		c.MaxToolIterations = DefaultMaxToolIterations
-	}
-	if c.MaxParallelTools == 0 {
-		c.MaxParallelTools = DefaultMaxParallelTools
-	}
-	if c.ToolTimeout == 0 {
-		c.ToolTimeout = DefaultToolTimeout
-	}
-	if c.DelegateTimeout == 0 {
-		c.DelegateTimeout = DefaultDelegateTimeout
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.MaxToolIterations = cmp.Or(c.MaxToolIterations, DefaultMaxToolIterations)
+	c.MaxParallelTools = cmp.Or(c.MaxParallelTools, DefaultMaxParallelTools)
+	c.ToolTimeout = cmp.Or(c.ToolTimeout, DefaultToolTimeout)
+	c.DelegateTimeout = cmp.Or(c.DelegateTimeout, DefaultDelegateTimeout)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	c.SubAgents = slices.Clone(c.SubAgents)
 	c.Hooks = slices.Clone(c.Hooks)
 	c.Tools = slices.Clone(c.Tools)

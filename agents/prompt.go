@@ -2,6 +2,7 @@ package agents
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/core"
@@ -38,17 +39,10 @@ func systemPrompt(c AgentConfig) string {
 	if c.Memory != nil {
 		sections = append(sections, c.Memory.Guidance())
 	}
-	var b strings.Builder
-	for _, section := range sections {
-		if section = strings.TrimSpace(section); section == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(section)
+	for i, section := range sections {
+		sections[i] = strings.TrimSpace(section)
 	}
-	return b.String()
+	return strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // promptLine returns one entry of a list. It joins the description into one

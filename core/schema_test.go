@@ -70,7 +70,7 @@ type Embedded struct {
 	A string `json:"a"`
 }
 
-// Arguments are what encoding/json reads, embedded structs included.
+// Arguments are the fields that encoding/json reads, embedded structs included.
 func TestEmbeddedStructs(t *testing.T) {
 	tests := []struct {
 		name   string

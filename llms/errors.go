@@ -51,7 +51,7 @@ type Error struct {
 	cause error
 }
 
-// Error returns the message and, after a semicolon, a hint what to do.
+// Error returns the message and, after a semicolon, the hint.
 func (e *Error) Error() string { return e.hinted().Error() }
 
 // As lets package hint take the message and the hint apart.

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/lossless-context/lcm"
@@ -33,12 +32,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "lcm-embed-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := sqlite.Open(ctx, filepath.Join(dir, "agent.db"), sqlite.Options{})
+	db, err := sqlite.Open(ctx, sqlite.Memory, sqlite.Options{}) // a path keeps it on disk
 	if err != nil {
 		return err
 	}
@@ -76,7 +70,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	return ask(ctx, agent, "Which berth did the Halcyon get?", out)
 }
 
-// ask prints what the agent does on the way to its answer.
+// ask prints the tool calls of the agent and its answer.
 func ask(ctx context.Context, agent *agents.Agent, question string, out io.Writer) error {
 	fmt.Fprintf(out, "> %s\n", question)
 	stream := agent.ChatStream(question).StartContext(ctx)
@@ -100,7 +94,7 @@ func entry(i int) string {
 	return fmt.Sprintf("Log entry %d: wind from the west at %d knots, %d ships at anchor, nothing else to report from the watch.", i, i%30, i%9)
 }
 
-// scripted stands for a model: it takes notes, and looks up what it is asked.
+// scripted stands for a model: it takes notes, and looks up the answer to a question.
 func scripted(r llms.Request) llmtest.Reply {
 	if results := r.Messages[len(r.Messages)-1].ToolResults(); len(results) > 0 {
 		if strings.Contains(results[0].Output[0].Text, "berth 17") {

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -32,12 +31,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "lcm-subagents-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := sqlite.Open(ctx, filepath.Join(dir, "agent.db"), sqlite.Options{})
+	db, err := sqlite.Open(ctx, sqlite.Memory, sqlite.Options{}) // a path keeps it on disk
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (f File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
 func (f File) IsGenerated() bool { return strings.HasSuffix(f.Path, "_gen.go") }
 
 // Load parses every Go file of the module whose root is fsys. It leaves out
-// what the go command leaves out: testdata, names that begin with a dot or an
+// the same files as the go command: testdata, names that begin with a dot or an
 // underscore, and nested modules. Build constraints are not applied, so that a
 // wrong import on another platform is found too.
 func Load(fsys fs.FS) (*Tree, error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// MaxLines is how long a file may be: what a reader takes in at one sitting.
+// MaxLines is how long a file may be, so that it can be read at one sitting.
 const MaxLines = 500
 
 // CheckLength reports files that are too long to read in one sitting, tests

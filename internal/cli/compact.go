@@ -17,18 +17,8 @@ import (
 )
 
 type compactReport struct {
-	Conversation store.ConversationID `json:"conversation"`
-	Reason       compact.Reason       `json:"reason"`
-	Detail       string               `json:"detail,omitempty"`
-	Passes       int                  `json:"passes"`
-	Leaves       int                  `json:"leaves"`
-	Condensed    int                  `json:"condensed"`
-	Stubs        int                  `json:"stubs"`
-	TokensBefore int                  `json:"tokensBefore"`
-	TokensAfter  int                  `json:"tokensAfter"`
-	Calls        int                  `json:"calls"`
-	Fallbacks    int                  `json:"fallbacks"`
-	Seconds      float64              `json:"seconds"`
+	compact.Report
+	Seconds float64 `json:"seconds"`
 }
 
 type compactCommand struct {
@@ -132,10 +122,8 @@ func (cmd *compactCommand) compactOne(ctx context.Context, ar *archive, c store.
 	if !cmd.json {
 		cmd.printCompacted(c, r)
 	}
-	return compactReport{
-		Conversation: c.ID, Reason: r.Reason, Detail: r.Detail, Passes: r.Passes, Leaves: r.Leaves, Condensed: r.Condensed, Stubs: r.Stubs,
-		TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, Calls: r.Calls, Fallbacks: r.Fallbacks, Seconds: r.Elapsed.Seconds(),
-	}, nil
+	r.Conversation = c.ID
+	return compactReport{r, r.Elapsed.Seconds()}, nil
 }
 
 func (cmd *compactCommand) printCompacted(c store.Conversation, r compact.Report) {
@@ -150,17 +138,6 @@ func (cmd *compactCommand) printCompacted(c store.Conversation, r compact.Report
 	}
 }
 
-type rewriteReport struct {
-	Conversation store.ConversationID `json:"conversation"`
-	Reason       compact.Reason       `json:"reason"`
-	Candidates   int                  `json:"candidates"`
-	Rewritten    int                  `json:"rewritten"`
-	Kept         int                  `json:"kept"`
-	Failed       int                  `json:"failed"`
-	TokensIn     int                  `json:"inputTokens"`
-	TokensOut    int                  `json:"outputTokens"`
-}
-
 // rewriteAll has the configured model reword extractive summaries.
 func (cmd *compactCommand) rewriteAll(ctx context.Context, ar *archive) error {
 	if ar.cfg.Summary.Model == "" {
@@ -169,7 +146,7 @@ func (cmd *compactCommand) rewriteAll(ctx context.Context, ar *archive) error {
 	return eachChosen(ctx, cmd, ar, cmd.rewriteOne)
 }
 
-func (cmd *compactCommand) rewriteOne(ctx context.Context, ar *archive, c store.Conversation) (rewriteReport, error) {
+func (cmd *compactCommand) rewriteOne(ctx context.Context, ar *archive, c store.Conversation) (compact.Rewritten, error) {
 	bar := cmd.newBar(fmt.Sprintf("rewriting conversation %d", c.ID))
 	r, err := ar.engine.Rewrite(ctx, c.ID, func(r compact.Rewritten) {
 		bar.set(int64(r.Done+r.Kept+r.Failed), int64(r.Candidates), prose.Count(r.Candidates, "summary", "summaries"))
@@ -182,8 +159,6 @@ func (cmd *compactCommand) rewriteOne(ctx context.Context, ar *archive, c store.
 		cmd.printf("conversation %d: %s of %s rewritten, %d kept, %d failed, %s tokens spent (%s)\n", c.ID, prose.Number(r.Done),
 			prose.Count(r.Candidates, "summary", "summaries"), r.Kept, r.Failed, prose.Number(r.TokensIn+r.TokensOut), r.Reason)
 	}
-	return rewriteReport{
-		Conversation: c.ID, Reason: r.Reason, Candidates: r.Candidates, Rewritten: r.Done, Kept: r.Kept, Failed: r.Failed,
-		TokensIn: r.TokensIn, TokensOut: r.TokensOut,
-	}, err
+	r.Conversation = c.ID
+	return r, err
 }

@@ -167,12 +167,7 @@ func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Conte
 	for _, it := range view.Items {
 		r.Items = append(r.Items, contextItem{it.Node.String(), it.Tokens})
 	}
-	for _, id := range view.Damaged {
-		r.Damaged = append(r.Damaged, id.String())
-	}
-	for _, n := range view.Dropped {
-		r.Dropped = append(r.Dropped, n.String())
-	}
+	r.Damaged, r.Dropped = texts(view.Damaged), texts(view.Dropped)
 	records, err := wire.EncodeAll(llms.FormatLCM, llms.WithoutRecords(view.Messages))
 	if err != nil {
 		return err

@@ -330,10 +330,7 @@ func (d *demo) deepest(ctx context.Context, id store.ConversationID) (store.Summ
 	if best.Summary == "" {
 		return store.Summary{}, errors.New("nothing was folded")
 	}
-	for s, err := range d.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{best.Summary}}) {
-		return s, err
-	}
-	return store.Summary{}, store.Missing(string(best.Summary))
+	return store.First(d.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{best.Summary}}))
 }
 
 // descend lists the messages beneath a node.

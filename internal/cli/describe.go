@@ -106,10 +106,9 @@ func (ar *archive) rawContent(ctx context.Context, answer recall.DescribeAnswer)
 		if err != nil && record == nil {
 			return nil, err
 		}
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}) {
-			data, _ := ar.masked(m, record)
-			return data, err
-		}
+		m, err := store.First(ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
+		data, _ := ar.masked(m, record)
+		return data, err
 	}
 	return []byte(answer.Content), nil
 }

@@ -108,11 +108,11 @@ func (in *importer) run(ctx context.Context, src *source, plan survey) error {
 	}
 	for try := 1; ; try++ {
 		err := in.goOn(ctx, src)
-		if errors.Is(err, errMoved) && try == maxTries {
-			return failed(exitFailure, "repeat the command when it is done", "%w", err)
-		}
-		if !errors.Is(err, errMoved) {
+		switch {
+		case !errors.Is(err, errMoved):
 			return err
+		case try == maxTries:
+			return failed(exitFailure, "repeat the command when it is done", "%w", err)
 		}
 		in.batch, in.bytes = in.batch[:0], 0
 	}
@@ -141,19 +141,14 @@ func (in *importer) append(ctx context.Context, src *source, skip int) error {
 			skip--
 			return nil
 		}
-		return in.add(ctx, m)
+		in.batch = append(in.batch, m)
+		if in.bytes += len(m.Raw.Bytes); len(in.batch) < batchMessages && in.bytes < batchBytes {
+			return nil
+		}
+		return in.flush(ctx)
 	})
 	if err != nil {
 		return err
-	}
-	return in.flush(ctx)
-}
-
-func (in *importer) add(ctx context.Context, m llms.Message) error {
-	in.batch = append(in.batch, m)
-	in.bytes += len(m.Raw.Bytes)
-	if len(in.batch) < batchMessages && in.bytes < batchBytes {
-		return nil
 	}
 	return in.flush(ctx)
 }

@@ -127,16 +127,12 @@ var (
 	cyan   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
-func (p *program) paint(s lipgloss.Style, text string) string {
-	if !p.colour {
-		return text
-	}
-	return s.Render(text)
-}
+// paint styles text for standard output, mark for standard error.
+func (p *program) paint(s lipgloss.Style, text string) string { return styled(p.colour, s, text) }
+func (p *program) mark(s lipgloss.Style, text string) string  { return styled(p.colours, s, text) }
 
-// mark is paint for standard error.
-func (p *program) mark(s lipgloss.Style, text string) string {
-	if !p.colours {
+func styled(on bool, s lipgloss.Style, text string) string {
+	if !on {
 		return text
 	}
 	return s.Render(text)
@@ -191,6 +187,14 @@ func (p *program) result(v any, format string, args ...any) error {
 
 // list returns a slice that is not nil: JSON has [] for it, and not null.
 func list[T any](all []T) []T { return append([]T{}, all...) }
+
+// texts returns the texts of ids.
+func texts[T fmt.Stringer](all []T) (out []string) {
+	for _, v := range all {
+		out = append(out, v.String())
+	}
+	return out
+}
 
 // encoder returns a JSON encoder on standard output.
 func (p *program) encoder() *json.Encoder {

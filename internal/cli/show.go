@@ -259,13 +259,11 @@ func (cmd *showCommand) showID(ctx context.Context, ar *archive) error {
 	case id.Message != 0 && cmd.raw:
 		return cmd.showRaw(ctx, ar, id.Message, "")
 	case id.Message != 0:
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}) {
-			if err != nil {
-				return err
-			}
-			return cmd.showMessage(ctx, ar, m)
+		m, err := store.First(ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
+		if err != nil {
+			return err
 		}
-		return store.Missing(id.Message.String())
+		return cmd.showMessage(ctx, ar, m)
 	case id.Summary != "":
 		return cmd.showSummary(ctx, ar, id.Summary)
 	}
@@ -298,22 +296,17 @@ func (cmd *showCommand) showPayload(p store.Payload) error {
 }
 
 func (cmd *showCommand) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
-	for s, err := range ar.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
-		if err != nil {
-			return err
-		}
-		sources, err := ar.db.Sources(ctx, id)
-		if err != nil {
-			return err
-		}
-		r := describeSummary(s)
-		for _, n := range sources {
-			r.Sources = append(r.Sources, n.String())
-		}
-		r.Body, r.Encoding = encoded([]byte(s.Body))
-		return cmd.result(r, "%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(r.Sources, " "))
+	s, err := store.First(ar.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
+	if err != nil {
+		return err
 	}
-	return store.Missing(string(id))
+	sources, err := ar.db.Sources(ctx, id)
+	if err != nil {
+		return err
+	}
+	r := summaryReport{Summary: s, Sources: texts(sources)}
+	r.Body, r.Encoding = encoded([]byte(s.Body))
+	return cmd.result(r, "%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(r.Sources, " "))
 }
 
 var flagWords = []struct {

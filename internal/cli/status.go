@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/stats"
 )
 
-// statusReport is what `lcm status` prints as JSON.
+// statusReport is the JSON output of `lcm status`.
 type statusReport struct {
 	Database string `json:"database"`
 	stats.Stats

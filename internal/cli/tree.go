@@ -53,31 +53,9 @@ func (b belowReport) String() string {
 }
 
 type summaryReport struct {
-	ID            store.SummaryID   `json:"id"`
-	Kind          summary.Kind      `json:"kind"`
-	Depth         int               `json:"depth"`
-	Tokens        int               `json:"tokens"`
-	SourceTokens  int               `json:"sourceTokens"`
-	Messages      int               `json:"messages"`
-	MessageTokens int64             `json:"messageTokens"`
-	Descendants   int               `json:"descendants"`
-	Earliest      time.Time         `json:"earliestAt"`
-	Latest        time.Time         `json:"latestAt"`
-	Method        string            `json:"method"`
-	Level         summary.Level     `json:"level"`
-	Model         string            `json:"model,omitempty"`
-	Files         []store.PayloadID `json:"fileIds,omitempty"`
-	Sources       []string          `json:"sources,omitempty"`
-	Encoding      string            `json:"encoding,omitempty"`
-	Body          string            `json:"body,omitempty"`
-}
-
-func describeSummary(s store.Summary) *summaryReport {
-	return &summaryReport{
-		ID: s.ID, Kind: s.Kind, Depth: s.Depth, Tokens: s.Tokens, SourceTokens: s.SourceTokens, Messages: s.Messages,
-		MessageTokens: s.MessageTokens, Descendants: s.Descendants, Earliest: s.Earliest, Latest: s.Latest,
-		Method: s.Method, Level: s.Level, Model: s.Model, Files: s.Files,
-	}
+	store.Summary
+	Sources  []string `json:"sources,omitempty"`
+	Encoding string   `json:"encoding,omitempty"` // of Body
 }
 
 // summaryLine describes a summary in one line.
@@ -192,29 +170,28 @@ func (d *treeDrawing) level(ctx context.Context, nodes []store.Node, level int) 
 }
 
 func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int) (*treeNode, error) {
-	for s, err := range d.reader.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
-		if err != nil {
-			return nil, err
-		}
-		style := []lipgloss.Style{cyan, green, yellow}[s.Depth%3]
-		line := summaryLine(s)
-		if d.narrow {
-			line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, prose.Count(s.Messages, "message", "messages"),
-				prose.Number(s.MessageTokens), prose.Number(s.Tokens))
-		}
-		t := &treeNode{Summary: describeSummary(s), drawn: d.paint(style, line[:len(id)]) + line[len(id):]}
-		if level == d.depth {
-			t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}
-			return t, nil
-		}
-		sources, err := d.reader.Sources(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		t.Sources, err = d.level(ctx, sources, level+1)
-		return t, err
+	s, err := store.First(d.reader.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
+	if err != nil {
+		return nil, err
 	}
-	return nil, store.Missing(string(id))
+	s.Body = "" // `lcm show --id` prints it
+	style := []lipgloss.Style{cyan, green, yellow}[s.Depth%3]
+	line := summaryLine(s)
+	if d.narrow {
+		line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, prose.Count(s.Messages, "message", "messages"),
+			prose.Number(s.MessageTokens), prose.Number(s.Tokens))
+	}
+	t := &treeNode{Summary: &summaryReport{Summary: s}, drawn: d.paint(style, line[:len(id)]) + line[len(id):]}
+	if level == d.depth {
+		t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}
+		return t, nil
+	}
+	sources, err := d.reader.Sources(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t.Sources, err = d.level(ctx, sources, level+1)
+	return t, err
 }
 
 // run returns the tree of one summary, or of a run of messages.
@@ -234,8 +211,8 @@ func (d *treeDrawing) run(ctx context.Context, nodes []store.Node, level int) (*
 	ids := make([]store.MessageID, len(nodes))
 	for i, n := range nodes {
 		ids[i] = n.Message
-		run.IDs = append(run.IDs, n.String())
 	}
+	run.IDs = texts(nodes)
 	for m, err := range d.reader.Messages(ctx, store.MessageQuery{IDs: ids}) {
 		if err != nil {
 			return nil, err

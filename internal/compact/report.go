@@ -57,30 +57,30 @@ const (
 
 // Report describes a run.
 type Report struct {
-	Conversation store.ConversationID
-	Mode         Mode
-	Reason       Reason
+	Conversation store.ConversationID `json:"conversation"`
+	Mode         Mode                 `json:"-"`
+	Reason       Reason               `json:"reason"`
 	// Detail explains the reason to an operator.
-	Detail       string
-	Passes       int
-	Leaves       int
-	Condensed    int
-	Stubs        int
-	TokensBefore int
-	TokensAfter  int
+	Detail       string `json:"detail,omitempty"`
+	Passes       int    `json:"passes"`
+	Leaves       int    `json:"leaves"`
+	Condensed    int    `json:"condensed"`
+	Stubs        int    `json:"stubs"`
+	TokensBefore int    `json:"tokensBefore"`
+	TokensAfter  int    `json:"tokensAfter"`
 	// Calls counts calls to the model-backed summariser, Fallbacks the
 	// summaries that had to be made without it, Bare those of them that only
 	// count their messages.
-	Calls     int
-	Fallbacks int
-	Bare      int
+	Calls     int `json:"calls"`
+	Fallbacks int `json:"fallbacks"`
+	Bare      int `json:"-"`
 	// Stale counts how often the view had moved and the run planned anew.
-	Stale     int
-	TokensIn  int // spent by the summariser, as its provider reported it
-	TokensOut int
-	Elapsed   time.Duration
+	Stale     int           `json:"-"`
+	TokensIn  int           `json:"-"` // spent by the summariser, as its provider reported it
+	TokensOut int           `json:"-"`
+	Elapsed   time.Duration `json:"-"`
 	// Cause is the last error of the summariser, if there was one.
-	Cause error
+	Cause error `json:"-"`
 }
 
 // Folds is how many summaries the run made.

@@ -15,16 +15,16 @@ import (
 
 // Rewritten is the result of Rewrite.
 type Rewritten struct {
-	Conversation store.ConversationID
-	Candidates   int // summaries that no model has written
-	Done         int
-	Kept         int // the model's text was no better: not smaller than the sources, or far too long
-	Failed       int // the model returned an error or nothing
-	TokensIn     int
-	TokensOut    int
+	Conversation store.ConversationID `json:"conversation"`
+	Candidates   int                  `json:"candidates"` // summaries that no model has written
+	Done         int                  `json:"rewritten"`
+	Kept         int                  `json:"kept"`   // the model's text was no better: not smaller than the sources, or far too long
+	Failed       int                  `json:"failed"` // the model returned an error or nothing
+	TokensIn     int                  `json:"inputTokens"`
+	TokensOut    int                  `json:"outputTokens"`
 	// Reason is Done, or why the rest was left: Auth, Spend, Failing or Busy.
-	Reason Reason
-	Cause  error // the summariser's last error
+	Reason Reason `json:"reason"`
+	Cause  error  `json:"-"` // the summariser's last error
 }
 
 // Rewrite has a model reword the summaries of a conversation that were made

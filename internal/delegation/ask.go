@@ -182,11 +182,13 @@ func reason(err error) string { return prose.Clip(err.Error(), 400) + instead }
 const instead = "; the passages below are quoted from the record instead"
 
 // askChild runs one sub-agent from its grant to its verified answer.
-func (d *Delegator) askChild(ctx context.Context, r Request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int) (Answer, error) {
+func (d *Delegator) askChild(
+	ctx context.Context, r Request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
+) (Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{
-		Session: key, Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
+		Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
 		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
 		Expires: d.config.Clock().Add(time.Until(deadline)),
 	}, d.config, meter, uuid()[:8]), meter: meter, grace: grace}

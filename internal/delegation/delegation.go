@@ -13,23 +13,20 @@
 //
 // # Guarantees
 //
-// An answer rests on texts that the sub-agent has read. An answer without reading,
-// or without a citation of a text that was read, is asked for once more and then
-// refused. A question
-// costs a bounded number of model tokens ([Limits], [Meter]), and a sub-agent
-// that calls its model three times without reading anything is ended. The
-// answer has the cost.
+// An answer rests on texts that the sub-agent has read. Ask rejects an answer without
+// reading, or without a citation of a text that was read, once, and then refuses it. A
+// question costs a bounded number of model tokens ([Limits], [Meter]); a sub-agent that
+// calls its model three times without reading anything ends. The answer has the cost.
 //
-// Nothing of the record reaches the caller beyond the cap on the answer,
-// quotes included. Where there is no model, or it fails, or time is up, the
-// answer is made of the best verbatim passages, under the same cap, and says
-// so: Ask never fails for want of a model. However a question ends (answer,
-// error, time-out, cancellation, panic), its grant is revoked and its child
-// session closed before Ask returns. Questions of one caller queue, each with
-// a deadline of its own; a question asked from inside a question is refused.
+// The caller gets no more of the record than the cap on the answer, quotes included.
+// Without a model, or if it fails or time is up, the answer consists of the best verbatim
+// passages under the same cap, and says so: Ask never fails for want of a model. However
+// a question ends (answer, error, time-out, cancellation, panic), Ask revokes its grant
+// and closes its child session before it returns. Questions of one caller queue, each with
+// a deadline of its own; Ask refuses a question from inside a question.
 //
-// Stored text is untrusted: it is shown to the sub-agent between markers that
-// it cannot forge, as data.
+// Stored text is untrusted: the sub-agent sees it as data between markers that it cannot
+// forge.
 //
 // # Other packages
 //

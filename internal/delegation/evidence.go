@@ -28,10 +28,9 @@ const (
 // answer alone take about a hundred tokens.
 const leastResult = 250
 
-// evidence answers with verbatim passages: the messages that search ranks best
-// for the question, whole where they are short and their best part where they
-// are long, until relevance or room ends. The bound holds for the result as
-// JSON, citations included.
+// evidence answers with verbatim passages: the messages that search ranks best for the
+// question, of long ones the best part, until relevance or room ends. The bound holds for
+// the result as JSON, citations included.
 func (d *Delegator) evidence(ctx context.Context, r Request, p *plan, why string) (Answer, error) {
 	all, err := d.rank(ctx, r, p)
 	if err != nil {
@@ -122,9 +121,8 @@ type extract struct {
 	titles     map[store.ConversationID]string // of the conversations with passages
 }
 
-// choose takes candidates in order until they are not relevant any more. A
-// passage that does not fit is passed over for shorter ones behind it, but not
-// for long: they are ever less about the question.
+// choose takes candidates in order while they are relevant. It skips a passage that does
+// not fit for a few shorter ones behind it, which are less and less relevant.
 func (e *extract) choose(ctx context.Context, all []candidate) error {
 	const patience = 12
 	e.used = e.encoded(e.frame)
@@ -177,7 +175,7 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 	if err := e.title(ctx, m.Conversation); err != nil {
 		return false, err
 	}
-	if len(e.passages) == 0 { // one there is always, under the smallest bound too
+	if len(e.passages) == 0 { // there is always one, under the smallest bound too
 		for room := e.bound / 2; !e.fits([]passage{p}) && room > 4; room = room * 3 / 4 {
 			e.cut(&p, text, room)
 		}

@@ -26,8 +26,6 @@ var (
 
 // Allowance has the limits of a grant.
 type Allowance struct {
-	// Session is the child session that the grant is bound to.
-	Session       string
 	Conversations []store.ConversationID
 	// Summaries may be opened, and so may everything beneath them.
 	Summaries []store.SummaryID
@@ -40,8 +38,8 @@ type Allowance struct {
 	Expires    time.Time
 }
 
-// Grant is the right to open a part of the record. It only shrinks: there is
-// no method that adds tokens, time or ids.
+// Grant is the right of one child session to open a part of the record. It only
+// shrinks: no method adds tokens, time or ids.
 type Grant struct {
 	allows  Allowance
 	recall  Recall
@@ -66,16 +64,6 @@ func newGrant(a Allowance, c Config, m *Meter, marker string) *Grant {
 		allows: a, recall: c.Recall, store: c.Store, count: c.count, clock: c.Clock, meter: m, marker: marker, left: a.Tokens,
 		served: servedTexts{byID: map[string]*served{}}, known: map[store.Node]bool{},
 	}
-}
-
-// Session returns the key of the child session that the grant is bound to.
-func (g *Grant) Session() string { return g.allows.Session }
-
-// Left returns how many tokens may still be served.
-func (g *Grant) Left() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.left
 }
 
 // Revoke ends the grant. A call that is under way still ends; every later one
@@ -116,8 +104,7 @@ func (g *Grant) usable() error {
 	return nil
 }
 
-// minPage is the least that is worth a page: some words and the frame around
-// them.
+// minPage is the smallest page in tokens: some words and the frame around them.
 const minPage = 96
 
 // allowConversation refuses a conversation outside the grant.

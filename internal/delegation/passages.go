@@ -16,10 +16,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// write writes passages under the sessions and days in which they were said:
-// the group of the best passage first, and in each group the matches, the best
-// first, and then in their order the messages around them, each time prose
-// before tool calls and results that come late. A reader needs the time of a message,
+// write writes passages under headings of their sessions and days, the group of the best
+// passage first. Each group has the matches, the best first, and then the messages around
+// them in order, each time prose before late tool calls and results. A reader needs the time of a message,
 // because a later one may revoke it.
 func write(passages []passage, titles map[store.ConversationID]string) string {
 	var b strings.Builder
@@ -133,12 +132,10 @@ const (
 	followSpan  = 48 // messages in which they are looked for
 )
 
-// follow adds the messages that come after the best matches: a reply or a
-// decision often has none of the question's words. Every match gets its next
-// message before any gets the one beyond. Prose comes first, over the tool calls
-// and results in between; these follow where there is still room. The end of the
-// session with the best match comes after the first round: it says how the
-// matter was left.
+// follow adds the messages after the best matches: a reply or a decision often has none
+// of the question's words. Every match gets its next message before any gets a second
+// one. Prose comes first; tool calls and results follow where there is room. After the
+// first round comes the end of the session with the best match, which has the outcome.
 func (e *extract) follow(ctx context.Context) error {
 	if !e.short() {
 		return nil

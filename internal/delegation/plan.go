@@ -14,15 +14,14 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// How much a sub-agent is given to begin with. Summaries lead to everything
-// beneath them, so that a few are enough; the best messages come along because
-// a summary of 20,000 tokens is three pages, and the answer may be on the last.
+// The ids that a sub-agent begins with. A few summaries are enough, as they lead to
+// everything beneath them. The best messages come along because a summary of 20,000
+// tokens is three pages, and the answer may be on the last.
 const (
 	maxSeeds    = 8
 	maxMessages = 16
-	// Of one conversation as many matches are read as are handed on, two
-	// messages to a summary; of all of them more, so that the best do not all
-	// come from one.
+	// With one conversation, plan reads as many matches as it hands on, two messages to
+	// a summary; with all of them more, so that the best do not all come from one.
 	matchesOfOne = 24
 	matchesOfAll = 80
 	// enoughMatches of the query make a search for the prompt's words needless.

@@ -2,10 +2,10 @@ package delegation
 
 import (
 	_ "embed"
-	"encoding/json"
 	"strconv"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/jsonstring"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -74,9 +74,6 @@ func againPrompt(no *rejection) string {
 }
 
 func plainJSON(v any) (string, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return strings.TrimSpace(b.String()), err
+	raw, err := jsonstring.Marshal(v)
+	return string(raw), err
 }

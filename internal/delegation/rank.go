@@ -75,10 +75,9 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 // the query finds.
 const promptWorth = 0.3
 
-// rank returns the messages that may hold the answer, the best first: the
-// matches of the query in the order of search, and the messages around them.
-// The prompt decides between matches of the query; where there is no query, or
-// nothing matches it, the messages are those that match the prompt.
+// rank returns the messages that may hold the answer, the best first: the matches of the
+// query in the order of search, and the messages around them. The prompt decides between
+// matches of the query; without such matches, those of the prompt count.
 func (d *Delegator) rank(ctx context.Context, r Request, p *plan) ([]candidate, error) {
 	var byQuery ranking
 	var err error
@@ -162,10 +161,9 @@ func (d *Delegator) rankPrompt(ctx context.Context, r Request, p *plan) (ranking
 	return sum, nil
 }
 
-// How far around a candidate messages are looked for and around how many, and
-// how much of a candidate's score goes to the spoken message before it and the
-// one after it where calls and results stand between, and from a tool's output
-// to the next spoken message.
+// How far around a candidate rank looks for messages, around how many candidates, and the
+// share of a score that goes to the spoken messages before and after it across calls and
+// results, and from a tool's output to the next spoken message.
 const (
 	aroundReach  = 10
 	aroundBest   = 24

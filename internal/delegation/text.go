@@ -2,6 +2,7 @@ package delegation
 
 import (
 	"slices"
+	"sort"
 	"unicode"
 	"unicode/utf8"
 )
@@ -23,25 +24,8 @@ func fit(count func(string) int, text string, tokens int) int {
 	if tokens <= 0 {
 		return 0
 	}
-	low, high := 0, len(text) // low fits
-	if most := tokens * maxBytesPerToken; high > most {
-		high = floor(text, most)
-	}
-	if count(text[:high]) <= tokens {
-		return high
-	}
-	for high-low > 1 {
-		mid := floor(text, low+(high-low)/2)
-		if mid <= low {
-			break
-		}
-		if count(text[:mid]) <= tokens {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
+	high := floor(text, tokens*maxBytesPerToken)
+	return floor(text, sort.Search(high, func(i int) bool { return count(text[:floor(text, i+1)]) > tokens }))
 }
 
 // floor moves a position back to the start of a character.

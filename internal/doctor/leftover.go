@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -74,17 +75,12 @@ func (p Patient) removeLeftovers(r *Report) {
 // removeUnfinished removes an unfinished copy, unless it has changed since.
 func (p Patient) removeUnfinished(path string) error {
 	all, err := backup.LeftOvers(filepath.Dir(path))
-	if err != nil {
+	i := slices.IndexFunc(all, func(l backup.LeftOver) bool { return l.Path == path })
+	switch {
+	case err != nil || i < 0:
 		return err
+	case !p.abandoned(all[i]):
+		return errors.New("it was written to since, and was kept")
 	}
-	for _, l := range all {
-		if l.Path != path {
-			continue
-		}
-		if !p.abandoned(l) {
-			return fmt.Errorf("it was written to since, and was kept")
-		}
-		return l.Remove()
-	}
-	return nil
+	return all[i].Remove()
 }

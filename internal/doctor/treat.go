@@ -43,13 +43,9 @@ func Treat(ctx context.Context, p Patient) (Report, error) {
 	}
 	p.removeLeftovers(&after)
 	for _, f := range before.Findings {
-		if !slices.ContainsFunc(after.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }) {
+		if i := slices.IndexFunc(after.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }); i < 0 {
 			after.Fixed = append(after.Fixed, f)
-		}
-	}
-	for i, f := range after.Findings {
-		// Treat could not fix these.
-		if slices.ContainsFunc(before.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }) && f.Advice != "" {
+		} else if after.Findings[i].Advice != "" { // Treat could not fix it
 			after.Findings[i].Fix = ""
 		}
 	}
@@ -166,11 +162,9 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 		if f.Code != "summary-text" && f.Code != "summary-broken" && f.Code != "summary-fallback" {
 			continue
 		}
-		id := store.SummaryID(f.Node)
-		for s, err := range db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
-			if err == nil && !slices.Contains(by[s.Conversation], id) {
-				by[s.Conversation] = append(by[s.Conversation], id)
-			}
+		s, err := store.First(db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{store.SummaryID(f.Node)}}))
+		if err == nil && !slices.Contains(by[s.Conversation], s.ID) {
+			by[s.Conversation] = append(by[s.Conversation], s.ID)
 		}
 	}
 	return p.rewrite(ctx, db, by)
@@ -239,4 +233,40 @@ func (p Patient) unstick(ctx context.Context, db *sqlite.DB) error {
 		}
 	}
 	return nil
+}
+
+// unfinished finds interrupted erasures: free space and the log may still hold content.
+func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
+	all, err := db.Tombstones(ctx)
+	var faults []store.Fault
+	for _, t := range all {
+		if !t.Finished {
+			faults = append(faults, store.Fault{Code: "erasure-unfinished", Node: fmt.Sprintf("tombstone %d", t.ID),
+				Detail: "what was erased is gone from every table, but parts of it may be left in free space of the file"})
+		}
+	}
+	return faults, err
+}
+
+// finishErasing completes interrupted erasures.
+func (p Patient) finishErasing(ctx context.Context, db *sqlite.DB) error {
+	left, err := unfinished(ctx, db)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	unworded, err := db.Unworded(ctx)
+	if err != nil {
+		return err
+	}
+	by := map[store.ConversationID][]store.SummaryID{}
+	for _, s := range unworded {
+		by[s.Conversation] = append(by[s.Conversation], s.ID)
+	}
+	if err := p.rewrite(ctx, db, by); err != nil {
+		return err
+	}
+	if err := db.Reindex(ctx); err != nil {
+		return err
+	}
+	return db.Scrub(ctx)
 }

@@ -100,8 +100,8 @@ func findMagic(data []byte) (magic, bool) {
 	return magic{}, false
 }
 
-// binary describes bytes that are not text: what their beginning says they
-// are, and that beginning in hexadecimal.
+// binary describes bytes that are not text: their format, if the beginning tells it,
+// and the beginning in hexadecimal.
 func (e *explorer) binary() {
 	name := "binary data"
 	if m, ok := findMagic(e.data); ok {

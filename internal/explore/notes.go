@@ -53,7 +53,7 @@ func (n *notes) addf(format string, args ...any) bool { return n.add(fmt.Sprintf
 
 func (n *notes) String() string { return strings.Join(n.lines, "\n") }
 
-// quarters estimates what s costs, in quarters of a token: about four ASCII
+// quarters estimates the cost of s in quarters of a token: about four ASCII
 // letters a token, and one for any other character.
 func quarters(s string) int {
 	n := 0
@@ -70,8 +70,8 @@ func quarters(s string) int {
 	return n
 }
 
-// clean replaces what must not reach a reader: control characters, invalid
-// UTF-8, and invisible characters that reorder or hide text.
+// clean removes control characters, invalid UTF-8, and invisible characters that
+// reorder or hide text.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

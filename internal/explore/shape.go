@@ -16,8 +16,7 @@ const (
 	shapeElements = 24
 )
 
-// shape is what a JSON value looks like: its type, and the shapes inside it
-// down to shapeDepth. Values of one array are merged into one shape.
+// shape is the type of a JSON value, and the shapes inside it down to shapeDepth. Values of one array are merged into one shape.
 type shape struct {
 	types  []string // in the order seen
 	keys   []string // of objects, in the order seen

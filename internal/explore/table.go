@@ -109,7 +109,7 @@ func isNumber(v string) bool {
 	return err == nil
 }
 
-// columnType names what the values of a column have in common.
+// columnType names the type that the values of a column share.
 func columnType(rows [][]string, column int) string {
 	types := map[string]int{}
 	empty, filled := 0, 0

@@ -5,7 +5,7 @@
 // (hosts/claude, hosts/codex, hosts/opencode), and hosts/all lists them. A [Feed]
 // stores them: it continues a transcript from the position of the last reading and
 // passes new records to the engine. Import, hooks and the MCP server all use a Feed,
-// so that they agree on what is stored.
+// so that they store the same records.
 //
 // Reading is lossless. Every record of a transcript becomes a message, byte for
 // byte. Records that are not messages to a model (a host's bookkeeping, unknown

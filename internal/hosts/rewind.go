@@ -110,11 +110,9 @@ func (r *reading) undo(ctx context.Context, rec Record) error {
 	}
 	var to store.Message
 	if id := r.held.To; id != 0 {
-		for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
-			if err != nil {
-				return err
-			}
-			to = m
+		var err error
+		if to, err = store.First(r.feed.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}})); err != nil {
+			return err
 		}
 	}
 	return r.rewind(ctx, to, "the host took back turns")

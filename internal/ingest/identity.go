@@ -3,6 +3,7 @@ package ingest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -61,32 +62,20 @@ func secondID(native string, record [sha256.Size]byte) string {
 func distinct(history []Input) []Input {
 	type key struct {
 		id  string
-		sum [sha256.Size]byte
+		sum hash
 	}
-	first := map[string]int{}
+	count := map[string]int{}
+	for _, m := range history {
+		count[m.ID]++
+	}
 	seen := map[key]bool{}
-	var out []Input // nil until a message is dropped
-	for i, m := range history {
-		keep := true
-		if m.ID != "" {
-			at, again := first[m.ID]
-			if !again {
-				first[m.ID] = i
-			} else {
-				seen[key{m.ID, recordSum(history[at].Message)}] = true
-				k := key{m.ID, recordSum(m.Message)}
-				keep, seen[k] = !seen[k], true
-			}
+	return slices.DeleteFunc(slices.Clone(history), func(m Input) bool {
+		if m.ID == "" || count[m.ID] == 1 { // no need to hash its record
+			return false
 		}
-		switch {
-		case !keep && out == nil:
-			out = append(make([]Input, 0, len(history)), history[:i]...)
-		case keep && out != nil:
-			out = append(out, m)
-		}
-	}
-	if out == nil {
-		return history
-	}
-	return out
+		k := key{m.ID, recordSum(m.Message)}
+		again := seen[k]
+		seen[k] = true
+		return again
+	})
 }

@@ -242,19 +242,19 @@ func setOf(ids []store.MessageID) map[store.MessageID]bool {
 
 // unnamed leaves out the messages that the history names by id.
 func (p *plan) unnamed(active []store.MessageID) []store.MessageID {
+	named := p.named()
+	return slices.DeleteFunc(slices.Clone(active), func(id store.MessageID) bool { return named[id] })
+}
+
+// named returns the stored messages of the history.
+func (p *plan) named() map[store.MessageID]bool {
 	named := map[store.MessageID]bool{}
 	for _, s := range p.known {
 		if s != nil {
 			named[s.id] = true
 		}
 	}
-	var ids []store.MessageID
-	for _, id := range active {
-		if !named[id] {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	return named
 }
 
 // assign applies an alignment to the messages at the given indexes, and looks up

@@ -17,7 +17,7 @@ import (
 // ErrIgnored says that the user's settings exclude a session from the record.
 var ErrIgnored = errors.New("the session is never stored")
 
-// Privacy says what a user keeps out of the record. The zero value keeps out
+// Privacy has the content that a user keeps out of the record. The zero value keeps out
 // only private blocks.
 type Privacy struct {
 	// IgnoreSessions are patterns of session keys, and IgnoreProjects of
@@ -80,7 +80,7 @@ func matches(pattern, text string) bool {
 // Option configures an Ingester.
 type Option func(*Ingester)
 
-// WithPrivacy sets what the user keeps out of the record.
+// WithPrivacy sets the content that the user keeps out of the record.
 func WithPrivacy(p Privacy) Option { return func(in *Ingester) { in.privacy = p } }
 
 // Forgotten says for each message whether the user erased it from the session
@@ -120,11 +120,9 @@ func (in *Ingester) remembered(ctx context.Context, key string, history []Input)
 	if err != nil || !slices.Contains(gone, true) {
 		return history, err
 	}
-	var left []Input
-	for i, m := range history {
-		if !gone[i] {
-			left = append(left, m)
-		}
-	}
-	return left, nil
+	i := -1
+	return slices.DeleteFunc(slices.Clone(history), func(Input) bool {
+		i++
+		return gone[i]
+	}), nil
 }

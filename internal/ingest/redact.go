@@ -27,60 +27,51 @@ func (p Privacy) hides() bool { return p.Redact == redact.Search || p.Redact == 
 // clean removes private blocks and secrets from messages. It runs first, so that
 // identities are those of the stored form.
 func (in *Ingester) clean(ms []Input) ([]Input, error) {
-	var out []Input // nil until a message changes
+	out := make([]Input, len(ms))
 	for i, m := range ms {
-		cleaned, changed, err := in.cleanOne(m)
-		if err != nil {
+		var err error
+		if out[i], err = in.cleanOne(m); err != nil {
 			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
 		}
-		if changed && out == nil {
-			out = slices.Clone(ms)
-		}
-		if changed {
-			out[i] = cleaned
-		}
-	}
-	if out == nil {
-		return ms, nil
 	}
 	return out, nil
 }
 
-func (in *Ingester) cleanOne(m Input) (Input, bool, error) {
+func (in *Ingester) cleanOne(m Input) (Input, error) {
 	said, changed, err := remove(redact.Redactor{Secrets: in.privacy.Redact == redact.All}, m.Message)
 	if err != nil {
-		return m, false, err
+		return m, err
 	}
 	if changed {
 		m.Message, m.Flags = said, m.Flags|store.FlagRedacted
 	}
 	if in.privacy.Redact != redact.Search {
-		return m, changed, nil
+		return m, nil
 	}
 	hider := redact.Redactor{Secrets: true, KeepPrivate: true}
 	if m.Raw.Bytes != nil {
 		// The body comes from the record: if the record has no secrets, the
 		// body has none.
 		if found, _ := hider.Text(m.Raw.Bytes); found == nil {
-			return m, changed, nil
+			return m, nil
 		}
 		m.Flags |= store.FlagMasked
 	}
 	shown, hidden, err := rewrite(hider, m.Message)
 	if err != nil || !hidden {
-		return m, changed || m.Raw.Bytes != nil, err
+		return m, err
 	}
 	whole := m.Message
 	if m.Raw.Bytes == nil {
 		// The record keeps the message with its secrets.
 		format, record, _, err := recordOf(m.Message)
 		if err != nil {
-			return m, false, err
+			return m, err
 		}
 		shown.Raw = llms.Raw{Format: format, Bytes: record}
 	}
 	m.Message, m.Flags, m.said = shown, m.Flags|store.FlagMasked, &whole
-	return m, true, nil
+	return m, nil
 }
 
 // Masked returns the mask of a stored message whose body shows secrets. It is for
@@ -100,7 +91,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
 	masking := *in
 	masking.privacy = Privacy{Redact: redact.Search}
-	input, _, err := masking.cleanOne(Input{Message: said, Flags: m.Flags})
+	input, err := masking.cleanOne(Input{Message: said, Flags: m.Flags})
 	if err != nil || input.Flags&store.FlagMasked == 0 {
 		return store.Mask{}, false, err
 	}

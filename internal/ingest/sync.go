@@ -179,9 +179,8 @@ func (p *plan) sort() (outside, fresh []Input, done Synced) {
 	return outside, fresh, done
 }
 
-// back returns the message to rewind to before the new messages are added, which
-// may be on another branch; 0 if there is none. A history that is only shorter
-// than the stored one changes nothing.
+// back returns the message to rewind to before adding the new ones, perhaps on another
+// branch, or 0. A history that is only shorter than the stored one changes nothing.
 func (p *plan) back(ctx context.Context) (store.MessageID, error) {
 	last := p.last()
 	if last < p.from { // no message is known, or the whole branch is
@@ -195,12 +194,7 @@ func (p *plan) back(ctx context.Context) (store.MessageID, error) {
 	if err != nil {
 		return 0, err
 	}
-	named := map[store.MessageID]bool{}
-	for _, s := range p.known {
-		if s != nil {
-			named[s.id] = true
-		}
-	}
+	named := p.named()
 	left := false // the branch has a message after leaf that the history lacks
 	for i := len(active) - 1; i >= 0; i-- {
 		if active[i] == leaf {

@@ -1,9 +1,11 @@
 // Package jsonstring decodes JSON string literals without validating the rest of a
-// document. Unlike encoding/json it keeps bytes that are not UTF-8.
+// document, and encodes values without escaping HTML. Unlike encoding/json it keeps
+// bytes of literals that are not UTF-8.
 package jsonstring
 
 import (
 	"bytes"
+	"encoding/json"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -77,4 +79,13 @@ func Hex4(b []byte) rune {
 		r = r<<4 | rune(c)
 	}
 	return r
+}
+
+// Marshal encodes a value as JSON on one line, with <, > and & as they are.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/jsonstring"
 	"github.com/lossless-context/lcm/internal/recall"
 )
 
@@ -16,7 +17,7 @@ func (s *Server) fits(text string, value any) bool { return s.cost(text, value) 
 
 // cost counts the tokens of the longer form of an answer.
 func (s *Server) cost(text string, value any) int {
-	raw, err := compact(value)
+	raw, err := jsonstring.Marshal(value)
 	if err != nil {
 		return math.MaxInt
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// progress reports every [Config.Tick] what a call is doing and for how many
-// seconds, to a client that asked for it: hosts do not abort a call that reports.
+// progress reports the current step of a call and its seconds every [Config.Tick],
+// to a client that asked for it: hosts do not abort a call that reports.
 // done stops the reports and waits for the last one, so that none follows the
 // answer.
 func (s *Server) progress(ctx context.Context, req *mcp.CallToolRequest) (report func(what string), done func()) {

@@ -37,36 +37,51 @@ func (f *projectStore) inside(ctx context.Context) ([]store.ConversationID, erro
 }
 
 // admit returns ErrNotFound for a conversation of another project.
-func (f *projectStore) admit(ctx context.Context, id store.ConversationID, name string) error {
+func (f *projectStore) admit(ctx context.Context, id store.ConversationID) error {
 	ids, err := f.inside(ctx)
 	if err == nil && !slices.Contains(ids, id) {
-		err = store.Missing(name)
+		err = store.Missing(fmt.Sprint("conversation ", int64(id)))
 	}
 	return err
 }
 
+// admitNode returns ErrNotFound for a message or summary of another project.
 func (f *projectStore) admitNode(ctx context.Context, n store.Node) error {
 	if n.IsSummary() {
-		for s, err := range f.Store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{n.Summary}}) {
-			if err != nil {
-				return err
-			}
-			return f.admit(ctx, s.Conversation, n.String())
-		}
-		return store.Missing(n.String())
-	}
-	for m, err := range f.Store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{n.Message}}) {
-		if err != nil {
+		for _, err := range f.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{n.Summary}}) {
 			return err
 		}
-		return f.admit(ctx, m.Conversation, n.String())
+	} else {
+		for _, err := range f.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{n.Message}}) {
+			return err
+		}
 	}
 	return store.Missing(n.String())
 }
 
+// inProject passes on the items of the project, and fails at one of another.
+func inProject[T any](ctx context.Context, f *projectStore, all iter.Seq2[T, error], of func(T) (store.ConversationID, string)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		ids, err := f.inside(ctx)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for item, err := range all {
+			if conversation, name := of(item); err == nil && !slices.Contains(ids, conversation) {
+				item, err = none, store.Missing(name)
+			}
+			if !yield(item, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Conversation implements [store.Reader].
 func (f *projectStore) Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
-	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
+	if err := f.admit(ctx, id); err != nil {
 		return store.Conversation{}, err
 	}
 	return f.Store.Conversation(ctx, id)
@@ -90,7 +105,7 @@ func (f *projectStore) Conversations(ctx context.Context, q store.ConversationQu
 
 // View implements [store.Reader].
 func (f *projectStore) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
-	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
+	if err := f.admit(ctx, id); err != nil {
 		return store.View{}, err
 	}
 	return f.Store.View(ctx, id, w)
@@ -98,40 +113,16 @@ func (f *projectStore) View(ctx context.Context, id store.ConversationID, w stor
 
 // Messages implements [store.Reader].
 func (f *projectStore) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
-	return func(yield func(store.Message, error) bool) {
-		ids, err := f.inside(ctx)
-		if err != nil {
-			yield(store.Message{}, err)
-			return
-		}
-		for m, err := range f.Store.Messages(ctx, q) {
-			if err == nil && !slices.Contains(ids, m.Conversation) {
-				m, err = store.Message{}, store.Missing(m.ID.String())
-			}
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
-	}
+	return inProject(ctx, f, f.Store.Messages(ctx, q), func(m store.Message) (store.ConversationID, string) {
+		return m.Conversation, m.ID.String()
+	})
 }
 
 // Summaries implements [store.Reader].
 func (f *projectStore) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
-	return func(yield func(store.Summary, error) bool) {
-		ids, err := f.inside(ctx)
-		if err != nil {
-			yield(store.Summary{}, err)
-			return
-		}
-		for s, err := range f.Store.Summaries(ctx, q) {
-			if err == nil && !slices.Contains(ids, s.Conversation) {
-				s, err = store.Summary{}, store.Missing(string(s.ID))
-			}
-			if !yield(s, err) || err != nil {
-				return
-			}
-		}
-	}
+	return inProject(ctx, f, f.Store.Summaries(ctx, q), func(s store.Summary) (store.ConversationID, string) {
+		return s.Conversation, string(s.ID)
+	})
 }
 
 // Record implements [store.Reader].
@@ -216,7 +207,7 @@ func (f *projectStore) Holders(ctx context.Context, id store.PayloadID, in []sto
 
 // Verify implements [store.Checker].
 func (f *projectStore) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
-	if err := f.admit(ctx, id, fmt.Sprint("conversation ", int64(id))); err != nil {
+	if err := f.admit(ctx, id); err != nil {
 		return store.Verification{}, err
 	}
 	return f.Store.Verify(ctx, id)

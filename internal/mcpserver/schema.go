@@ -6,10 +6,6 @@ import (
 	"github.com/lossless-context/lcm/internal/recall"
 )
 
-func grepSchema() (*jsonschema.Schema, error) { return schemaOf[grepResult]() }
-
-func askSchema() (*jsonschema.Schema, error) { return schemaOf[askResult]() }
-
 // describeSchema is the schema of an answer about a summary, a file or a
 // message. It requires only the fields that all three have.
 func describeSchema() (*jsonschema.Schema, error) {

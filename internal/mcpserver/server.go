@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -70,17 +71,12 @@ func (c *Config) complete() error {
 	if c.Engine == nil {
 		return errors.New("mcpserver: no engine was given")
 	}
-	if c.MaxTokens == 0 {
-		c.MaxTokens = DefaultMaxTokens
-	}
+	c.MaxTokens = cmp.Or(c.MaxTokens, DefaultMaxTokens)
 	if c.MaxTokens < MinMaxTokens {
 		return fmt.Errorf("mcpserver: answers of %d tokens are too short to be useful: at least %d", c.MaxTokens, MinMaxTokens)
 	}
 	if c.Counter == nil {
 		c.Counter = llms.Estimate
-	}
-	if c.Log == nil {
-		c.Log = slog.Default()
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
@@ -88,12 +84,9 @@ func (c *Config) complete() error {
 	if c.Getenv == nil {
 		c.Getenv = func(string) string { return "" }
 	}
-	if c.Tick <= 0 {
-		c.Tick = 2 * time.Second
-	}
-	if c.Version == "" {
-		c.Version = "dev"
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
+	c.Tick = cmp.Or(max(c.Tick, 0), 2*time.Second)
+	c.Version = cmp.Or(c.Version, "dev")
 	return nil
 }
 

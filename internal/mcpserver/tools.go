@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/guard"
+	"github.com/lossless-context/lcm/internal/jsonstring"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -51,9 +52,9 @@ type toolSpec struct {
 // sub-agent that answers lcm_expand_query.
 func (s *Server) specs() map[string]toolSpec {
 	return map[string]toolSpec{
-		lcm.GrepName:        {title: "Search memory", schema: grepSchema, run: (*call).grep},
+		lcm.GrepName:        {title: "Search memory", schema: schemaOf[grepResult], run: (*call).grep},
 		lcm.DescribeName:    {title: "Show one thing from memory", schema: describeSchema, run: (*call).describe},
-		lcm.ExpandQueryName: {title: "Ask memory", schema: askSchema, run: (*call).expandQuery, world: s.config.Model},
+		lcm.ExpandQueryName: {title: "Ask memory", schema: schemaOf[askResult], run: (*call).expandQuery, world: s.config.Model},
 		// expand has no structured content: hosts would show its text to the
 		// model as JSON.
 		tools.ExpandName: {title: "Explain a tool", run: (*call).expand},
@@ -220,24 +221,13 @@ func failure(err error) *mcp.CallToolResult {
 func (a answer) result() (*mcp.CallToolResult, error) {
 	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.text}}}
 	if a.value != nil {
-		raw, err := compact(a.value)
+		raw, err := jsonstring.Marshal(a.value)
 		if err != nil {
 			return nil, err
 		}
 		r.StructuredContent = json.RawMessage(raw)
 	}
 	return r, nil
-}
-
-// compact encodes a value as JSON without escaping HTML.
-func compact(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(b.Bytes()), nil
 }
 
 // expand explains the tools. It parses its own arguments and words its own

@@ -30,11 +30,16 @@ func openEntries(r io.Reader, l Limits) (entries, error) {
 		return &framedEntries{frames: f, section: &section{f: f, ended: true}}, err
 	}
 	packed := &counter{r: b}
-	z, err := zstd.NewReader(packed, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
+	z, err := newUnzip(packed)
 	if err != nil {
 		return nil, err
 	}
 	return &streamEntries{zip: z, tar: tar.NewReader(&counter{r: z, packed: packed, ratio: l.Ratio})}, nil
+}
+
+// newUnzip unpacks a single stream within bounds.
+func newUnzip(r io.Reader) (*zstd.Decoder, error) {
+	return zstd.NewReader(r, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
 }
 
 // streamEntries reads a single stream. Nothing behind damage can be read.
@@ -78,13 +83,13 @@ func (e *framedEntries) next() (*tar.Header, io.Reader, error) {
 			if !errors.Is(err, io.EOF) {
 				err = broken(err)
 			} else if lost > 0 {
-				err = damaged("%d bytes of what it held are missing at its end", lost)
+				err = damaged("%d bytes of its content are missing at its end", lost)
 			}
 			return nil, nil, err
 		}
 		e.section, e.held = s, true
 		if lost > 0 {
-			return nil, nil, damaged("%d bytes of what it held are missing", lost)
+			return nil, nil, damaged("%d bytes of its content are missing", lost)
 		}
 	}
 	e.held = false

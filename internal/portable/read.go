@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,8 +15,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
@@ -31,16 +30,6 @@ type Limits struct {
 }
 
 const freeBytes = 64 << 20
-
-func (l Limits) withDefaults() Limits {
-	if l.Row == 0 {
-		l.Row = 1 << 30
-	}
-	if l.Ratio == 0 {
-		l.Ratio = 2000
-	}
-	return l
-}
 
 // maxManifest bounds the entries that are read into memory.
 const maxManifest = 64 << 20
@@ -60,7 +49,7 @@ type Reader struct {
 
 // NewReader reads the manifest of an archive. The caller must call Close.
 func NewReader(r io.Reader, l Limits) (*Reader, error) {
-	l = l.withDefaults()
+	l.Row, l.Ratio = cmp.Or(l.Row, 1<<30), cmp.Or(l.Ratio, 2000)
 	e, err := openEntries(r, l)
 	if err != nil {
 		return nil, err
@@ -255,7 +244,7 @@ func Peek(r io.Reader) bool {
 	if err != nil || framed(begin) {
 		return err == nil
 	}
-	z, err := zstd.NewReader(bytes.NewReader(begin), zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
+	z, err := newUnzip(bytes.NewReader(begin))
 	if err != nil {
 		return false
 	}

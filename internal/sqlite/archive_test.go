@@ -26,7 +26,7 @@ func plainMessage(n int) store.NewMessage {
 	}
 }
 
-// dumped is what an archive would hold, in memory.
+// dumped is the content of an archive in memory.
 type dumped struct {
 	schema   int
 	list     []store.Conversation
@@ -138,7 +138,7 @@ func TestDumpChosen(t *testing.T) {
 	}
 }
 
-// Merging adds what is not there, knows what is, and refuses what differs.
+// Merging adds missing conversations, knows equal ones, and refuses different ones.
 func TestMerge(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "lcm.db"), filepath.Join(dir, "other.db")

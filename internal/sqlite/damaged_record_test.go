@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// One message that is not what arrived is named by Verify and marked by every
+// Verify names a message that differs from the one that arrived, and it is marked by every
 // method that returns its text, and keeps nobody from the others.
 func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 	pristine := filepath.Join(t.TempDir(), "pristine.db")

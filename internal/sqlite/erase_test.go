@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// TestOtherProcessesForgetToo: what another process holds of the index and
+// TestOtherProcessesForgetToo: the data that another process holds of the index and
 // the messages in memory does not outlive an erasure.
 func TestOtherProcessesForgetToo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")

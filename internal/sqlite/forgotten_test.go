@@ -47,7 +47,7 @@ func forget(t *testing.T, db *sqlite.DB, id store.ConversationID) int64 {
 	return done.Tombstone
 }
 
-// What a tombstone stood for comes in again as what it was, and the cursor
+// The messages of a lifted tombstone are stored again as they were, and the cursor
 // that says its transcript was read is gone with the tombstone.
 func TestLiftedComesBack(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})

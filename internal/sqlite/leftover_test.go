@@ -73,7 +73,7 @@ func writeAt(t *testing.T, path string, at time.Time) {
 	}
 }
 
-// What a copy is called while it is written is what is looked for later.
+// LeftOvers looks for the name that an unfinished copy has.
 func TestPartPatternIsFound(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.CreateTemp(dir, dbfile.PartPattern)

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// appendAlone is what each process does: durable appends, one at a time, to
+// appendAlone is the work of each process: durable appends, one at a time, to
 // the conversation that all of them share.
 func appendAlone(ctx context.Context, path, writer string) error {
 	db, err := sqlite.Open(ctx, path, sqlite.Options{})

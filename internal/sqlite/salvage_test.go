@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Whatever happens to a file, what is salvaged of it is what was said or is
+// Whatever happens to a file, a salvaged message is the one that was said or is
 // marked as damaged, and one page never costs most of it.
 func TestSalvageOfRandomDamage(t *testing.T) {
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func TestSalvageOfRandomDamage(t *testing.T) {
 	}
 }
 
-// texts are what the messages of a database say, "" of those that are marked.
+// texts are the texts of the messages of a database, "" of those that are marked.
 func texts(t *testing.T, path string) map[store.MessageID]string {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{ReadOnly: true})

@@ -29,7 +29,7 @@
 // # Other packages
 //
 // The store makes no decisions: package ingest decides on identity, payloads and token
-// counts, package compact on what to fold, package assemble on what a model sees.
+// counts, package compact on folds, package assemble on the context of a model.
 package store
 
 import (

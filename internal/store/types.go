@@ -255,32 +255,32 @@ type MessageQuery struct {
 
 // Summary is a node of the DAG.
 type Summary struct {
-	ID           SummaryID
-	Conversation ConversationID
-	Kind         summary.Kind
-	Depth        int
-	Pos          int64 // its position in the view: that of the first message it covers
-	Body         string
+	ID           SummaryID      `json:"id"`
+	Conversation ConversationID `json:"-"`
+	Kind         summary.Kind   `json:"kind"`
+	Depth        int            `json:"depth"`
+	Pos          int64          `json:"-"` // its position in the view: that of the first message it covers
+	Body         string         `json:"body,omitempty"`
 	// Tokens counts the summary as rendered in a view, SourceTokens its direct
 	// sources.
-	Tokens       int
-	SourceTokens int
+	Tokens       int `json:"tokens"`
+	SourceTokens int `json:"sourceTokens"`
 	// Descendants counts the summaries below it, Messages the messages that it
 	// covers, MessageTokens their tokens.
-	Descendants   int
-	Messages      int
-	MessageTokens int64
-	Earliest      time.Time
-	Latest        time.Time
-	Files         []PayloadID
-	Level         summary.Level
-	Method        string
-	Model         string
-	TokensIn      int
-	TokensOut     int
-	CreatedAt     time.Time
-	Revision      int  // how often it was reworded
-	Retired       bool // a rewind split it; the view does not lead to it
+	Descendants   int           `json:"descendants"`
+	Messages      int           `json:"messages"`
+	MessageTokens int64         `json:"messageTokens"`
+	Earliest      time.Time     `json:"earliestAt"`
+	Latest        time.Time     `json:"latestAt"`
+	Files         []PayloadID   `json:"fileIds,omitempty"`
+	Level         summary.Level `json:"level"`
+	Method        string        `json:"method"`
+	Model         string        `json:"model,omitempty"`
+	TokensIn      int           `json:"-"`
+	TokensOut     int           `json:"-"`
+	CreatedAt     time.Time     `json:"-"`
+	Revision      int           `json:"-"` // how often it was reworded
+	Retired       bool          `json:"-"` // a rewind split it; the view does not lead to it
 }
 
 // NewSummary is a summary to be folded into the view.

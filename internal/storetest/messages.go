@@ -44,7 +44,6 @@ func testHostileRecords(t *testing.T, f *fixture) {
 		want(t, "text", m.Body.Parts[0].Text, string(records[i]))
 		want(t, "no record", m.Body.Raw.Bytes == nil, true)
 	}
-	f.sound(t, c.ID)
 }
 
 func testNativeIDs(t *testing.T, f *fixture) {
@@ -63,7 +62,6 @@ func testNativeIDs(t *testing.T, f *fixture) {
 	want(t, "ids are unique in a conversation only", f.append(t, other.ID, m)[0].Existed, false)
 	found := f.messages(t, store.MessageQuery{Conversation: c.ID, Natives: []string{"uuid-9", "uuid-1"}})
 	want(t, "by native id", seqs(found), "1")
-	f.sound(t, c.ID)
 }
 
 func testAtomic(t *testing.T, f *fixture) {
@@ -86,7 +84,6 @@ func testAtomic(t *testing.T, f *fixture) {
 		t.Error("a message with an unknown role was stored")
 	}
 	want(t, "messages", len(f.messages(t, store.MessageQuery{Conversation: c.ID})), 2)
-	f.sound(t, c.ID)
 }
 
 func testHidden(t *testing.T, f *fixture) {
@@ -96,7 +93,6 @@ func testHidden(t *testing.T, f *fixture) {
 	f.append(t, c.ID, row(llms.RoleUser, "a"), m, row(llms.RoleAssistant, "b"))
 	want(t, "view", show(f.view(t, c.ID)), "msg_1 msg_3")
 	want(t, "messages", len(f.messages(t, store.MessageQuery{Conversation: c.ID})), 3)
-	f.sound(t, c.ID)
 }
 
 func testConcurrent(t *testing.T, f *fixture) {
@@ -129,7 +125,6 @@ func testConcurrent(t *testing.T, f *fixture) {
 		seen[m.Native] = true
 	}
 	want(t, "different ones", len(seen), writers*each)
-	f.sound(t, c.ID)
 }
 
 func testStop(t *testing.T, f *fixture) {
@@ -197,7 +192,6 @@ func testMany(t *testing.T, f *fixture) {
 		t.Errorf("%d messages for a caller that is gone, then %v", n, last)
 	}
 	cancel()
-	f.sound(t, c.ID)
 }
 
 func testUnknown(t *testing.T, f *fixture) {

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"slices"
 	"time"
 
@@ -236,10 +235,9 @@ func (m *model) active(archived bool) []*modelConversation {
 
 // messageOf makes a message to store. The text is its record.
 func messageOf(native string, role llms.Role, text string, flags store.Flag, tokens int, said time.Time) store.NewMessage {
-	return store.NewMessage{
-		Native: native, Role: role, Flags: flags, Format: llms.FormatText, Record: []byte(text), Size: int64(len(text)),
-		SHA256: sha256.Sum256([]byte(text)), Tokens: tokens, Said: said,
-	}
+	m := row(role, text)
+	m.Native, m.Flags, m.Tokens, m.Said = native, flags, tokens, said
+	return m
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -20,10 +20,7 @@ func (f *fixture) find(t *testing.T, q store.Search) string {
 	if q.Limit == 0 {
 		q.Limit = 10
 	}
-	found, err := f.Search(t.Context(), q)
-	if err != nil {
-		t.Fatalf("search for %q: %v", q.Pattern, err)
-	}
+	found := must(f.Search(t.Context(), q))(t)
 	var ids []string
 	for _, h := range found.Hits {
 		if !h.Beside {
@@ -35,23 +32,17 @@ func (f *fixture) find(t *testing.T, q store.Search) string {
 
 func testSearch(t *testing.T, f *fixture) {
 	a, b := f.conversation(t, "a"), f.conversation(t, "b")
-	var payload store.PayloadID
-	f.update(t, a.ID, func(ctx context.Context, w store.Writer) (err error) {
-		call := lcmRow(t, llms.Calls("", llms.ToolCall{ID: "c1", Name: "shell", Arguments: `{"cmd":"make deploy_staging"}`}))
-		result := lcmRow(t, llms.Result("c1", "shell", "exit status 2: missing TLS_CERT_PATH", true))
-		if payload, err = w.PutPayload(ctx, store.NewPayload{Data: []byte("inside the file: marmalade")}); err != nil {
-			return err
-		}
-		file := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartText, Ref: &llms.Ref{ID: string(payload)}}}}
-		withFile := lcmRow(t, file)
-		withFile.Body, withFile.Payloads = &file, []store.PayloadID{payload}
-		echo := row(llms.RoleTool, "lcm found: deploy_staging")
-		echo.Flags = store.FlagEcho
-		late := row(llms.RoleUser, "Deployment postponed to friday")
-		late.Said = f.now.Add(48 * time.Hour)
-		_, err = w.Append(ctx, row(llms.RoleUser, "Why does the deployment fail? 配置文件"), call, result, withFile, echo, late)
-		return err
-	})
+	payload := f.payload(t, a.ID, "inside the file: marmalade")
+	call := lcmRow(t, llms.Calls("", llms.ToolCall{ID: "c1", Name: "shell", Arguments: `{"cmd":"make deploy_staging"}`}))
+	result := lcmRow(t, llms.Result("c1", "shell", "exit status 2: missing TLS_CERT_PATH", true))
+	file := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartText, Ref: &llms.Ref{ID: string(payload)}}}}
+	withFile := lcmRow(t, file)
+	withFile.Body, withFile.Payloads = &file, []store.PayloadID{payload}
+	echo := row(llms.RoleTool, "lcm found: deploy_staging")
+	echo.Flags = store.FlagEcho
+	late := row(llms.RoleUser, "Deployment postponed to friday")
+	late.Said = f.now.Add(48 * time.Hour)
+	f.append(t, a.ID, row(llms.RoleUser, "Why does the deployment fail? 配置文件"), call, result, withFile, echo, late)
 	f.append(t, b.ID, row(llms.RoleAssistant, "the deployments were fine on friday"))
 	sum := f.fold(t, a.ID, 0, 1, "somebody asked about a deployment\nExpand for details about: it")
 	onlyA := []store.ConversationID{a.ID}
@@ -80,7 +71,7 @@ func testSearch(t *testing.T, f *fixture) {
 		{"before", store.Search{Mode: store.Regex, Pattern: "(?i)postponed", Before: f.now.Add(48 * time.Hour)}, ""},
 		{"files alone", store.Search{Mode: store.Regex, Pattern: "a", Files: true}, "msg_4"},
 		{"one file", store.Search{Mode: store.Regex, Pattern: "a", Files: true, Payloads: []store.PayloadID{payload}}, "msg_4"},
-		{"files without what is said beside them", store.Search{Mode: store.Regex, Pattern: "file_", Files: true}, ""},
+		{"files without the text of their messages", store.Search{Mode: store.Regex, Pattern: "file_", Files: true}, ""},
 		{"another file", store.Search{Mode: store.Regex, Pattern: "a", Files: true, Payloads: []store.PayloadID{"file_0"}}, ""},
 		{"summaries", store.Search{Mode: store.Regex, Pattern: "somebody", Summaries: true}, string(sum.ID)},
 		{"words of summaries", store.Search{Mode: store.FullText, Pattern: "who asked?", Summaries: true}, string(sum.ID)},
@@ -94,28 +85,22 @@ func testSearch(t *testing.T, f *fixture) {
 		want(t, c.what, f.find(t, c.q), c.ids)
 	}
 	nameless := f.conversation(t, "nameless")
-	f.update(t, nameless.ID, func(ctx context.Context, w store.Writer) error {
-		call := lcmRow(t, llms.Calls("", llms.ToolCall{ID: "c9", Name: "browser", Arguments: `{"url":"zebra"}`}))
-		_, err := w.Append(ctx, call, row(llms.RoleUser, "zebra, meanwhile"), lcmRow(t, llms.Result("c9", "", "zebra found", false)))
-		return err
-	})
+	browse := lcmRow(t, llms.Calls("", llms.ToolCall{ID: "c9", Name: "browser", Arguments: `{"url":"zebra"}`}))
+	f.append(t, nameless.ID, browse, row(llms.RoleUser, "zebra, meanwhile"), lcmRow(t, llms.Result("c9", "", "zebra found", false)))
 	want(t, "a result that does not name its tool", f.find(t, store.Search{Mode: store.Regex, Pattern: "zebra", Tool: "browser"}), "msg_10 msg_8")
 	kept := f.conversation(t, "of a host")
-	f.update(t, kept.ID, func(ctx context.Context, w store.Writer) error {
-		flagged := func(r llms.Role, text string, flags store.Flag) store.NewMessage {
-			m := row(r, text)
-			m.Flags = flags
-			return m
-		}
-		_, err := w.Append(ctx, row(llms.RoleUser, "quokka: a prompt"),
-			flagged(llms.RoleUser, "<environment>quokka</environment>", store.FlagSynthetic),
-			flagged(llms.RoleSystem, "hook said quokka", store.FlagHidden),
-			flagged(llms.RoleSystem, "quokka of an unknown type", store.FlagHidden|store.FlagUnknown),
-			flagged(llms.RoleTool, "spilled output: quokka", store.FlagHidden),
-			flagged(llms.RoleAssistant, "a sub-agent's quokka", store.FlagHidden),
-			flagged(llms.RoleUser, "the host's summary of quokka", store.FlagHostSummary))
-		return err
-	})
+	flagged := func(r llms.Role, text string, flags store.Flag) store.NewMessage {
+		m := row(r, text)
+		m.Flags = flags
+		return m
+	}
+	f.append(t, kept.ID, row(llms.RoleUser, "quokka: a prompt"),
+		flagged(llms.RoleUser, "<environment>quokka</environment>", store.FlagSynthetic),
+		flagged(llms.RoleSystem, "hook said quokka", store.FlagHidden),
+		flagged(llms.RoleSystem, "quokka of an unknown type", store.FlagHidden|store.FlagUnknown),
+		flagged(llms.RoleTool, "spilled output: quokka", store.FlagHidden),
+		flagged(llms.RoleAssistant, "a sub-agent's quokka", store.FlagHidden),
+		flagged(llms.RoleUser, "the host's summary of quokka", store.FlagHostSummary))
 	want(t, "without bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka"}), "msg_17 msg_16 msg_15 msg_14 msg_11")
 	want(t, "words without bookkeeping", f.find(t, store.Search{Mode: store.FullText, Pattern: "quokka", Sort: store.ByRecency}), "msg_17 msg_16 msg_15 msg_14 msg_11")
 	want(t, "with bookkeeping", f.find(t, store.Search{Mode: store.Regex, Pattern: "quokka", Everything: true}),
@@ -168,15 +153,12 @@ func testSearchComplete(t *testing.T, f *fixture) {
 	patterns := []string{"alpha beta", "(?i)gamma ETA", `delta_\w+ 42`, "配置 c", "epsilon.two zeta", "^alpha", "done$", "[0-9]+x", "(alpha|beta) (42|ETA)", `error:\s+done`, "nowhere"}
 	var texts []string
 	for range 4 {
-		f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-			for range 1500 {
-				texts = append(texts, words(rng, 1+rng.IntN(12)))
-				if _, err := w.Append(ctx, row(llms.RoleUser, texts[len(texts)-1])); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		var ms []store.NewMessage
+		for range 1500 {
+			texts = append(texts, words(rng, 1+rng.IntN(12)))
+			ms = append(ms, row(llms.RoleUser, texts[len(texts)-1]))
+		}
+		f.append(t, c.ID, ms...)
 		for _, p := range patterns {
 			re := regexp.MustCompile(p)
 			expected := 0

@@ -23,7 +23,8 @@ import (
 // Open opens an empty store with the given clock, which is closed when the test ends.
 type Open func(t *testing.T, clock func() time.Time) store.Store
 
-// Run runs the whole suite.
+// Run runs the whole suite. Each test ends with a verification of every
+// conversation.
 func Run(t *testing.T, open Open) {
 	for _, test := range []struct {
 		name string
@@ -59,13 +60,13 @@ func Run(t *testing.T, open Open) {
 		{"search", testSearch},
 		{"search finds everything at every moment", testSearchComplete},
 		{"search by page", testSearchPages},
-		{"search of what was reworded", testSearchReworded},
+		{"search of reworded summaries", testSearchReworded},
 		{"erase messages", testErase},
 		{"erased messages are refused", testEraseRefused},
 		{"erase a conversation", testEraseConversation},
 		{"erase from branches and forks", testEraseBranches},
 		{"erase payloads", testErasePayloads},
-		{"erase what quotes", testEraseTraces},
+		{"erase quotes", testEraseTraces},
 		{"random operations agree with a model", testModel},
 		{"unknown things", testUnknown},
 		{"cancellation", testCancel},
@@ -74,6 +75,9 @@ func Run(t *testing.T, open Open) {
 			f := &fixture{now: time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)}
 			f.Store = open(t, func() time.Time { return f.now })
 			test.run(t, f)
+			for _, c := range must(f.Conversations(t.Context(), store.ConversationQuery{Erased: true}))(t) {
+				f.sound(t, c.ID)
+			}
 		})
 	}
 }
@@ -106,6 +110,16 @@ func (f *fixture) append(t *testing.T, id store.ConversationID, ms ...store.NewM
 		return err
 	})
 	return done
+}
+
+// payload stores the content of a payload.
+func (f *fixture) payload(t *testing.T, id store.ConversationID, data string) (p store.PayloadID) {
+	t.Helper()
+	f.update(t, id, func(ctx context.Context, w store.Writer) (err error) {
+		p, err = w.PutPayload(ctx, store.NewPayload{Data: []byte(data), Kind: "text"})
+		return err
+	})
+	return p
 }
 
 // rewind rewinds the view to a message.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // A summary re-enters a prompt, so text that reads like an instruction to the
@@ -87,41 +89,17 @@ func mentionsOrders(rest string) bool {
 	return containsAny(rest, overrideWhat) && containsAny(rest, overrideWhose)
 }
 
-// hasMarkup reports tags that open or close a role, a summary or a chat
-// template's turn.
+// hasMarkup reports tags that open or close a role, a summary or a turn of a chat
+// template. Promise<User> and <user>@host are not turns of a conversation.
 func hasMarkup(s string, untrusted bool) bool {
-	for i := strings.IndexByte(s, '<'); i >= 0; {
-		rest := s[i+1:]
-		if strings.HasPrefix(rest, "|") {
-			if j := strings.Index(rest, "|>"); j > 0 && j < 40 {
-				return true
-			}
-		}
-		rest = strings.TrimLeft(rest, "/ ")
-		// Promise<User> and <user>@host are not turns of a conversation.
-		typed := i > 0 && isWordByte(s[i-1])
-		if opensTag(rest, roleTags) || untrusted && !typed && opensTag(rest, looseTags) {
-			return true
-		}
-		next := strings.IndexByte(s[i+1:], '<')
-		if next < 0 {
-			break
-		}
-		i += 1 + next
-	}
-	return containsAny(s, templateMarks)
+	return strings.Contains(s, "<") && (roleTag().MatchString(s) || untrusted && looseTag().MatchString(s)) || containsAny(s, templateMarks)
 }
 
-// opensTag reports whether rest, the text after a <, begins with one of tags.
-func opensTag(rest string, tags []string) bool {
-	for _, tag := range tags {
-		if len(rest) >= len(tag) && strings.EqualFold(rest[:len(tag)], tag) &&
-			(len(rest) == len(tag) || !isWordByte(rest[len(tag)])) {
-			return true
-		}
-	}
-	return false
-}
+var (
+	roleTag = lazyregexp.New(`(?is)<[/ ]*(?:system|assistant|human|summary|instructions|tool_result|function_calls|system-reminder)\b|<\|.{0,38}\|>`)
+	// A type parameter follows a word.
+	looseTag = lazyregexp.New(`(?i)(?:^|\W)<[/ ]*(?:user|instruction|invoke|context|prompt)\b`)
+)
 
 func containsAny(s string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(s, p) })
@@ -152,7 +130,5 @@ var (
 	replyVerbs    = stringSet("answer reply respond say")
 	replyFillers  = stringSet("with only exactly just nothing the word words phrase following this")
 	replyLimits   = stringSet("only exactly just nothing word words phrase")
-	roleTags      = []string{"system", "assistant", "human", "summary", "instructions", "tool_result", "function_calls", "system-reminder"}
-	looseTags     = []string{"user", "instruction", "invoke", "context", "prompt"}
 	templateMarks = []string{"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "### System", "### Instruction", "###Instruction", "[SYSTEM]", "[system]("}
 )

@@ -51,60 +51,32 @@ func (s *identScanner) next() bool {
 func (s *identScanner) chunk() (lo, hi int, plain, ok bool) {
 	text := s.text
 	i := s.pos
-	for i < len(text) {
-		b := text[i]
-		if b < utf8.RuneSelf {
-			if chunkByte[b] {
-				break
-			}
-			i += escapeLen(text, i)
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if chunkRune(r, n) {
-			break
-		}
-		i += n
+	for i < len(text) && chunkLen(text, i) == 0 {
+		i += otherLen(text, i)
 	}
-	if i >= len(text) {
-		s.pos = i
+	if s.pos = i; i == len(text) {
 		return 0, 0, true, false
 	}
 	lo, plain = i, true
-	for i < len(text) {
-		b := text[i]
-		if b < utf8.RuneSelf {
-			if !chunkByte[b] {
-				break
-			}
-			if b == ',' && !(i > lo && isDigit(text[i-1]) && i+1 < len(text) && isDigit(text[i+1])) {
-				break
-			}
-			plain = plain && plainByte(text, lo, i)
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if !chunkRune(r, n) {
+	for n := chunkLen(text, i); n > 0; n = chunkLen(text, i) {
+		if text[i] == ',' && !(i > lo && isDigit(text[i-1]) && i+1 < len(text) && isDigit(text[i+1])) {
 			break
 		}
+		plain = plain && (n > 1 || plainByte(text, lo, i))
 		i += n
 	}
-	if i == lo { // a lone comma
-		s.pos = lo + 1
-		return lo, lo, true, true
-	}
-	s.pos = i
+	s.pos = max(i, lo+1) // past a lone comma
 	return lo, i, plain, true
 }
 
-// escapeLen is the length of the byte at i, or of the escape that it begins:
-// in quoted JSON "\nNext" the n is no part of the word.
-func escapeLen(text string, i int) int {
+// otherLen is the length of the character at i that is no part of a chunk, or of the
+// escape that it begins: in quoted JSON "\nNext" the n is no part of the word.
+func otherLen(text string, i int) int {
 	if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("ntrbf", text[i+1]) >= 0 {
 		return 2
 	}
-	return 1
+	_, n := utf8.DecodeRuneInString(text[i:])
+	return n
 }
 
 // plainByte reports whether byte i of the chunk that begins at lo may stand in
@@ -121,13 +93,20 @@ var chunkByte = func() (set [utf8.RuneSelf]bool) {
 	return set
 }()
 
-// chunkRune reports whether a rune beyond ASCII may be part of a chunk.
-// Scripts without spaces end one: in 在main.go里 the path stands alone.
-func chunkRune(r rune, n int) bool {
-	if r == utf8.RuneError && n <= 1 {
-		return false
+// chunkLen is the length of the character at i if it may be part of a chunk, else 0.
+// Scripts without spaces end a chunk: in 在main.go里 the path stands alone.
+func chunkLen(text string, i int) int {
+	if i == len(text) || text[i] < utf8.RuneSelf {
+		if i < len(text) && chunkByte[text[i]] {
+			return 1
+		}
+		return 0
 	}
-	return unicode.IsLetter(r) && !spaceless(r)
+	r, n := utf8.DecodeRuneInString(text[i:])
+	if unicode.IsLetter(r) && !spaceless(r) { // the replacement character is no letter
+		return n
+	}
+	return 0
 }
 
 // wordOfInterest reports whether a chunk of letters only may begin an
@@ -142,9 +121,7 @@ func (s *identScanner) wordOfInterest(lo, hi int) bool {
 // accept records an identifier and reports whether it is of a length that
 // anyone would remember.
 func (s *identScanner) accept(c Class, lo, hi int) bool {
-	if hi > s.pos {
-		s.pos = hi
-	}
+	s.pos = max(s.pos, hi)
 	if hi-lo > maxIdentifier {
 		return false
 	}

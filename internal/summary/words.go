@@ -51,7 +51,7 @@ func (w *wordScanner) next() bool {
 				w.alphabetic()
 				return true
 			}
-			w.pos += escapeLen(w.text, w.pos)
+			w.pos += otherLen(w.text, w.pos)
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(w.text[w.pos:])

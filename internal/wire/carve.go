@@ -14,7 +14,7 @@ type Cut struct {
 	At int
 	// Style is how the content is spelled in the record.
 	Style Style
-	// Content is what the literal says. For base64 it is the binary data.
+	// Content is the decoded text. For base64 it is the binary data.
 	Content []byte
 }
 

@@ -18,16 +18,14 @@ var (
 	openAIRoles = []string{"user", "assistant", "system", "developer", "tool", "function"}
 )
 
-// Decode reads one record of the shape f. In the JSON shapes the role is in
-// the record and the argument is ignored; a FormatText record is the text
-// itself and role says whose it is, and so it is for a part of FormatOpencode.
+// Decode reads one record of the shape f. The argument role is for records that do
+// not name one: FormatText, which is the text itself, and parts of FormatOpencode.
 //
 // The message keeps record as Raw.Bytes, without a copy: the caller must not
 // change it afterwards. ID comes from a top-level "uuid" or "id" and Time from
-// "timestamp", "created_at" or "time" (RFC 3339, or Unix seconds or
-// milliseconds) if the record has them. Blocks that the shape does not define
-// become PartOther; only a record that is not JSON, has no known role or has
-// content of an impossible type is an error.
+// "timestamp", "created_at" or "time" (RFC 3339 or a Unix time). Blocks that the
+// shape does not define become PartOther. A record is an error if it is not JSON,
+// has no known role or has content of an impossible type.
 func Decode(f llms.Format, role llms.Role, record []byte) (llms.Message, error) {
 	var m llms.Message
 	var err error
@@ -77,15 +75,14 @@ func unknownFormat(f llms.Format) error {
 	return fmt.Errorf("llms: unknown format %q: it must be one of %s, %s, %s, %s", string(f), llms.FormatText, llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI)
 }
 
-// Encode writes m as one record of the shape f. A message that was read in
-// that shape gives its original bytes back, the same slice. Otherwise what the shape can
-// carry is written: see EncodeAll for what changes on the way. A message that
-// needs several records in the shape f is an error here, and so is FormatText
+// Encode writes m as one record of the shape f. A message that was read in that
+// shape returns its original bytes, the same slice; others are translated, see
+// EncodeAll. It fails for a message that needs several records, and with FormatText
 // for a message that is more than one plain text.
 //
-// FormatLCM carries everything but Raw: decoding it gives a message that is
-// Equal to m, and equal messages give equal bytes. Its one limit is Meta,
-// whose values must be such that encoding/json can write them.
+// FormatLCM carries everything but Raw: decoding it gives a message that is Equal
+// to m, and equal messages give equal bytes. encoding/json must be able to write
+// the values of Meta.
 func Encode(f llms.Format, m llms.Message) ([]byte, error) {
 	if m.Raw.Format == f && m.Raw.Bytes != nil {
 		return m.Raw.Bytes, nil
@@ -125,9 +122,9 @@ func encodeText(m llms.Message) ([]byte, error) {
 // EncodeAll writes a conversation in a JSON shape. A message that was read in
 // that shape gives its original bytes; the others are translated:
 //
-//   - To OpenAI, each tool result becomes a tool message of its own, before
-//     what else its message says. Content that only user messages may carry
-//     is described in text elsewhere. OpenAI has no mark for a failed call.
+//   - To OpenAI, each tool result becomes a tool message of its own, before the
+//     other parts of its message. Content that only user messages may carry is
+//     described in text elsewhere. OpenAI has no mark for a failed call.
 //   - To Anthropic, consecutive tool messages become one user message of
 //     tool_result blocks. System messages are written with role "system",
 //     which this package reads back but the Messages API does not take: its
@@ -177,9 +174,8 @@ func EncodeAll(f llms.Format, ms []llms.Message) ([]json.RawMessage, error) {
 	return records, nil
 }
 
-// sendable makes a record of what was put together from a message's strings
-// and raw JSON: UTF-8 throughout, and on one line. A line break in JSON can
-// only stand between values, where a space will do.
+// sendable makes a record valid UTF-8 on one line. A line break in JSON can only
+// stand between values, where a space will do.
 func sendable(record []byte) json.RawMessage {
 	if !utf8.Valid(record) {
 		record = bytes.ToValidUTF8(record, []byte("\ufffd"))
@@ -329,8 +325,8 @@ func readID(val []byte) string {
 	return ""
 }
 
-// readTime reads RFC 3339, or a Unix time in seconds or finer units, told
-// apart by size. What is neither gives the zero time: the record keeps it.
+// readTime reads RFC 3339, or a Unix time whose size tells its unit. Other values
+// give the zero time; the record keeps them.
 func readTime(val []byte) time.Time {
 	s := string(val)
 	switch {

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Metadata is arbitrary, and JSON is a little narrower than what Go can hold
-// in a map[string]any. Three things travel in an object with an "encoding":
+// Metadata is arbitrary, and a map[string]any can hold values that JSON cannot.
+// Three of them are written as an object with an "encoding":
 // strings that are not UTF-8 ("base64"), objects with a key that is not UTF-8
 // ("entries", a list of pairs), and objects that have a member "encoding"
 // themselves ("object"). Numbers come back as float64, or as json.Number
@@ -109,7 +109,7 @@ func appendFloat(dst []byte, f float64) ([]byte, error) {
 	return strconv.AppendFloat(dst, f, format, -1, 64), nil
 }
 
-// value reads what appendValue writes.
+// value is the inverse of appendValue.
 func (r *lcmReader) value(val []byte, depth int) any {
 	if depth > partDepth+2 { // a wrapping adds a level or two
 		r.fail("metadata is nested too deeply")

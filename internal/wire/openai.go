@@ -159,7 +159,7 @@ func arguments(s slot) string {
 }
 
 // appendOpenAI appends the records of a message: one for each tool result,
-// then one for what else it says.
+// then one for its other parts.
 func appendOpenAI(records []json.RawMessage, m llms.Message) []json.RawMessage {
 	own := ownExtra(m, llms.FormatOpenAI)
 	before := len(records)
@@ -191,7 +191,7 @@ func openAIResult(p llms.Part, own bool) json.RawMessage {
 
 func encodeOpenAI(role llms.Role, parts []llms.Part, own bool) json.RawMessage {
 	if role == llms.RoleTool {
-		role = llms.RoleUser // what stands beside tool results is not one
+		role = llms.RoleUser // parts beside tool results are not results
 	}
 	dst := append([]byte(`{"role":"`), role...)
 	dst = append(dst, '"')

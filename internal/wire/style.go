@@ -2,9 +2,8 @@ package wire
 
 import "unicode/utf8"
 
-// Style says how a writer of JSON spells a string. It is the set of what the
-// writer escapes beyond what JSON demands; the values are stored, so they do
-// not change.
+// Style is the set of characters that a writer of JSON escapes although it need
+// not. Stores keep the values, so they do not change.
 //
 // JSON.stringify, serde and Python with ensure_ascii=False write 0; Go's
 // encoding/json writes EscapeHTML|EscapeLineBreaks, or EscapeLineBreaks

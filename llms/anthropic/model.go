@@ -72,18 +72,10 @@ func New(c Config) (*Model, error) {
 		return nil, &llms.Error{Class: llms.ClassAuth, Provider: provider,
 			Message: "there is no API key: set " + KeyVariable + " or put it into the config file"}
 	}
-	if c.MaxTokens <= 0 {
-		c.MaxTokens = DefaultMaxTokens
-	}
-	if c.MaxRetries == 0 {
-		c.MaxRetries = DefaultMaxRetries
-	}
-	if c.IdleTimeout == 0 {
-		c.IdleTimeout = DefaultIdleTimeout
-	}
-	if c.HTTPClient == nil {
-		c.HTTPClient = http.DefaultClient
-	}
+	c.MaxTokens = cmp.Or(max(c.MaxTokens, 0), DefaultMaxTokens)
+	c.MaxRetries = cmp.Or(c.MaxRetries, DefaultMaxRetries)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, DefaultIdleTimeout)
+	c.HTTPClient = cmp.Or(c.HTTPClient, http.DefaultClient)
 	options := []option.RequestOption{
 		option.WithEnvironmentProduction(), // the address, unless there is another below
 		option.WithHTTPClient(llms.WatchHTTP(c.HTTPClient)),

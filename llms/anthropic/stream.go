@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,12 +158,7 @@ func (a *answer) close() []llms.Event {
 		return nil
 	}
 	a.call = nil
-	if call.Arguments == "" && len(a.input) > 0 {
-		call.Arguments = string(a.input)
-	}
-	if call.Arguments == "" {
-		call.Arguments = "{}"
-	}
+	call.Arguments = cmp.Or(call.Arguments, string(a.input), "{}")
 	return []llms.Event{{Kind: llms.EventToolCall, Call: call}}
 }
 

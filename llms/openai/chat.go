@@ -195,12 +195,7 @@ func (a *chatAnswer) grow(d toolCallPart) {
 		a.calls = append(a.calls, llms.ToolCall{})
 	}
 	call := &a.calls[i]
-	if d.ID != "" {
-		call.ID = d.ID
-	}
-	if d.Function.Name != "" {
-		call.Name = d.Function.Name
-	}
+	call.ID, call.Name = cmp.Or(d.ID, call.ID), cmp.Or(d.Function.Name, call.Name)
 	call.Arguments += d.Function.Arguments
 }
 
@@ -242,9 +237,7 @@ func (a *chatAnswer) end() []llms.Event {
 			call.ID = a.newID()
 		}
 		seen[call.ID] = true
-		if call.Arguments == "" {
-			call.Arguments = "{}"
-		}
+		call.Arguments = cmp.Or(call.Arguments, "{}")
 		events = append(events, llms.Event{Kind: llms.EventToolCall, Call: &call})
 	}
 	return append(events, llms.Event{Kind: llms.EventEnd, Stop: a.stop, Usage: a.usage, ID: a.id, Model: a.model})

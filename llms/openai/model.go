@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -81,10 +82,7 @@ func New(c Config) (*Model, error) {
 	if strings.TrimSpace(c.Model) == "" {
 		return nil, &llms.Error{Class: llms.ClassInvalid, Provider: provider, Message: "no model is set"}
 	}
-	if c.API == "" {
-		c.API = Chat
-	}
-	if c.API != Chat && c.API != Responses {
+	if c.API = cmp.Or(c.API, Chat); c.API != Chat && c.API != Responses {
 		return nil, &llms.Error{Class: llms.ClassInvalid, Provider: provider,
 			Message: "unknown API " + string(c.API) + ": use " + string(Chat) + " or " + string(Responses)}
 	}
@@ -95,15 +93,9 @@ func New(c Config) (*Model, error) {
 		return nil, &llms.Error{Class: llms.ClassAuth, Provider: provider,
 			Message: "there is no API key: set " + KeyVariable + " or put it into the config file"}
 	}
-	if c.MaxRetries == 0 {
-		c.MaxRetries = DefaultMaxRetries
-	}
-	if c.IdleTimeout == 0 {
-		c.IdleTimeout = DefaultIdleTimeout
-	}
-	if c.HTTPClient == nil {
-		c.HTTPClient = http.DefaultClient
-	}
+	c.MaxRetries = cmp.Or(c.MaxRetries, DefaultMaxRetries)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, DefaultIdleTimeout)
+	c.HTTPClient = cmp.Or(c.HTTPClient, http.DefaultClient)
 	if c.NewID == nil {
 		c.NewID = func() string { return "call_" + rand.Text() }
 	}
@@ -151,12 +143,8 @@ func (m *Model) Name() string { return provider + "/" + m.config.Model }
 
 // Stream implements [llms.Model].
 func (m *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
-	if r.Model == "" {
-		r.Model = m.config.Model
-	}
-	if r.MaxTokens == 0 {
-		r.MaxTokens = m.config.MaxTokens
-	}
+	r.Model = cmp.Or(r.Model, m.config.Model)
+	r.MaxTokens = cmp.Or(r.MaxTokens, m.config.MaxTokens)
 	r.Messages = errorsInWords(r.Messages)
 	run := m.chat
 	if m.config.API == Responses {
@@ -167,7 +155,7 @@ func (m *Model) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 	})
 }
 
-// invalid is the error of a request that cannot be written.
+// invalid returns the error of a request that cannot be written.
 func invalid(err error) *llms.Error {
 	return &llms.Error{Class: llms.ClassInvalid, Provider: provider, Message: err.Error()}
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,10 +148,7 @@ func (m *Model) readResponse(event responseEvent, a *responsesAnswer) (llms.Even
 func doneItem(it responseItem) (llms.Event, error) {
 	switch it.Type {
 	case "function_call":
-		call := llms.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.Arguments}
-		if call.Arguments == "" {
-			call.Arguments = "{}"
-		}
+		call := llms.ToolCall{ID: it.CallID, Name: it.Name, Arguments: cmp.Or(it.Arguments, "{}")}
 		return llms.Event{Kind: llms.EventToolCall, Call: &call}, nil
 	case "reasoning":
 		extra, err := json.Marshal(reasoningMark{Type: "reasoning", ID: it.ID})

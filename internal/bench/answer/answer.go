@@ -130,15 +130,11 @@ func Dataset(ctx context.Context, d recall.Dataset, o Options) (r Report, err er
 // Bundled measures on the bundled session and its questions: whether the words
 // of the answer stand in the passages.
 func Bundled(ctx context.Context, o Options) (r Report, err error) {
-	b, err := newRecord(ctx, o)
+	session, done, err := sampleSession(ctx, o)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, b.Close(ctx)) }()
-	session, err := sampleSession(ctx, b)
-	if err != nil {
-		return r, err
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	r.Dataset, r.Messages = "bundled session", len(sample.Messages())
 	var questions []asked
 	for _, q := range sample.Questions() {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/sample"
@@ -56,17 +55,13 @@ type IdentifierFigure struct {
 // Identifiers asks for identifiers of the bundled session, each with every one
 // of Prompts, under each of the bounds.
 func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierReport, err error) {
-	b, err := newRecord(ctx, o)
+	session, done, err := sampleSession(ctx, o)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, b.Close(ctx)) }()
-	session, err := sampleSession(ctx, b)
-	if err != nil {
-		return r, err
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	r.Identifiers = pickIdentifiers(sample.Messages())
-	done := 0
+	asked := 0
 	for _, bound := range bounds {
 		f := IdentifierFigure{MaxTokens: bound}
 		for _, id := range r.Identifiers {
@@ -78,8 +73,8 @@ func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierRep
 				if err := f.count(a, id); err != nil {
 					return r, err
 				}
-				done++
-				o.Progress.Tell(int64(done), int64(len(bounds)*len(r.Identifiers)*len(Prompts)), fmt.Sprintf("question %d", done))
+				asked++
+				o.Progress.Tell(int64(asked), int64(len(bounds)*len(r.Identifiers)*len(Prompts)), fmt.Sprintf("question %d", asked))
 			}
 		}
 		f.Tokens /= float64(max(f.Calls, 1))
@@ -164,12 +159,18 @@ func (r IdentifierReport) Text() string {
 	return b.String()
 }
 
-// sampleSession stores the bundled session and compacts it.
-func sampleSession(ctx context.Context, b *harness.Record) (*lcm.Session, error) {
-	session := b.Engine.Session("bench/sample")
-	if err := session.Append(ctx, sample.Messages()...); err != nil {
-		return nil, err
+// sampleSession stores the bundled session and compacts it. done removes it.
+func sampleSession(ctx context.Context, o Options) (session *lcm.Session, done func() error, err error) {
+	b, err := newRecord(ctx, o)
+	if err != nil {
+		return nil, nil, err
 	}
-	_, err := session.Compact(ctx, lcm.CompactOptions{Budget: 32_000, Full: true})
-	return session, err
+	session, done = b.Engine.Session("bench/sample"), func() error { return b.Close(ctx) }
+	if err = session.Append(ctx, sample.Messages()...); err == nil {
+		_, err = session.Compact(ctx, lcm.CompactOptions{Budget: 32_000, Full: true})
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	return session, done, nil
 }

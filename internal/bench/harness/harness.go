@@ -3,8 +3,8 @@
 // memory, and targets with their verdicts.
 //
 // [Message] returns the same messages on every machine: words and tool output
-// of the bundled session, in another order. Times are those of this machine, with
-// whatever else it does; compare ratios of one run.
+// of the bundled session, in another order. Times depend on the machine and its other
+// work; compare ratios of one run.
 package harness
 
 import (
@@ -15,7 +15,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -146,3 +149,38 @@ func WriteChecks(w io.Writer, checks []Check, width int) {
 		fmt.Fprintf(w, "%s  %-*s %8.2f  (%s %g)\n", verdict, width, c.What, c.Got, bound, c.Target)
 	}
 }
+
+// Run executes a statement with each of the rows.
+func Run(c *sqlite3.Conn, sql string, rows ...[]any) (err error) {
+	s, _, err := c.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for _, row := range rows {
+		for i, v := range row {
+			if err := bind(s, i+1, v); err != nil {
+				return err
+			}
+		}
+		if err := s.Exec(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bind(s *sqlite3.Stmt, i int, v any) error {
+	switch v := v.(type) {
+	case int64:
+		return s.BindInt64(i, v)
+	case string:
+		return s.BindText(i, v)
+	case []byte:
+		return s.BindBlob(i, v)
+	}
+	return s.BindNull(i)
+}
+
+// Placeholders returns "(?, ?)" for n values.
+func Placeholders(n int) string { return "(?" + strings.Repeat(", ?", n-1) + ")" }

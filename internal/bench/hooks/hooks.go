@@ -2,9 +2,9 @@
 // real program again and again on a database of a given size, beside
 // `lcm version`, which does nothing and so shows the cost of starting a program.
 //
-// Each run of a hook finds a few new records in the transcript, as it does at
-// the end of a turn; each start of a session is told where the work stands;
-// each prompt refers to something that was said in the project before.
+// Each hook finds a few new records in the transcript, as at the end of a turn; each
+// session that starts gets the state of the work; each prompt refers to earlier work in
+// the project.
 package hooks
 
 import (
@@ -59,9 +59,8 @@ type Times struct {
 	CPU float64 `json:"cpuP95"`
 }
 
-// Targets, in milliseconds: the 95th percentile of a hook, by how much it may
-// exceed that of `lcm version`, and the 95th percentile of the processor time of
-// the hook that searches, before a prompt that refers to earlier work.
+// Targets, in milliseconds: the 95th percentile of a hook, its excess over that of
+// `lcm version`, and the 95th percentile of the processor time before a prompt.
 const (
 	Target       = 100.0
 	Excess       = 60.0
@@ -97,6 +96,7 @@ type bench struct {
 	Options
 	home, work, transcript, db string
 	records                    int
+	times                      [4]taken // of each command
 }
 
 // Measure makes the database and times the commands.
@@ -114,38 +114,33 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 		return Report{}, fmt.Errorf("make the database: %w", err)
 	}
 	r := Report{Messages: n, Runs: o.Runs, Made: time.Since(begun)}
-	var version, stop, start, prompt []taken
 	for i := range o.Runs {
 		b.Progress.Tell(int64(i), int64(o.Runs), "runs")
-		took, _, err := b.run(ctx, "", "version")
-		if err != nil {
-			return r, err
-		}
-		version = append(version, took)
 		if err := b.grow(); err != nil {
 			return r, err
 		}
-		if took, _, err = b.run(ctx, b.event("Stop", session, ""), "hook", "claude"); err != nil {
-			return r, err
-		}
-		stop = append(stop, took)
-		took, out, err := b.run(ctx, b.event("SessionStart", fmt.Sprintf("new-%d-%d", os.Getpid(), i), "resume"), "hook", "claude")
-		if err != nil {
-			return r, err
-		}
-		start = append(start, took)
-		if bytes.Contains(out, []byte("lcm-context")) {
-			r.Blocks++
-		}
-		if took, out, err = b.run(ctx, b.prompt(i), "hook", "claude"); err != nil {
-			return r, err
-		}
-		prompt = append(prompt, took)
-		if bytes.Contains(out, []byte("lcm-context")) {
-			r.Reminded++
+		for n, input := range []string{
+			"", // no event: `lcm version`
+			b.event("Stop", session, "source", ""),
+			b.event("SessionStart", fmt.Sprintf("new-%d-%d", os.Getpid(), i), "source", "resume"),
+			b.event("UserPromptSubmit", fmt.Sprintf("prompt-%d-%d", os.Getpid(), i), "prompt", prompts[i%len(prompts)]),
+		} {
+			told, err := b.run(ctx, &b.times[n], input)
+			if err != nil {
+				return r, err
+			}
+			if told && n == 2 {
+				r.Blocks++
+			} else if told && n == 3 {
+				r.Reminded++
+			}
 		}
 	}
-	r.Version, r.Stop, r.Start, r.Prompt = quantiles(version), quantiles(stop), quantiles(start), quantiles(prompt)
+	for n, into := range []*Times{&r.Version, &r.Stop, &r.Start, &r.Prompt} {
+		wall, cpu := b.times[n].wall, b.times[n].cpu
+		into.P50, into.P95, into.Max = harness.Quantile(wall, 0.5), harness.Quantile(wall, 0.95), harness.Quantile(wall, 1)
+		into.CPU = harness.Quantile(cpu, 0.95)
+	}
 	return r, nil
 }
 
@@ -209,8 +204,9 @@ func uuid(n int) string {
 	return fmt.Sprintf("00000000-0000-4000-8000-%08x%04x", n, os.Getpid()&0xffff)
 }
 
-func (b *bench) event(name, session, source string) string {
-	return fmt.Sprintf(`{"hook_event_name":%q,"session_id":%q,"transcript_path":%q,"cwd":%q,"source":%q}`, name, session, b.transcript, b.work, source)
+// event is the input of a hook, with one field of its own.
+func (b *bench) event(name, session, field, value string) string {
+	return fmt.Sprintf(`{"hook_event_name":%q,"session_id":%q,"transcript_path":%q,"cwd":%q,%q:%q}`, name, session, b.transcript, b.work, field, value)
 }
 
 // prompts refer to messages of the bundled session.
@@ -222,35 +218,25 @@ var prompts = []string{
 	"did we decide to keep old cursors working for the shops?",
 }
 
-// prompt is the event of a prompt in a session of its own.
-func (b *bench) prompt(i int) string {
-	return fmt.Sprintf(`{"hook_event_name":"UserPromptSubmit","session_id":"prompt-%d-%d","transcript_path":%q,"cwd":%q,"prompt":%q}`,
-		os.Getpid(), i, b.transcript, b.work, prompts[i%len(prompts)])
-}
+// taken has the durations and the processor times of the runs of a command.
+type taken struct{ wall, cpu []time.Duration }
 
-// taken is the duration and the processor time of one run.
-type taken struct{ wall, cpu time.Duration }
-
-// run starts the program and waits for it, as a host does.
-func (b *bench) run(ctx context.Context, input string, args ...string) (taken, []byte, error) {
+// run starts the program as a host does, with the event of a hook or else as `lcm
+// version`, and notes its times. It reports whether a hook told the host something.
+func (b *bench) run(ctx context.Context, t *taken, event string) (told bool, err error) {
+	args := []string{"hook", "claude"}
+	if event == "" {
+		args = []string{"version"}
+	}
 	c := exec.CommandContext(ctx, b.Binary, args...)
-	c.Dir, c.Stdin = b.work, strings.NewReader(input)
+	c.Dir, c.Stdin = b.work, strings.NewReader(event)
 	c.Env = append(os.Environ(), "HOME="+b.home, "LCM_DATABASE_PATH="+b.db, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "CLAUDE_CONFIG_DIR=", "LCM_CHILD=")
-	var out bytes.Buffer
-	c.Stdout = &out
 	begun := time.Now()
-	err := c.Run()
-	t := taken{wall: time.Since(begun)}
-	if c.ProcessState != nil {
-		t.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	out, err := c.Output()
+	if err != nil {
+		return false, err
 	}
-	return t, out.Bytes(), err
-}
-
-func quantiles(all []taken) Times {
-	wall, cpu := make([]time.Duration, len(all)), make([]time.Duration, len(all))
-	for i, t := range all {
-		wall[i], cpu[i] = t.wall, t.cpu
-	}
-	return Times{P50: harness.Quantile(wall, 0.5), P95: harness.Quantile(wall, 0.95), Max: harness.Quantile(wall, 1), CPU: harness.Quantile(cpu, 0.95)}
+	t.wall = append(t.wall, time.Since(begun))
+	t.cpu = append(t.cpu, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
+	return bytes.Contains(out, []byte("lcm-context")), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/sample"
 )
 
@@ -194,22 +195,7 @@ func (w *writer) opencode(bytes int64) (n int64, err error) {
 	if err := db.Exec(opencodeSchema + "BEGIN"); err != nil {
 		return 0, err
 	}
-	insert := func(sql string, args ...any) {
-		s, _, e := db.Prepare(sql)
-		if e != nil {
-			err = errors.Join(err, e)
-			return
-		}
-		for i, arg := range args {
-			switch v := arg.(type) {
-			case string:
-				e = errors.Join(e, s.BindText(i+1, v))
-			case int64:
-				e = errors.Join(e, s.BindInt64(i+1, v))
-			}
-		}
-		err = errors.Join(err, e, s.Exec(), s.Close())
-	}
+	insert := func(sql string, args ...any) { err = errors.Join(err, harness.Run(db, sql, args)) }
 	for n < bytes && err == nil {
 		n += w.opencodeSession(insert)
 	}
@@ -236,7 +222,7 @@ func (w *writer) opencodeSession(insert func(string, ...any)) (n int64) {
 		}
 		n += int64(len(text))
 		now := at()
-		insert("INSERT INTO "+table+" VALUES (?"+strings.Repeat(", ?", len(ids)+2)+")", append(ids, now, now, string(text))...)
+		insert("INSERT INTO "+table+" VALUES "+harness.Placeholders(len(ids)+3), append(ids, now, now, string(text))...)
 	}
 	insert("INSERT INTO session VALUES (?, 'global', NULL, 'slug', '/home/user/project', 'A session', '1.18.33', ?, ?)", session, at(), at())
 	for size := int64(w.rng.IntN(2*sessionBytes) + 1); n < size; {

@@ -1,3 +1,10 @@
+// Package imports measures how agents' transcripts come in: it writes
+// transcripts in the hosts' formats, as large as one likes, imports them into a
+// fresh database, and imports them again.
+//
+// The transcripts consist of the bundled session's sentences, with the
+// bookkeeping and the repetitions that the real programs write beside them. The
+// same records are also stored from memory, to show the cost of reading them.
 package imports
 
 import (
@@ -31,18 +38,15 @@ type Options struct {
 
 // Report is the result of a run.
 type Report struct {
-	Bytes    int64 `json:"bytes"` // of the records
-	Sessions int   `json:"sessions"`
-	Records  int   `json:"records"`
-	// Seconds is how long the first import took and how much of that it had a
-	// processor for, Again how long the second took.
-	Seconds float64 `json:"seconds"`
-	CPU     float64 `json:"cpuSeconds"`
-	Again   float64 `json:"secondsAgain"`
-	// Peak is the most memory that the process held meanwhile.
-	Peak int64 `json:"peakBytes"`
-	// Batch is the rate at which the same records are stored from memory, in
-	// bytes a second, and BatchCPU the same by the processor's time.
+	Bytes    int64   `json:"bytes"` // of the records
+	Sessions int     `json:"sessions"`
+	Records  int     `json:"records"`
+	Seconds  float64 `json:"seconds"`      // of the first import
+	CPU      float64 `json:"cpuSeconds"`   // its processor time
+	Again    float64 `json:"secondsAgain"` // of the second import
+	Peak     int64   `json:"peakBytes"`    // the most memory of the process
+	// Batch is the rate of storing the same records from memory, in bytes a second,
+	// and BatchCPU the same by processor time.
 	Batch    float64 `json:"batchBytesPerSecond"`
 	BatchCPU float64 `json:"batchBytesPerCPUSecond"`
 	Database int64   `json:"databaseBytes"`
@@ -71,31 +75,29 @@ func (r Report) Met() bool {
 // Text renders the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	row := func(what, got, target string, met bool) {
-		mark := ""
-		if target != "" {
-			mark = "ok"
-			if !met {
-				mark = "missed"
-			}
+	row := func(name, got string) { fmt.Fprintf(&b, "%-34s %14s\n", name, got) }
+	check := func(name, got, target string, met bool) {
+		verdict := "ok"
+		if !met {
+			verdict = "missed"
 		}
-		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("%-34s %14s  %-8s %s", what, got, target, mark), " "))
+		row(name, fmt.Sprintf("%14s  %-8s %s", got, target, verdict))
 	}
 	mb := func(n float64) string { return fmt.Sprintf("%.1f", n/1e6) }
-	row("sessions", fmt.Sprint(r.Sessions), "", true)
-	row("records", fmt.Sprint(r.Records), "", true)
-	row("records, MB", mb(float64(r.Bytes)), "", true)
-	row("database, MB", mb(float64(r.Database)), "", true)
-	row("import, s", fmt.Sprintf("%.1f", r.Seconds), "", true)
-	row("import, MB/s", mb(r.Rate()), "", true)
-	row("the same from memory, MB/s", mb(r.Batch), "", true)
+	row("sessions", fmt.Sprint(r.Sessions))
+	row("records", fmt.Sprint(r.Records))
+	row("records, MB", mb(float64(r.Bytes)))
+	row("database, MB", mb(float64(r.Database)))
+	row("import, s", fmt.Sprintf("%.1f", r.Seconds))
+	row("import, MB/s", mb(r.Rate()))
+	row("the same from memory, MB/s", mb(r.Batch))
 	if r.CPU > 0 && r.BatchCPU > 0 {
-		row("  by the processor's time, MB/s", mb(float64(r.Bytes)/r.CPU)+" of "+mb(r.BatchCPU), "", true)
+		row("  by the processor's time, MB/s", mb(float64(r.Bytes)/r.CPU)+" of "+mb(r.BatchCPU))
 	}
-	row("slower than from memory by", fmt.Sprintf("%.2f×", r.Slowdown()), "≤ 1.5×", r.Slowdown() <= maxSlowdown)
-	row("most memory held, MB", mb(float64(r.Peak)), "< 300", r.Peak < maxPeak)
-	row("importing again, s", fmt.Sprintf("%.2f", r.Again), "< 2", r.Again < maxAgain)
-	row("digest", r.Digest, "", true)
+	check("slower than from memory by", fmt.Sprintf("%.2f×", r.Slowdown()), "≤ 1.5×", r.Slowdown() <= maxSlowdown)
+	check("most memory held, MB", mb(float64(r.Peak)), "< 300", r.Peak < maxPeak)
+	check("importing again, s", fmt.Sprintf("%.2f", r.Again), "< 2", r.Again < maxAgain)
+	row("digest", r.Digest)
 	return b.String()
 }
 
@@ -180,9 +182,8 @@ func importAll(ctx context.Context, home, path string, r *Report, progress harne
 // batchBytes is how much is held in memory to be stored from there.
 const batchBytes = 32 << 20
 
-// batch stores the same records from memory, a thousand at a time, and returns
-// the bytes of them that it stores a second, by the clock and by the
-// processor's. The time to read them is left out.
+// batch stores the same records from memory, a thousand at a time, and returns the bytes
+// a second, by the clock and by processor time, without the time to read the records.
 func batch(ctx context.Context, home, path string) (rate, cpu float64, err error) {
 	var clock, busy, bytes float64
 	timed := func(fn func() error) error {

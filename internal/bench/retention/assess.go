@@ -1,6 +1,8 @@
 package retention
 
 import (
+	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -73,38 +75,23 @@ func (r *runner) head(n node, tokens int) string {
 		b.WriteString(r.messages[i].Text + "\n")
 	}
 	text := b.String()
-	lo, hi := 0, len(text) // the longest prefix that fits lies in [lo, hi]
-	for lo < hi {
-		mid := (lo + hi + 1) / 2
-		if r.count(text[:mid]) <= tokens {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
+	end := sort.Search(len(text), func(i int) bool { return r.count(text[:i+1]) > tokens })
+	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
 	}
-	for lo > 0 && lo < len(text) && !utf8.RuneStart(text[lo]) {
-		lo--
-	}
-	return text[:lo]
+	return text[:end]
 }
 
 // distinct returns the identifiers of messages once each, in order, but for
 // those in except.
 func distinct(messages, except [][]summary.Identifier) []summary.Identifier {
 	known := map[string]bool{}
-	for _, ids := range except {
-		for _, id := range ids {
-			known[id.Text] = true
-		}
+	for _, id := range slices.Concat(except...) {
+		known[id.Text] = true
 	}
-	var out []summary.Identifier
-	for _, ids := range messages {
-		for _, id := range ids {
-			if !known[id.Text] {
-				known[id.Text] = true
-				out = append(out, id)
-			}
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Concat(messages...), func(id summary.Identifier) bool {
+		again := known[id.Text]
+		known[id.Text] = true
+		return again
+	})
 }

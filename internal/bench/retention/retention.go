@@ -179,15 +179,3 @@ func (r *runner) summarise(ctx context.Context, req summary.Request, from, to in
 		ID: fmt.Sprintf("sum_%d_%d_%d", req.Depth, from, to), Kind: req.Kind, Seq: r.messages[from].Seq, Text: got.Text,
 	}}, nil
 }
-
-// FromMessages renders messages as the sources of summaries.
-func FromMessages(messages []llms.Message) []summary.Source {
-	out := make([]summary.Source, len(messages))
-	for i, m := range messages {
-		out[i] = summary.Source{
-			ID: fmt.Sprintf("msg_%d", i+1), Seq: int64(i + 1), Role: m.Role, Time: m.Time,
-			Text: m.Render(), Tool: m.Role == llms.RoleTool,
-		}
-	}
-	return out
-}

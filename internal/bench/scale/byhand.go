@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -87,45 +87,31 @@ func connect(path string) (*sqlite3.Conn, error) {
 	return c, nil
 }
 
-func (h *byHand) each(sql string, row func(*sqlite3.Stmt), args ...int64) {
-	if h.err != nil {
-		return
-	}
-	s, _, err := h.src.Prepare(sql)
-	if err != nil {
-		h.err = err
-		return
-	}
-	for i, a := range args {
-		h.err = errors.Join(h.err, s.BindInt64(i+1, a))
-	}
-	for s.Step() {
-		row(s)
-	}
-	h.err = errors.Join(h.err, s.Err(), s.Close())
-}
-
 type rowset struct {
 	table string
 	rows  [][]any
 }
 
+// rows reads rows of the engine's database.
 func (h *byHand) rows(sql string, args ...int64) [][]any {
+	if h.err != nil {
+		return nil
+	}
 	var all [][]any
-	h.each(sql, func(s *sqlite3.Stmt) {
+	s, _, err := h.src.Prepare(sql)
+	if err != nil {
+		h.err = err
+		return nil
+	}
+	for i, a := range args {
+		err = errors.Join(err, s.BindInt64(i+1, a))
+	}
+	for err == nil && s.Step() {
 		row := make([]any, s.ColumnCount())
-		for i := range row {
-			switch s.ColumnType(i) {
-			case sqlite3.INTEGER:
-				row[i] = s.ColumnInt64(i)
-			case sqlite3.TEXT:
-				row[i] = s.ColumnText(i)
-			case sqlite3.BLOB:
-				row[i] = s.ColumnBlob(i, []byte{})
-			}
-		}
+		err = s.Columns(row...)
 		all = append(all, row)
-	}, args...)
+	}
+	h.err = errors.Join(err, s.Err(), s.Close())
 	return all
 }
 
@@ -142,45 +128,12 @@ func (h *byHand) insert(ctx context.Context, sets []rowset) (err error) {
 	}
 	defer tx.End(&err)
 	for _, set := range sets {
-		if err := h.insertSet(set); err != nil {
+		if len(set.rows) == 0 {
+			continue
+		}
+		if err := harness.Run(h.dst, "INSERT INTO "+set.table+" VALUES "+harness.Placeholders(len(set.rows[0])), set.rows...); err != nil {
 			return fmt.Errorf("%s: %w", set.table, err)
 		}
 	}
 	return nil
-}
-
-func (h *byHand) insertSet(set rowset) (err error) {
-	if len(set.rows) == 0 {
-		return nil
-	}
-	marks := strings.TrimSuffix(strings.Repeat("?,", len(set.rows[0])), ",")
-	s, _, err := h.dst.Prepare("INSERT INTO " + set.table + " VALUES (" + marks + ")")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	for _, row := range set.rows {
-		for i, v := range row {
-			if err := bind(s, i+1, v); err != nil {
-				return err
-			}
-		}
-		s.Step()
-		if err := s.Reset(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func bind(s *sqlite3.Stmt, i int, v any) error {
-	switch v := v.(type) {
-	case int64:
-		return s.BindInt64(i, v)
-	case string:
-		return s.BindText(i, v)
-	case []byte:
-		return s.BindBlob(i, v)
-	}
-	return s.BindNull(i)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/lossless-context/lcm/internal/summary"
 )
 
-// enoughPasses is of how many passes of compaction at least a mean is taken, and
-// passesEach about how many of them are in one database.
+// enoughPasses is the least number of passes for a mean, passesEach about how many of
+// them are in one database.
 const (
 	enoughPasses = 200
 	passesEach   = 50
@@ -26,10 +26,9 @@ type passes struct {
 	each     []time.Duration
 }
 
-// compact folds with a summariser that takes no time, so that the time is the
-// engine's own. One short conversation takes a handful of passes, whose mean
-// would be chance: then others of the same length are folded as well, in
-// databases that are not much larger.
+// compact folds with a summariser that takes no time, so that the time is the engine's
+// own. A short conversation takes a handful of passes, whose mean would be chance: then
+// compact folds others of the same length too, in databases of about the same size.
 func (b *bench) compact(ctx context.Context) error {
 	var took passes
 	for i := range min(len(b.convs), b.Samples) {

@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -66,9 +67,11 @@ func (p *peer) fill(ctx context.Context, from store.Store) error {
 }
 
 func (p *peer) insert(ms []store.Message) (err error) {
-	texts := make([]string, len(ms))
+	rows, words := make([][]any, len(ms)), make([][]any, len(ms))
 	for i, m := range ms {
-		texts[i] = m.Body.SearchText()
+		text := m.Body.SearchText()
+		rows[i] = []any{int64(m.ID), int64(m.Conversation), string(m.Body.Role), m.Body.Time.UnixMilli(), text}
+		words[i] = []any{int64(m.ID), text}
 	}
 	at := time.Now()
 	defer func() { p.took += time.Since(at) }()
@@ -77,25 +80,8 @@ func (p *peer) insert(ms []store.Message) (err error) {
 		return err
 	}
 	defer tx.End(&err)
-	row, _, err := p.conn.Prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, row.Close()) }()
-	words, _, err := p.conn.Prepare("INSERT INTO messages_fts (rowid, content) VALUES (?, ?)")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, words.Close()) }()
-	for i, m := range ms {
-		err := errors.Join(row.BindInt64(1, int64(m.ID)), row.BindInt64(2, int64(m.Conversation)), row.BindText(3, string(m.Body.Role)),
-			row.BindInt64(4, m.Body.Time.UnixMilli()), row.BindText(5, texts[i]), row.Exec(),
-			words.BindInt64(1, int64(m.ID)), words.BindText(2, texts[i]), words.Exec())
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(harness.Run(p.conn, "INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows...),
+		harness.Run(p.conn, "INSERT INTO messages_fts (rowid, content) VALUES (?, ?)", words...))
 }
 
 // common runs the statement that peers use for a word, newest first: snippet

@@ -13,8 +13,7 @@ import (
 // Report is the result of a measurement.
 type Report struct {
 	Machine harness.Machine `json:"machine"`
-	// Corpus is the beginning of the SHA-256 of the first thousand messages:
-	// figures of another corpus cannot be compared with these.
+	// Corpus names the messages; only figures of the same corpus can be compared.
 	Corpus  string `json:"corpus"`
 	Budget  int    `json:"budget"`
 	Samples int    `json:"samples"`
@@ -30,43 +29,34 @@ type Run struct {
 	IngestPerSecond float64 `json:"ingestPerSecond"`
 	SQLPerSecond    float64 `json:"sqlPerSecond"`
 	Ratio           float64 `json:"ratio"`
-	// IndexMillis is how long building the search index took. IndexedRatio
-	// sets storing and indexing together beside hand-written SQL that inserts
-	// the same messages into a table with an FTS5 index of words.
+	// IndexMillis is the time to build the search index. IndexedRatio compares
+	// storing and indexing with hand-written SQL that fills a table with an FTS5 index.
 	IndexMillis     float64 `json:"indexMs"`
 	IndexedRatio    float64 `json:"indexedRatio"`
 	GramBytesPerRaw float64 `json:"gramBytesPerRaw"`
 	WordBytesPerRaw float64 `json:"wordBytesPerRaw"`
-	// GramShare is the part of storing and indexing that building the
-	// trigram lane takes.
-	GramShare float64 `json:"gramShare"`
+	GramShare       float64 `json:"gramShare"` // of storing and indexing, for trigrams
 	// Searches are the kinds of search, each over several patterns.
 	Searches []Search `json:"searches"`
-	// PeerRatio is how many times longer a common word takes with the
-	// statement that peers use; ScanRatio how many times longer a plain loop
-	// over all texts takes than a selective expression; MemoryRatio how many
-	// times longer an expression without a literal takes than over the same
-	// texts in memory on all cores.
+	// How many times longer it takes to find a common word with the statement that
+	// peers use, to loop over all texts than to find a selective expression, and to
+	// find an expression without a literal than to match the texts in memory.
 	PeerRatio   float64 `json:"peerRatio"`
 	ScanRatio   float64 `json:"scanRatio"`
 	MemoryRatio float64 `json:"memoryRatio"`
-	// Compared is for how many expressions the number of matches and the
-	// newest of them were those of a loop over all texts. A difference ends
-	// the measurement with an error.
+	// Compared is how many expressions found the same matches as a loop over all
+	// texts. A difference ends the measurement with an error.
 	Compared int `json:"compared"`
 	// Append is a durable append of one message, Cold a context of a fresh
 	// session, Warm one of a session that has been asked before.
-	Append        Times `json:"append"`
-	Cold          Times `json:"contextCold"`
-	Warm          Times `json:"contextWarm"`
-	ContextTokens int   `json:"contextTokens"`
-	Passes        int   `json:"passes"`
-	// PassMillis is the mean of a pass, PassMedian the median: the mean holds
-	// all that the machine did in between.
-	PassMillis float64 `json:"passMs"`
-	PassMedian float64 `json:"passP50Ms"`
-	// The CPU time of a context and of a pass, which a busy machine changes
-	// less than their duration.
+	Append        Times   `json:"append"`
+	Cold          Times   `json:"contextCold"`
+	Warm          Times   `json:"contextWarm"`
+	ContextTokens int     `json:"contextTokens"`
+	Passes        int     `json:"passes"`
+	PassMillis    float64 `json:"passMs"`    // the mean of a pass, with other work of the machine
+	PassMedian    float64 `json:"passP50Ms"` // the median
+	// The processor time of a context and of a pass depends less on other work.
 	ContextCPUMillis float64 `json:"contextCpuMs"`
 	PassCPUMillis    float64 `json:"passCpuMs"`
 	RawBytes         int64   `json:"rawBytes"`
@@ -99,19 +89,14 @@ func (r Report) Checks() []harness.Check {
 	if len(r.Runs) == 0 {
 		return nil
 	}
-	worst := func(pick func(Run) float64, worse func(...float64) float64) float64 {
-		v := pick(r.Runs[0])
-		for _, run := range r.Runs[1:] {
-			v = worse(v, pick(run))
+	column := func(pick func(Run) float64) (all []float64) {
+		for _, run := range r.Runs {
+			all = append(all, pick(run))
 		}
-		return v
+		return all
 	}
-	highest := func(pick func(Run) float64) float64 {
-		return worst(pick, func(v ...float64) float64 { return slices.Max(v) })
-	}
-	lowest := func(pick func(Run) float64) float64 {
-		return worst(pick, func(v ...float64) float64 { return slices.Min(v) })
-	}
+	highest := func(pick func(Run) float64) float64 { return slices.Max(column(pick)) }
+	lowest := func(pick func(Run) float64) float64 { return slices.Min(column(pick)) }
 	checks := []harness.Check{
 		harness.AtLeast("batch ingest, by hand-written SQL", lowest(func(r Run) float64 { return r.Ratio }), 0.6),
 		harness.AtLeast("stored and indexed, by FTS5 by hand", lowest(func(r Run) float64 { return r.IndexedRatio }), 0.6),
@@ -139,8 +124,8 @@ func (r Report) Checks() []harness.Check {
 	return checks
 }
 
-// large is the worst of a number, leaving out databases too small for their
-// empty pages, their dictionaries and the start of a search not to count.
+// large is the worst of a number, without small databases, in which empty pages,
+// dictionaries and the start of a search count.
 func (r Report) large(pick func(Run) float64) float64 {
 	var v float64
 	for _, run := range r.Runs {
@@ -167,7 +152,7 @@ func (r Report) growth(pick func(Run) float64, alike func(a, b Run) bool) (float
 
 // sameContext reports whether two runs show models about as much. Where many
 // conversations share few messages, a context is their whole history and grows
-// with it, whatever the size of the record.
+// with it, at any size of the record.
 func sameContext(a, b Run) bool { return b.ContextTokens <= 2*a.ContextTokens }
 
 func anyRuns(Run, Run) bool { return true }

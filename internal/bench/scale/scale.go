@@ -9,12 +9,12 @@
 // very same rows, read back from the database that the engine made, with the
 // same driver, schema and settings, in the same transactions.
 //
-// The numbers are wall-clock times of this machine as it is; run it alone. Each
-// is set beside its target ([Report.Checks]), so that a change for the worse is
-// seen at once.
+// The numbers are wall-clock times of this machine; run it alone. [Report.Checks] sets
+// each beside its target.
 package scale
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,22 +33,15 @@ import (
 
 // Options adjust a run. The zero value is the documented benchmark.
 type Options struct {
-	// Sizes are numbers of messages: 1,000, 10,000 and 100,000.
-	Sizes []int
-	// Spreads are numbers of conversations that the messages are spread over:
-	// 1 and 1,000.
-	Spreads []int
-	// Budget is the context window: 128,000 tokens.
-	Budget int
-	// Samples is how often a single append and a context are timed: 200.
-	Samples int
-	// Expressions is how many are held against a loop over all texts, which
-	// takes minutes at a million messages: 100. Less than none is none.
+	Sizes   []int // numbers of messages: 1,000, 10,000 and 100,000
+	Spreads []int // numbers of conversations with the messages: 1 and 1,000
+	Budget  int   // the context window: 128,000 tokens
+	Samples int   // how often a single append and a context are timed: 200
+	// Expressions is how many are compared with a loop over all texts, which takes
+	// minutes at a million messages: 100. A negative number is none.
 	Expressions int
-	// Dir is where the databases are made and removed again: a temporary
-	// directory.
-	Dir      string
-	Progress harness.Progress
+	Dir         string // for the databases, which are removed: a temporary directory
+	Progress    harness.Progress
 }
 
 func (o *Options) fill() error {
@@ -58,20 +51,10 @@ func (o *Options) fill() error {
 	if len(o.Spreads) == 0 {
 		o.Spreads = []int{1, 1_000}
 	}
-	if o.Budget == 0 {
-		o.Budget = compact.DefaultBudget
-	}
-	if o.Samples == 0 {
-		o.Samples = 200
-	}
-	if o.Expressions == 0 {
-		o.Expressions = 100
-	}
-	o.Expressions = max(0, o.Expressions)
-	for _, n := range append(append([]int{}, o.Sizes...), o.Spreads...) {
-		if n < 1 {
-			return fmt.Errorf("scale: %d is not a size", n)
-		}
+	o.Budget, o.Samples = cmp.Or(o.Budget, compact.DefaultBudget), cmp.Or(o.Samples, 200)
+	o.Expressions = max(0, cmp.Or(o.Expressions, 100))
+	if n := slices.Min(slices.Concat(o.Sizes, o.Spreads)); n < 1 {
+		return fmt.Errorf("scale: %d is not a size", n)
 	}
 	return nil
 }
@@ -164,10 +147,9 @@ func key(conversation int) string { return fmt.Sprintf("scale/%d", conversation)
 // where they are in one conversation.
 const fewestStored = 10_000
 
-// ingest stores all messages in batches, conversation by conversation, and has
-// the same rows inserted by hand after each. A thousand messages are one
-// transaction, whose rate would be chance: then the same is done in further
-// databases.
+// ingest stores all messages in batches, conversation by conversation, and inserts the
+// same rows by hand after each. The rate of a single transaction of a thousand messages
+// would be chance: then ingest repeats it in further databases.
 func (b *bench) ingest(ctx context.Context) error {
 	took, byHand, err := b.store(ctx)
 	if err != nil {
@@ -211,7 +193,7 @@ func (b *bench) store(ctx context.Context) (took, byHand time.Duration, err erro
 	}
 	defer func() { err = errors.Join(err, hand.close()) }()
 	for c := range b.Conversations {
-		share := b.Messages/b.Conversations + btoi(c < b.Messages%b.Conversations)
+		share := (b.Messages + b.Conversations - 1 - c) / b.Conversations
 		t, err := b.fillConversation(ctx, hand, key(c), share)
 		if err != nil {
 			return 0, 0, err
@@ -252,13 +234,6 @@ func (b *bench) fillConversation(ctx context.Context, hand *byHand, key string, 
 		}
 	}
 	return took, nil
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (b *bench) make(n int) []llms.Message {

@@ -25,11 +25,16 @@ func (b *bench) search(ctx context.Context) error {
 		return err
 	}
 	for _, k := range b.kinds() {
-		s, err := b.time(ctx, k)
+		rng := rand.New(rand.NewPCG(7, uint64(len(k.name))))
+		err := b.timed(k.name, k.target, patterns, func() (int, error) {
+			q := k.query(rng)
+			q.Limit = 50
+			found, err := b.DB.Search(ctx, q)
+			return len(found.Hits), err
+		})
 		if err != nil {
-			return fmt.Errorf("%s: %w", k.name, err)
+			return err
 		}
-		b.Searches = append(b.Searches, s)
 	}
 	if err := b.recall(ctx); err != nil {
 		return err
@@ -105,27 +110,6 @@ func (b *bench) selective(rng *rand.Rand) string {
 	return `\w+\(\w+, ` + w[:len(w)-1] + `[0-9a-f]`
 }
 
-func (b *bench) time(ctx context.Context, k kind) (Search, error) {
-	rng := rand.New(rand.NewPCG(7, uint64(len(k.name))))
-	out := Search{Name: k.name, Target: k.target}
-	var times []time.Duration
-	for range patterns {
-		q := k.query(rng)
-		if q.Limit == 0 {
-			q.Limit = 50
-		}
-		at := time.Now()
-		found, err := b.DB.Search(ctx, q)
-		if err != nil {
-			return out, err
-		}
-		times = append(times, time.Since(at))
-		out.Hits += len(found.Hits)
-	}
-	out.P50, out.P95 = harness.Quantile(times, 0.5), harness.Quantile(times, 0.95)
-	return out, nil
-}
-
 // recall times the calls of an agent: a search with its snippets and covering
 // summaries, and looking messages up by id.
 func (b *bench) recall(ctx context.Context) error {
@@ -135,30 +119,33 @@ func (b *bench) recall(ctx context.Context) error {
 	}
 	where := recall.Where{AllConversations: true}
 	rng := rand.New(rand.NewPCG(8, 8))
-	err = b.timed("question, with snippets", 300, patterns, func() error {
+	err = b.timed("question, with snippets", 300, patterns, func() (int, error) {
 		_, err := service.Grep(ctx, recall.GrepRequest{Pattern: "why did the " + harness.Pick(rng) + " " + harness.Pick(rng) + " " + b.rare(rng) + "?", Mode: store.FullText, Where: where})
-		return err
+		return 0, err
 	})
 	if err != nil {
 		return err
 	}
-	return b.timed("describe", 5, 4*patterns, func() error {
+	return b.timed("describe", 5, 4*patterns, func() (int, error) {
 		_, err := service.Describe(ctx, recall.DescribeRequest{ID: fmt.Sprintf("msg_%d", 1+rng.IntN(b.Messages)), Where: where})
-		return err
+		return 0, err
 	})
 }
 
-// timed runs something several times and reports how long it took.
-func (b *bench) timed(name string, target float64, times int, run func() error) error {
+// timed runs a search several times and adds its row to the report.
+func (b *bench) timed(name string, target float64, times int, run func() (hits int, err error)) error {
 	took := make([]time.Duration, times)
+	total := 0
 	for i := range took {
 		at := time.Now()
-		if err := run(); err != nil {
+		hits, err := run()
+		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		took[i] = time.Since(at)
+		total += hits
 	}
-	b.Searches = append(b.Searches, Search{Name: name, Target: target, P50: harness.Quantile(took, 0.5), P95: harness.Quantile(took, 0.95)})
+	b.Searches = append(b.Searches, Search{Name: name, Target: target, Hits: total, P50: harness.Quantile(took, 0.5), P95: harness.Quantile(took, 0.95)})
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (r *run) report(ctx context.Context, points []Point) (Report, error) {
 }
 
 func (r *run) thirdOf(i int, points []Point) Third {
-	a, s, c := r.appends[i], r.searches[i], r.contexts[i]
+	a, s, c := &r.appends[i], &r.searches[i], &r.contexts[i]
 	t := Third{
 		Appends: a.n, AppendP50: a.quantile(0.5), AppendP99: a.quantile(0.99), SearchP50: s.quantile(0.5), SearchP99: s.quantile(0.99),
 		ContextP50: c.quantile(0.5), ContextP99: c.quantile(0.99),

@@ -13,6 +13,7 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,23 +44,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	for _, d := range []struct {
-		v   *float64
-		def float64
-	}{{&o.Rate, 50}, {&o.Searches, 2}, {&o.Contexts, 1}} {
-		if *d.v == 0 {
-			*d.v = d.def
-		}
-	}
-	if o.Duration == 0 {
-		o.Duration = time.Hour
-	}
-	if o.Sessions == 0 {
-		o.Sessions = 4
-	}
-	if o.Budget == 0 {
-		o.Budget = 16_000
-	}
+	o.Rate, o.Searches, o.Contexts = cmp.Or(o.Rate, 50), cmp.Or(o.Searches, 2), cmp.Or(o.Contexts, 1)
+	o.Duration, o.Sessions, o.Budget = cmp.Or(o.Duration, time.Hour), cmp.Or(o.Sessions, 4), cmp.Or(o.Budget, 16_000)
 	return o
 }
 
@@ -90,9 +76,9 @@ type run struct {
 	warnings atomic.Int64
 
 	appended atomic.Int64
-	appends  [3]*histogram // one for each third
-	searches [3]*histogram
-	contexts [3]*histogram
+	appends  [3]histogram // one for each third
+	searches [3]histogram
+	contexts [3]histogram
 }
 
 // Measure runs a soak to its end, or until ctx ends: then the report is of the
@@ -103,9 +89,6 @@ func Measure(ctx context.Context, o Options) (rep Report, err error) {
 		return rep, err
 	}
 	r := &run{Options: o}
-	for i := range 3 {
-		r.appends[i], r.searches[i], r.contexts[i] = new(histogram), new(histogram), new(histogram)
-	}
 	whole := context.WithoutCancel(ctx)
 	if err := r.open(whole); err != nil {
 		return rep, err
@@ -194,13 +177,19 @@ func (r *run) pace(ctx context.Context, rate float64, do func(context.Context, i
 // third says in which third of the run it is.
 func (r *run) third() int { return min(2, int(3*time.Since(r.begun)/r.Duration)) }
 
+// timed calls do and adds its duration to the histogram of the third.
+func (r *run) timed(into *[3]histogram, do func() error) error {
+	third, start := r.third(), time.Now()
+	err := do()
+	into[third].add(time.Since(start))
+	return err
+}
+
 func (r *run) append(ctx context.Context, n int) error {
 	m := harness.Message(n)
-	third, start := r.third(), time.Now()
-	if err := r.sessions[n/4%len(r.sessions)].Append(ctx, m); err != nil {
+	if err := r.timed(&r.appends, func() error { return r.sessions[n/4%len(r.sessions)].Append(ctx, m) }); err != nil {
 		return fmt.Errorf("append %d: %w", n, err)
 	}
-	r.appends[third].add(time.Since(start))
 	r.appended.Add(1)
 	return nil
 }
@@ -212,21 +201,21 @@ func (r *run) search(ctx context.Context, n int) error {
 	if n%2 == 1 {
 		q.Mode, q.Pattern = store.Regex, first+`\s+`+second
 	}
-	third, start := r.third(), time.Now()
-	if _, err := r.recall.Grep(ctx, q); err != nil {
-		return fmt.Errorf("search %d (%s): %w", n, q.Pattern, err)
-	}
-	r.searches[third].add(time.Since(start))
-	return nil
+	return r.timed(&r.searches, func() error {
+		if _, err := r.recall.Grep(ctx, q); err != nil {
+			return fmt.Errorf("search %d (%s): %w", n, q.Pattern, err)
+		}
+		return nil
+	})
 }
 
 func (r *run) context(ctx context.Context, n int) error {
-	third, start := r.third(), time.Now()
-	if _, err := r.sessions[n%len(r.sessions)].Context(ctx, 0); err != nil {
-		return fmt.Errorf("context %d: %w", n, err)
-	}
-	r.contexts[third].add(time.Since(start))
-	return nil
+	return r.timed(&r.contexts, func() error {
+		if _, err := r.sessions[n%len(r.sessions)].Context(ctx, 0); err != nil {
+			return fmt.Errorf("context %d: %w", n, err)
+		}
+		return nil
+	})
 }
 
 // watch looks at the process until the run ends.

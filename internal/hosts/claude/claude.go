@@ -51,10 +51,7 @@ func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[ho
 			if ctx.Err() != nil {
 				return
 			}
-			if project.Err == nil && !project.Info.IsDir() {
-				continue
-			}
-			if !list(project, in.Data, yield) {
+			if (project.Err != nil || project.Info.IsDir()) && !list(project, in.Data, yield) {
 				return
 			}
 		}
@@ -67,13 +64,13 @@ func list(project lines.Found, root string, yield func(hosts.Transcript, error) 
 		return yield(hosts.Transcript{Host: Name, Path: project.Path}, project.Err)
 	}
 	for _, f := range lines.List(root, project.Path) {
-		if !strings.HasSuffix(f.Path, suffix) && f.Path != project.Path {
+		session, ok := strings.CutSuffix(f.Path, suffix)
+		if !ok && f.Path != project.Path {
 			continue
 		}
 		if !give(f, "", yield) {
 			return false
 		}
-		session := strings.TrimSuffix(f.Path, suffix)
 		agents := filepath.Join(session, "subagents")
 		for _, f := range lines.List(root, agents) {
 			// If the directory cannot be read, it is the only entry.
@@ -87,13 +84,10 @@ func list(project lines.Found, root string, yield func(hosts.Transcript, error) 
 
 // give yields one file.
 func give(f lines.Found, parent string, yield func(hosts.Transcript, error) bool) bool {
-	if f.Err == nil && !f.Info.Mode().IsRegular() {
-		return true
-	}
 	if f.Err != nil {
 		return yield(hosts.Transcript{Host: Name, Path: f.Path}, f.Err)
 	}
-	return yield(transcript(f.Path, parent, f.Info), nil)
+	return !f.Info.Mode().IsRegular() || yield(transcript(f.Path, parent, f.Info), nil)
 }
 
 func transcript(path, parent string, info fs.FileInfo) hosts.Transcript {

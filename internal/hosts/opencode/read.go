@@ -41,23 +41,20 @@ func (s state) position() hosts.Position {
 	return hosts.Position{State: string(text)}
 }
 
-// message is a row of the table of messages.
-type message struct {
-	id      string
-	created int64
-	data    []byte
-	size    int64
-	role    llms.Role
-	done    bool // it is complete
-	summary bool // it is opencode's own summary of the session
-}
-
 // part is a row of the table of parts.
 type part struct {
 	id      string
 	created int64
 	data    []byte // nil if it is too large
 	size    int64
+}
+
+// message is a row of the table of messages.
+type message struct {
+	part
+	role    llms.Role
+	done    bool // it is complete
+	summary bool // it is opencode's own summary of the session
 }
 
 // maxRow is the largest row that is read.
@@ -181,10 +178,11 @@ func (r *reader) changed() (ids []string, err error) {
 }
 
 func (r *reader) message(id string) (m message, err error) {
-	err = query(r.db, `SELECT id, time_created, `+data+` FROM message WHERE id = ?`, func(s *sqlite3.Stmt) error {
-		m = message{id: s.ColumnText(0), created: s.ColumnInt64(1), data: s.ColumnBlob(2, nil), size: s.ColumnInt64(3), role: llms.RoleSystem}
-		return nil
-	}, id)
+	m.role = llms.RoleSystem
+	rows, err := r.rows(`SELECT id, time_created, `+data+` FROM message WHERE id = ?`, id)
+	if len(rows) > 0 {
+		m.part = rows[0]
+	}
 	if v, e := wire.Members(m.data, "role", "time", "error", "summary"); e == nil {
 		switch role := wire.Unquote(v[0]); role {
 		case "user", "assistant":
@@ -199,11 +197,15 @@ func (r *reader) message(id string) (m message, err error) {
 	return m, err
 }
 
-func (r *reader) parts(message string) (ps []part, err error) {
-	err = query(r.db, `SELECT id, time_created, `+data+` FROM part WHERE message_id = ? ORDER BY id`, func(s *sqlite3.Stmt) error {
+func (r *reader) parts(message string) ([]part, error) {
+	return r.rows(`SELECT id, time_created, `+data+` FROM part WHERE message_id = ? ORDER BY id`, message)
+}
+
+func (r *reader) rows(sql, id string) (ps []part, err error) {
+	err = query(r.db, sql, func(s *sqlite3.Stmt) error {
 		ps = append(ps, part{id: s.ColumnText(0), created: s.ColumnInt64(1), data: s.ColumnBlob(2, nil), size: s.ColumnInt64(3)})
 		return nil
-	}, message)
+	}, id)
 	return ps, err
 }
 

@@ -140,12 +140,9 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 	if f.knows(id) {
 		return nil
 	}
-	var hit store.Message
-	for m, err := range r.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}, NoRaw: true}) {
-		if err != nil {
-			return err
-		}
-		hit = m
+	hit, err := store.First(r.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}, NoRaw: true}))
+	if err != nil {
+		return err
 	}
 	var around []store.Message
 	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: max(0, hit.Seq-1-reach), Before: hit.Seq + 1 + reach, NoRaw: true}) {

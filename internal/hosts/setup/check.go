@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -19,7 +20,7 @@ type Finding struct {
 	Severity string // SeverityProblem, SeverityWarning or SeverityNote
 	Host     string // its title
 	Message  string
-	Fix      string // what to do
+	Fix      string // advice for the user
 }
 
 // The severities.
@@ -213,17 +214,10 @@ func (c *check) lag(ctx context.Context) {
 		}
 	}
 	if sessions > 0 {
-		c.add(SeverityWarning, "host-lag", "`lcm import "+c.target.name+"` stores it", "%s of the last two weeks with %d bytes that are not stored yet", sessionCount(sessions), behind)
+		c.add(SeverityWarning, "host-lag", "`lcm import "+c.target.name+"` stores it", "%s of the last two weeks with %d bytes that are not stored yet", prose.Count(sessions, "session", "sessions"), behind)
 		return
 	}
 	if !newest.IsZero() {
-		c.good = append(c.good, fmt.Sprintf("%s of the last two weeks stored, last %s", sessionCount(len(found)), newest.UTC().Format("2006-01-02 15:04")))
+		c.good = append(c.good, fmt.Sprintf("%s of the last two weeks stored, last %s", prose.Count(len(found), "session", "sessions"), newest.UTC().Format("2006-01-02 15:04")))
 	}
-}
-
-func sessionCount(n int) string {
-	if n == 1 {
-		return "1 session"
-	}
-	return fmt.Sprintf("%d sessions", n)
 }

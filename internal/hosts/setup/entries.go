@@ -104,10 +104,13 @@ func hooks(file, host string, events []event, command string) entry {
 			var made [][]string
 			for _, e := range events {
 				group := hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.timeout}}}
-				switch i := ownGroup(d, host, e.name); {
-				case i >= 0:
-					d, err = d.SetElement(group, i, "hooks", e.name)
-				case runs(d, command, e.name): // the user put it into a group of their own
+				all := groups(d, e.name)
+				own := slices.IndexFunc(all, func(g hookGroup) bool { return len(g.Hooks) == 1 && isOwnHook(host, g.Hooks[0].Command) })
+				runs := func(h hookCommand) bool { return h.Command == command }
+				switch {
+				case own >= 0:
+					d, err = d.SetElement(group, own, "hooks", e.name)
+				case slices.ContainsFunc(all, func(g hookGroup) bool { return slices.ContainsFunc(g.Hooks, runs) }): // in a group of the user
 				default:
 					var more [][]string
 					d, more, err = d.Append(group, "hooks", e.name)
@@ -125,26 +128,16 @@ func hooks(file, host string, events []event, command string) entry {
 	}
 }
 
-// ownGroup returns the index of a group that holds only lcm's command, or -1.
-func ownGroup(d *edit.JSON, host, event string) int {
-	for i, e := range d.Elements("hooks", event) {
-		var g hookGroup
-		if json.Unmarshal(e, &g) == nil && len(g.Hooks) == 1 && isOwnHook(host, g.Hooks[0].Command) {
-			return i
+// groups returns the groups of an event's hooks. One of another shape is empty.
+func groups(d *edit.JSON, event string) []hookGroup {
+	elements := d.Elements("hooks", event)
+	all := make([]hookGroup, len(elements))
+	for i, e := range elements {
+		if json.Unmarshal(e, &all[i]) != nil {
+			all[i] = hookGroup{}
 		}
 	}
-	return -1
-}
-
-// runs reports whether a command is in any group of an event's hooks.
-func runs(d *edit.JSON, command, event string) bool {
-	for _, e := range d.Elements("hooks", event) {
-		var g hookGroup
-		if json.Unmarshal(e, &g) == nil && slices.ContainsFunc(g.Hooks, func(h hookCommand) bool { return h.Command == command }) {
-			return true
-		}
-	}
-	return false
+	return all
 }
 
 // cutHooks removes lcm's commands from every event and group.

@@ -1,6 +1,9 @@
 package setup
 
-import "os"
+import (
+	"os"
+	"slices"
+)
 
 func init() { syncFile = func(*os.File) error { return nil } }
 
@@ -9,4 +12,22 @@ func init() { syncFile = func(*os.File) error { return nil } }
 func BeforeEffect(fn func()) (restore func()) {
 	beforeEffect = fn
 	return func() { beforeEffect = func() {} }
+}
+
+// Hosts lists the hosts that have receipts.
+func (r *Receipts) Hosts() []string {
+	var names []string
+	for _, one := range r.files {
+		if !slices.Contains(names, one.Host) {
+			names = append(names, one.Host)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Title returns the name of a host for people.
+func Title(host string) string {
+	t, _ := targetOf(host)
+	return t.title
 }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/lossless-context/lcm/internal/hint"
 )
@@ -66,18 +65,6 @@ func (r *Receipts) of(target string) (receipt, bool) {
 	return one, ok
 }
 
-// Hosts lists the hosts that have receipts.
-func (r *Receipts) Hosts() []string {
-	var names []string
-	for _, one := range r.files {
-		if !slices.Contains(names, one.Host) {
-			names = append(names, one.Host)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 func hash(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -94,7 +81,7 @@ func (r *Receipts) keep(path string, content []byte) (name string, err error) {
 }
 
 // restore restores the original of a file in which nothing else has changed.
-func (r *Receipts) restore(c *Change) error {
+func (r *Receipts) restore(c *Change) {
 	one, ok := r.of(c.target)
 	c.dirs = one.Dirs
 	left := string(bytes.Join(bytes.Fields(c.After), nil))
@@ -108,12 +95,10 @@ func (r *Receipts) restore(c *Change) error {
 		c.Delete = true
 	case one.Original != "" && one.known(c.Before):
 		original, err := os.ReadFile(filepath.Join(r.dir, one.Original))
-		if err != nil || hash(original)[:16] != filepath.Ext(one.Original)[1:] {
-			return nil // without the copy, only remove the entries
+		if err == nil && hash(original)[:16] == filepath.Ext(one.Original)[1:] { // else only remove the entries
+			c.After = original
 		}
-		c.After = original
 	}
-	return nil
 }
 
 // willWrite records a change before it is made, so that a killed setup can be undone.

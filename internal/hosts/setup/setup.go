@@ -24,6 +24,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rogpeppe/go-internal/diff"
+
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts"
 )
@@ -63,14 +65,6 @@ func Names() []string {
 	return names
 }
 
-// Title returns the name of a host for people.
-func Title(host string) string {
-	if t, ok := targetOf(host); ok {
-		return t.title
-	}
-	return host
-}
-
 // Installed reports whether a host's settings or program are on a machine.
 func Installed(m hosts.Machine, host string) bool {
 	t, ok := targetOf(host)
@@ -86,7 +80,7 @@ type target struct {
 	entries func(dir string, o Options) []entry
 	// configured reads lcm's entries from the host's settings.
 	configured func(m hosts.Machine) (configured, error)
-	// notes tell the user what is left to do.
+	// notes list the steps that are left to the user.
 	notes []string
 	// trust says how the user allows hooks, if the host asks for that.
 	trust string
@@ -150,7 +144,7 @@ type Plan struct {
 	Host    string
 	Title   string
 	Changes []Change // none: everything is up to date
-	Notes   []string // what is left for the user to do
+	Notes   []string // steps that are left to the user
 
 	unchanged []Change // files that are up to date
 }
@@ -226,9 +220,7 @@ func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
 		}
 	}
 	for i := range p.Changes {
-		if err := kept.restore(&p.Changes[i]); err != nil {
-			return Plan{}, err
-		}
+		kept.restore(&p.Changes[i])
 	}
 	p.settle()
 	return p, nil
@@ -309,4 +301,22 @@ func missingDirs(dir string) []string {
 		missing = append([]string{dir}, missing...)
 	}
 	return missing
+}
+
+// Diff returns the change of the file as a unified diff.
+func (c Change) Diff() string {
+	name := func(exists bool) string {
+		if exists {
+			return c.Path
+		}
+		return "/dev/null"
+	}
+	after := c.After
+	if c.Delete {
+		after = nil
+	}
+	unix := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")) }
+	text := string(diff.Diff(name(c.Exists), unix(c.Before), name(!c.Delete), unix(after)))
+	_, text, _ = strings.Cut(text, "\n") // "diff old new"
+	return text
 }

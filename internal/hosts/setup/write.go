@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
@@ -143,16 +144,10 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 		}
 	}()
 	beforeEffect()
-	if _, err := f.Write(data); err != nil {
-		return errors.Join(err, f.Close())
+	if _, err = f.Write(data); err == nil {
+		err = errors.Join(f.Chmod(mode), syncFile(f))
 	}
-	if err := f.Chmod(mode); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := syncFile(f); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	beforeEffect()
@@ -161,7 +156,7 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 
 func writing(err error) error {
 	advice := "see that there is room on the disk"
-	if errors.Is(err, fs.ErrPermission) || isReadOnly(err) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		advice = "the directory must be writable for you; `lcm setup --print` shows what to write by hand"
 	}
 	return &hint.Error{Err: err, Hint: advice}

@@ -9,7 +9,7 @@ import (
 )
 
 // Every table is either archived or made anew, and a merge copies every column
-// of what belongs to a conversation: a migration that adds one must decide.
+// of the tables of a conversation: a migration that adds one must decide.
 func TestArchivesHaveEverything(t *testing.T) {
 	all, err := dbfile.Migrations()
 	if err != nil {

@@ -121,7 +121,7 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 			return err
 		}
 		if !empty {
-			return &hint.Error{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with what is there"}
+			return &hint.Error{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with that database"}
 		}
 	}
 	if err := dbfile.SyncFile(s.path); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Merged counts what a merge did.
+// Merged is the result of a merge.
 type Merged struct {
 	Added     int
 	Messages  int64 // of those that were added

@@ -70,7 +70,7 @@ func Create(ctx context.Context, f *dbfile.File, path string, progress func(done
 	if unclean {
 		// Its pages may still hold parts of erased messages.
 		if err := dbfile.VacuumFile(ctx, tmp); err != nil && !check.Unopenable(err) {
-			return check.Proof{}, fmt.Errorf("clean the backup of what was erased: %w", err)
+			return check.Proof{}, fmt.Errorf("remove erased messages from the backup: %w", err)
 		}
 	}
 	proof, err := proveCopy(ctx, f, tmp, want)
@@ -158,7 +158,7 @@ func CopyUnproved(ctx context.Context, path, to string) error {
 	}
 	// Its pages may hold parts of erased messages.
 	if err := dbfile.VacuumFile(ctx, tmp); err != nil {
-		return fmt.Errorf("clean the backup of what was erased: %w", err)
+		return fmt.Errorf("remove erased messages from the backup: %w", err)
 	}
 	return publish(tmp, to)
 }

@@ -47,17 +47,14 @@ func LeftOvers(dir string) ([]LeftOver, error) {
 		if len(all) == 0 || all[len(all)-1].Path != path {
 			all = append(all, LeftOver{Path: path})
 		}
-		all[len(all)-1].add(filepath.Join(dir, e.Name()), info)
+		l := &all[len(all)-1]
+		l.files = append(l.files, filepath.Join(dir, e.Name()))
+		l.Bytes += info.Size()
+		if info.ModTime().After(l.Written) {
+			l.Written = info.ModTime()
+		}
 	}
 	return all, nil
-}
-
-func (l *LeftOver) add(file string, info fs.FileInfo) {
-	l.files = append(l.files, file)
-	l.Bytes += info.Size()
-	if info.ModTime().After(l.Written) {
-		l.Written = info.ModTime()
-	}
 }
 
 // Remove removes the copy and the logs beside it.

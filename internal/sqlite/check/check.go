@@ -198,14 +198,14 @@ func (k *checkup) summaryNumbers(id store.ConversationID) error {
 		}
 		known[n.Num] = want
 		if wrong := Differences(n.Summary, want); len(wrong) > 0 {
-			k.fault("summary-numbers", string(n.ID), "its %s is not what its sources give", strings.Join(wrong, ", "))
+			k.fault("summary-numbers", string(n.ID), "its %s does not follow from its sources", strings.Join(wrong, ", "))
 		}
 		switch why := looksBroken(n.Summary); {
 		case n.Retired:
 		case why != "":
 			k.fault("summary-broken", string(n.ID), "%s", why)
 		case n.Method == methodBare:
-			k.fault("summary-fallback", string(n.ID), "it only names what it covers: no summariser had managed to shorten it")
+			k.fault("summary-fallback", string(n.ID), "it only names its sources: no summariser managed to shorten them")
 		}
 	}
 	return nil
@@ -278,7 +278,7 @@ func (k *checkup) viewNumbers(id store.ConversationID) error {
 			want[0].Tokens = it.Tokens
 		}
 		if wrong := ItemDifference(it, want[0]); wrong != "" {
-			k.fault("view-item", it.Node.String(), "its %s in the view of conversation %d is not that of what it stands for", wrong, id)
+			k.fault("view-item", it.Node.String(), "its %s in the view of conversation %d differs from that of the message or summary", wrong, id)
 		}
 	}
 	return nil

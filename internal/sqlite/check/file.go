@@ -80,7 +80,7 @@ func (k *fileCheck) header(size int64) error {
 	switch ours := dbfile.PlausibleHeader(head); {
 	case string(head[:16]) != dbfile.Magic && ours:
 		k.broken = true
-		k.fault("header", k.path, "its first bytes are not those of a database; what follows them is")
+		k.fault("header", k.path, "its first bytes are not those of a database, but the bytes after them are")
 		return nil
 	case string(head[:16]) != dbfile.Magic:
 		k.broken = true

@@ -32,7 +32,7 @@ func (k *checkup) payloads(ctx context.Context) error {
 			k.fault("payload", p.ID, "its content cannot be read: %s", dbfile.WithoutHint(err))
 		case found.Sum == p.Sum && found.Size == p.Size && !found.Mislabelled && p.Named():
 		case found.Sum == p.Sum || strings.HasPrefix("file_"+hex.EncodeToString(found.Sum[:]), p.ID):
-			k.fault("payload-numbers", p.ID, "its content is whole, but what the row says of it (size, hash, name or compression) is not true of it")
+			k.fault("payload-numbers", p.ID, "its content is whole, but its row has a wrong size, hash, name or compression")
 		case err != nil:
 			k.fault("payload", p.ID, "its content cannot be read: %s", dbfile.WithoutHint(err))
 		default:
@@ -96,7 +96,7 @@ func looksBroken(s store.Summary) string {
 	case s.Tokens <= 0:
 		return "it says that it costs nothing"
 	case s.SourceTokens > 0 && s.Tokens > 2*s.SourceTokens+500: // a short summary costs its frame too
-		return "it is far larger than what it was made from"
+		return "it is far larger than its sources"
 	}
 	return ""
 }

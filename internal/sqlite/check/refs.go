@@ -71,7 +71,7 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 	if body != nil {
 		m, err := wire.Decode(llms.FormatLCM, "", body)
 		if err != nil {
-			v.fault("body", id.String(), "what is stored beside its record does not decode: %v", err)
+			v.fault("body", id.String(), "the body that is stored beside its record does not decode: %v", err)
 			return nil
 		}
 		refs = RefsOf(m.Parts)

@@ -52,15 +52,15 @@ func (k *checkup) schema() (whole bool, err error) {
 	return whole, k.foreign(have, want)
 }
 
-// tableLoss says, for the tables that a repair makes again, what is lost although
-// the table is there again. A table that is neither here nor in derivedTables is
+// tableLoss describes, for the tables that a repair makes again, the loss that
+// remains. A table that is neither here nor in derivedTables is
 // not made again: an empty one would hide the loss of its rows.
 var tableLoss = map[string]string{
 	"forgotten":      "erased messages may be imported again, where neither the conversation that they were erased from is left, nor their session went with them",
 	"tombstones":     "single messages that were erased may be imported again; conversations that were erased whole stay refused",
 	"tombstone_salt": "single messages that were erased may be imported again; conversations that were erased whole stay refused",
-	"erasures":       "when and why something was erased is not known any more; what was erased stays refused",
-	"state":          "what models have cost so far is not known any more, and transcripts are read again from their beginning, of which nothing is stored twice",
+	"erasures":       "when and why messages were erased is not known any more; erased messages stay refused",
+	"state":          "the cost of models so far is not known any more; transcripts are read again from their beginning, and nothing is stored twice",
 	"revisions":      "the earlier texts of summaries that were reworded are gone",
 	"projects":       "which directories the conversations belong to is not known any more; those of one project still have one",
 	"summaries":      "all summaries are gone; views show the messages themselves until they are folded again",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -40,55 +41,47 @@ func Explain(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *hint.Error
-	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if _, known := errors.AsType[*hint.Error](err); known || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	advice := ""
-	switch {
-	case errors.Is(err, sqlite3.NOTADB):
-		advice = "the file is not an lcm database: choose another path, or restore it from a backup"
-	case errors.Is(err, sqlite3.CORRUPT):
-		advice = "the file is damaged: keep a copy of it and restore a backup"
-	case Full(err):
-		advice = "the disk is full: free some space and repeat the command; nothing was half-written"
-	case errors.Is(err, store.ErrReadOnly), errors.Is(err, sqlite3.READONLY), errors.Is(err, syscall.EROFS):
-		err = asReadOnly(err)
-		advice = "make the file and its directory writable, or point LCM_DATABASE_PATH elsewhere"
-	case errors.Is(err, sqlite3.BUSY):
-		advice = "another process has held the database for longer than busy_timeout_ms: see what it is doing, then repeat the command"
-	case errors.Is(err, fs.ErrPermission):
-		advice = "the file or its directory does not let this user in: change its owner or mode, or point LCM_DATABASE_PATH elsewhere"
-	case errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
-		advice = "check that the path names a file, not a directory, and that its directory exists and is writable"
-	case errors.Is(err, sqlite3.IOERR):
-		advice = "the disk is full or reported an error: see how much is free (df), then check the disk; nothing was half-written"
-	default:
-		return err
+	if isAny(err, store.ErrReadOnly, sqlite3.READONLY, syscall.EROFS) && !errors.Is(err, store.ErrReadOnly) {
+		err = fmt.Errorf("%w (%w)", store.ErrReadOnly, err) // callers recognise it by one sentinel
 	}
-	return &hint.Error{Err: fmt.Errorf("database %s: %w", path, err), Hint: advice}
+	for _, h := range hints {
+		if isAny(err, h.causes...) {
+			return &hint.Error{Err: fmt.Errorf("database %s: %w", path, err), Hint: h.hint}
+		}
+	}
+	return err
+}
+
+// fullDisk are the errors of a full disk.
+var fullDisk = []error{sqlite3.FULL, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+
+// hints are the hints by cause. The first that fits is used.
+var hints = []struct {
+	causes []error
+	hint   string
+}{
+	{[]error{sqlite3.NOTADB}, "the file is not an lcm database: choose another path, or restore it from a backup"},
+	{[]error{sqlite3.CORRUPT}, "the file is damaged: keep a copy of it and restore a backup"},
+	{fullDisk, "the disk is full: free some space and repeat the command; nothing was half-written"},
+	{[]error{store.ErrReadOnly}, "make the file and its directory writable, or point LCM_DATABASE_PATH elsewhere"},
+	{[]error{sqlite3.BUSY}, "another process has held the database for longer than busy_timeout_ms: wait for it or end it, then repeat the command"},
+	{[]error{fs.ErrPermission}, "the file or its directory does not let this user in: change its owner or mode, or point LCM_DATABASE_PATH elsewhere"},
+	{[]error{sqlite3.CANTOPEN, syscall.EISDIR, syscall.ENOTDIR}, "check that the path names a file, not a directory, and that its directory exists and is writable"},
+	{[]error{sqlite3.IOERR}, "the disk is full or reported an error: see how much is free (df), then check the disk; nothing was half-written"},
+}
+
+func isAny(err error, causes ...error) bool {
+	return slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // Full reports whether an error means that the disk is full. Opening a database
 // for writing needs room even to read it, unless another process has it open:
 // its shared memory is a file of 32 kB. With [Options.ReadOnly] it can be read
 // on a full disk.
-func Full(err error) bool {
-	for _, cause := range []error{sqlite3.FULL, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if errors.Is(err, cause) {
-			return true
-		}
-	}
-	return false
-}
-
-// asReadOnly lets callers recognise every read-only failure by one sentinel.
-func asReadOnly(err error) error {
-	if errors.Is(err, store.ErrReadOnly) {
-		return err
-	}
-	return fmt.Errorf("%w (%w)", store.ErrReadOnly, err)
-}
+func Full(err error) bool { return isAny(err, fullDisk...) }
 
 // cancelled returns the error of the context where the driver only reports an
 // interrupt.
@@ -107,15 +100,14 @@ func Damaged(what string, err error) error {
 	}
 	return &hint.Error{
 		Err:  fmt.Errorf("%s is %w: %w", what, store.ErrDamaged, err),
-		Hint: "`lcm doctor` says what else is; restore it from a backup",
+		Hint: "`lcm doctor` lists all damage; restore it from a backup",
 	}
 }
 
 // WithoutHint returns the text of an error without its hint, for a fault that
 // brings its own.
 func WithoutHint(err error) string {
-	var p *hint.Error
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*hint.Error](err); ok {
 		return p.Err.Error()
 	}
 	return err.Error()

@@ -15,31 +15,36 @@ import (
 var ErrStop = errors.New("stop")
 
 // Into returns a row function for [Conn.Query] and [Conn.One] that reads the
-// columns of a row into variables. NULL reads as the zero value.
+// columns of a row into variables; see [Scan].
 func Into(to ...any) func(*sqlite3.Stmt) error {
 	return func(s *sqlite3.Stmt) error {
-		for i, p := range to {
-			switch p := p.(type) {
-			case *bool:
-				*p = s.ColumnBool(i)
-			case *[]byte:
-				*p = s.ColumnBlob(i, nil)
-			case *[sha256.Size]byte:
-				*p = Hash(s, i)
-			case *time.Time:
-				*p = Millis(s, i)
+		Scan(s, to...)
+		return nil
+	}
+}
+
+// Scan reads the columns of a row into variables. NULL reads as the zero value.
+func Scan(s *sqlite3.Stmt, to ...any) {
+	for i, p := range to {
+		switch p := p.(type) {
+		case *bool:
+			*p = s.ColumnBool(i)
+		case *[]byte:
+			*p = s.ColumnBlob(i, nil)
+		case *[sha256.Size]byte:
+			*p = Hash(s, i)
+		case *time.Time:
+			*p = Millis(s, i)
+		default:
+			switch v := reflect.ValueOf(p).Elem(); {
+			case v.CanInt():
+				v.SetInt(s.ColumnInt64(i))
+			case v.CanUint():
+				v.SetUint(uint64(s.ColumnInt64(i)))
 			default:
-				switch v := reflect.ValueOf(p).Elem(); {
-				case v.CanInt():
-					v.SetInt(s.ColumnInt64(i))
-				case v.CanUint():
-					v.SetUint(uint64(s.ColumnInt64(i)))
-				default:
-					v.SetString(s.ColumnText(i))
-				}
+				v.SetString(s.ColumnText(i))
 			}
 		}
-		return nil
 	}
 }
 
@@ -52,14 +57,10 @@ func Value[T any](c *Conn, sql string, args ...any) (v T, err error) {
 
 // Column returns the first column of all rows.
 func Column[T any](c *Conn, sql string, args ...any) (all []T, err error) {
-	var v T
-	row := Into(&v)
-	err = c.Query(sql, func(s *sqlite3.Stmt) error {
-		err := row(s)
-		all = append(all, v)
-		return err
+	return List(c, sql, func(s *sqlite3.Stmt) (v T) {
+		Scan(s, &v)
+		return v
 	}, args...)
-	return all, err
 }
 
 // List returns the result of scan for all rows.

@@ -9,11 +9,10 @@
 package erase
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
-
-	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
@@ -68,9 +67,8 @@ type erasing struct {
 	now   time.Time
 	out   store.Erased
 
-	whole    map[int64]bool // conversations that are erased whole
-	forks    map[int64]bool // affected conversations that inherited messages
-	inherits map[int64]bool // forks whose inherited digest was right before
+	whole    map[int64]bool                // conversations that are erased whole
+	inherits map[store.ConversationID]bool // affected forks whose inherited digest was right before
 }
 
 // run erases. The order of its steps matters: tombstones and summaries are
@@ -111,7 +109,7 @@ func (e *erasing) collect() error {
 			continue
 		}
 		e.whole[int64(id)] = true
-		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & 128 = 0`, int64(id))
 		if err != nil {
 			return err
 		}
@@ -122,13 +120,14 @@ func (e *erasing) collect() error {
 		} else if !found {
 			return store.Missing(id.String())
 		}
-		err := e.Exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		err := e.Exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & 128 = 0`, int64(id))
 		if err != nil {
 			return err
 		}
 	}
 	e.out.Conversations = len(e.whole)
-	_, err := e.One(`SELECT count(*), sum(m.size) FROM temp.erasing e JOIN messages m ON m.id = e.id`, dbfile.Into(&e.out.Messages, &e.out.Bytes))
+	_, err := e.One(`SELECT count(*), sum(m.size) FROM temp.erasing e JOIN messages m ON m.id = e.id`,
+		dbfile.Into(&e.out.Messages, &e.out.Bytes))
 	return err
 }
 
@@ -141,49 +140,33 @@ const lineage = `
 
 // findAffected lists the conversations that lose messages, and remembers which
 // forks had a right inherited digest.
-func (e *erasing) findAffected() error {
-	e.forks, e.inherits = map[int64]bool{}, map[int64]bool{}
-	seen := map[store.ConversationID]bool{}
-	err := e.Query(lineage+`
-		SELECT DISTINCT l.id, l.id <> l.origin FROM lineage l
-		WHERE l.origin IN (SELECT DISTINCT m.conversation FROM temp.erasing e JOIN messages m ON m.id = e.id) ORDER BY l.id`,
-		func(s *sqlite3.Stmt) error {
-			id := store.ConversationID(s.ColumnInt64(0))
-			if s.ColumnBool(1) {
-				e.forks[int64(id)] = true
-			}
-			if !seen[id] {
-				seen[id] = true
-				e.out.Affected = append(e.out.Affected, id)
-			}
-			return nil
-		})
+func (e *erasing) findAffected() (err error) {
+	const loses = `l.origin IN (SELECT m.conversation FROM temp.erasing e JOIN messages m ON m.id = e.id)`
+	if err := e.Exec(lineage + ` INSERT OR IGNORE INTO temp.touched SELECT l.id FROM lineage l WHERE ` + loses); err != nil {
+		return err
+	}
+	for id := range e.whole {
+		if err := e.Exec(`INSERT OR IGNORE INTO temp.touched VALUES (?)`, id); err != nil {
+			return err
+		}
+	}
+	if e.out.Affected, err = dbfile.Column[store.ConversationID](e.Conn, `SELECT id FROM temp.touched ORDER BY id`); err != nil {
+		return err
+	}
+	forks, err := dbfile.Column[store.ConversationID](e.Conn, lineage+` SELECT DISTINCT l.id FROM lineage l WHERE l.id <> l.origin AND `+loses)
 	if err != nil {
 		return err
 	}
-	for _, id := range e.order.Conversations {
-		if e.whole[int64(id)] && !seen[id] {
-			seen[id] = true
-			e.out.Affected = append(e.out.Affected, id)
-		}
-	}
-	for _, id := range e.out.Affected {
-		if err := e.Exec(`INSERT INTO temp.touched VALUES (?)`, int64(id)); err != nil {
-			return err
-		}
-	}
-	for id := range e.forks {
-		r, err := record.ReadConversation(e.Conn, store.ConversationID(id))
+	e.inherits = map[store.ConversationID]bool{}
+	return dbfile.Each(forks, func(id store.ConversationID) error {
+		r, err := record.ReadConversation(e.Conn, id)
 		if err != nil {
 			return err
 		}
-		digest, err := inheritedDigest(e.Conn, store.ConversationID(id))
-		if err != nil {
-			return err
-		}
-		e.inherits[id] = string(digest) == string(r.Inherited)
-	}
-	return nil
+		digest, err := inheritedDigest(e.Conn, id)
+		e.inherits[id] = bytes.Equal(digest, r.Inherited)
+		return err
+	})
 }
 
 // unindexed drops the segments of the search index with erased documents.

@@ -9,7 +9,8 @@ import (
 // dropPayloads unlinks the payloads of erased messages, and removes those that
 // no other message has.
 func (e *erasing) dropPayloads() error {
-	held, err := dbfile.Column[int64](e.Conn, `SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`)
+	held, err := dbfile.Column[int64](e.Conn,
+		`SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`)
 	if err != nil {
 		return err
 	}
@@ -39,36 +40,22 @@ func (e *erasing) wipe() error {
 
 // recount updates the totals of the affected conversations.
 func (e *erasing) recount() error {
-	for _, id := range e.out.Affected {
+	return dbfile.Each(e.out.Affected, func(id store.ConversationID) error {
 		err := e.Exec(`
-			UPDATE conversations SET
-				(tokens, bytes, erased) = (
-					SELECT ifnull(sum(tokens), 0), ifnull(sum(size), 0), ifnull(sum(flags & ?2 <> 0), 0) FROM messages WHERE conversation = ?1),
-				(view_items, view_tokens) = (SELECT count(*), ifnull(sum(tokens), 0) FROM view WHERE conversation = ?1),
-				summaries = (SELECT count(*) FROM summaries WHERE conversation = ?1)
-			WHERE id = ?1`, int64(id), int64(store.FlagErased))
-		if err != nil {
-			return err
+			UPDATE conversations SET (tokens, bytes) = (SELECT ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = ?1)
+			WHERE id = ?1`, int64(id))
+		if err == nil {
+			err = record.Recount(e.Conn, id)
 		}
-		newest, err := record.NewestUser(e.Conn, id)
-		if err != nil {
+		if err != nil || !e.inherits[id] {
 			return err
-		}
-		if err := e.Exec(`UPDATE conversations SET last_user = ? WHERE id = ?`, newest, int64(id)); err != nil {
-			return err
-		}
-		if !e.forks[int64(id)] || !e.inherits[int64(id)] {
-			continue
 		}
 		digest, err := inheritedDigest(e.Conn, id)
 		if err != nil {
 			return err
 		}
-		if err := e.Exec(`UPDATE conversations SET inherited = ? WHERE id = ?`, digest, int64(id)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return e.Exec(`UPDATE conversations SET inherited = ? WHERE id = ?`, digest, int64(id))
+	})
 }
 
 // endWhole marks the conversations that were erased whole. Their rows stay, so
@@ -99,4 +86,28 @@ func (e *erasing) endWhole() error {
 		}
 	}
 	return e.Exec(`DELETE FROM projects WHERE NOT EXISTS (SELECT 1 FROM conversations WHERE project = projects.id)`)
+}
+
+// inheritedDigest digests the messages of other conversations that a fork
+// leads to, as Verify does.
+func inheritedDigest(c *dbfile.Conn, id store.ConversationID) ([]byte, error) {
+	items, err := record.AllItems(c, id)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := record.Kept(c, id, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range kept {
+		items = append(items, record.ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}})
+	}
+	var all []record.MessageRef
+	err = record.WalkMessages(c, items, func(m record.MessageRef) error {
+		if m.Conversation != id {
+			all = append(all, m)
+		}
+		return nil
+	})
+	return record.InheritedDigest(all), err
 }

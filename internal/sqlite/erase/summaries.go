@@ -74,9 +74,8 @@ func (e *erasing) findQuoting() error {
 // message to the message before it.
 func (e *erasing) moveBranches() error {
 	type move struct{ branch, conversation, after int64 }
-	moves, err := dbfile.List(e.Conn, `SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`, func(s *sqlite3.Stmt) move {
-		return move{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)}
-	})
+	moves, err := dbfile.List(e.Conn, `SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`,
+		func(s *sqlite3.Stmt) move { return move{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)} })
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,8 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 		return 0, err
 	}
 	w := &record.Writer{Conn: e.Conn, Row: r, Now: e.now}
-	for {
+	for id != 0 {
+		var start store.MessageID // where the branch of the message left the view
 		items, err := record.AllItems(e.Conn, conversation)
 		if err != nil {
 			return 0, err
@@ -106,37 +106,30 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 		if err != nil {
 			return 0, err
 		}
-		after := store.MessageID(0)
-		at := slices.Index(way, id)
-		if at < 0 { // the message is on a kept branch
-			branch, left, err := w.BranchOf(id)
-			if errors.Is(err, store.ErrOffBranch) {
+		if !slices.Contains(way, id) { // the message is on a kept branch
+			var branch int64
+			if branch, start, err = w.BranchOf(id); errors.Is(err, store.ErrOffBranch) {
 				return 0, nil
+			}
+			if err == nil {
+				items, err = w.BranchItems(branch)
+			}
+			if err == nil {
+				way, err = messagesBelow(e.Conn, items)
 			}
 			if err != nil {
 				return 0, err
 			}
-			if items, err = w.BranchItems(branch); err != nil {
-				return 0, err
-			}
-			if way, err = messagesBelow(e.Conn, items); err != nil {
-				return 0, err
-			}
-			after, at = left, slices.Index(way, id)
 		}
-		for i := at - 1; i >= 0; i-- {
-			if goes, err := e.goes(way[i]); err != nil || !goes {
-				return way[i], err
+		before := append([]store.MessageID{start}, way[:max(0, slices.Index(way, id))]...)
+		for _, m := range slices.Backward(before) {
+			if goes, err := e.goes(m); err != nil || !goes {
+				return m, err
 			}
 		}
-		if after == 0 {
-			return 0, nil
-		}
-		if goes, err := e.goes(after); err != nil || !goes {
-			return after, err
-		}
-		id = after
+		id = start
 	}
+	return 0, nil
 }
 
 func (e *erasing) goes(id store.MessageID) (bool, error) {
@@ -210,8 +203,8 @@ func (e *erasing) dropEmpty() error {
 	}
 }
 
-// unword removes the text of a summary and computes again what it covers. Sources
-// that are missing are damage, which an erasure does not repair.
+// unword removes the text of a summary and derives its numbers again.
+// Missing sources are damage, which an erasure does not repair.
 func (e *erasing) unword(num int64) error {
 	total, err := record.Derive(e.Conn, num, nil)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -50,16 +50,17 @@ func (e Eraser) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fin
 // Tombstones implements [store.Eraser].
 func (e Eraser) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
 	return dbfile.Read(ctx, e.File, func(c *dbfile.Conn) ([]store.Tombstone, error) {
-		all, err := dbfile.List(c, `SELECT id, cause, created_at, messages, bytes, finished FROM erasures ORDER BY id DESC`, func(s *sqlite3.Stmt) store.Tombstone {
-			return store.Tombstone{
-				ID: s.ColumnInt64(0), Cause: s.ColumnText(1), Time: dbfile.Millis(s, 2), Messages: s.ColumnInt64(3), Bytes: s.ColumnInt64(4), Finished: s.ColumnBool(5),
-			}
-		})
+		all, err := dbfile.List(c, `SELECT id, cause, created_at, messages, bytes, finished FROM erasures ORDER BY id DESC`,
+			func(s *sqlite3.Stmt) (t store.Tombstone) {
+				dbfile.Scan(s, &t.ID, &t.Cause, &t.Time, &t.Messages, &t.Bytes, &t.Finished)
+				return t
+			})
 		for i := range all {
 			if err == nil {
-				all[i].Sessions, err = dbfile.List(c, `SELECT key, messages, through FROM forgotten WHERE erasure = ? ORDER BY key`, func(s *sqlite3.Stmt) store.ForgottenSession {
-					return store.ForgottenSession{Key: s.ColumnText(0), Messages: s.ColumnInt64(1), Through: dbfile.Millis(s, 2)}
-				}, all[i].ID)
+				all[i].Sessions, err = dbfile.List(c, `SELECT key, messages, through FROM forgotten WHERE erasure = ? ORDER BY key`,
+					func(s *sqlite3.Stmt) store.ForgottenSession {
+						return store.ForgottenSession{Key: s.ColumnText(0), Messages: s.ColumnInt64(1), Through: dbfile.Millis(s, 2)}
+					}, all[i].ID)
 			}
 		}
 		return all, err

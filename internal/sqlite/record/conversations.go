@@ -25,6 +25,7 @@ type Row struct {
 	Inherited []byte
 }
 
+// ConversationColumns selects conversations c for [ScanConversation].
 const ConversationColumns = `
 	c.id, c.key, c.segment, c.agent, p.origin, p.root, c.title, c.parent, c.forked_from, c.forked_at,
 	c.created_at, c.updated_at, c.archived_at, c.archive_cause,
@@ -35,36 +36,13 @@ const ConversationColumns = `
 // isActive selects the active conversation of a session.
 const isActive = `c.key = ? AND c.archived_at IS NULL`
 
-func ScanConversation(s *sqlite3.Stmt) Row {
-	return Row{
-		Conversation: store.Conversation{
-			ID:           store.ConversationID(s.ColumnInt64(0)),
-			Key:          s.ColumnText(1),
-			Segment:      s.ColumnInt(2),
-			Agent:        s.ColumnText(3),
-			Project:      store.Project{Origin: s.ColumnText(4), Root: s.ColumnText(5)},
-			Title:        s.ColumnText(6),
-			Parent:       store.ConversationID(s.ColumnInt64(7)),
-			ForkedFrom:   store.ConversationID(s.ColumnInt64(8)),
-			ForkedAt:     store.MessageID(s.ColumnInt64(9)),
-			CreatedAt:    dbfile.Millis(s, 10),
-			UpdatedAt:    dbfile.Millis(s, 11),
-			ArchivedAt:   dbfile.Millis(s, 12),
-			ArchiveCause: s.ColumnText(13),
-			Messages:     s.ColumnInt64(14),
-			Summaries:    s.ColumnInt64(15),
-			Tokens:       s.ColumnInt64(16),
-			Bytes:        s.ColumnInt64(17),
-			ViewItems:    s.ColumnInt(18),
-			ViewTokens:   s.ColumnInt(19),
-			Head:         dbfile.Hash(s, 20),
-			ErasedAt:     dbfile.Millis(s, 24),
-			Erased:       s.ColumnInt64(25),
-		},
-		Base:      s.ColumnInt64(21),
-		LastUser:  s.ColumnInt64(22),
-		Inherited: s.ColumnBlob(23, nil),
-	}
+// ScanConversation reads the columns of [ConversationColumns].
+func ScanConversation(s *sqlite3.Stmt) (r Row) {
+	dbfile.Scan(s, &r.ID, &r.Key, &r.Segment, &r.Agent, &r.Project.Origin, &r.Project.Root, &r.Title, &r.Parent, &r.ForkedFrom, &r.ForkedAt,
+		&r.CreatedAt, &r.UpdatedAt, &r.ArchivedAt, &r.ArchiveCause,
+		&r.Messages, &r.Summaries, &r.Tokens, &r.Bytes, &r.ViewItems, &r.ViewTokens, &r.Head, &r.Base, &r.LastUser, &r.Inherited,
+		&r.ErasedAt, &r.Erased)
+	return r
 }
 
 // Listed selects the conversations that are visible: not erased, and not opened

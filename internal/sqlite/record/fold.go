@@ -9,13 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 )
 
 // Fold implements [store.Writer]. It computes everything about the new summary
@@ -62,7 +60,8 @@ func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if err != nil {
 		return store.Summary{}, err
 	}
-	return s, w.replace(over, ViewItem{Num: num, Item: store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}})
+	by := store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
+	return s, w.replace(over, ViewItem{Num: num, Item: by})
 }
 
 func sameItems(have []ViewItem, want []store.Item) bool {
@@ -71,7 +70,8 @@ func sameItems(have []ViewItem, want []store.Item) bool {
 
 // replace swaps a run of view items for one.
 func (w *Writer) replace(over []ViewItem, by ViewItem) error {
-	if err := w.Exec(`DELETE FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`, int64(w.ID), over[0].Pos, over[len(over)-1].Pos); err != nil {
+	first, last := over[0].Pos, over[len(over)-1].Pos
+	if err := w.Exec(`DELETE FROM view WHERE conversation = ? AND pos BETWEEN ? AND ?`, int64(w.ID), first, last); err != nil {
 		return err
 	}
 	for _, it := range over {
@@ -81,7 +81,7 @@ func (w *Writer) replace(over []ViewItem, by ViewItem) error {
 	w.ViewItems += 1 - len(over)
 	w.ViewTokens += by.Tokens
 	w.Summaries++
-	if w.LastUser >= over[0].Pos && w.LastUser <= over[len(over)-1].Pos {
+	if w.LastUser >= first && w.LastUser <= last {
 		if err := w.findLastUser(); err != nil {
 			return err
 		}
@@ -187,35 +187,16 @@ const SummaryColumns = `
 
 // ScanSummary reads a summary and its number.
 func ScanSummary(s *sqlite3.Stmt) (num int64, sum store.Summary, err error) {
-	sum = store.Summary{
-		ID:            store.SummaryID(s.ColumnText(1)),
-		Conversation:  store.ConversationID(s.ColumnInt64(2)),
-		Kind:          summary.Kind(s.ColumnText(3)),
-		Depth:         s.ColumnInt(4),
-		Body:          s.ColumnText(5),
-		Tokens:        s.ColumnInt(6),
-		SourceTokens:  s.ColumnInt(7),
-		Descendants:   s.ColumnInt(8),
-		Messages:      s.ColumnInt(9),
-		MessageTokens: s.ColumnInt64(10),
-		Earliest:      time.UnixMilli(s.ColumnInt64(11)).UTC(),
-		Latest:        time.UnixMilli(s.ColumnInt64(12)).UTC(),
-		Level:         summary.Level(s.ColumnText(14)),
-		Method:        s.ColumnText(15),
-		Model:         s.ColumnText(16),
-		TokensIn:      s.ColumnInt(17),
-		TokensOut:     s.ColumnInt(18),
-		CreatedAt:     dbfile.Millis(s, 19),
-		Revision:      s.ColumnInt(20),
-		Retired:       s.ColumnBool(21),
-		Pos:           s.ColumnInt64(22),
-	}
-	if files := s.ColumnRawText(13); len(files) > 0 {
-		if err := json.Unmarshal(files, &sum.Files); err != nil {
-			return 0, sum, fmt.Errorf("%s: files: %w", sum.ID, err)
+	var files []byte
+	dbfile.Scan(s, &num, &sum.ID, &sum.Conversation, &sum.Kind, &sum.Depth, &sum.Body, &sum.Tokens, &sum.SourceTokens, &sum.Descendants, &sum.Messages,
+		&sum.MessageTokens, &sum.Earliest, &sum.Latest, &files, &sum.Level, &sum.Method, &sum.Model, &sum.TokensIn, &sum.TokensOut, &sum.CreatedAt,
+		&sum.Revision, &sum.Retired, &sum.Pos)
+	if len(files) > 0 {
+		if err = json.Unmarshal(files, &sum.Files); err != nil {
+			err = fmt.Errorf("%s: files: %w", sum.ID, err)
 		}
 	}
-	return s.ColumnInt64(0), sum, nil
+	return num, sum, err
 }
 
 func summaryWhere(c *dbfile.Conn, cond, name string, arg any) (num int64, sum store.Summary, err error) {

@@ -80,7 +80,8 @@ func scanEdge(s *sqlite3.Stmt) Edge {
 
 // Edges returns the sources of a summary in order.
 func Edges(c *dbfile.Conn, num int64) ([]Edge, error) {
-	return dbfile.List(c, `SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+	return dbfile.List(c, `
+		SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
 		scanEdge, num)
 }
 
@@ -103,7 +104,8 @@ type MessageRef struct {
 // FindMessage looks up a message for a walk.
 func FindMessage(c *dbfile.Conn, id store.MessageID) (MessageRef, error) {
 	m := MessageRef{ID: id}
-	found, err := c.One(`SELECT m.conversation, m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+	found, err := c.One(`
+		SELECT m.conversation, m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
 		dbfile.Into(&m.Conversation, &m.Pos, &m.SHA256), int64(id))
 	if err == nil && !found {
 		err = store.Missing(id.String())

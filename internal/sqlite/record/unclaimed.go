@@ -47,7 +47,8 @@ func (w *Writer) unclaimed(link []byte) error {
 		}
 		w.Orphans = &found
 	}
-	recovered, err := dbfile.Column[int64](w.Conn, `SELECT id FROM conversations WHERE archived_at IS NULL AND key >= ? AND key < ? AND id <> ?`, RecoveredKey, recoveredEnd, int64(w.ID))
+	recovered, err := dbfile.Column[int64](w.Conn,
+		`SELECT id FROM conversations WHERE archived_at IS NULL AND key >= ? AND key < ? AND id <> ?`, RecoveredKey, recoveredEnd, int64(w.ID))
 	if err != nil {
 		return err
 	}

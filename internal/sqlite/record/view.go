@@ -215,7 +215,7 @@ func MessagePosition(c *dbfile.Conn, id store.MessageID) (int64, error) {
 }
 
 // notSaid are the flags of messages that are not the user's own, whatever their
-// role.
+// role: 7 in SQL.
 const notSaid = store.FlagEcho | store.FlagSynthetic | store.FlagHostSummary
 
 // isSaidByUser reports whether a message is the user's own. The view keeps the
@@ -230,11 +230,25 @@ func (w *Writer) findLastUser() (err error) {
 	return err
 }
 
+const newestUser = `
+	SELECT v.pos FROM view v JOIN messages m ON m.id = v.message
+	WHERE v.conversation = ?1 AND v.role = 1 AND (m.flags & 7) = 0 AND (v.links IS NULL OR ifnull(json_array_length(v.links, '$[1]'), 0) = 0)
+	ORDER BY v.pos DESC LIMIT 1`
+
 // NewestUser returns the position of the newest message of the view that the
 // user said, or 0.
-func NewestUser(c *dbfile.Conn, id store.ConversationID) (pos int64, err error) {
-	return dbfile.Value[int64](c, `
-		SELECT v.pos FROM view v JOIN messages m ON m.id = v.message
-		WHERE v.conversation = ? AND v.role = 1 AND (m.flags & ?) = 0 AND (v.links IS NULL OR ifnull(json_array_length(v.links, '$[1]'), 0) = 0)
-		ORDER BY v.pos DESC LIMIT 1`, int64(id), int64(notSaid))
+func NewestUser(c *dbfile.Conn, id store.ConversationID) (int64, error) {
+	return dbfile.Value[int64](c, newestUser, int64(id))
+}
+
+// Recount updates the counts of a conversation that follow from its rows, apart
+// from those of its messages.
+func Recount(c *dbfile.Conn, id store.ConversationID) error {
+	return c.Exec(`
+		UPDATE conversations SET
+			erased = (SELECT count(*) FROM messages WHERE conversation = ?1 AND flags & 128 <> 0),
+			summaries = (SELECT count(*) FROM summaries WHERE conversation = ?1),
+			(view_items, view_tokens) = (SELECT count(*), ifnull(sum(tokens), 0) FROM view WHERE conversation = ?1),
+			last_user = ifnull((`+newestUser+`), 0)
+		WHERE id = ?1`, int64(id))
 }

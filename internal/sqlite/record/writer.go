@@ -57,15 +57,10 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 	return last, bytes, err
 }
 
-// flush writes the row of the conversation: all of it if messages were added,
-// otherwise only the columns of the view, which are not indexed.
+// flush writes the row of the conversation.
 func (w *Writer) flush() error {
-	switch {
-	case !w.dirty:
+	if !w.dirty {
 		return nil
-	case w.last == 0:
-		return w.Exec(`UPDATE conversations SET summaries = ?, view_items = ?, view_tokens = ?, last_user = ? WHERE id = ?`,
-			w.Summaries, w.ViewItems, w.ViewTokens, w.LastUser, int64(w.ID))
 	}
 	return w.Exec(`
 		UPDATE conversations
@@ -216,7 +211,8 @@ func EncodeBody(body *llms.Message) ([]byte, error) {
 
 func (w *Writer) existing(native string) (store.Appended, error) {
 	a := store.Appended{Existed: true}
-	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, dbfile.Into(&a.ID, &a.Seq, &a.SHA256), int64(w.ID), native)
+	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`,
+		dbfile.Into(&a.ID, &a.Seq, &a.SHA256), int64(w.ID), native)
 	if err == nil && !found {
 		err = fmt.Errorf("native id %q conflicts with nothing", native)
 	}
@@ -240,7 +236,8 @@ func (w *Writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 		return err
 	}
 	var old int
-	found, err := w.One(`SELECT tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`, dbfile.Into(&old), int64(w.ID), int64(id), pos)
+	found, err := w.One(`SELECT tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`,
+		dbfile.Into(&old), int64(w.ID), int64(id), pos)
 	switch {
 	case err != nil:
 		return err
@@ -250,4 +247,37 @@ func (w *Writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 	w.dirty = true
 	w.ViewTokens += tokens - old
 	return w.Exec(`UPDATE view SET stub = 1, tokens = ? WHERE conversation = ? AND pos = ?`, tokens, int64(w.ID), pos)
+}
+
+// Forgotten implements [store.Writer].
+func (w *Writer) Forgotten(_ context.Context, f store.Fingerprint) (bool, error) { return w.forgot(f) }
+
+func (w *Writer) forgot(f store.Fingerprint) (bool, error) {
+	if w.refusal == nil {
+		r, err := tombstone.Read(w.Conn, w.Key, w.Now)
+		if err != nil {
+			return false, err
+		}
+		if r.ClockAhead { // for good: messages from before that time may still arrive after it
+			for _, key := range r.Keys {
+				if err := w.Exec(`UPDATE forgotten AS f SET through = NULL WHERE f.key = ?1 AND `+tombstone.FutureUntil, key, w.Now); err != nil {
+					return false, err
+				}
+			}
+		}
+		w.refusal = &r
+	}
+	refused, _, _, err := w.refusal.Refuses(w.Conn, &tombstone.Identity{Fingerprint: f})
+	return refused, err
+}
+
+// dropRefused removes the payloads that were stored for a refused message.
+func (w *Writer) dropRefused(m *store.NewMessage) error {
+	return dbfile.Each(m.Payloads, func(p store.PayloadID) error {
+		num, err := dbfile.Value[int64](w.Conn, `SELECT num FROM payloads WHERE id = ?`, string(p))
+		if err == nil {
+			_, _, err = DropUnusedPayload(w.Conn, num)
+		}
+		return err
+	})
 }

@@ -70,7 +70,8 @@ func (r *rebuild) load() error {
 // of the chain stay where they disagree: they show a loss.
 func (r *rebuild) countTotals() error {
 	var count, tokens, bytes int64
-	_, err := r.One(`SELECT count(*), sum(tokens), sum(size) FROM messages WHERE conversation = ?`, dbfile.Into(&count, &tokens, &bytes), int64(r.ID))
+	_, err := r.One(`SELECT count(*), sum(tokens), sum(size) FROM messages WHERE conversation = ?`,
+		dbfile.Into(&count, &tokens, &bytes), int64(r.ID))
 	if err != nil {
 		return err
 	}
@@ -88,17 +89,10 @@ func (r *rebuild) countTotals() error {
 	if err != nil {
 		return err
 	}
-	user, err := record.NewestUser(r.Conn, r.ID)
-	if err != nil {
+	if err := r.Exec(`UPDATE conversations SET updated_at = ?1 WHERE id = ?2 AND ?1 <> 0`, newest, int64(r.ID)); err != nil {
 		return err
 	}
-	return r.Exec(`
-		UPDATE conversations SET last_user = ?2, updated_at = iif(?3 = 0, updated_at, ?3),
-			erased = (SELECT count(*) FROM messages WHERE conversation = ?1 AND flags & 128 <> 0),
-			summaries = (SELECT count(*) FROM summaries WHERE conversation = ?1),
-			view_items = (SELECT count(*) FROM view WHERE conversation = ?1),
-			view_tokens = (SELECT ifnull(sum(tokens), 0) FROM view WHERE conversation = ?1)
-		WHERE id = ?1`, int64(r.ID), user, newest)
+	return record.Recount(r.Conn, r.ID)
 }
 
 // lastLink returns the link of the last of count messages, and whether it

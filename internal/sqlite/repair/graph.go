@@ -56,7 +56,7 @@ func (r *rebuild) rebuildGraph() error {
 	return nil
 }
 
-// findSources decides what every summary was made from. The id of a summary is a
+// findSources decides on the sources of every summary. The id of a summary is a
 // hash over its sources and its text, so that its edges can be proved. A summary
 // whose edges do not prove gets the run of free nodes that does; where none
 // does, it keeps those of its edges that can be right.
@@ -212,8 +212,8 @@ func (r *rebuild) findRun(n check.SummaryNode, known []source, taken map[record.
 	return nil
 }
 
-// writeNumbers computes what a summary says of itself from its sources. Where a
-// message is missing, the numbers that it has show what it covered, and stay.
+// writeNumbers computes the numbers of a summary from its sources. Where a
+// message is missing, the old numbers stay: they show the loss.
 func (r *rebuild) writeNumbers(n check.SummaryNode) error {
 	want, err := record.Derive(r.Conn, n.Num, r.derived)
 	if errors.Is(err, store.ErrNotFound) {

@@ -1,4 +1,4 @@
-// Package repair makes again what follows from the messages: the graph of
+// Package repair rebuilds the data that follows from the messages: the graph of
 // summaries, views, counts, tables and columns that hold nothing else, the
 // search index.
 //
@@ -24,8 +24,8 @@ import (
 
 // Run repairs a database: schema, table indexes, rows without parents,
 // payloads, leases, conversations, search index. A part that fails does not
-// keep it from the others; the error names it. [check.Run] reports what is
-// left.
+// keep it from the others; the error names it. [check.Run] reports the
+// remaining faults.
 func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 	steps := []struct {
 		name string

@@ -84,28 +84,23 @@ func (p *pageFile) ReadAt(b []byte, off int64) (int, error) {
 		if n >= int64(p.count) {
 			return done, io.EOF
 		}
-		page, err := p.page(uint32(n + 1))
-		if err != nil {
-			return done, err
-		}
-		done += copy(b[done:], page[(off+int64(done))%p.pageSize:])
+		done += copy(b[done:], p.page(uint32(n + 1))[(off+int64(done))%p.pageSize:])
 	}
 	return done, nil
 }
 
-// page reads a page, numbered from 1.
-func (p *pageFile) page(n uint32) ([]byte, error) {
+// page reads a page, numbered from 1. A page that the disk cannot read is zeros:
+// the next may be readable.
+func (p *pageFile) page(n uint32) []byte {
 	b := make([]byte, p.pageSize)
 	from, at := p.file, int64(n-1)*p.pageSize
 	if place, ok := p.logged[n]; ok {
 		from, at = p.log, place
 	}
 	if _, err := from.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
-		// The disk cannot read the sector: this page is lost, the next may not
-		// be.
 		clear(b)
 	}
-	return b, nil
+	return b
 }
 
 // The types of pages.
@@ -117,10 +112,7 @@ const (
 // btree returns the type, the cells and the last child of a page of a table, or
 // 0 for a page that is none.
 func (p *pageFile) btree(n uint32) (kind byte, page []byte, cells []int, right uint32) {
-	page, err := p.page(n)
-	if err != nil {
-		return 0, nil, nil, 0
-	}
+	page = p.page(n)
 	head := page
 	if n == 1 {
 		head = page[100:]
@@ -189,10 +181,7 @@ func (p *pageFile) payload(page []byte, at int, size int64) ([]byte, bool) {
 		if next == 0 || next > p.count {
 			return nil, false
 		}
-		more, err := p.page(next)
-		if err != nil {
-			return nil, false
-		}
+		more := p.page(next)
 		next = binary.BigEndian.Uint32(more)
 		data = append(data, more[4:4+min(usable-4, size-int64(len(data)))]...)
 	}

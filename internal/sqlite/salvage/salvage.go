@@ -20,7 +20,7 @@ import (
 
 // File makes a new database beside to from the readable rows of a damaged one,
 // page by page: SQLite refuses truncated files and everything behind a damaged
-// page. Derived rows are made again, and the proof lists what is missing. The
+// page. Derived rows are made again, and the proof lists missing messages. The
 // damaged file is only read.
 func File(ctx context.Context, from, to string) (*archive.Scratch, error) {
 	from = dbfile.Resolve(from)
@@ -53,11 +53,7 @@ func (p *pageFile) version() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	head, err := p.page(1)
-	if err != nil {
-		return 0, err
-	}
-	if v := int(binary.BigEndian.Uint32(head[60:])); v > 0 && v <= len(all) {
+	if v := int(binary.BigEndian.Uint32(p.page(1)[60:])); v > 0 && v <= len(all) {
 		return v, nil
 	}
 	return len(all), nil
@@ -114,17 +110,10 @@ func (s *reader) tables() error {
 
 // free marks unused pages, which hold removed rows.
 func (s *reader) free() {
-	head, err := s.page(1)
-	if err != nil {
-		return
-	}
-	trunk := binary.BigEndian.Uint32(head[32:])
+	trunk := binary.BigEndian.Uint32(s.page(1)[32:])
 	for trunk != 0 && trunk <= s.count && !s.seen[trunk] {
 		s.seen[trunk] = true
-		page, err := s.page(trunk)
-		if err != nil {
-			return
-		}
+		page := s.page(trunk)
 		for i := range min(int64(binary.BigEndian.Uint32(page[4:])), s.pageSize/4-2) {
 			if n := binary.BigEndian.Uint32(page[8+4*i:]); n != 0 && n <= s.count {
 				s.seen[n] = true

@@ -1,4 +1,4 @@
-// Package stats counts what a database holds and what its file is used for. It
+// Package stats counts the contents of a database and the use of its file. It
 // reads no message texts.
 package stats
 

@@ -11,6 +11,7 @@ package edit
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Error is a parse error with its position.
@@ -42,8 +43,5 @@ func lineEnd(src []byte) string {
 
 // replace replaces src[from:to] with text.
 func replace(src []byte, from, to int, text string) []byte {
-	out := make([]byte, 0, len(src)-(to-from)+len(text))
-	out = append(out, src[:from]...)
-	out = append(out, text...)
-	return append(out, src[to:]...)
+	return slices.Concat(src[:from], []byte(text), src[to:])
 }

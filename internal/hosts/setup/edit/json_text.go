@@ -85,10 +85,9 @@ func (d *JSON) gap(entries []span, depth int, multiline bool) string {
 	switch {
 	case multiline:
 		return lineEnd(d.src) + strings.Repeat(d.unit(), depth+1)
-	case len(entries) > 1 || bytes.Contains(d.src, []byte(`, "`)):
-		if len(entries) > 1 {
-			return space
-		}
+	case len(entries) > 1:
+		return space
+	case bytes.Contains(d.src, []byte(`, "`)):
 		return " "
 	}
 	return ""

@@ -1,6 +1,7 @@
 package dbfile
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -46,3 +47,31 @@ var FileSuffixes = []string{"", "-wal", "-shm", "-journal"}
 // PartPattern is how a file is called, for [os.CreateTemp], while it is
 // written and has not got its name yet.
 const PartPattern = ".lcm-*.part"
+
+// backupPages is how many pages are copied between two looks at the context.
+const backupPages = 1024
+
+// CopyTo copies the database page by page.
+func CopyTo(ctx context.Context, c *Conn, path string, progress func(done, total int)) (err error) {
+	name, err := DSN(path, Options{})
+	if err != nil {
+		return err
+	}
+	b, err := c.raw.BackupInit("main", name)
+	if err != nil {
+		return driverError(err, "")
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	for done := false; !done; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if done, err = b.Step(backupPages); err != nil {
+			return driverError(err, "")
+		}
+		if progress != nil {
+			progress(b.PageCount()-b.Remaining(), b.PageCount())
+		}
+	}
+	return nil
+}
