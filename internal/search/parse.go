@@ -22,6 +22,7 @@ var ErrNoWords = errors.New("index: the query has no words to search for")
 
 // Query is a parsed full-text query.
 type Query struct {
+	text        string // as it was typed
 	terms       []queryTerm
 	pairs       []pair
 	phrases     []phrase
@@ -67,7 +68,7 @@ func ParseQuery(s string) (*Query, error) {
 	if len(s) > maxQueryBytes {
 		return nil, fmt.Errorf("index: query of %d bytes: the limit is %d", len(s), maxQueryBytes)
 	}
-	p := &queryParser{q: &Query{index: make(map[string]int)}}
+	p := &queryParser{q: &Query{text: s, index: make(map[string]int)}}
 	clauses := splitClauses(s)
 	p.cues(clauses)
 	p.keepStops = allStops(clauses)

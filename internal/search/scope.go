@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/search/analysis"
+	"github.com/lossless-context/lcm/internal/search/dates"
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
@@ -28,6 +29,7 @@ var defaultLimits = limits{postings: 1 << 20, common: 1 << 19, newest: 1 << 17}
 // More bounds.
 const (
 	candidateCount = 400       // documents scored against their text
+	datedCount     = 100       // more of them from the times that the query names
 	verifyLimit    = 100_000   // candidates read to verify phrases
 	prefixTerms    = 512       // terms that one prefix* stands for
 	scoreTextBytes = 256 << 10 // longer texts keep the score of their postings
@@ -51,6 +53,7 @@ type search struct {
 	ctx     context.Context
 	limits  limits
 	query   *Query
+	spans   []dates.Span // of time, that the query names
 	filter  Filter
 	readers int // goroutines that read texts
 	shares  []*share
@@ -61,6 +64,7 @@ type search struct {
 	cut     bool  // not every match was looked at
 	matched int
 	placed  map[int64]place // of the candidates
+	dated   *best           // matches of the times that the query names; nil without any
 	scorer  *scorer
 }
 

@@ -30,6 +30,7 @@ type textScore struct {
 	counts   []float64 // of each term in the whole text
 	phrases  float64   // weight of the phrases it has without being required to
 	dated    bool
+	asks     bool
 }
 
 // passageScore is a passage that holds at least one term.
@@ -61,6 +62,7 @@ func (sc *scorer) score(text []byte) textScore {
 	}
 	p.close(&out)
 	out.phrases = sc.query.preferred(text, sc.stats.idf)
+	out.asks = analysis.EndsWithQuestion(text)
 	if sc.query.When {
 		out.dated = analysis.HasDate(text)
 	}

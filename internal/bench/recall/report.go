@@ -8,12 +8,13 @@ import (
 )
 
 // WriteText prints the report as a table.
-func (r Report) WriteText(w io.Writer) error {
+func (r Report) WriteText(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d conversations, %d messages, %d questions with evidence (%d left out)\n",
 		r.Dataset, r.Conversations, r.Messages, r.Questions, r.LeftOut)
-	fmt.Fprintf(&b, "weights: pair %g, neighbour %g, session %g, coverage %g, first person ×%g, when %g; bootstrap %d, seed %d\n",
-		r.Weights.Pair, r.Weights.Neighbour, r.Weights.Session, r.Weights.Coverage, r.Weights.FirstPerson, r.Weights.When, r.Resamples, r.Seed)
+	w := r.Weights
+	fmt.Fprintf(&b, "weights: pair %g, neighbour %g, answer %g, second %g, session %g, coverage %g, first person ×%g, when %g, span %g; bootstrap %d, seed %d\n",
+		w.Pair, w.Neighbour, w.Answer, w.Second, w.Session, w.Coverage, w.FirstPerson, w.When, w.Span, r.Resamples, r.Seed)
 	for _, s := range r.Systems {
 		fmt.Fprintf(&b, "\n%s\n", s.Name)
 		fmt.Fprintf(&b, "  %-14s %5s %21s %21s %21s %21s %21s %21s %6s\n",
@@ -23,7 +24,7 @@ func (r Report) WriteText(w io.Writer) error {
 			row(&b, c.Category, c.Figures)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(out, b.String())
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -225,7 +226,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if q.Sort != store.ByRecency {
 		ranked = startRanking(l, ix, q.After)
 		req.Sort, req.Below = search.ByRelevance, 0
-		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, ranked.Now
+		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, time.UnixMilli(ranked.Now)
 		if q.Sort == store.ByHybrid {
 			req.Sort = search.ByHybrid
 		}
