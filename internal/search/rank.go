@@ -20,6 +20,7 @@ type Weights struct {
 	FirstPerson float64 // factor for the user's own words in a first-person question
 	When        float64 // share of the best score for a dated message, when a time is asked
 	Span        float64 // share of the best score for a message of the time that the question names
+	Near        float64 // factor for the words that stand for one that the record lacks; 0: none do
 	UserRole    uint8   // the role that a first-person question asks about; 1 by default
 }
 
@@ -27,7 +28,7 @@ type Weights struct {
 func DefaultWeights() Weights {
 	return Weights{
 		Pair: 0.5, Neighbour: 0.3, Answer: 0.7, Second: 0.25, Session: 0.15, Coverage: 0.4,
-		FirstPerson: 1.3, When: 0.15, Span: 0.5, UserRole: 1,
+		FirstPerson: 1.3, When: 0.15, Span: 0.5, Near: 0.8, UserRole: 1,
 	}
 }
 

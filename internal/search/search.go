@@ -68,8 +68,9 @@ type Result struct {
 
 // Term is a term of the query with how often the scope has it.
 type Term struct {
-	Word     string // as it was typed, folded
-	Passages int    // that hold it
+	Word     string   // as it was typed, folded
+	Passages int      // that hold it
+	Also     []string // other words that were taken for it, as the texts have them
 }
 
 // Search answers a full-text query over the segments.
@@ -78,10 +79,17 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if ix.limits != nil {
 		p.limits = *ix.limits
 	}
+	weights := DefaultWeights()
+	if req.Weights != nil {
+		weights = *req.Weights
+	}
 	if err := p.open(ix); err != nil {
 		return Result{}, err
 	}
 	if err := p.lookup(); err != nil {
+		return Result{}, err
+	}
+	if err := p.alternatives(fetch, weights); err != nil {
 		return Result{}, err
 	}
 	if req.Sort != ByRecency {
@@ -113,7 +121,7 @@ func (p *search) account(res *Result) {
 	res.Newest = p.newest
 	res.Passages = int(p.stats.passages)
 	for i, t := range p.query.terms {
-		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].df)})
+		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].own), p.scorer.formsOf(p.also[i])})
 	}
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)
