@@ -40,7 +40,7 @@ func WithExpansionLimits(l QuestionLimits) Option {
 type asking struct {
 	once      sync.Once
 	recall    *recall.Service
-	questions *delegation.Service
+	questions *delegation.Delegator
 	err       error
 }
 

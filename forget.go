@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/store"
@@ -131,7 +132,7 @@ func (e *Engine) Order(ctx context.Context, f Forget) (Erasure, error) {
 	if f.Pattern != "" {
 		var err error
 		if re, err = regexp.Compile(f.Pattern); err != nil {
-			return order, &store.Problem{Err: fmt.Errorf("the pattern: %w", err), Hint: "it is a regular expression; words are looked for with --full-text"}
+			return order, &hint.Error{Err: fmt.Errorf("the pattern: %w", err), Hint: "it is a regular expression; words are looked for with --full-text"}
 		}
 		order.Quotes = re.MatchString
 	}

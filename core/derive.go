@@ -88,7 +88,7 @@ func derive(t reflect.Type, within []reflect.Type) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &node{Types: typeList{"object"}, Additional: &additionalProps{Schema: values}}, nil
+		return &node{Types: typeList{"object"}, Additional: values}, nil
 	case reflect.Struct:
 		return deriveStruct(t, within)
 	}
@@ -100,7 +100,7 @@ func deriveStruct(t reflect.Type, within []reflect.Type) (*node, error) {
 		return nil, fmt.Errorf("type %v contains itself", t)
 	}
 	within = append(slices.Clone(within), t)
-	n := &node{Types: typeList{"object"}, Properties: properties{}, Additional: &additionalProps{Forbidden: true}}
+	n := &node{Types: typeList{"object"}, Properties: properties{}, Additional: &node{nothing: true}}
 	fields, err := jsonFields(t)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"strconv"
 )
 
 // Schema is the part of JSON Schema that describes a tool's arguments: types,
@@ -20,20 +20,20 @@ type Schema struct {
 
 // node is one level of a schema.
 type node struct {
-	Types       typeList         `json:"type,omitempty"`
-	Description string           `json:"description,omitempty"`
-	Enum        []any            `json:"enum,omitempty"`
-	Default     json.RawMessage  `json:"default,omitempty"`
-	Minimum     *float64         `json:"minimum,omitempty"`
-	Maximum     *float64         `json:"maximum,omitempty"`
-	MinLength   *count           `json:"minLength,omitempty"`
-	MaxLength   *count           `json:"maxLength,omitempty"`
-	MinItems    *count           `json:"minItems,omitempty"`
-	MaxItems    *count           `json:"maxItems,omitempty"`
-	Items       *node            `json:"items,omitempty"`
-	Properties  properties       `json:"properties,omitzero"`
-	Required    []string         `json:"required,omitempty"`
-	Additional  *additionalProps `json:"additionalProperties,omitempty"`
+	Types       typeList        `json:"type,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Enum        []any           `json:"enum,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	Minimum     *float64        `json:"minimum,omitempty"`
+	Maximum     *float64        `json:"maximum,omitempty"`
+	MinLength   *float64        `json:"minLength,omitempty"` // a count: JSON Schema allows 1.0 for 1
+	MaxLength   *float64        `json:"maxLength,omitempty"`
+	MinItems    *float64        `json:"minItems,omitempty"`
+	MaxItems    *float64        `json:"maxItems,omitempty"`
+	Items       *node           `json:"items,omitempty"`
+	Properties  properties      `json:"properties,omitzero"`
+	Required    []string        `json:"required,omitempty"`
+	Additional  *node           `json:"additionalProperties,omitempty"`
 
 	nothing bool // the schema is false, which no value fits
 }
@@ -52,17 +52,13 @@ func (n *node) UnmarshalJSON(raw []byte) error {
 	return dec.Decode((*plain)(n))
 }
 
-// count is a number of characters or items. JSON Schema allows 1.0 for 1.
-type count int
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (c *count) UnmarshalJSON(raw []byte) error {
-	n, err := strconv.Atoi(string(integer(json.Number(raw))))
-	if err != nil || n < 0 {
-		return fmt.Errorf("%s is not a number of characters or items", raw)
+// MarshalJSON writes false for a schema that nothing fits.
+func (n *node) MarshalJSON() ([]byte, error) {
+	if n.nothing {
+		return []byte("false"), nil
 	}
-	*c = count(n)
-	return nil
+	type plain node
+	return json.Marshal((*plain)(n))
 }
 
 // ParseSchema reads the JSON Schema of a tool's arguments. It must be an object
@@ -97,6 +93,11 @@ func (n *node) check(path string) error {
 			return fmt.Errorf("schema%s: unknown type %q; use one of %v", at(path), t, knownTypes)
 		}
 	}
+	for _, count := range []*float64{n.MinLength, n.MaxLength, n.MinItems, n.MaxItems} {
+		if count != nil && (*count < 0 || *count != math.Trunc(*count) || *count > math.MaxInt32) {
+			return fmt.Errorf("schema%s: %v is not a number of characters or items", at(path), *count)
+		}
+	}
 	for _, name := range n.Required {
 		if n.Properties.get(name) == nil {
 			return fmt.Errorf("schema%s: required names %q, which is not a property", at(path), name)
@@ -122,8 +123,8 @@ func (n *node) check(path string) error {
 			return err
 		}
 	}
-	if n.Additional != nil && n.Additional.Schema != nil {
-		return n.Additional.Schema.check(path + ".*")
+	if n.Additional != nil {
+		return n.Additional.check(path + ".*")
 	}
 	return nil
 }
@@ -230,27 +231,4 @@ func (ps *properties) UnmarshalJSON(raw []byte) error {
 		*ps = append(*ps, property{Name: name, Schema: schema})
 	}
 	return nil
-}
-
-// additionalProps is false, true, or a schema for every further property.
-type additionalProps struct {
-	Forbidden bool
-	Schema    *node
-}
-
-func (a additionalProps) MarshalJSON() ([]byte, error) {
-	if a.Schema != nil {
-		return json.Marshal(a.Schema)
-	}
-	return json.Marshal(!a.Forbidden)
-}
-
-func (a *additionalProps) UnmarshalJSON(raw []byte) error {
-	var allowed bool
-	if json.Unmarshal(raw, &allowed) == nil {
-		a.Forbidden = !allowed
-		return nil
-	}
-	a.Schema = &node{}
-	return json.Unmarshal(raw, a.Schema)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -109,29 +110,23 @@ func (n *node) applyObject(path string, object map[string]any) (any, []string) {
 		out[p.Name] = applied
 		problems = append(problems, wrong...)
 	}
-	for _, name := range sortedKeys(object) {
-		if n.Properties.get(name) != nil {
-			continue
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		at := join(path, name)
+		switch {
+		case n.Properties.get(name) != nil:
+		case n.Additional == nil:
+			out[name] = object[name]
+		case n.Additional.nothing && len(n.Properties) == 0:
+			problems = append(problems, fmt.Sprintf("%s is unknown: no arguments are taken", subject(at)))
+		case n.Additional.nothing:
+			problems = append(problems, fmt.Sprintf("%s is unknown; the names are %s", subject(at), strings.Join(n.Properties.names(), ", ")))
+		default:
+			applied, wrong := n.Additional.apply(at, object[name])
+			out[name] = applied
+			problems = append(problems, wrong...)
 		}
-		applied, wrong := n.applyAdditional(path, name, object[name])
-		out[name] = applied
-		problems = append(problems, wrong...)
 	}
 	return out, problems
-}
-
-func (n *node) applyAdditional(path, name string, v any) (any, []string) {
-	switch {
-	case n.Additional == nil:
-		return v, nil
-	case n.Additional.Schema != nil:
-		return n.Additional.Schema.apply(join(path, name), v)
-	case n.Additional.Forbidden && len(n.Properties) == 0:
-		return v, []string{fmt.Sprintf("%s is unknown: no arguments are taken", subject(join(path, name)))}
-	case n.Additional.Forbidden:
-		return v, []string{fmt.Sprintf("%s is unknown; the names are %s", subject(join(path, name)), strings.Join(n.Properties.names(), ", "))}
-	}
-	return v, nil
 }
 
 func (n *node) applyArray(path string, list []any) (any, []string) {
@@ -165,12 +160,12 @@ func (n *node) applyNumber(path string, v json.Number) (any, []string) {
 	return v, nil
 }
 
-func outside(path, unit string, have int, least, most *count) []string {
+func outside(path, unit string, have int, least, most *float64) []string {
 	switch {
-	case least != nil && have < int(*least):
-		return []string{fmt.Sprintf("%s must have at least %d %s, has %d", subject(path), *least, unit, have)}
-	case most != nil && have > int(*most):
-		return []string{fmt.Sprintf("%s must have at most %d %s, has %d", subject(path), *most, unit, have)}
+	case least != nil && float64(have) < *least:
+		return []string{fmt.Sprintf("%s must have at least %v %s, has %d", subject(path), *least, unit, have)}
+	case most != nil && float64(have) > *most:
+		return []string{fmt.Sprintf("%s must have at most %v %s, has %d", subject(path), *most, unit, have)}
 	}
 	return nil
 }
@@ -212,20 +207,14 @@ func integer(v json.Number) json.Number {
 
 func (n *node) inEnum(v any) bool {
 	return slices.ContainsFunc(n.Enum, func(e any) bool {
-		if x, y, ok := numbers(e, v); ok {
+		x, isNumber := e.(json.Number)
+		if y, ok := v.(json.Number); ok && isNumber {
 			return x == y || integer(x) != "" && integer(x) == integer(y)
 		}
 		a, errA := json.Marshal(e)
 		b, errB := json.Marshal(v)
 		return errA == nil && errB == nil && bytes.Equal(a, b)
 	})
-}
-
-// numbers returns both values if both are numbers.
-func numbers(a, b any) (x, y json.Number, ok bool) {
-	x, okX := a.(json.Number)
-	y, okY := b.(json.Number)
-	return x, y, okX && okY
 }
 
 // want describes the values that n accepts.
@@ -274,13 +263,4 @@ func show(v any) string {
 		return string(raw)
 	}
 	return string([]rune(string(raw))[:most]) + "…"
-}
-
-func sortedKeys(m map[string]any) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
@@ -50,21 +51,27 @@ type Error struct {
 	cause error
 }
 
-// Error implements error.
-func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: ", e.Provider)
-	if e.Status != 0 {
-		fmt.Fprintf(&b, "HTTP %d: ", e.Status)
+// Error returns the message and, after a semicolon, a hint what to do.
+func (e *Error) Error() string { return e.hinted().Error() }
+
+// As lets package hint take the message and the hint apart.
+func (e *Error) As(target any) bool {
+	h, ok := target.(**hint.Error)
+	if ok {
+		*h = e.hinted()
 	}
-	b.WriteString(e.Message)
-	if hint := e.hint(); hint != "" {
-		fmt.Fprintf(&b, " (%s)", hint)
-	}
-	return b.String()
+	return ok
 }
 
-func (e *Error) hint() string {
+func (e *Error) hinted() *hint.Error {
+	from := e.Provider
+	if e.Status != 0 {
+		from = fmt.Sprintf("%s: HTTP %d", from, e.Status)
+	}
+	return hint.New(e.advice(), "%s: %s", from, e.Message)
+}
+
+func (e *Error) advice() string {
 	switch e.Class {
 	case ClassAuth:
 		return "check the API key"

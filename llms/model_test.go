@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -206,39 +207,39 @@ func TestClassify(t *testing.T) {
 		class   llms.Class
 		text    string
 	}{
-		{llms.Failure{Status: 401, Message: "bad key"}, llms.ClassAuth, "p: HTTP 401: bad key (check the API key)"},
-		{llms.Failure{Status: 403, Message: "no"}, llms.ClassAuth, "p: HTTP 403: no (check the API key)"},
-		{llms.Failure{Code: "authentication_error", Message: "no"}, llms.ClassAuth, "p: no (check the API key)"},
-		{llms.Failure{Status: 429, Message: "slow"}, llms.ClassQuota, "p: HTTP 429: slow (a limit of the account is reached)"},
-		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"20"}}}, llms.ClassQuota, "p: HTTP 429: slow (the provider asks to wait 20s)"},
-		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After-Ms": {"1500"}, "Retry-After": {"2"}}}, llms.ClassQuota, "p: HTTP 429: slow (the provider asks to wait 1.5s)"},
-		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"Wed, 21 Oct 2026 07:28:00 GMT"}, "Date": {"Wed, 21 Oct 2026 06:28:00 GMT"}}}, llms.ClassQuota, "p: HTTP 429: slow (the provider asks to wait 1h0m0s)"},
-		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"Wed, 21 Oct 2015 07:28:00 GMT"}}}, llms.ClassQuota, "p: HTTP 429: slow (a limit of the account is reached)"},
-		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"soon"}}}, llms.ClassQuota, "p: HTTP 429: slow (a limit of the account is reached)"},
-		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"1e99"}}}, llms.ClassQuota, "p: HTTP 429: slow (the provider asks to wait 8760h0m0s)"},
-		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"-3"}}}, llms.ClassQuota, "p: HTTP 429: slow (a limit of the account is reached)"},
-		{llms.Failure{Status: 400, Message: "Your credit balance is too low"}, llms.ClassQuota, "p: HTTP 400: Your credit balance is too low (a limit of the account is reached)"},
-		{llms.Failure{Code: "insufficient_quota", Message: "pay"}, llms.ClassQuota, "p: pay (a limit of the account is reached)"},
-		{llms.Failure{Status: 400, Code: "context_length_exceeded", Message: "long"}, llms.ClassContextLength, "p: HTTP 400: long (the prompt is too long for the model)"},
+		{llms.Failure{Status: 401, Message: "bad key"}, llms.ClassAuth, "p: HTTP 401: bad key; check the API key"},
+		{llms.Failure{Status: 403, Message: "no"}, llms.ClassAuth, "p: HTTP 403: no; check the API key"},
+		{llms.Failure{Code: "authentication_error", Message: "no"}, llms.ClassAuth, "p: no; check the API key"},
+		{llms.Failure{Status: 429, Message: "slow"}, llms.ClassQuota, "p: HTTP 429: slow; a limit of the account is reached"},
+		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"20"}}}, llms.ClassQuota, "p: HTTP 429: slow; the provider asks to wait 20s"},
+		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After-Ms": {"1500"}, "Retry-After": {"2"}}}, llms.ClassQuota, "p: HTTP 429: slow; the provider asks to wait 1.5s"},
+		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"Wed, 21 Oct 2026 07:28:00 GMT"}, "Date": {"Wed, 21 Oct 2026 06:28:00 GMT"}}}, llms.ClassQuota, "p: HTTP 429: slow; the provider asks to wait 1h0m0s"},
+		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"Wed, 21 Oct 2015 07:28:00 GMT"}}}, llms.ClassQuota, "p: HTTP 429: slow; a limit of the account is reached"},
+		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"soon"}}}, llms.ClassQuota, "p: HTTP 429: slow; a limit of the account is reached"},
+		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"1e99"}}}, llms.ClassQuota, "p: HTTP 429: slow; the provider asks to wait 8760h0m0s"},
+		{llms.Failure{Status: 429, Message: "slow", Header: http.Header{"Retry-After": {"-3"}}}, llms.ClassQuota, "p: HTTP 429: slow; a limit of the account is reached"},
+		{llms.Failure{Status: 400, Message: "Your credit balance is too low"}, llms.ClassQuota, "p: HTTP 400: Your credit balance is too low; a limit of the account is reached"},
+		{llms.Failure{Code: "insufficient_quota", Message: "pay"}, llms.ClassQuota, "p: pay; a limit of the account is reached"},
+		{llms.Failure{Status: 400, Code: "context_length_exceeded", Message: "long"}, llms.ClassContextLength, "p: HTTP 400: long; the prompt is too long for the model"},
 		// What a message quotes decides nothing.
 		{llms.Failure{Status: 400, Code: "invalid_request_error", Message: "tools.3.custom.name: 'rate_limit.check' does not match"}, llms.ClassInvalid, "p: HTTP 400: tools.3.custom.name: 'rate_limit.check' does not match"},
 		{llms.Failure{Status: 400, Code: "invalid_request_error", Message: "messages.4: unknown block: authentication_error"}, llms.ClassInvalid, "p: HTTP 400: messages.4: unknown block: authentication_error"},
 		{llms.Failure{Status: 400, Code: "invalid_request_error", Message: "no tool context window"}, llms.ClassInvalid, "p: HTTP 400: no tool context window"},
-		{llms.Failure{Status: 404, Code: "not_found_error", Message: "model: claude-api_error"}, llms.ClassInvalid, "p: HTTP 404: model: claude-api_error (check the name of the model and the base URL)"},
-		{llms.Failure{Status: 500, Code: "api_error", Message: "exceeds the context window"}, llms.ClassTransient, "p: HTTP 500: exceeds the context window (try again)"},
-		{llms.Failure{Status: 429, Code: "rate_limit_error", Message: "requests above 200k exceed the context window of your tier"}, llms.ClassQuota, "p: HTTP 429: requests above 200k exceed the context window of your tier (a limit of the account is reached)"},
+		{llms.Failure{Status: 404, Code: "not_found_error", Message: "model: claude-api_error"}, llms.ClassInvalid, "p: HTTP 404: model: claude-api_error; check the name of the model and the base URL"},
+		{llms.Failure{Status: 500, Code: "api_error", Message: "exceeds the context window"}, llms.ClassTransient, "p: HTTP 500: exceeds the context window; try again"},
+		{llms.Failure{Status: 429, Code: "rate_limit_error", Message: "requests above 200k exceed the context window of your tier"}, llms.ClassQuota, "p: HTTP 429: requests above 200k exceed the context window of your tier; a limit of the account is reached"},
 		{llms.Failure{Code: "invalid_request_error", Message: "no"}, llms.ClassInvalid, "p: no"},
 		// How providers and servers say that a prompt is too long.
-		{llms.Failure{Status: 400, Message: "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000"}, llms.ClassContextLength, "p: HTTP 400: input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000 (the prompt is too long for the model)"},
-		{llms.Failure{Status: 400, Message: "Input is too long for requested model."}, llms.ClassContextLength, "p: HTTP 400: Input is too long for requested model. (the prompt is too long for the model)"},
-		{llms.Failure{Status: 400, Message: "Your input exceeds the context window of this model."}, llms.ClassContextLength, "p: HTTP 400: Your input exceeds the context window of this model. (the prompt is too long for the model)"},
-		{llms.Failure{Message: "maximum context length is 4096"}, llms.ClassContextLength, "p: maximum context length is 4096 (the prompt is too long for the model)"},
-		{llms.Failure{Status: 413, Message: "large"}, llms.ClassContextLength, "p: HTTP 413: large (the prompt is too long for the model)"},
-		{llms.Failure{Status: 404, Message: "model x"}, llms.ClassInvalid, "p: HTTP 404: model x (check the name of the model and the base URL)"},
+		{llms.Failure{Status: 400, Message: "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000"}, llms.ClassContextLength, "p: HTTP 400: input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000; the prompt is too long for the model"},
+		{llms.Failure{Status: 400, Message: "Input is too long for requested model."}, llms.ClassContextLength, "p: HTTP 400: Input is too long for requested model.; the prompt is too long for the model"},
+		{llms.Failure{Status: 400, Message: "Your input exceeds the context window of this model."}, llms.ClassContextLength, "p: HTTP 400: Your input exceeds the context window of this model.; the prompt is too long for the model"},
+		{llms.Failure{Message: "maximum context length is 4096"}, llms.ClassContextLength, "p: maximum context length is 4096; the prompt is too long for the model"},
+		{llms.Failure{Status: 413, Message: "large"}, llms.ClassContextLength, "p: HTTP 413: large; the prompt is too long for the model"},
+		{llms.Failure{Status: 404, Message: "model x"}, llms.ClassInvalid, "p: HTTP 404: model x; check the name of the model and the base URL"},
 		{llms.Failure{Status: 400, Message: "bad\n schema"}, llms.ClassInvalid, "p: HTTP 400: bad schema"},
-		{llms.Failure{Status: 500}, llms.ClassTransient, "p: HTTP 500: the provider gave no reason (try again)"},
-		{llms.Failure{Code: "overloaded_error", Message: "busy"}, llms.ClassTransient, "p: busy (try again)"},
-		{llms.Failure{Message: "connection reset"}, llms.ClassTransient, "p: connection reset (try again)"},
+		{llms.Failure{Status: 500}, llms.ClassTransient, "p: HTTP 500: the provider gave no reason; try again"},
+		{llms.Failure{Code: "overloaded_error", Message: "busy"}, llms.ClassTransient, "p: busy; try again"},
+		{llms.Failure{Message: "connection reset"}, llms.ClassTransient, "p: connection reset; try again"},
 	}
 	for _, test := range tests {
 		test.failure.Provider = "p"
@@ -246,6 +247,10 @@ func TestClassify(t *testing.T) {
 		if got.Class != test.class || got.Error() != test.text {
 			t.Errorf("%+v:\n got %s %q\nwant %s %q", test.failure, got.Class, got, test.class, test.text)
 		}
+	}
+	wrapped := fmt.Errorf("summarise: %w", llms.Classify(llms.Failure{Provider: "p", Status: 401, Message: "bad key"}))
+	if message, advice := hint.Split(wrapped); message != "summarise: p: HTTP 401: bad key" || advice != "check the API key" {
+		t.Errorf("the message is %q and the hint %q", message, advice)
 	}
 	if got := llms.ClassOf(errors.New("other")); got != "" {
 		t.Errorf("class %q of no model error", got)

@@ -9,11 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// optionalNumber lets a command be given the number of a conversation.
-var optionalNumber = usage(cobra.MaximumNArgs(1))
-
-// usage returns a check of arguments whose error names the missing or
-// superfluous argument, as the help of the command calls it.
+// usage returns a check of arguments whose error names the missing or superfluous one.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if check(c, args) == nil {
@@ -36,11 +32,20 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// count counts the flags that are set.
+func count(flags ...bool) (n int) {
+	for _, set := range flags {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
 // quoted are the arguments that people write with spaces and forget to quote.
 var quoted = map[string]bool{"PATTERN": true, "QUESTION": true}
 
-// noSubCommand returns the error for an unknown command, and suggests a
-// similar one.
+// noSubCommand returns the error for an unknown command, and suggests a similar one.
 func noSubCommand(c *cobra.Command, name string) error {
 	what := fmt.Sprintf("unknown command %q", name)
 	if c.HasParent() {
@@ -61,8 +66,7 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return noSubCommand(root, args[0])
 }
 
-// wrongFlag returns the error for a flag whose value cannot be read. It names
-// the values that the flag takes.
+// wrongFlag returns the error for a value that a flag does not take.
 func wrongFlag(c *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {

@@ -37,45 +37,42 @@ lcm ask "Which commits fixed it?" --query "OAuth authentication fix"
 lcm ask "What were the exact file changes?" --summary sum_0123456789abcdef
 lcm ask "How do we deploy?" --all --json`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			cmd.Prompt = args[0]
-			if cmd.Query == "" && len(cmd.SummaryIDs) == 0 {
-				cmd.Query = cmd.Prompt
-			}
-			if cmd.evidence {
-				cmd.Output = delegation.OutputEvidence
-			}
-			if c.Flags().Changed("max-tokens") && cmd.MaxTokens == 0 {
-				return wrongUsage(c, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", delegation.MinMaxTokens, delegation.MaxMaxTokens))
-			}
-			return cmd.where.ask(c.Context(), cmd.program, func(ar *archive, _ *recall.Service, at recall.Where) error {
-				cmd.Request.Where = at
-				return cmd.ask(c.Context(), ar, cmd.Request)
-			})
-		},
 	}
+	c.RunE = cmd.where.runs(p, &cmd.Request.Where, cmd.complete, cmd.ask)
 	cmd.where.flags(c)
 	fl := c.Flags()
 	fl.StringVarP(&cmd.Query, "query", "q", "", "words that find the summaries to expand (default: the question)")
 	fl.StringSliceVarP(&cmd.SummaryIDs, "summary", "s", nil, "summaries to expand, sum_…")
 	fl.IntVar(&cmd.MaxTokens, "max-tokens", delegation.DefaultMaxTokens, "length of the answer")
 	fl.BoolVar(&cmd.evidence, "evidence", false, "print verbatim passages, without a model")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
-// askWords translates messages of package delegation into the words of the
-// command line.
+// askWords translates messages of package delegation into flags and commands.
 var askWords = strings.NewReplacer(
 	"neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with", "neither --summary nor --query is given",
 	"summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty", "lcm_expand_query", "`lcm ask`",
 	"lcm_grep", "`lcm grep`", "allConversations: true", "--all", "Try other words for the query", "Try other words with --query",
 )
 
-func (cmd *askCommand) ask(ctx context.Context, ar *archive, r delegation.Request) error {
+func (cmd *askCommand) complete(c *cobra.Command, args []string) error {
+	cmd.Prompt = args[0]
+	if cmd.Query == "" && len(cmd.SummaryIDs) == 0 {
+		cmd.Query = cmd.Prompt
+	}
+	if cmd.evidence {
+		cmd.Output = delegation.OutputEvidence
+	}
+	if c.Flags().Changed("max-tokens") && cmd.MaxTokens == 0 {
+		return wrongUsage(c, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", delegation.MinMaxTokens, delegation.MaxMaxTokens))
+	}
+	return nil
+}
+
+func (cmd *askCommand) ask(ctx context.Context, ar *archive, _ *recall.Service) error {
 	bar := cmd.newBar("reading")
 	bar.set(0, 0, "")
-	answer, err := ar.engine.Ask(ctx, r)
+	answer, err := ar.engine.Ask(ctx, cmd.Request)
 	bar.clear()
 	if err != nil {
 		if errors.Is(err, recall.ErrRefused) || ctx.Err() != nil {
@@ -100,12 +97,11 @@ func (cmd *askCommand) ask(ctx context.Context, ar *archive, r delegation.Reques
 	for i, n := range answer.Notes {
 		answer.Notes[i] = askWords.Replace(n)
 	}
-	printNotes(cmd.program, answer.Notes)
+	printNotes(cmd.program, answer.Notes, "")
 	return nil
 }
 
-// printCitations prints the citations of a sub-agent's answer. Evidence has
-// its ids in its text.
+// printCitations prints the citations of a sub-agent. Evidence has its ids in its text.
 func (cmd *askCommand) printCitations(answer delegation.Answer) {
 	if answer.Method != delegation.MethodDelegated {
 		return

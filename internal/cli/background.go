@@ -17,15 +17,13 @@ import (
 // The sessions of hosts are folded by a process that `lcm hook`, `lcm mcp` or
 // `lcm import` starts and does not wait for: `lcm hook HOST --continue`.
 
-// backgroundTime is the longest that such a process folds. The rest is folded
-// after the next turn.
+// backgroundTime is how long such a process folds. The next turn starts another one.
 const backgroundTime = 10 * time.Minute
 
 // manyFolded summaries are worth bringing the search index up to date for.
 const manyFolded = 64
 
-// startRest starts a process that outlives this one, with the given
-// arguments. The process puts name in front of the errors that it logs.
+// startRest starts a process that outlives this one. It logs its errors under name.
 func startRest(start func(*exec.Cmd) error, name, database string, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,8 +37,7 @@ func startRest(start func(*exec.Cmd) error, name, database string, args ...strin
 	return nil
 }
 
-// startAndReap starts a command and waits for it in a goroutine, so that it
-// does not stay a zombie if this process lives longer.
+// startAndReap starts a command, and waits for it in a goroutine: it must not stay a zombie.
 func startAndReap(c *exec.Cmd) error {
 	if err := c.Start(); err != nil {
 		return err
@@ -49,8 +46,7 @@ func startAndReap(c *exec.Cmd) error {
 	return nil
 }
 
-// foldAbove is the size of a view, in tokens, from which on it is folded in the
-// background; 0 is never.
+// foldAbove is the size in tokens above which a view is folded in the background; 0 is never.
 func foldAbove(cfg *config.Config) int {
 	if cfg.Compaction.Background == config.BackgroundOff {
 		return 0
@@ -58,8 +54,7 @@ func foldAbove(cfg *config.Config) int {
 	return int(cfg.Context.SoftThreshold * float64(cfg.Context.TokenBudget))
 }
 
-// folder returns the engine that folds without being asked to. It has no model
-// unless the settings allow one for that: nothing is spent by default.
+// folder returns the engine that folds unasked. It calls a model only if the settings say so.
 func (ar *archive) folder() (*lcm.Engine, error) {
 	cfg := *ar.cfg
 	if cfg.Compaction.Background != config.BackgroundModel {
@@ -68,11 +63,9 @@ func (ar *archive) folder() (*lcm.Engine, error) {
 	return newEngine(&cfg, ar.db, ar.counter, ar.log)
 }
 
-// foldInBackground folds the conversations with the given numbers, nil for all,
-// that are large enough, unless the settings forbid it. From then on the process
-// has a low priority and takes two processors at most. With one, a fold that is
-// being written would wait for the next one to be made, and writers of other
-// processes for both: appends took twice as long.
+// foldInBackground folds the given conversations, nil for all, that are large enough.
+// The process then has a low priority and two processors at most: with one, appends of
+// other processes took twice as long.
 func (ar *archive) foldInBackground(ctx context.Context, of []store.ConversationID) error {
 	if foldAbove(ar.cfg) == 0 {
 		return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // writeLong writes a transcript of Claude Code: long FILE SESSION RECORDS.
@@ -183,7 +184,7 @@ func TestMCPFolds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := feed.fold.one(t.Context(), 1); err != nil {
+			if err := feed.fold.ifDue(t.Context(), []store.ConversationID{1}); err != nil {
 				t.Fatal(err)
 			}
 			if len(started) != wanted || wanted == 1 && started[0] != "hook mcp --continue --db "+ar.cfg.Storage.DatabasePath+" --fold-all" {

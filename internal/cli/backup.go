@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -61,8 +60,7 @@ the time. --keep N removes older ones of those afterwards, all but the newest N.
 		},
 	}
 	c.Flags().IntVar(&cmd.keep, "keep", 0, "keep this many backups beside the database, and remove older ones")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string) error {
@@ -94,24 +92,21 @@ func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string
 	r.Seconds = time.Since(begun).Seconds()
 	if r.Faults == 0 { // an unfinished copy may hold messages that the database lost
 		removeLeftovers(cmd.program, filepath.Dir(path), begun)
-	}
-	if r.Faults > 0 {
+	} else {
 		cmd.warn("the database has %s, and so has the backup: see `lcm doctor`", prose.Count(r.Faults, "fault", "faults"))
 	}
-	if cmd.json {
-		return cmd.printJSON(r)
-	}
-	cmd.printf("%s\n", safetext.Line(r.File))
-	cmd.printf("%s, %s in %s, %s\ndigest %s\n", prose.Size(r.Bytes), prose.Count(r.Messages, "message", "messages"),
-		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
-	return nil
+	return cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
+}
+
+// extent counts messages and their conversations.
+func extent(messages int64, conversations int) string {
+	return prose.Count(messages, "message", "messages") + " in " + prose.Count(conversations, "conversation", "conversations")
 }
 
 // deserted is the age from which an unfinished file counts as left over.
 const deserted = 24 * time.Hour
 
-// removeLeftovers removes the unfinished files of killed backups and exports
-// from a directory: they may hold messages that were erased since.
+// removeLeftovers removes unfinished copies, which may hold messages that were erased since.
 func removeLeftovers(p *program, dir string, now time.Time) {
 	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
 	for _, path := range removed {
@@ -124,8 +119,7 @@ func removeLeftovers(p *program, dir string, now time.Time) {
 
 func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }
 
-// backupName is how backups beside a database are called. Those that a
-// treatment made are left alone.
+// backupName matches the backups beside a database, but not those that the doctor made.
 var backupName = lazyregexp.New(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)
 
 // rotate removes all but the newest backups of a directory.
@@ -140,12 +134,9 @@ func rotate(dir string, keep int) ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(b, a) })
+	slices.Reverse(names) // ReadDir sorts them, and their names are times
 	removed := []string{}
-	for i, name := range names {
-		if i < keep {
-			continue
-		}
+	for _, name := range names[min(keep, len(names)):] {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			return removed, err
 		}

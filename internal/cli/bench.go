@@ -9,9 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/bench/answer"
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/bench/hooks"
 	"github.com/lossless-context/lcm/internal/bench/imports"
 	"github.com/lossless-context/lcm/internal/bench/needle"
+	evidence "github.com/lossless-context/lcm/internal/bench/recall"
 	"github.com/lossless-context/lcm/internal/bench/retention"
 	"github.com/lossless-context/lcm/internal/bench/scale"
 	"github.com/lossless-context/lcm/internal/bench/soak"
@@ -31,9 +34,6 @@ func newBench(p *program) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p))
-	for _, sub := range c.Commands() {
-		p.jsonFlag(sub)
-	}
 	return c
 }
 
@@ -44,41 +44,52 @@ type measured struct {
 	missed error // set if a target was missed
 }
 
-// reported returns the outcome of a benchmark whose report is its JSON.
-func reported[R interface{ Text() string }](r R, err error) (measured, error) {
+// report is the report of a benchmark, and its own JSON.
+type report interface{ Text() string }
+
+// reported returns the outcome of a benchmark.
+func reported[R report](r R, err error) (measured, error) {
 	if err != nil {
 		return measured{}, err
 	}
 	return measured{text: r.Text(), json: r}, nil
 }
 
-// benchmark returns the function of a command that measures under a progress
-// bar and prints the outcome.
-func benchmark(p *program, label string, measure func(context.Context, *bar) (measured, error)) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, _ []string) error {
+// checked is reported for a benchmark that checks its figures.
+func checked[R interface {
+	report
+	Checks() []harness.Check
+}](r R, err error) (measured, error) {
+	if err != nil {
+		return measured{}, err
+	}
+	return measured{text: r.Text(), json: map[string]any{"report": r, "checks": r.Checks()}}, nil
+}
+
+// benchmark makes c a command that measures under a progress bar.
+func (p *program) benchmark(label string, c *cobra.Command, measure func(context.Context, *bar) (measured, error)) *cobra.Command {
+	c.Args = usage(cobra.NoArgs)
+	c.RunE = func(c *cobra.Command, _ []string) error {
 		bar := p.newBar(label)
 		m, err := measure(c.Context(), bar)
 		bar.clear()
 		if err != nil {
 			return err
 		}
-		if p.json {
-			err = p.printJSON(m.json)
-		} else {
-			p.printf("%s", m.text)
-		}
-		return cmp.Or(err, m.missed)
+		return cmp.Or(p.result(m.json, "%s", m.text), m.missed)
 	}
+	return p.jsonFlag(c)
 }
 
 // benchDir adds the flag for the directory of a benchmark's databases.
-func benchDir(c *cobra.Command, dir *string, what string) {
+func benchDir(c *cobra.Command, dir *string, what string) *cobra.Command {
 	c.Flags().StringVar(dir, "dir", "", "directory for "+what+" (default: a temporary one)")
+	return c
 }
 
 func newBenchRetention(p *program) *cobra.Command {
 	var ch choice
-	c := &cobra.Command{
+	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "retention",
 		Short: "Count the identifiers that survive summarising",
 		Long: `Fold the bundled session, or with --conversation one of yours, three depths deep
@@ -86,15 +97,13 @@ with the extractive summariser, and count how many identifiers (paths, URLs,
 versions, hashes, numbers, symbols) are still there word for word, beside
 truncation to the same size.`,
 		Example: "lcm bench retention\nlcm bench retention --conversation 3 --json",
-		Args:    usage(cobra.NoArgs),
-		RunE: benchmark(p, "measuring", func(ctx context.Context, _ *bar) (measured, error) {
-			sources, err := benchSources(ctx, p, ch)
-			if err != nil {
-				return measured{}, err
-			}
-			return reported(retention.Measure(ctx, sources, retention.Options{}))
-		}),
-	}
+	}, func(ctx context.Context, _ *bar) (measured, error) {
+		sources, err := benchSources(ctx, p, ch)
+		if err != nil {
+			return measured{}, err
+		}
+		return reported(retention.Measure(ctx, sources, retention.Options{}))
+	})
 	ch.flag(c)
 	c.Flags().Lookup("conversation").Usage = "conversation number (default: the bundled session)"
 	return c
@@ -136,7 +145,7 @@ func sourceOf(id store.MessageID, seq int64, m llms.Message, counter llms.Counte
 
 func newBenchScale(p *program) *cobra.Command {
 	var o scale.Options
-	c := &cobra.Command{
+	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "scale",
 		Short: "Time storing, appending, folding and contexts as the record grows",
 		Long: `Make databases of the given sizes in a temporary directory and time the work
@@ -144,28 +153,21 @@ on them: storing in batches, beside hand-written SQL that inserts the same rows;
 durable appends; compaction with a summariser that takes no time; contexts.
 Each number is set beside its target. The default takes about two minutes.`,
 		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --json > scale.json",
-		Args:    usage(cobra.NoArgs),
-		RunE: benchmark(p, "measuring", func(ctx context.Context, b *bar) (measured, error) {
-			o.Progress = b.set
-			r, err := scale.Measure(ctx, o)
-			if err != nil {
-				return measured{}, err
-			}
-			return measured{text: r.Text(), json: map[string]any{"report": r, "checks": r.Checks()}}, nil
-		}),
-	}
+	}, func(ctx context.Context, b *bar) (measured, error) {
+		o.Progress = b.set
+		return checked(scale.Measure(ctx, o))
+	})
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", []int{1_000, 10_000, 100_000}, "numbers of messages")
 	c.Flags().IntSliceVar(&o.Spreads, "spread", []int{1, 1_000}, "numbers of conversations they are spread over")
 	c.Flags().IntVar(&o.Budget, "budget", 128_000, "size of the context window in tokens")
 	c.Flags().IntVar(&o.Samples, "samples", 200, "how often appends and contexts are timed")
 	c.Flags().IntVar(&o.Expressions, "expressions", 100, "how many are compared with a loop over all texts, -1 for none")
-	benchDir(c, &o.Dir, "the databases")
-	return c
+	return benchDir(c, &o.Dir, "the databases")
 }
 
 func newBenchSoak(p *program) *cobra.Command {
 	var o soak.Options
-	c := &cobra.Command{
+	c := p.benchmark("soaking", &cobra.Command{
 		Use:   "soak",
 		Short: "Append, search and fold for an hour and watch memory and latency",
 		Long: `Append at a steady rate to a database in a temporary directory, with searches,
@@ -174,29 +176,22 @@ the last three quarters, whether appends slow down, whether file descriptors
 stay. At the end every message is proved. Interrupting it (Ctrl-C) ends it with
 the report of the time it had.`,
 		Example: "lcm bench soak --duration 1h --rate 50\nlcm bench soak --duration 2m --json > soak.json",
-		Args:    usage(cobra.NoArgs),
-		RunE: benchmark(p, "soaking", func(ctx context.Context, b *bar) (measured, error) {
-			o.Progress = b.set
-			r, err := soak.Measure(ctx, o)
-			if err != nil {
-				return measured{}, err
-			}
-			return measured{text: r.Text(), json: map[string]any{"report": r, "checks": r.Checks()}}, nil
-		}),
-	}
+	}, func(ctx context.Context, b *bar) (measured, error) {
+		o.Progress = b.set
+		return checked(soak.Measure(ctx, o))
+	})
 	c.Flags().DurationVar(&o.Duration, "duration", time.Hour, "how long it lasts")
 	c.Flags().Float64Var(&o.Rate, "rate", 50, "appends a second")
 	c.Flags().Float64Var(&o.Searches, "searches", 2, "searches a second")
 	c.Flags().Float64Var(&o.Contexts, "contexts", 1, "contexts a second")
 	c.Flags().IntVar(&o.Sessions, "sessions", 4, "number of sessions the appends are spread over")
 	c.Flags().IntVar(&o.Budget, "budget", 16_000, "size of each session's context window in tokens")
-	benchDir(c, &o.Dir, "the database")
-	return c
+	return benchDir(c, &o.Dir, "the database")
 }
 
 func newBenchNeedle(p *program) *cobra.Command {
 	var o needle.Options
-	c := &cobra.Command{
+	c := p.benchmark("hiding and seeking", &cobra.Command{
 		Use:   "needle",
 		Short: "Hide facts in long conversations and find them by their key",
 		Long: `Plant facts at eleven positions of made-up conversations, in text, tool
@@ -205,36 +200,31 @@ for each by its exact key, as a regular expression and in words. Printed are the
 share that comes first, the calls and the tokens until the value is in hand, and
 every miss. The default takes about a minute; it exits with 1 if one is missed.`,
 		Example: "lcm bench needle\nlcm bench needle --sizes 32000,10000000 --json",
-		Args:    usage(cobra.NoArgs),
-		RunE: benchmark(p, "hiding and seeking", func(ctx context.Context, b *bar) (measured, error) {
-			if len(o.Sizes) == 0 || slices.Min(o.Sizes) < 1 {
-				return measured{}, failed(exitUsage, "for example --sizes 32000,1000000", "a haystack has at least one token")
-			}
-			o.Progress = b.set
-			r, err := needle.Measure(ctx, o)
-			if err != nil {
-				return measured{}, err
-			}
-			missed := len(r.Missed())
-			m := measured{text: r.Text(), json: map[string]any{
-				"report": r, "figures": r.Figures(func(needle.Find) bool { return true }), "missed": missed,
-			}}
-			if missed > 0 {
-				m.missed = failed(exitFailure, "the report names them", "%s did not come first", prose.Count(missed, "needle", "needles"))
-			}
-			return m, nil
-		}),
-	}
+	}, func(ctx context.Context, b *bar) (measured, error) {
+		if len(o.Sizes) == 0 || slices.Min(o.Sizes) < 1 {
+			return measured{}, failed(exitUsage, "for example --sizes 32000,1000000", "a haystack has at least one token")
+		}
+		o.Progress = b.set
+		r, err := needle.Measure(ctx, o)
+		if err != nil {
+			return measured{}, err
+		}
+		missed := len(r.Missed())
+		m := measured{text: r.Text(), json: map[string]any{"report": r, "figures": r.Figures(func(needle.Find) bool { return true }), "missed": missed}}
+		if missed > 0 {
+			m.missed = failed(exitFailure, "the report names them", "%s did not come first", prose.Count(missed, "needle", "needles"))
+		}
+		return m, nil
+	})
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", needle.DefaultSizes, "sizes of the conversations in tokens")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the made-up content")
-	benchDir(c, &o.Dir, "the databases")
-	return c
+	return benchDir(c, &o.Dir, "the databases")
 }
 
 func newBenchImport(p *program) *cobra.Command {
 	var o imports.Options
 	var megabytes int64
-	c := &cobra.Command{
+	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "import",
 		Short: "Time the import of transcripts, once and again",
 		Long: `Write transcripts in the formats of the agents to a temporary directory, import
@@ -242,59 +232,122 @@ them into a fresh database, and import them again. Printed are the rate beside
 that of storing the same records from memory, and the most memory that was held.
 It exits with 1 if a target is missed. A gigabyte takes a few minutes.`,
 		Example: "lcm bench import\nlcm bench import --size 1000 --json",
-		Args:    usage(cobra.NoArgs),
-		RunE: benchmark(p, "measuring", func(ctx context.Context, b *bar) (measured, error) {
-			if megabytes < 1 {
-				return measured{}, failed(exitUsage, "for example --size 100", "there is nothing to import in %d MB", megabytes)
-			}
-			o.Bytes = megabytes * 1_000_000
-			o.Progress = b.set
-			r, err := imports.Measure(ctx, o)
-			if err != nil {
-				return measured{}, err
-			}
-			m := measured{text: r.Text(), json: map[string]any{"report": r, "met": r.Met()}}
-			if !r.Met() {
-				m.missed = failed(exitFailure, "see how busy the machine is", "a target was missed")
-			}
-			return m, nil
-		}),
-	}
+	}, func(ctx context.Context, b *bar) (measured, error) {
+		if megabytes < 1 {
+			return measured{}, failed(exitUsage, "for example --size 100", "there is nothing to import in %d MB", megabytes)
+		}
+		o.Bytes = megabytes * 1_000_000
+		o.Progress = b.set
+		r, err := imports.Measure(ctx, o)
+		if err != nil {
+			return measured{}, err
+		}
+		m := measured{text: r.Text(), json: map[string]any{"report": r, "met": r.Met()}}
+		if !r.Met() {
+			m.missed = failed(exitFailure, "see how busy the machine is", "a target was missed")
+		}
+		return m, nil
+	})
 	c.Flags().Int64Var(&megabytes, "size", 100, "size of the transcripts in MB")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the made-up content")
-	benchDir(c, &o.Dir, "the files")
-	return c
+	return benchDir(c, &o.Dir, "the files")
 }
 
 func newBenchHook(p *program) *cobra.Command {
 	var o hooks.Options
-	c := &cobra.Command{
+	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "hook",
 		Short: "Time what hosts wait for",
 		Long: `Make a database of the given size in a temporary directory, and start this
 program as a host does: at the end of a turn, at the start of a session, before
 a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
 		Example: "lcm bench hook --messages 100000\nlcm bench hook --messages 1000000 --runs 200 --json",
-		Args:    usage(cobra.NoArgs),
-		RunE: benchmark(p, "measuring", func(ctx context.Context, b *bar) (m measured, err error) {
-			if o.Messages < 0 || o.Runs < 1 {
-				return m, failed(exitUsage, "", "--messages and --runs must be positive")
-			}
-			if o.Binary, err = os.Executable(); err != nil {
+	}, func(ctx context.Context, b *bar) (m measured, err error) {
+		if o.Messages < 0 || o.Runs < 1 {
+			return m, failed(exitUsage, "", "--messages and --runs must be positive")
+		}
+		if o.Binary, err = os.Executable(); err != nil {
+			return m, err
+		}
+		if o.Dir == "" {
+			if o.Dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
 				return m, err
 			}
-			if o.Dir == "" {
-				if o.Dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
-					return m, err
-				}
-				defer os.RemoveAll(o.Dir)
-			}
-			o.Progress = b.set
-			return reported(hooks.Measure(ctx, o))
-		}),
-	}
+			defer os.RemoveAll(o.Dir)
+		}
+		o.Progress = b.set
+		return reported(hooks.Measure(ctx, o))
+	})
 	c.Flags().IntVar(&o.Messages, "messages", 100_000, "number of messages in the database")
 	c.Flags().IntVar(&o.Runs, "runs", 200, "how often each command is timed")
-	benchDir(c, &o.Dir, "the database, which is kept")
+	return benchDir(c, &o.Dir, "the database, which is kept")
+}
+
+func newBenchRecall(p *program) *cobra.Command {
+	var path string
+	c := p.benchmark("measuring", &cobra.Command{
+		Use:   "recall",
+		Short: "Count how much of the evidence a question's search finds",
+		Long: `Ask every question of a data set and count how much of its evidence is among the
+first 5, 10 and 20 messages found, and how often a session that holds evidence
+comes first: by the index alone, by two plain full-text searches, and by lcm grep
+on a database with the whole data set in it. The bundled set has 2,211 messages
+and 342 questions; --data takes LoCoMo's JSON, or the evidence format that the
+package internal/bench/recall documents.`,
+		Example: "lcm bench recall\nlcm bench recall --data locomo10.json --json",
+	}, func(ctx context.Context, _ *bar) (measured, error) {
+		data, err := evidence.Bundled()
+		if path != "" {
+			data, err = evidence.Load(path)
+		}
+		if err != nil {
+			return measured{}, failed(exitFailure, "`go doc github.com/lossless-context/lcm/internal/bench/recall` describes the formats", "%w", err)
+		}
+		return reported(evidence.Measure(ctx, data))
+	})
+	c.Flags().StringVar(&path, "data", "", "data set (default: the bundled one)")
+	return c
+}
+
+// identifierBounds are the values of maxTokens that identifiers are measured with.
+var identifierBounds = []int{250, 500, 2000, 16_000}
+
+func newBenchAnswer(p *program) *cobra.Command {
+	var o answer.Options
+	var path string
+	var identifiers bool
+	c := p.benchmark("asking", &cobra.Command{
+		Use:   "answer",
+		Short: "Measure how much evidence an answer without a model holds",
+		Long: `Ask every question of a dataset through lcm_expand_query with output "evidence",
+and count the messages known to hold the answer that stand word for word in what
+comes back. Without --data it asks the bundled questions about the bundled
+session. --data takes what ` + "`lcm bench recall`" + ` takes.
+
+With --identifiers the query is not the question: twenty identifiers that occur
+in one to three messages of the bundled session are asked for, each with four
+prompts about something else, and the answers that hold the identifier, and
+that begin with it, are counted under several bounds.`,
+		Example: "lcm bench answer\nlcm bench answer --data locomo10.json --json\nlcm bench answer --identifiers",
+	}, func(ctx context.Context, b *bar) (measured, error) {
+		o.Progress = b.set
+		switch {
+		case identifiers:
+			return reported(answer.Identifiers(ctx, o, identifierBounds...))
+		case path == "":
+			return reported(answer.Bundled(ctx, o))
+		}
+		d, err := evidence.Load(path)
+		if err != nil {
+			return measured{}, failed(exitNotFound, "--data takes LoCoMo's JSON or lcm's own evidence format", "%w", err)
+		}
+		return reported(answer.Dataset(ctx, d, o))
+	})
+	c.Flags().StringVar(&path, "data", "", "dataset (default: the bundled questions)")
+	c.Flags().BoolVar(&identifiers, "identifiers", false, "ask for identifiers with prompts about something else")
+	c.Flags().IntVar(&o.MaxTokens, "max-tokens", 2000, "length of the answers")
+	benchDir(c, &o.Dir, "the database")
+	c.MarkFlagsMutuallyExclusive("identifiers", "data")
+	c.MarkFlagsMutuallyExclusive("identifiers", "max-tokens")
 	return c
 }

@@ -38,20 +38,19 @@ from the record without a model and without git.
 --block prints it as the hooks give it to an agent at the start of a session.`,
 		Example: "lcm brief\nlcm brief --conversation 3\nlcm brief --block --limit 4000",
 		Args:    usage(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return cmd.run(c.Context()) },
+		RunE:    cmd.run,
 	}
 	cmd.choice.flag(c)
 	c.Flags().BoolVar(&cmd.block, "block", false, "the block that an agent is given")
 	c.Flags().IntVar(&cmd.limit, "limit", brief.DefaultLimit, "at most this many characters")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
-func (cmd *briefCommand) run(ctx context.Context) error {
+func (cmd *briefCommand) run(c *cobra.Command, args []string) error {
 	if cmd.limit < brief.MinLimit {
 		return failed(exitUsage, "leave --limit out for the most that agents take", "--limit %d is too little to say anything: use at least %d", cmd.limit, brief.MinLimit)
 	}
-	return cmd.use(ctx, toRead, func(ar *archive) error { return cmd.print(ctx, ar) })
+	return cmd.runs(toRead, cmd.print)(c, args)
 }
 
 func (cmd *briefCommand) print(ctx context.Context, ar *archive) error {
@@ -72,9 +71,5 @@ func (cmd *briefCommand) print(ctx context.Context, ar *archive) error {
 	if cmd.block {
 		text = b.Block(cmd.limit)
 	}
-	if cmd.json {
-		return cmd.printJSON(briefReport{Conversation: b.Work.Conversation.ID, Text: text})
-	}
-	cmd.printf("%s\n", cmd.shown(text))
-	return nil
+	return cmd.result(briefReport{Conversation: b.Work.Conversation.ID, Text: text}, "%s\n", cmd.shown(text))
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -45,9 +46,7 @@ Each line that you type is a message. /help lists the commands.`,
 lcm chat --model gpt-5-mini --budget 32000
 lcm chat --model qwen3:8b --session notes   # with OPENAI_BASE_URL at an Ollama`,
 		Args: usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return cmd.use(c.Context(), toWrite, func(ar *archive) error { return cmd.chat(c.Context(), ar) })
-		},
+		RunE: cmd.runs(toWrite, cmd.chat),
 	}
 	fl := c.Flags()
 	fl.StringVarP(&cmd.model, "model", "m", "", "model to talk with (default: chat.model)")
@@ -94,15 +93,12 @@ func (cmd *chatCommand) chat(ctx context.Context, ar *archive) error {
 }
 
 func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
-	model, cfg := cmd.model, ar.cfg
-	if model == "" {
-		model = cfg.Agents.ChatModel
-	}
+	model := cmp.Or(cmd.model, ar.cfg.Agents.ChatModel)
 	if model == "" {
 		return nil, failed(exitConfig, "`lcm chat --model NAME`, or `lcm config set chat.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
 			"there is no model to talk with")
 	}
-	engine, err := fromconfig.Model(cfg, ar.db, model, "chat")
+	engine, err := fromconfig.Model(ar.cfg, ar.db, model, "chat")
 	if err != nil {
 		return nil, advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
 	}
@@ -123,8 +119,7 @@ func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
 	return c, c.start(engine, model)
 }
 
-// chatKey returns the session key of a project's chat. Earlier versions put
-// the root of the file system into the key; such a chat keeps its key.
+// chatKey returns the key of a project's chat. Keys of earlier versions begin with a slash.
 func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error) {
 	name := projectName(p)
 	earlier := "chat/" + name
@@ -135,12 +130,11 @@ func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error)
 	return "chat/" + strings.TrimLeft(name, "/"), nil
 }
 
-// conversation returns the conversation of the session. It does not create
-// one: an empty conversation would be the newest of the project.
+// conversation returns the conversation of the session, and does not create one.
 func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 	found, err := c.ar.db.Conversations(ctx, store.ConversationQuery{Key: c.session.Key(), ActiveOnly: true, Limit: 1})
 	if err == nil && len(found) == 0 {
-		return store.Conversation{}, failed(exitNotFound, "type a message first", "nothing was said in this session yet")
+		err = failed(exitNotFound, "type a message first", "nothing was said in this session yet")
 	}
 	if err != nil {
 		return store.Conversation{}, err
@@ -148,17 +142,10 @@ func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 	return found[0], nil
 }
 
-// start makes the agent. The budget of its messages is the budget without the
-// system prompt and the tools.
+// start makes the agent. Its messages get the budget that the prompt and the tools leave.
 func (c *chat) start(engine llms.Model, model string) error {
-	c.budget = c.chatCommand.budget
-	if c.budget == 0 {
-		c.budget = c.ar.cfg.Context.TokenBudget
-	}
-	config := agents.AgentConfig{LLMEngine: engine, AgentName: model, SystemPrompt: c.system}
-	if config.SystemPrompt == "" {
-		config.SystemPrompt = chatPrompt
-	}
+	c.budget = cmp.Or(c.chatCommand.budget, c.ar.cfg.Context.TokenBudget)
+	config := agents.AgentConfig{LLMEngine: engine, AgentName: model, SystemPrompt: cmp.Or(c.system, chatPrompt)}
 	config.Memory = c.session.Memory(0, lcm.CallerModel(engine))
 	probe, err := agents.New(config)
 	if err != nil {
@@ -174,8 +161,7 @@ func (c *chat) start(engine llms.Model, model string) error {
 	return err
 }
 
-// overhead counts the tokens of the system prompt and the tools, which every
-// request carries.
+// overhead counts the tokens of the system prompt and the tools.
 func (c *chat) overhead(a *agents.Agent) int {
 	n := c.ar.counter.Count(a.SystemPrompt())
 	for _, t := range a.Tools() {
@@ -188,22 +174,19 @@ func (c *chat) overhead(a *agents.Agent) int {
 // take answers one line and reports whether it was the last.
 func (c *chat) take(ctx context.Context, text string) (quit bool) {
 	var err error
-	switch command, _, _ := strings.Cut(text, " "); command {
-	case "/quit", "/exit":
+	switch command, _, _ := strings.Cut(text, " "); {
+	case command == "/quit" || command == "/exit":
 		return true
-	case "/help":
+	case command == "/help":
 		c.printf("%s", chatHelp)
-	case "/tree":
-		err = c.tree(ctx)
-	case "/context":
-		err = c.showContext(ctx)
-	case "/status":
-		err = c.status(ctx)
-	default:
-		if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
-			c.warn("%s is not a command; /help lists them", safetext.Line(command))
-			return false
+	case chatCommands[command] != nil:
+		var v store.Conversation
+		if v, err = c.conversation(ctx); err == nil {
+			err = chatCommands[command](c, ctx, v)
 		}
+	case strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/"):
+		c.warn("%s is not a command; /help lists them", safetext.Line(command))
+	default:
 		err = c.say(ctx, text)
 	}
 	if err != nil && ctx.Err() == nil {
@@ -218,8 +201,7 @@ const chatHelp = `/tree     draw the summaries and what lies beneath them
 /quit     leave; the conversation stays
 `
 
-// say sends a message to the agent, and prints text and tool calls as they
-// arrive.
+// say sends a message, and prints text and tool calls as they arrive.
 func (c *chat) say(ctx context.Context, text string) error {
 	stream := c.agent.ChatStream(text).StartContext(ctx)
 	defer stream.Stop()
@@ -255,32 +237,25 @@ func (c *chat) doing(format string, args ...any) {
 	fmt.Fprintln(c.err, c.paint(dim, fmt.Sprintf(format, args...)))
 }
 
-func (c *chat) tree(ctx context.Context) error {
-	conversation, err := c.conversation(ctx)
-	if err != nil {
-		return err
-	}
-	return (&treeDrawing{program: c.program, reader: c.ar.db}).print(ctx, conversation)
+// chatCommands are the commands about the conversation.
+var chatCommands = map[string]func(*chat, context.Context, store.Conversation) error{
+	"/tree": (*chat).tree, "/context": (*chat).showContext, "/status": (*chat).status,
 }
 
-func (c *chat) showContext(ctx context.Context) error {
-	conversation, err := c.conversation(ctx)
-	if err != nil {
-		return err
-	}
+func (c *chat) tree(ctx context.Context, v store.Conversation) error {
+	return (&treeDrawing{program: c.program, reader: c.ar.db}).print(ctx, v)
+}
+
+func (c *chat) showContext(ctx context.Context, v store.Conversation) error {
 	view, err := c.session.Context(ctx, c.budget)
 	if err != nil {
 		return explainBudget(err)
 	}
-	printContext(c.program, conversation, view, c.ar.counter, true)
+	printContext(c.program, v, view, c.ar.counter, true)
 	return nil
 }
 
-func (c *chat) status(ctx context.Context) error {
-	v, err := c.conversation(ctx)
-	if err != nil {
-		return err
-	}
+func (c *chat) status(_ context.Context, v store.Conversation) error {
 	c.printf("conversation %d: %s of %s tokens kept, %s\n", v.ID, prose.Count(v.Messages, "message", "messages"), prose.Number(v.Tokens),
 		prose.Count(v.Summaries, "summary", "summaries"))
 	c.printf("view: %s, %s of %s tokens\n", prose.Count(v.ViewItems, "item", "items"), prose.Number(v.ViewTokens), prose.Number(c.budget))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,17 +14,17 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// choice is which conversation a command is about.
+// choice is the conversation that a command is about, 0 for the current one.
 type choice struct{ number int64 }
 
 func (ch *choice) flag(c *cobra.Command) {
 	c.Flags().Int64VarP(&ch.number, "conversation", "c", 0, "conversation number (default: the newest of this project)")
 }
 
-// argument takes the number from an argument, where one is given.
+// argument checks the arguments of a command that takes the number of a conversation.
 func (ch *choice) argument(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+	if err := usage(cobra.MaximumNArgs(1))(c, args); err != nil || len(args) == 0 {
+		return err
 	}
 	n, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil || n < 1 {
@@ -73,12 +74,4 @@ func currentProject() (store.Project, error) {
 	return project.Of(dir)
 }
 
-func projectName(p store.Project) string {
-	if p.Origin != "" {
-		return p.Origin
-	}
-	if p.Root != "" {
-		return p.Root
-	}
-	return "-"
-}
+func projectName(p store.Project) string { return cmp.Or(p.Origin, p.Root, "-") }

@@ -37,8 +37,7 @@ var flagValues = map[string][]string{
 	"log-format": {"text", "json"},
 }
 
-// register sets the completions of a command and of those below it: hosts,
-// numbers of conversations, ids and values of flags.
+// register sets the completions of a command and of those below it.
 func (p completer) register(c *cobra.Command) {
 	flags := map[string]cobra.CompletionFunc{"conversation": p.completeNumbers, "summary": p.completeIDs("sum_"), "file-ids": p.completeIDs("file_")}
 	if c.Name() == "show" {
@@ -95,53 +94,36 @@ func hostsAnd(names []string, directive cobra.ShellCompDirective) cobra.Completi
 	}
 }
 
-// looking opens the database for a completion. On any error the shell is
-// offered nothing.
+// looking opens the database for a completion, and ignores errors.
 func (p completer) looking(ctx context.Context, fn func(*archive) error) {
 	p.program.err = io.Discard
-	ar, err := p.open(ctx, toRead)
-	if err != nil {
-		return
-	}
-	_ = fn(ar)
-	_ = ar.close(ctx)
+	_ = p.use(ctx, toRead, fn)
 }
 
-// completeNumbers offers the numbers of conversations with their titles, those
-// of the current project first.
+// completeNumbers offers numbers of conversations, those of the current project first.
 func (p completer) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
 	p.looking(c.Context(), func(ar *archive) error {
-		var queries []store.ConversationQuery
-		if here, err := currentProject(); err == nil {
-			queries = append(queries, store.ConversationQuery{Project: &here, Limit: maxCompletions})
+		all, err := ar.db.Conversations(c.Context(), store.ConversationQuery{Limit: maxCompletions})
+		if here, e := currentProject(); e == nil && err == nil {
+			var own []store.Conversation
+			own, err = ar.db.Conversations(c.Context(), store.ConversationQuery{Project: &here, Limit: maxCompletions})
+			all = append(own, all...)
 		}
-		queries = append(queries, store.ConversationQuery{Limit: maxCompletions})
 		seen := map[store.ConversationID]bool{}
-		for _, q := range queries {
-			all, err := ar.db.Conversations(c.Context(), q)
-			if err != nil {
-				return err
-			}
-			for _, conv := range all {
-				number := fmt.Sprint(conv.ID)
-				if seen[conv.ID] || !strings.HasPrefix(number, begun) {
-					continue
-				}
+		for _, conv := range all {
+			if number := fmt.Sprint(conv.ID); err == nil && !seen[conv.ID] && strings.HasPrefix(number, begun) {
 				seen[conv.ID] = true
-				title, err := titleOf(c.Context(), ar.db, conv)
-				if err != nil {
-					return err
-				}
+				var title string
+				title, err = titleOf(c.Context(), ar.db, conv)
 				found = append(found, cobra.CompletionWithDesc(number, title))
 			}
 		}
-		return nil
+		return err
 	})
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeIDs offers ids of the kinds with these prefixes: those of the
-// conversation that --conversation names, else of the current one.
+// completeIDs offers ids of the chosen or current conversation that have these prefixes.
 func (p completer) completeIDs(prefixes ...string) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
 		var ch choice
@@ -173,8 +155,7 @@ func (p completer) completeIDs(prefixes ...string) cobra.CompletionFunc {
 	}
 }
 
-// idsOf lists ids of one kind in a conversation with a description, newest
-// first.
+// idsOf lists ids of one kind in a conversation, newest first.
 func idsOf(ctx context.Context, r store.Reader, conv store.ConversationID, prefix string) (ids []cobra.Completion, err error) {
 	const width = 60
 	if prefix == "sum_" {

@@ -28,21 +28,14 @@ lcm config path`,
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return p.printJSON(map[string]any{"file": cfg.File, "settings": cfg.Values()})
-			}
-			p.printf("%s", withoutSecrets(cfg.Render()))
-			return nil
+			return p.result(map[string]any{"file": cfg.File, "settings": cfg.Values()}, "%s", withoutSecrets(cfg.Render()))
 		},
 	}
-	p.jsonFlag(c)
 	c.AddCommand(newConfigGet(p), newConfigSet(p), newConfigPath(p))
-	return c
+	return p.jsonFlag(c)
 }
 
-// withoutSecrets comments out the settings whose value is hidden. Without
-// that, a file made of the output would overwrite the secrets with their
-// placeholder.
+// withoutSecrets comments out hidden settings: a file made of the output must not set them.
 func withoutSecrets(rendered string) string {
 	var b strings.Builder
 	section := ""
@@ -64,7 +57,7 @@ func isSecret(key string) bool {
 }
 
 func newConfigGet(p *program) *cobra.Command {
-	c := &cobra.Command{
+	return p.jsonFlag(&cobra.Command{
 		Use:               "get KEY",
 		Short:             "Print the value of one setting",
 		Example:           "lcm config get compaction.leaf_chunk_tokens",
@@ -79,19 +72,11 @@ func newConfigGet(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.json {
-				for _, v := range cfg.Values() {
-					if v.Key == args[0] {
-						return p.printJSON(v)
-					}
-				}
-			}
-			p.printf("%s\n", value)
-			return nil
+			all := cfg.Values()
+			i := slices.IndexFunc(all, func(v config.Value) bool { return v.Key == args[0] })
+			return p.result(all[i], "%s\n", value)
 		},
-	}
-	p.jsonFlag(c)
-	return c
+	})
 }
 
 func newConfigSet(p *program) *cobra.Command {
@@ -119,7 +104,7 @@ and the order of the file stay as they are.`,
 }
 
 func newConfigPath(p *program) *cobra.Command {
-	c := &cobra.Command{
+	return p.jsonFlag(&cobra.Command{
 		Use:     "path",
 		Short:   "Print where the configuration file is",
 		Example: "$EDITOR \"$(lcm config path)\"",
@@ -129,15 +114,9 @@ func newConfigPath(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return p.printJSON(map[string]string{"path": path})
-			}
-			p.printf("%s\n", path)
-			return nil
+			return p.result(map[string]string{"path": path}, "%s\n", path)
 		},
-	}
-	p.jsonFlag(c)
-	return c
+	})
 }
 
 func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -59,16 +59,8 @@ lost by that.
 lcm context 3 --budget 32000 --items
 lcm context --budget 32000 --fold
 lcm context --openai | jq '.[-1]'`,
-		Args: optionalNumber,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := cmd.argument(c, args); err != nil {
-				return err
-			}
-			if err := cmd.check(c); err != nil {
-				return err
-			}
-			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.context(c.Context(), ar) })
-		},
+		Args: cobra.MatchAll(cmd.argument, cmd.check),
+		RunE: cmd.runs(toRead, cmd.context),
 	}
 	cmd.flag(c)
 	c.Flags().IntVarP(&cmd.budget, "budget", "b", 0, "size of the context window in tokens (default: context.token_budget)")
@@ -76,24 +68,14 @@ lcm context --openai | jq '.[-1]'`,
 	c.Flags().BoolVar(&cmd.anthropic, "anthropic", false, "print the system prompt and the messages for Anthropic's API")
 	c.Flags().BoolVar(&cmd.fold, "fold", false, "fold the view first where an agent's would be, and keep the summaries")
 	c.Flags().BoolVar(&cmd.items, "items", false, "only list the items and their sizes")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
-func (cmd *contextCommand) check(c *cobra.Command) error {
-	chosen := 0
-	for _, on := range []bool{cmd.json, cmd.openai, cmd.anthropic, cmd.items} {
-		if on {
-			chosen++
-		}
-	}
-	switch {
-	case chosen > 1:
+func (cmd *contextCommand) check(c *cobra.Command, _ []string) error {
+	if count(cmd.json, cmd.openai, cmd.anthropic, cmd.items) > 1 {
 		return wrongUsage(c, errors.New("--json, --openai, --anthropic and --items exclude each other"))
-	case cmd.budget != 0 && cmd.budget < lcm.MinBudget:
-		return failed(exitUsage, fmt.Sprintf("use at least %d", lcm.MinBudget), "a budget of %d tokens is too small", cmd.budget)
 	}
-	return nil
+	return checkBudget(cmd.budget)
 }
 
 func (cmd *contextCommand) context(ctx context.Context, ar *archive) error {
@@ -131,7 +113,12 @@ func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view 
 		}
 		return cmd.printJSON(records)
 	case cmd.anthropic:
-		return cmd.printAnthropic(view.Messages)
+		system, rest := llms.SplitSystem(llms.WithoutRecords(view.Messages))
+		records, err := wire.EncodeAll(llms.FormatAnthropic, rest)
+		if err != nil {
+			return err
+		}
+		return cmd.printJSON(request{System: system, Messages: records})
 	case cmd.json:
 		return cmd.printContextJSON(c, view)
 	}
@@ -139,8 +126,7 @@ func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view 
 	return nil
 }
 
-// explainBudget adds a hint to the error for a budget that no folding can
-// meet.
+// explainBudget adds a hint to the error for a budget that no folding can meet.
 func explainBudget(err error) error {
 	var small *assemble.BudgetError
 	if errors.As(err, &small) {
@@ -150,8 +136,7 @@ func explainBudget(err error) error {
 	return err
 }
 
-// noteFolding prints a note if an agent's context would have been folded
-// first.
+// noteFolding prints a note if an agent's context would have been folded first.
 func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, hard float64) {
 	limit := int(hard * float64(view.Budget))
 	if c.ViewTokens < limit && len(view.Dropped) == 0 && view.Skipped == 0 {
@@ -161,26 +146,16 @@ func (cmd *contextCommand) noteFolding(c store.Conversation, view lcm.Context, h
 		prose.Number(c.ViewTokens), prose.Number(limit))
 }
 
-// request is the part of a request to Anthropic's API that a context fills.
-// The API refuses an empty system prompt.
+// request is a request to Anthropic's API, which refuses an empty system prompt.
 type request struct {
 	System   string            `json:"system,omitempty"`
 	Messages []json.RawMessage `json:"messages"`
 }
 
-func (cmd *contextCommand) printAnthropic(ms []llms.Message) error {
-	system, rest := llms.SplitSystem(llms.WithoutRecords(ms))
-	records, err := wire.EncodeAll(llms.FormatAnthropic, rest)
-	if err != nil {
-		return err
-	}
-	return cmd.printJSON(request{System: system, Messages: records})
-}
-
 func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Context) error {
 	r := contextReport{
 		Conversation: c.ID, Budget: view.Budget, Tokens: view.Tokens, HistoryTokens: c.Tokens,
-		Items: []contextItem{}, Skipped: view.Skipped, Repairs: view.Repairs, Messages: []json.RawMessage{},
+		Items: []contextItem{}, Skipped: view.Skipped, Repairs: view.Repairs,
 	}
 	for _, it := range view.Items {
 		r.Items = append(r.Items, contextItem{it.Node.String(), it.Tokens})
@@ -191,13 +166,11 @@ func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Conte
 	for _, n := range view.Dropped {
 		r.Dropped = append(r.Dropped, n.String())
 	}
-	for _, m := range llms.WithoutRecords(view.Messages) {
-		record, err := wire.Encode(llms.FormatLCM, m)
-		if err != nil {
-			return err
-		}
-		r.Messages = append(r.Messages, record)
+	records, err := wire.EncodeAll(llms.FormatLCM, llms.WithoutRecords(view.Messages))
+	if err != nil {
+		return err
 	}
+	r.Messages = list(records)
 	return cmd.printJSON(r)
 }
 
@@ -222,8 +195,7 @@ func printContext(p *program, c store.Conversation, view lcm.Context, counter ll
 	noteLeftOut(p, view)
 }
 
-// noteLeftOut names the items that do not fit the budget: the first and the
-// last.
+// noteLeftOut names the first and the last item that do not fit the budget.
 func noteLeftOut(p *program, view lcm.Context) {
 	switch n := len(view.Dropped); {
 	case n == 1:
@@ -231,10 +203,7 @@ func noteLeftOut(p *program, view lcm.Context) {
 	case n > 1:
 		p.note("%s of the view do not fit: %s … %s", prose.Count(n, "item", "items"), view.Dropped[0], view.Dropped[n-1])
 	}
-	switch {
-	case view.Skipped == 1:
-		p.note("1 older item of the view was not looked at: it cannot fit")
-	case view.Skipped > 1:
-		p.note("%s older items of the view were not looked at: they cannot fit", prose.Number(view.Skipped))
+	if view.Skipped > 0 {
+		p.note("%s cannot fit", prose.Count(view.Skipped, "older item of the view was not looked at: it", "older items of the view were not looked at: they"))
 	}
 }

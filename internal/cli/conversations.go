@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -69,19 +70,12 @@ question begins. The list fits the terminal, or $COLUMNS; --json has it all.`,
 			if cmd.limit < 0 {
 				return wrongUsage(c, errors.New("--limit cannot be negative"))
 			}
-			return cmd.use(c.Context(), toRead, func(ar *archive) error {
-				found, err := cmd.find(c.Context(), ar)
-				if err != nil {
-					return err
-				}
-				return cmd.print(c.Context(), ar.db, found)
-			})
+			return cmd.runs(toRead, cmd.list)(c, nil)
 		},
 	}
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "those of every project")
 	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many, 0 for no limit")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store.Conversation, error) {
@@ -89,26 +83,22 @@ func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store
 	if cmd.limit > 0 {
 		q.Limit = cmd.limit + 1
 	}
-	var here store.Project
+	here, err := currentProject()
+	if err != nil && !cmd.all {
+		return nil, err
+	}
 	if !cmd.all {
-		var err error
-		if here, err = currentProject(); err != nil {
-			return nil, err
-		}
 		q.Project = &here
 	}
 	found, err := ar.db.Conversations(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 && !cmd.all {
+	if err == nil && len(found) == 0 && !cmd.all {
 		q.Project = nil
-		if found, err = ar.db.Conversations(ctx, q); err != nil {
-			return nil, err
-		}
-		if len(found) > 0 {
+		if found, err = ar.db.Conversations(ctx, q); len(found) > 0 {
 			cmd.note("the project %s has no conversations; these are all", safetext.Line(projectName(here)))
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	if cmd.limit > 0 && len(found) > cmd.limit {
 		found = found[:cmd.limit]
@@ -117,15 +107,18 @@ func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store
 	return found, nil
 }
 
-func (cmd *conversationsCommand) print(ctx context.Context, r store.Reader, found []store.Conversation) error {
-	if cmd.json {
-		reports := []conversationReport{}
-		for _, c := range found {
-			reports = append(reports, describeConversation(c))
+func (cmd *conversationsCommand) list(ctx context.Context, ar *archive) error {
+	found, err := cmd.find(ctx, ar)
+	switch {
+	case err != nil:
+		return err
+	case cmd.json:
+		reports := make([]conversationReport, len(found))
+		for i, c := range found {
+			reports[i] = describeConversation(c)
 		}
 		return cmd.printJSON(reports)
-	}
-	if len(found) == 0 {
+	case len(found) == 0:
 		cmd.note("there are no conversations yet; `lcm import` adds those of your agents")
 		return nil
 	}
@@ -147,34 +140,28 @@ func (cmd *conversationsCommand) print(ctx context.Context, r store.Reader, foun
 	titles := make([]string, len(found))
 	longest := 0
 	for i, c := range found {
-		title, err := titleOf(ctx, r, c)
-		if err != nil {
+		if titles[i], err = titleOf(ctx, ar.db, c); err != nil {
 			return err
 		}
-		titles[i] = title
-		longest = max(longest, lipgloss.Width(title))
+		longest = max(longest, lipgloss.Width(titles[i]))
 	}
 	columns, room := fit(columns, found, width, min(longest, leastTitle))
-	head := make([]string, len(columns))
-	for i, col := range columns {
-		head[i] = col.head
-	}
-	t := newTable(head...)
-	for i, c := range found {
-		row := make([]string, len(columns))
-		for j, col := range columns {
-			if row[j] = clip(titles[i], room); col.text != nil {
-				row[j] = col.text(c)
+	t := &table{rows: make([][]string, len(found))}
+	for _, col := range columns {
+		t.head = append(t.head, col.head)
+		for i, c := range found {
+			cell := clip(titles[i], room)
+			if col.text != nil {
+				cell = col.text(c)
 			}
+			t.rows[i] = append(t.rows[i], cell)
 		}
-		t.add(row...)
 	}
 	cmd.printTable(t)
 	return nil
 }
 
-// column is a column of the list of conversations. The one without text is the
-// title, which gets the room that the others leave.
+// column is a column of the list. The one without text is the title, which gets the rest.
 type column struct {
 	head string
 	text func(store.Conversation) string
@@ -187,8 +174,7 @@ const (
 	mostTitle  = 72
 )
 
-// fit drops columns until the title has room within a width, and returns that
-// room. A width of 0 is unbounded.
+// fit drops columns until the title has room within a width, 0 for any, and returns that room.
 func fit(columns []column, found []store.Conversation, width, least int) ([]column, int) {
 	for next := 1; ; next++ {
 		used := 0
@@ -214,8 +200,7 @@ func fit(columns []column, found []store.Conversation, width, least int) ([]colu
 	}
 }
 
-// titleOf returns the title of a conversation, else the beginning of its
-// first question, else its key.
+// titleOf returns the title of a conversation, else its first question, else its key.
 func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {
 	title := safetext.Line(c.Title)
 	if title == "" {
@@ -238,12 +223,10 @@ func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string,
 	return title, nil
 }
 
-// titleLooks is how many messages are looked at for the first question: hosts
-// begin a session with a few records of their own.
+// titleLooks is how many messages are searched for the first question.
 const titleLooks = 20
 
 // clipLeft cuts the beginning of a text, because paths differ at their end.
-// Like clip it measures the width on a terminal.
 func clipLeft(text string, width int) string {
 	if lipgloss.Width(text) <= width {
 		return text
@@ -257,12 +240,7 @@ func clipLeft(text string, width int) string {
 	return "…" + string(r[from:])
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func orDash(s string) string { return cmp.Or(s, "-") }
 
 // held counts messages, and says how many were erased.
 func held(messages, erased int64) string {
@@ -273,8 +251,7 @@ func held(messages, erased int64) string {
 	return text
 }
 
-// upTo counts the rest of a conversation. It is an upper bound if messages
-// were erased.
+// upTo counts the rest of a conversation: at most so many if messages were erased.
 func upTo(left, erased int64) string {
 	if erased > 0 {
 		return "up to " + prose.Number(left) + " more"

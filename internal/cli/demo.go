@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -35,9 +37,7 @@ verified and tampered with. It takes a few seconds, needs no model and no networ
 and keeps nothing unless --keep says where.`,
 		Example: "lcm demo\nlcm demo --keep /tmp/demo.db",
 		Args:    usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runDemo(c.Context(), p, keep)
-		},
+		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), p, keep) },
 	}
 	c.Flags().StringVar(&keep, "keep", "", "keep the database at this path")
 	return c
@@ -69,11 +69,9 @@ func runDemo(ctx context.Context, p *program, keep string) error {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.close(ctx))
 		}
+		d.printf("\n")
 	}
-	if err := d.close(ctx); err != nil {
-		return err
-	}
-	if err := d.tamper(ctx); err != nil {
+	if err := errors.Join(d.close(ctx), d.tamper(ctx)); err != nil {
 		return err
 	}
 	d.farewell()
@@ -90,8 +88,7 @@ func demoSettings(home, path string) (*config.Config, error) {
 	})
 }
 
-// demo is a guided run. Each step prints its actions and fails if the program
-// breaks a promise.
+// demo is a guided run. Each step fails if the program breaks a promise.
 type demo struct {
 	*program
 	*archive
@@ -106,18 +103,19 @@ func (d *demo) step(title string) {
 	d.printf("%s\n", d.paint(bold, fmt.Sprintf("%d. %s", d.steps, title)))
 }
 
-func (d *demo) say(format string, args ...any) { d.printf("   "+format+"\n", args...) }
+// say prints indented lines.
+func (d *demo) say(format string, args ...any) {
+	d.printf("   %s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n   "))
+}
 
-// replay appends the session as an agent would, asking for the context before
-// each answer of the model.
+// replay appends the session, and asks for the context before each answer of the model.
 func (d *demo) replay(ctx context.Context) error {
 	messages := sample.Messages()
-	d.printf("%s\n", d.paint(bold, "lcm: an agent's memory that forgets nothing and still fits its window"))
-	d.printf("\n")
+	d.printf("%s\n\n", d.paint(bold, "lcm: an agent's memory that forgets nothing and still fits its window"))
 	d.step("A session outgrows its context window")
-	d.say("A bundled coding session, replayed message by message. The model may see")
-	d.say("%s tokens. Whenever the view comes near that, older messages are folded", prose.Number(demoBudget))
-	d.say("into summaries; the messages themselves are kept.")
+	d.say(`A bundled coding session, replayed message by message. The model may see
+%s tokens. Whenever the view comes near that, older messages are folded
+into summaries; the messages themselves are kept.`, prose.Number(demoBudget))
 	d.printf("\n")
 	t := newTable("   AT MESSAGE", ">VIEW BEFORE", ">AFTER", ">LEAVES", ">CONDENSED")
 	largest, asked := 0, []time.Duration{}
@@ -143,10 +141,10 @@ func (d *demo) replay(ctx context.Context) error {
 	d.printTable(t)
 	d.printf("\n")
 	slices.Sort(asked)
-	d.say("%s kept in %.1f s, each one safe on disk before the next.", prose.Count(len(messages), "message", "messages"), elapsed.Seconds())
-	d.say("The model was asked %s times and never saw more than %s tokens;", prose.Number(len(asked)), prose.Number(largest))
-	d.say("half of its contexts were ready within %.1f ms, summaries included.", float64(asked[len(asked)/2].Microseconds())/1000)
-	d.printf("\n")
+	d.say(`%s kept in %.1f s, each one safe on disk before the next.
+The model was asked %s times and never saw more than %s tokens;
+half of its contexts were ready within %.1f ms, summaries included.`, prose.Count(len(messages), "message", "messages"), elapsed.Seconds(),
+		prose.Number(len(asked)), prose.Number(largest), float64(asked[len(asked)/2].Microseconds())/1000)
 	return nil
 }
 
@@ -171,7 +169,6 @@ func (d *demo) again(ctx context.Context) error {
 		return err
 	}
 	d.say("lcm import session.jsonl: %s read, %s new, %s known.", prose.Number(r.Read), prose.Number(r.New), prose.Number(r.Known))
-	d.printf("\n")
 	return nil
 }
 
@@ -188,7 +185,6 @@ func (d *demo) tree(ctx context.Context) error {
 	}
 	prune(roots, 2)
 	drawing.draw(roots, "   ")
-	d.printf("\n")
 	return nil
 }
 
@@ -227,7 +223,6 @@ func (d *demo) view(ctx context.Context) error {
 	if view.Tokens > demoBudget {
 		return fmt.Errorf("the context has %d tokens, the budget is %d", view.Tokens, demoBudget)
 	}
-	d.printf("\n")
 	return nil
 }
 
@@ -240,27 +235,23 @@ func (d *demo) prove(ctx context.Context) error {
 	if !r.Sound {
 		return errors.New("verification found faults")
 	}
-	d.say("lcm verify: every message matches the SHA-256 taken when it arrived, the hash")
-	d.say("chain holds, and the view leads to each message exactly once.")
-	d.say("%s, %s, %s bytes: %s", prose.Count(r.Messages, "message", "messages"), prose.Count(r.Summaries, "summary", "summaries"), prose.Number(r.Bytes), d.paint(green, "ok"))
-	d.say("digest %s", r.Digest)
-	d.printf("\n")
+	d.say(`lcm verify: every message matches the SHA-256 taken when it arrived, the hash
+chain holds, and the view leads to each message exactly once.
+%s, %s, %s bytes: %s
+digest %s`, prose.Count(r.Messages, "message", "messages"), prose.Count(r.Summaries, "summary", "summaries"), prose.Number(r.Bytes), d.paint(green, "ok"), r.Digest)
 	return nil
 }
 
 func (d *demo) farewell() {
 	d.printf("%s\n", d.paint(bold, "Next"))
-	db := ""
 	if d.kept {
-		db = " --db " + d.db.Path()
-		d.say("lcm%s tree", db)
-		d.say("lcm%s context --budget %d", db, demoBudget)
-		d.say("lcm%s show 1 --newest --limit 5", db)
+		db := "lcm --db " + d.db.Path()
+		d.say("%s tree\n%s context --budget %d\n%s show 1 --newest --limit 5", db, db, demoBudget, db)
 	}
-	d.say("lcm import FILE               keep a transcript of your own")
-	d.say("lcm context --budget 32000    what a model would see of it")
-	d.say("lcm bench retention           what summaries keep, beside truncation")
-	d.say("lcm --help                    everything else")
+	d.say(`lcm import FILE               keep a transcript of your own
+lcm context --budget 32000    what a model would see of it
+lcm bench retention           what summaries keep, beside truncation
+lcm --help                    everything else`)
 }
 
 // quote indents a text as a quotation of a few lines.
@@ -274,4 +265,131 @@ func quote(text string, lines, width int) []string {
 		out = append(out, clip(safetext.Line(strings.TrimRight(line, "\r\n")), width))
 	}
 	return out
+}
+
+// expand compares the messages below the deepest summary with the file they came from.
+func (d *demo) expand(ctx context.Context) error {
+	c, err := d.session.Conversation(ctx)
+	if err != nil {
+		return err
+	}
+	top, err := d.deepest(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	d.step("From a summary back to the exact words")
+	d.say("%s covers %s (%s tokens in place of %s):", top.ID, prose.Count(top.Messages, "message", "messages"),
+		prose.Number(top.Tokens), prose.Number(top.MessageTokens))
+	for _, line := range quote(top.Body, 4, 72) {
+		d.say("  %s", d.paint(dim, "│ "+line))
+	}
+	ids, err := d.descend(ctx, store.Node{Summary: top.ID}, nil)
+	if err != nil {
+		return err
+	}
+	lines := bytes.Split(sample.JSONL(), []byte("\n"))
+	bytesRead := 0
+	for _, id := range ids {
+		record, err := d.db.Record(ctx, id)
+		if err != nil {
+			return err
+		}
+		// A message's number is its line: the conversation is the first one.
+		if !bytes.Equal(record, lines[id-1]) {
+			return fmt.Errorf("%s is not what was imported", id)
+		}
+		bytesRead += len(record)
+	}
+	d.say("Expanded, its first messages are:")
+	shown := 0
+	for m, err := range d.db.Messages(ctx, store.MessageQuery{IDs: ids[:min(3, len(ids))]}) {
+		if err != nil {
+			return err
+		}
+		shown++
+		d.say("  %s", clip(fmt.Sprintf("%-7s %-9s %s", m.ID, m.Body.Role, excerpt(m.Body, 56)), 74))
+	}
+	if len(ids) > shown {
+		d.say("  … and %s more", prose.Number(len(ids)-shown))
+	}
+	d.say("All %s records, %s bytes, equal the original file byte for byte: %s", prose.Number(len(ids)), prose.Number(bytesRead), d.paint(green, "ok"))
+	return nil
+}
+
+func (d *demo) deepest(ctx context.Context, id store.ConversationID) (store.Summary, error) {
+	view, err := d.db.View(ctx, id, store.Window{})
+	if err != nil {
+		return store.Summary{}, err
+	}
+	var best store.Item
+	for _, it := range view.Items {
+		if it.IsSummary() && (best.Summary == "" || it.Depth > best.Depth) {
+			best = it
+		}
+	}
+	if best.Summary == "" {
+		return store.Summary{}, errors.New("nothing was folded")
+	}
+	for s, err := range d.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{best.Summary}}) {
+		return s, err
+	}
+	return store.Summary{}, store.Missing(string(best.Summary))
+}
+
+// descend lists the messages beneath a node.
+func (d *demo) descend(ctx context.Context, n store.Node, ids []store.MessageID) ([]store.MessageID, error) {
+	if !n.IsSummary() {
+		return append(ids, n.Message), nil
+	}
+	sources, err := d.db.Sources(ctx, n.Summary)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		if ids, err = d.descend(ctx, s, ids); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// tamper changes one byte in a copy of the closed database, and verifies the copy.
+func (d *demo) tamper(ctx context.Context) error {
+	const said, forged = "11,842 requests", "11,843 requests"
+	d.step("One byte changed behind its back")
+	data, err := os.ReadFile(d.db.Path())
+	if err != nil {
+		return err
+	}
+	record := bytes.Split(sample.JSONL(), []byte("\n"))[1]
+	at := bytes.Index(data, record)
+	if at < 0 || !bytes.Contains(record, []byte(said)) {
+		return errors.New("the second message is not in the database file as it was imported")
+	}
+	copy(data[at+bytes.Index(record, []byte(said)):], forged)
+	path := filepath.Join(d.dir, "tampered.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return err
+	}
+	cfg, err := demoSettings(d.dir, path)
+	if err != nil {
+		return err
+	}
+	var r verifyReport
+	err = d.useWith(ctx, cfg, toRead, func(ar *archive) (err error) {
+		r, err = ar.verify(ctx, choice{}, true)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if r.Sound {
+		return errors.New("verification did not notice a changed byte")
+	}
+	d.say("In a copy of the file, %q became %q.", said, forged)
+	for _, f := range r.Conversations[0].Faults {
+		d.say("%s", d.paint(red, f.Node+": "+f.Detail))
+	}
+	d.printf("\n")
+	return nil
 }

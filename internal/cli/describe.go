@@ -37,17 +37,14 @@ lcm describe file_0123456789abcdef --start-line 120 --end-line 140
 lcm describe file_0123456789abcdef --raw > screenshot.png
 lcm describe msg_12 --json`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			cmd.ID = args[0]
-			if cmd.raw && cmd.json {
-				return wrongUsage(c, errors.New("--raw and --json exclude each other"))
-			}
-			return cmd.where.ask(c.Context(), cmd.program, func(ar *archive, svc *recall.Service, at recall.Where) error {
-				cmd.Where = at
-				return cmd.describe(c.Context(), ar, svc)
-			})
-		},
 	}
+	c.RunE = cmd.where.runs(p, &cmd.Where, func(c *cobra.Command, args []string) error {
+		cmd.ID = args[0]
+		if cmd.raw && cmd.json {
+			return wrongUsage(c, errors.New("--raw and --json exclude each other"))
+		}
+		return nil
+	}, cmd.describe)
 	cmd.where.flags(c)
 	fl := c.Flags()
 	fl.Int64Var(&cmd.Offset, "offset", 0, "begin at this byte of a file or message")
@@ -61,8 +58,7 @@ lcm describe msg_12 --json`,
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
 	fl.BoolVar(&cmd.raw, "raw", false, "write bytes and nothing else")
 	forceFlag(c, &cmd.force)
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *recall.Service) error {
@@ -75,14 +71,16 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 	switch {
 	case err != nil:
 		return err
-	case cmd.raw && ranged:
-		err = cmd.writeBytes([]byte(answer.Content), cmd.force)
 	case cmd.raw:
-		err = cmd.writeRaw(ctx, ar, answer, cmd.force)
-	case cmd.json:
-		err = cmd.printJSON(answer)
+		data := []byte(answer.Content)
+		if !ranged {
+			data, err = ar.rawContent(ctx, answer)
+		}
+		if err == nil {
+			err = cmd.writeBytes(data, cmd.force)
+		}
 	default:
-		cmd.printf("%s", cmd.shown(answer.Text()))
+		err = cmd.result(answer, "%s", cmd.shown(answer.Text()))
 	}
 	if err == nil && answer.Damaged {
 		err = damageShown(1)
@@ -90,35 +88,28 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 	return err
 }
 
-// writeRaw writes the bytes of a payload, message or summary. Secrets that
-// only the record keeps are masked.
-func (cmd *describeCommand) writeRaw(ctx context.Context, ar *archive, answer recall.DescribeAnswer, force bool) error {
+// rawContent returns the bytes of a payload, message or summary, without masked secrets.
+func (ar *archive) rawContent(ctx context.Context, answer recall.DescribeAnswer) ([]byte, error) {
 	id, err := store.ParseID(answer.ID)
-	if err != nil {
-		return err
-	}
-	data := []byte(answer.Content)
 	switch {
+	case err != nil:
+		return nil, err
 	case id.Payload != "":
 		p, err := ar.db.Payload(ctx, id.Payload)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if data, err = io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size)); err != nil {
-			return err
-		}
-		data = ar.maskedData(data)
+		data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+		return ar.maskedData(data), err
 	case id.Message != 0:
 		record, err := ar.db.Record(ctx, id.Message)
 		if err != nil && record == nil {
-			return err
+			return nil, err
 		}
 		for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}) {
-			if err != nil {
-				return err
-			}
-			data, _ = ar.masked(m, record)
+			data, _ := ar.masked(m, record)
+			return data, err
 		}
 	}
-	return cmd.writeBytes(data, force)
+	return []byte(answer.Content), nil
 }

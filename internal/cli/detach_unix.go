@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// startDetached starts a command in a session of its own, so that it goes on
-// when the host ends what it started.
+// startDetached starts a command in a session of its own, so that it outlives the host.
 func startDetached(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return startAndReap(c)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,8 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -81,15 +84,14 @@ warning does not change it. docs/OPERATIONS.md lists the codes.`,
 	c.Flags().StringVar(&cmd.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
 	c.Flags().BoolVar(&cmd.vacuum, "vacuum", false, "give unused space back to the disk")
 	c.Flags().BoolVar(&cmd.mask, "mask", false, "mask the secrets of older messages; their records stay")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	begun := time.Now()
-	cfg, cfgErr := cmd.settings()
-	if cfgErr != nil {
-		return cfgErr // they name the database
+	cfg, err := cmd.settings()
+	if err != nil {
+		return err
 	}
 	p, err := cmd.patient(cfg)
 	if err != nil {
@@ -112,32 +114,27 @@ func (cmd *doctorCommand) doctor(ctx context.Context) error {
 		Database: p.Path, Healthy: !slices.ContainsFunc(found.Findings, serious),
 		Findings: found.Findings, Fixed: found.Fixed, Failures: found.Failures, Backup: found.Backup,
 	}
-	switch {
-	case cmd.vacuum && !found.Healthy():
+	if cmd.vacuum && !found.Healthy() {
 		cmd.note("no space was reclaimed: that is only done to a database without problems")
-	case cmd.vacuum && found.Opened:
-		if r.Reclaimed, err = cmd.reclaim(ctx, cfg); err != nil {
-			return err
-		}
+	} else if cmd.vacuum && found.Opened {
+		r.Reclaimed, err = cmd.reclaim(ctx, cfg)
 	}
-	switch {
-	case cmd.mask && !found.Healthy():
+	if cmd.mask && !found.Healthy() {
 		cmd.note("nothing was masked: that is only done to a database without problems")
-	case cmd.mask && found.Opened:
-		if r.Masked, err = cmd.maskOlder(ctx, cfg); err != nil {
-			return err
-		}
+	} else if cmd.mask && found.Opened && err == nil {
+		r.Masked, err = cmd.maskOlder(ctx, cfg)
 		r.Findings = slices.DeleteFunc(r.Findings, func(x doctor.Finding) bool { return x.Code == "unmasked" })
+	}
+	if err != nil {
+		return err
 	}
 	r.Seconds = time.Since(begun).Seconds()
 	return cmd.printDoctor(r, found)
 }
 
-// patient returns the database and its surroundings as package doctor takes
-// them.
+// patient returns the input of package doctor.
 func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
-	// Views are held to a budget by the engine's counter, so what is written
-	// anew is counted by it as well.
+	// The engine's counter keeps views within a budget, so it counts rewritten summaries too.
 	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
 		Path:    dbfile.Resolve(cfg.Storage.DatabasePath),
@@ -148,32 +145,27 @@ func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 	}, err
 }
 
-func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (int64, error) {
-	ar, err := cmd.openWith(ctx, cfg, toRead)
+func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (bytes int64, err error) {
+	err = cmd.useWith(ctx, cfg, toRead, func(ar *archive) error {
+		before, err := ar.db.Stats(ctx)
+		bytes = before.FileBytes
+		if err == nil {
+			err = ar.db.File().Vacuum(ctx)
+		}
+		return err
+	})
 	if err != nil {
-		return 0, err
-	}
-	before, err := ar.db.Stats(ctx)
-	if err == nil {
-		err = ar.db.File().Vacuum(ctx)
-	}
-	if err = errors.Join(err, ar.close(ctx)); err != nil {
 		return 0, err
 	}
 	info, err := os.Stat(cfg.Storage.DatabasePath)
 	if err != nil {
 		return 0, err
 	}
-	return max(0, before.FileBytes-info.Size()), nil
+	return max(0, bytes-info.Size()), nil
 }
 
 func (cmd *doctorCommand) printDoctor(r doctorReport, found doctor.Report) error {
-	if r.Findings == nil {
-		r.Findings = []doctor.Finding{}
-	}
-	if r.Fixed == nil {
-		r.Fixed = []doctor.Finding{}
-	}
+	r.Findings, r.Fixed = list(r.Findings), list(r.Fixed)
 	if cmd.json {
 		if err := cmd.printJSON(r); err != nil {
 			return err
@@ -261,8 +253,7 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 	return append(found, cmd.hostFindings(ctx, cfg, db)...)
 }
 
-// readOnlyFindings says whether the database can be written: neither its
-// directory, where SQLite keeps its log, nor the file may be read-only.
+// readOnlyFindings checks that the file, and its directory for SQLite's log, are writable.
 func readOnlyFindings(path string) []doctor.Finding {
 	finding := func(where string, err error) []doctor.Finding {
 		return []doctor.Finding{{
@@ -292,4 +283,65 @@ func readOnlyFindings(path string) []doctor.Finding {
 	}
 	_ = file.Close() // nothing was written
 	return nil
+}
+
+// hostFindings checks the connection with each host. db is nil if it cannot be opened.
+func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+	m, err := machine()
+	if err != nil {
+		return nil // without a home there are no hosts
+	}
+	in := setup.Inspection{Machine: m, Tools: setup.ListTools, Clock: time.Now}
+	if db != nil {
+		in.State = db
+		if feed, err := cmd.feedOf(cfg, db); err == nil {
+			in.Feed = feed
+		}
+	}
+	var found []doctor.Finding
+	if connected, installed := setup.Connected(m); len(connected) == 0 {
+		f := doctor.Finding{
+			Code: "no-host", Severity: doctor.Warning, Where: "hosts", Message: "no agent is connected with lcm: sessions are stored only when you import them",
+			Advice: "`lcm setup --all` connects the agents of this machine",
+		}
+		if len(installed) == 0 {
+			f.Message = "no agent was found on this machine, so that none is connected with lcm"
+			f.Advice = "start one of " + strings.Join(setup.Names(), ", ") + " once, then `lcm setup --all`; `lcm import FILE` needs none"
+		}
+		found = append(found, f)
+	}
+	for _, f := range setup.Check(ctx, in) {
+		found = append(found, doctor.Finding{Code: f.Code, Severity: doctor.Severity(f.Severity), Where: f.Host, Message: f.Message, Advice: f.Fix})
+	}
+	return found
+}
+
+func (cmd *doctorCommand) feedOf(cfg *config.Config, db *sqlite.DB) (*hosts.Feed, error) {
+	ar, err := assembleArchive(cfg, db, cmd.logger(cfg))
+	if err != nil {
+		return nil, err
+	}
+	return newFeed(ar.engine, cmd.logger(cfg))
+}
+
+// waiting counts the sessions on this machine that are not stored wholly.
+func (cmd *doctorCommand) waiting(ctx context.Context, cfg *config.Config, db *sqlite.DB) (n int, err error) {
+	feed, err := cmd.feedOf(cfg, db)
+	if err != nil {
+		return 0, err
+	}
+	found, err := feed.Recent(ctx, hosts.Filter{})
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range found {
+		lag, err := feed.Lag(ctx, t)
+		if err != nil {
+			return n, err
+		}
+		if lag.Behind {
+			n++
+		}
+	}
+	return n, nil
 }

@@ -12,10 +12,10 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hint"
-	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // The exit codes. The root command's help documents them.
@@ -33,8 +33,7 @@ const (
 	exitTerminated  = 143 // SIGTERM
 )
 
-// errNoMatch ends a `lcm grep` that found nothing: exit code 1 without a
-// message, as grep does.
+// errNoMatch ends a `lcm grep` that found nothing: exit code 1 without a message.
 var errNoMatch = errors.New("no match")
 
 // errTerminated is the cause of a context that SIGTERM has cancelled.
@@ -77,15 +76,16 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.Is(err, store.ErrDamaged):
 		return exitFaults
+	case llms.ClassOf(err) != "":
+		return exitFailure
 	case f == nil && errors.As(err, new(*hint.Error)):
 		return exitDatabase
 	}
 	return exitFailure
 }
 
-// endCode returns the exit code of the program: that of the signal if a
-// signal stopped the command, and 2 for a plain failure of grep, whose 1
-// means that nothing was found.
+// endCode returns the exit code: that of the signal that stopped the command, else that of
+// the error. A failure of grep is 2: its 1 means that nothing was found.
 func (p *program) endCode(ctx context.Context, err error) int {
 	switch code := exitCode(err); {
 	case err == nil || errors.Is(err, errNoMatch):
@@ -125,8 +125,7 @@ func (p *program) report(err error) {
 // damaged reports whether SQLite found the database file corrupt.
 func damaged(err error) bool { return errors.Is(err, sqlite3.CORRUPT) }
 
-// damageShown returns the error of a command that has printed n damaged
-// texts. Each of them was marked as damaged.
+// damageShown returns the error of a command that has printed n texts marked as damaged.
 func damageShown(n int) error {
 	if n == 0 {
 		return nil
@@ -135,13 +134,9 @@ func damageShown(n int) error {
 		"%s: not what arrived", prose.Count(n, "text is damaged", "texts are damaged"))
 }
 
-// plumbing matches the prefixes that libraries put in front of an error.
-var plumbing = lazyregexp.New(`PRAGMA [a-z_]+(=[^:]*)?: |prepare "(?:[^"\\]|\\.)*": |sqlite3: |strconv\.[A-Za-z]+: `)
-
-// plain removes such prefixes from a message, and lines that repeat the end
-// of an earlier line.
+// plain joins the lines of a message, without those that repeat the end of an earlier line.
 func plain(message string) string {
-	lines := strings.Split(plumbing().ReplaceAllString(message, ""), "\n")
+	lines := strings.Split(message, "\n")
 	var kept []string
 	for i, line := range lines {
 		if !slices.ContainsFunc(lines[:i], func(before string) bool { return strings.HasSuffix(before, line) }) {

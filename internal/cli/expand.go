@@ -31,17 +31,14 @@ Without --token-cap everything is printed; with it one page, and how to go on.`,
 lcm expand sum_0123456789abcdef --depth 1 --include-messages=false
 lcm expand sum_0123456789abcdef --token-cap 4000 --json`,
 		Args: usage(cobra.MinimumNArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			cmd.SummaryIDs, cmd.IncludeMessages = args, &cmd.messages
-			if c.Flags().Changed("token-cap") && cmd.TokenCap < 1 {
-				return wrongUsage(c, fmt.Errorf("--token-cap is %d: it must be at least 1", cmd.TokenCap))
-			}
-			return cmd.where.ask(c.Context(), cmd.program, func(_ *archive, svc *recall.Service, at recall.Where) error {
-				cmd.Where = at
-				return cmd.expand(c.Context(), svc, cmd.ExpandRequest)
-			})
-		},
 	}
+	c.RunE = cmd.where.runs(p, &cmd.Where, func(c *cobra.Command, args []string) error {
+		cmd.SummaryIDs, cmd.IncludeMessages = args, &cmd.messages
+		if c.Flags().Changed("token-cap") && cmd.TokenCap < 1 {
+			return wrongUsage(c, fmt.Errorf("--token-cap is %d: it must be at least 1", cmd.TokenCap))
+		}
+		return nil
+	}, cmd.expand)
 	cmd.where.flags(c)
 	fl := c.Flags()
 	fl.IntVar(&cmd.Depth, "depth", 0, "go down this many steps, 0 for all the way")
@@ -49,66 +46,51 @@ lcm expand sum_0123456789abcdef --token-cap 4000 --json`,
 	fl.BoolVar(&cmd.Raw, "raw", false, "print the records of messages as they arrived")
 	fl.IntVar(&cmd.TokenCap, "token-cap", 0, "print one page of at most this many tokens (default: everything)")
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 // everything is a cap that no message reaches, so that none is cut.
 const everything = 1 << 40
 
-func (cmd *expandCommand) expand(ctx context.Context, svc *recall.Service, r recall.ExpandRequest) error {
+// expand prints pieces as they come; JSON is printed in the end.
+func (cmd *expandCommand) expand(ctx context.Context, _ *archive, svc *recall.Service) error {
+	r := cmd.ExpandRequest
 	paged := r.TokenCap > 0
 	if !paged {
 		r.TokenCap = everything
 	}
-	answer, err := svc.Expand(ctx, r)
-	if err != nil {
-		return err
-	}
-	damaged := 0
-	count := func(pieces []recall.Piece) {
-		for _, p := range pieces {
-			if p.Damaged {
-				damaged++
-			}
-		}
-	}
-	cmd.printPieces(answer.Pieces)
-	count(answer.Pieces)
-	for !paged && answer.NextCursor != "" {
-		r.Cursor = answer.NextCursor
-		next, err := svc.Expand(ctx, r)
+	var all []recall.Piece
+	tokens, damaged := 0, 0
+	for {
+		answer, err := svc.Expand(ctx, r)
 		if err != nil {
 			return err
 		}
-		cmd.printPieces(next.Pieces)
-		count(next.Pieces)
+		for _, p := range answer.Pieces {
+			if p.Damaged {
+				damaged++
+			}
+			if !cmd.json {
+				style := cyan
+				if p.Role != "" {
+					style = roleStyle(p.Role)
+				}
+				cmd.printf("%s\n%s\n\n", cmd.paint(style, "── "+p.Heading()), cmd.shown(p.Text))
+			}
+		}
+		tokens += answer.Tokens
 		if cmd.json {
-			answer.Pieces = append(answer.Pieces, next.Pieces...)
+			all = append(all, answer.Pieces...)
 		}
-		answer.Tokens += next.Tokens
-		answer.NextCursor, answer.Truncated, answer.Notes = next.NextCursor, next.Truncated, next.Notes
-	}
-	if cmd.json {
-		return errors.Join(cmd.printJSON(answer), damageShown(damaged))
-	}
-	printNotes(cmd.program, answer.Notes)
-	if answer.NextCursor != "" {
-		cmd.note("--cursor %s", answer.NextCursor)
-	}
-	return damageShown(damaged)
-}
-
-// printPieces prints pieces as they come; JSON is printed in the end.
-func (cmd *expandCommand) printPieces(pieces []recall.Piece) {
-	if cmd.json {
-		return
-	}
-	for _, p := range pieces {
-		style := cyan
-		if p.Role != "" {
-			style = roleStyle(p.Role)
+		switch {
+		case !paged && answer.NextCursor != "":
+			r.Cursor = answer.NextCursor
+			continue
+		case cmd.json:
+			answer.Pieces, answer.Tokens = all, tokens
+			return errors.Join(cmd.printJSON(answer), damageShown(damaged))
 		}
-		cmd.printf("%s\n%s\n\n", cmd.paint(style, "── "+p.Heading()), cmd.shown(p.Text))
+		printNotes(cmd.program, answer.Notes, answer.NextCursor)
+		return damageShown(damaged)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,16 +36,11 @@ Tools: ` + explainable,
 			if r.IsError {
 				return failed(exitNotFound, explainHint(args[0]), "%s", strings.TrimPrefix(r.Text, "Error: "))
 			}
-			if p.json {
-				return p.printJSON(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text})
-			}
-			fmt.Fprintln(p.out, strings.TrimRight(r.Text, "\n"))
-			return nil
+			return p.result(explanation{SubjectType: args[0], SubjectName: args[1], Text: r.Text}, "%s\n", strings.TrimRight(r.Text, "\n"))
 		},
 	}
 	c.Flags().BoolVar(&troubleshoot, "troubleshoot", false, "include common problems and what to do about them")
-	p.jsonFlag(c)
-	return c
+	return p.jsonFlag(c)
 }
 
 func explainHint(subject string) string {
@@ -62,6 +56,5 @@ func ownTools() []core.Tool {
 	return append(new(lcm.Engine).Session("").Tools(), tools.NewDelegateTool(), tools.NewFooTool())
 }
 
-// explainable lists the names of those tools. To make the tools for the list
-// would delay every command.
+// explainable lists the names of those tools. Making the tools would delay every command.
 const explainable = "lcm_grep, lcm_describe, lcm_expand_query, expand, delegate, foo"

@@ -40,9 +40,8 @@ type exportReport struct {
 	Messages      int64   `json:"messages"`
 	Digest        string  `json:"digest,omitempty"`
 	Seconds       float64 `json:"seconds"`
-	// Damaged are the parts that do not match their hashes. The archive marks
-	// them.
-	Damaged []faultReport `json:"damaged,omitempty"`
+	// Damaged are the parts that do not match their hashes.
+	Damaged []store.Fault `json:"damaged,omitempty"`
 }
 
 func newExport(p *program) *cobra.Command {
@@ -104,8 +103,7 @@ lcm export --raw --all sessions/`,
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
 	c.Flags().BoolVar(&cmd.raw, "raw", false, "the original records instead of an archive")
 	forceFlag(c, &cmd.force)
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 // exportArchive writes an archive to a file or to standard output.
@@ -135,8 +133,7 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, ar *archive) error 
 	return cmd.exportDamage(r)
 }
 
-// exportDamage warns of the damaged parts of an archive and returns the error
-// for them.
+// exportDamage warns of the damaged parts of an archive and returns their error.
 func (cmd *exportCommand) exportDamage(r exportReport) error {
 	if len(r.Damaged) == 0 {
 		return nil
@@ -149,7 +146,7 @@ func (cmd *exportCommand) exportDamage(r exportReport) error {
 // maxFaults is how many faults are warned of one by one.
 const maxFaults = 20
 
-func warnFaults(p *program, faults []faultReport) {
+func warnFaults(p *program, faults []store.Fault) {
 	for i, f := range faults {
 		if i == maxFaults {
 			p.warn("and %s", prose.Count(len(faults)-maxFaults, "more fault", "more faults"))
@@ -171,29 +168,42 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// create writes a file readable by its owner only. The file gets its name
-// when it is complete, and never replaces another.
-func create(path string, write func(io.Writer) error) (err error) {
-	exists := failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
-	if _, err := os.Lstat(path); err == nil {
-		return exists
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), dbfile.PartPattern)
-	if err != nil {
+// create writes a file that `lcm export` was asked for.
+func create(path string, write func(io.Writer) error) error {
+	err := writeNew(path, dbfile.PartPattern, write)
+	var wrong *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return existing(path)
+	case errors.As(err, &wrong) && wrong.Op == "open":
 		return failed(exitFailure, "choose a directory that exists and can be written to", "%w", err)
+	}
+	return err
+}
+
+// existing is the error for a file that must not be overwritten.
+func existing(path string) error {
+	return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", path)
+}
+
+// writeNew writes a file for its owner only. It gets its name when it is complete, and
+// never replaces another one: that is [fs.ErrExist].
+func writeNew(path, pattern string, write func(io.Writer) error) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fs.ErrExist
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), pattern) // mode 0600
+	if err != nil {
+		return err
 	}
 	defer os.Remove(f.Name())
 	err = write(f)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// A link fails where the name exists, which a rename does not.
-	err = os.Link(f.Name(), path)
-	if errors.Is(err, fs.ErrExist) {
-		return exists
-	}
-	if err != nil { // a file system without links
-		err = os.Rename(f.Name(), path)
+	err = os.Link(f.Name(), path) // unlike a rename it replaces nothing
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(f.Name(), path) // a file system without links
 	}
 	return err
 }
@@ -221,7 +231,7 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 			out, err = portable.NewWriter(w, m)
 			return err
 		},
-		Fault: func(f store.Fault) { r.Damaged = append(r.Damaged, faultReport(f)) },
+		Fault: func(f store.Fault) { r.Damaged = append(r.Damaged, f) },
 		Row: func(table string, columns []string, values []any, damage string) error {
 			if table == "messages" {
 				done++
@@ -239,8 +249,7 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 	return out.Close()
 }
 
-// rawFaults are the positions of records that could not be read, or were
-// changed since they arrived.
+// rawFaults are the positions of unreadable records and of records that have changed.
 type rawFaults struct{ unread, changed []int64 }
 
 func (f rawFaults) err(c store.Conversation) error {
@@ -287,8 +296,7 @@ func (cmd *exportCommand) exportRaw(ctx context.Context, ar *archive) error {
 	return err
 }
 
-// exportAllRaw writes a file for each conversation. If one cannot be read it
-// continues with the next.
+// exportAllRaw writes a file for each conversation, and goes on after an error.
 func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
@@ -333,9 +341,8 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir str
 	return nil
 }
 
-// records writes the original records of a conversation, one a line. It skips
-// records that cannot be read, and returns their positions and those of
-// changed records.
+// records writes the original records of a conversation, one a line. It skips unreadable
+// ones, and returns their positions and those of changed ones.
 func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, faults rawFaults, err error) {
 	w := bufio.NewWriterSize(to, 1<<20)
 	for last := int64(0); last < c.Messages; {

@@ -64,11 +64,8 @@ lcm forget --match 'acme (corp|inc)' --conversation 3
 lcm forget --since 2026-02-18T09:00Z --before 2026-02-18T11:00Z --yes
 lcm forget --list
 lcm forget --lift 2`,
-		Args: usage(cobra.ArbitraryArgs),
+		Args: cmd.check,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cmd.check(c, args); err != nil {
-				return err
-			}
 			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.run(c, ar, args) })
 		},
 	}
@@ -88,12 +85,7 @@ lcm forget --lift 2`,
 // check refuses flags and arguments that contradict each other.
 func (cmd *forgetCommand) check(c *cobra.Command, args []string) error {
 	narrowed := cmd.match != "" || cmd.since != "" || cmd.before != ""
-	ways := 0
-	for _, used := range []bool{len(args) > 0, narrowed, cmd.list, cmd.finish, c.Flags().Changed("lift")} {
-		if used {
-			ways++
-		}
-	}
+	ways := count(len(args) > 0, narrowed, cmd.list, cmd.finish, c.Flags().Changed("lift"))
 	switch {
 	case ways == 0:
 		return wrongUsage(c, errors.New("say what to forget: a conversation, messages, --match, --since or --before"))
@@ -126,7 +118,7 @@ func (cmd *forgetCommand) run(c *cobra.Command, ar *archive, args []string) erro
 		return err
 	}
 	bar := cmd.newBar("looking")
-	bar.set(0, 0, "for what is to go")
+	bar.set(0, 0, "for the messages to erase")
 	order, err := ar.engine.Order(ctx, what)
 	bar.clear()
 	if err != nil {
@@ -174,25 +166,17 @@ func (cmd *forgetCommand) selection(c *cobra.Command, ar *archive, args []string
 }
 
 type eraseReport struct {
-	DryRun        bool                   `json:"dryRun"`
-	Tombstone     int64                  `json:"tombstone,omitempty"`
-	Conversations int                    `json:"conversations"`
-	Messages      int64                  `json:"messages"`
-	Bytes         int64                  `json:"bytes"`
-	Remade        int                    `json:"summariesRemade"`
-	Gone          int                    `json:"summariesErased"`
-	Payloads      int                    `json:"payloads"`
-	PayloadBytes  int64                  `json:"payloadBytes"`
-	Titles        int                    `json:"titles"`
-	Values        int                    `json:"values"`
-	Affected      []store.ConversationID `json:"affected"`
+	DryRun bool `json:"dryRun"`
+	store.Erased
 }
 
-func reportErased(e store.Erased, dry bool) eraseReport {
-	return eraseReport{
-		DryRun: dry, Tombstone: e.Tombstone, Conversations: e.Conversations, Messages: e.Messages, Bytes: e.Bytes, Remade: e.Unworded,
-		Gone: e.Summaries, Payloads: e.Payloads, PayloadBytes: e.PayloadBytes, Titles: e.Titles, Values: e.Values, Affected: e.Affected,
+// end reports an erasure as JSON, or with a note.
+func (e *eraser) end(got store.Erased, format string, args ...any) error {
+	if e.json {
+		return e.printJSON(eraseReport{e.dryRun, got})
 	}
+	e.note(format, args...)
+	return nil
 }
 
 // erase prints the extent of an erasure, asks, and carries it out.
@@ -202,21 +186,13 @@ func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) er
 		return err
 	}
 	if weighed.Messages == 0 && weighed.Conversations == 0 {
-		if e.json {
-			return e.printJSON(reportErased(weighed, e.dryRun))
-		}
-		e.note("nothing matches: there is nothing to erase")
-		return nil
+		return e.end(weighed, "nothing matches: there is nothing to erase")
 	}
 	if !e.json {
 		e.printErased(weighed)
 	}
 	if e.dryRun {
-		if e.json {
-			return e.printJSON(reportErased(weighed, true))
-		}
-		e.note("nothing was erased: this was a dry run")
-		return nil
+		return e.end(weighed, "nothing was erased: this was a dry run")
 	}
 	question := fmt.Sprintf("Erase %s for good? This cannot be undone.", prose.Count(weighed.Messages, "message", "messages"))
 	if err := e.confirm(ctx, e.yes, question, "add --yes to erase it, or --dry-run to only see what would go", "nothing was erased"); err != nil {
@@ -228,19 +204,12 @@ func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) er
 		}
 	}
 	bar := e.newBar("erasing")
-	done, err := ar.engine.Erase(ctx, order, func(doing string) {
-		bar.last = time.Time{} // every stage is shown
-		bar.set(0, 0, doing)
-	})
+	done, err := ar.engine.Erase(ctx, order, bar.stage)
 	bar.clear()
 	if err != nil {
 		return err
 	}
-	if e.json {
-		return e.printJSON(reportErased(done, false))
-	}
-	e.note("erased; tombstone %d keeps it from coming back (`lcm forget --list`). Backups and the agents' own transcripts still have it", done.Tombstone)
-	return nil
+	return e.end(done, "erased; tombstone %d keeps it from coming back (`lcm forget --list`). Backups and the agents' own transcripts still have it", done.Tombstone)
 }
 
 func (e *eraser) printErased(got store.Erased) {
@@ -260,45 +229,26 @@ func (e *eraser) printErased(got store.Erased) {
 	e.printTable(t)
 }
 
-type tombstoneReport struct {
-	Number   int64                  `json:"tombstone"`
-	Cause    string                 `json:"cause"`
-	Time     time.Time              `json:"time"`
-	Messages int64                  `json:"messages"`
-	Bytes    int64                  `json:"bytes"`
-	Finished bool                   `json:"finished"`
-	Sessions []forgottenSessionJSON `json:"sessions"`
-}
-
-type forgottenSessionJSON struct {
-	Key      string    `json:"key"`
-	Messages int64     `json:"messages"`
-	Through  time.Time `json:"through,omitzero"`
-}
-
 // listForgotten shows the tombstones.
 func (cmd *forgetCommand) listForgotten(ctx context.Context, ar *archive) error {
 	all, err := ar.db.Tombstones(ctx)
 	if err != nil {
 		return err
 	}
-	reports := []tombstoneReport{}
 	t := newTable("number", "when", "by", ">messages", "sessions")
 	unfinished := false
-	for _, ts := range all {
-		r := tombstoneReport{Number: ts.ID, Cause: ts.Cause, Time: ts.Time, Messages: ts.Messages, Bytes: ts.Bytes, Finished: ts.Finished, Sessions: []forgottenSessionJSON{}}
+	for i, ts := range all {
+		all[i].Sessions = list(ts.Sessions)
 		var keys []string
 		for _, s := range ts.Sessions {
-			r.Sessions = append(r.Sessions, forgottenSessionJSON(s))
 			keys = append(keys, safetext.Line(s.Key))
 		}
 		unfinished = unfinished || !ts.Finished
-		reports = append(reports, r)
 		t.add(strconv.FormatInt(ts.ID, 10), ts.Time.Format("2006-01-02 15:04"), safetext.Line(ts.Cause), prose.Number(ts.Messages), clip(strings.Join(keys, ", "), 100))
 	}
 	switch {
 	case cmd.json:
-		return cmd.printJSON(reports)
+		return cmd.printJSON(list(all))
 	case len(all) == 0:
 		cmd.note("nothing was ever forgotten")
 	default:
@@ -312,10 +262,7 @@ func (cmd *forgetCommand) listForgotten(ctx context.Context, ar *archive) error 
 
 func (cmd *forgetCommand) finishErasing(ctx context.Context, ar *archive) error {
 	bar := cmd.newBar("erasing")
-	err := ar.engine.FinishErasing(ctx, func(doing string) {
-		bar.last = time.Time{}
-		bar.set(0, 0, doing)
-	})
+	err := ar.engine.FinishErasing(ctx, bar.stage)
 	bar.clear()
 	if err == nil && !cmd.json {
 		cmd.note("every erasure is complete")

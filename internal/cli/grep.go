@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,17 +65,8 @@ lcm grep --full-text 'why did the deployment fail?'
 lcm grep -a -n 10 TLS_CERT_PATH
 lcm grep -i --since 7d --role user --context 1 deploy`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			cmd.oneMeansNoMatch = true
-			if err := cmd.complete(c, args[0]); err != nil {
-				return err
-			}
-			return cmd.where.ask(c.Context(), cmd.program, func(ar *archive, svc *recall.Service, at recall.Where) error {
-				cmd.Where = at
-				return cmd.grep(c.Context(), ar, svc)
-			})
-		},
 	}
+	c.RunE = cmd.where.runs(p, &cmd.Where, cmd.complete, cmd.grep)
 	cmd.where.flags(c)
 	fl := c.Flags()
 	fl.StringVar(&cmd.mode, "mode", string(store.Regex), "regex or full_text")
@@ -94,12 +86,12 @@ lcm grep -i --since 7d --role user --context 1 deploy`,
 	fl.DurationVar(&cmd.timeout, "timeout", 0, "stop after this long and print the matches so far (default: never)")
 	fl.BoolVar(&cmd.heading, "heading", cmd.heading, "group matches under their conversations (default: on a terminal)")
 	fl.Lookup("heading").DefValue = "" // it depends on the terminal, and the text says so
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 // complete makes the request of the flags.
-func (cmd *grepCommand) complete(c *cobra.Command, pattern string) error {
+func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
+	cmd.oneMeansNoMatch = true
 	if c.Flags().Changed("limit") && cmd.Limit == 0 {
 		// 0 asks for the default only where it was not typed.
 		return failed(exitUsage, "page through more with --cursor", "limit is 0: it must be from 1 to %d", recall.MaxLimit)
@@ -113,14 +105,13 @@ func (cmd *grepCommand) complete(c *cobra.Command, pattern string) error {
 	if len(cmd.FileIDs) > 0 && !c.Flags().Changed("scope") {
 		cmd.Scope = recall.InFiles
 	}
-	var err error
 	if cmd.Since, cmd.Before, err = timeSpan(cmd.Since, cmd.Before, time.Now()); err != nil {
 		return wrongUsage(c, err)
 	}
+	cmd.Pattern, cmd.Mode, cmd.Sort, cmd.Role = args[0], store.Mode(cmd.mode), store.Sort(cmd.sort), llms.Role(cmd.role)
 	if cmd.ignoreCase && cmd.mode == string(store.Regex) {
-		pattern = "(?i)" + pattern
+		cmd.Pattern = "(?i)" + cmd.Pattern
 	}
-	cmd.Pattern, cmd.Mode, cmd.Sort, cmd.Role = pattern, store.Mode(cmd.mode), store.Sort(cmd.sort), llms.Role(cmd.role)
 	cmd.OrWords, cmd.Compact = !c.Flags().Changed("mode"), true
 	return nil
 }
@@ -141,19 +132,10 @@ func (cmd *grepCommand) grep(ctx context.Context, ar *archive, svc *recall.Servi
 			damaged++
 		}
 	}
-	switch {
-	case cmd.json:
+	if cmd.json {
 		err = cmd.printJSON(answer)
-	case cmd.heading:
-		if len(answer.Matches) > 0 {
-			cmd.note("times are %s", zone(time.Now()))
-		}
-		err = cmd.grepGrouped(ctx, ar, answer)
-	default:
-		cmd.grepLines(answer)
-	}
-	if !cmd.json {
-		cmd.grepNotes(answer)
+	} else {
+		err = cmd.print(ctx, ar, answer)
 	}
 	if err == nil && len(answer.Matches) == 0 {
 		err = errNoMatch
@@ -161,93 +143,92 @@ func (cmd *grepCommand) grep(ctx context.Context, ar *archive, svc *recall.Servi
 	return errors.Join(err, damageShown(damaged))
 }
 
-// The colours of ripgrep.
-const (
-	matchOn  = "\x1b[1;31m"
-	matchOff = "\x1b[0m"
-)
+// print prints matches under their conversations, or a line for each.
+func (cmd *grepCommand) print(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
+	if cmd.heading && len(answer.Matches) > 0 {
+		cmd.note("times are %s", zone(time.Now()))
+	}
+	last := store.ConversationID(0)
+	for i, m := range answer.Matches {
+		match, beside := cmd.printLine, cmd.printLineBeside
+		if cmd.heading {
+			match, beside = cmd.printGrouped, cmd.printGroupedBeside
+			if m.ConversationID != last {
+				if i > 0 {
+					cmd.printf("\n")
+				}
+				if err := cmd.printHeading(ctx, ar, m); err != nil {
+					return err
+				}
+				last = m.ConversationID
+			}
+			cmd.printf("%s\n", cmd.paint(green, safetext.Line(m.Heading(stamp))))
+		}
+		around := recall.Context{}
+		if m.Context != nil {
+			around = *m.Context
+		}
+		for _, n := range around.Before {
+			beside(m, n)
+		}
+		match(m)
+		for _, n := range around.After {
+			beside(m, n)
+		}
+	}
+	cmd.grepNotes(answer)
+	return nil
+}
+
+// printHeading prints the conversation of the matches below.
+func (cmd *grepCommand) printHeading(ctx context.Context, ar *archive, m recall.Match) error {
+	c, err := ar.db.Conversation(ctx, m.ConversationID)
+	line := fmt.Sprintf("conversation %d", c.ID)
+	for _, part := range []string{c.Agent, cmp.Or(c.Title, c.Key), m.Project} {
+		if part != "" {
+			line += " · " + part
+		}
+	}
+	if err == nil {
+		cmd.printf("%s\n", cmd.paint(bold, safetext.Line(line)))
+	}
+	return err
+}
 
 func (cmd *grepCommand) marked(m recall.Match) string {
 	if !cmd.colour {
 		return m.Mark("", "", cmd.shown)
 	}
-	return m.Mark(matchOn, matchOff, cmd.shown)
+	return m.Mark("\x1b[1;31m", "\x1b[0m", cmd.shown) // the colour of ripgrep
 }
 
-// grepGrouped prints matches under their conversations.
-func (cmd *grepCommand) grepGrouped(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
-	last := store.ConversationID(0)
-	for i, m := range answer.Matches {
-		if m.ConversationID != last {
-			c, err := ar.db.Conversation(ctx, m.ConversationID)
-			if err != nil {
-				return err
-			}
-			if i > 0 {
-				cmd.printf("\n")
-			}
-			title := c.Title
-			if title == "" {
-				title = c.Key
-			}
-			line := fmt.Sprintf("conversation %d", c.ID)
-			for _, part := range []string{c.Agent, title, m.Project} {
-				if part != "" {
-					line += " · " + part
-				}
-			}
-			cmd.printf("%s\n", cmd.paint(bold, safetext.Line(line)))
-			last = m.ConversationID
-		}
-		cmd.printf("%s\n", cmd.paint(green, safetext.Line(m.Heading(stamp))))
-		if m.Context != nil {
-			cmd.grepNeighbours(m.Context.Before)
-		}
-		text := cmd.marked(m)
-		if m.Truncated {
-			text += cmd.paint(dim, " […]")
-		}
-		cmd.printf("  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
-		if m.Context != nil {
-			cmd.grepNeighbours(m.Context.After)
-		}
+func (cmd *grepCommand) printGrouped(m recall.Match) {
+	text := cmd.marked(m)
+	if m.Truncated {
+		text += cmd.paint(dim, " […]")
 	}
-	return nil
+	cmd.printf("  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
 }
 
-func (cmd *grepCommand) grepNeighbours(all []recall.Neighbour) {
-	for _, n := range all {
-		cmd.printf("%s\n", cmd.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, safetext.Line(n.Snippet)), 120)))
-	}
+func (cmd *grepCommand) printGroupedBeside(_ recall.Match, n recall.Neighbour) {
+	cmd.printf("%s\n", cmd.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, safetext.Line(n.Snippet)), 120)))
 }
 
-// grepLines prints a line for each match, for other programs to read. As in
-// grep's output, lines around a match have hyphens for colons.
-func (cmd *grepCommand) grepLines(answer recall.GrepAnswer) {
-	for _, m := range answer.Matches {
-		var before, after []recall.Neighbour
-		if m.Context != nil {
-			before, after = m.Context.Before, m.Context.After
-		}
-		cmd.grepBeside(m.ConversationID, before)
-		sep := ":"
-		if m.Beside {
-			sep = "-"
-		}
-		mark := ""
-		if m.Damaged {
-			mark = "[DAMAGED] "
-		}
-		cmd.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, cmd.shown(matchedLine(m)))
-		cmd.grepBeside(m.ConversationID, after)
+// printLine prints a match as grep does: lines around it have hyphens for colons.
+func (cmd *grepCommand) printLine(m recall.Match) {
+	sep, mark := ":", ""
+	if m.Beside {
+		sep = "-"
 	}
+	if m.Damaged {
+		mark = "[DAMAGED] "
+	}
+	cmd.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, cmd.shown(matchedLine(m)))
 }
 
-func (cmd *grepCommand) grepBeside(in store.ConversationID, all []recall.Neighbour) {
-	for _, n := range all {
-		line, _, _ := strings.Cut(n.Snippet, "\n")
-		cmd.printf("%d-%s-%s\n", in, n.ID, cmd.shown(line))
-	}
+func (cmd *grepCommand) printLineBeside(m recall.Match, n recall.Neighbour) {
+	line, _, _ := strings.Cut(n.Snippet, "\n")
+	cmd.printf("%d-%s-%s\n", m.ConversationID, n.ID, cmd.shown(line))
 }
 
 // matchedLine is the line of a snippet in which the first match begins.
@@ -269,8 +250,5 @@ func (cmd *grepCommand) grepNotes(answer recall.GrepAnswer) {
 	if e := answer.Elsewhere; e != nil {
 		cmd.note("%s elsewhere: add --all-conversations", prose.Count(e.Hits, "match", "matches"))
 	}
-	printNotes(cmd.program, answer.Notes)
-	if answer.NextCursor != "" {
-		cmd.note("--cursor %s", answer.NextCursor)
-	}
+	printNotes(cmd.program, answer.Notes, answer.NextCursor)
 }

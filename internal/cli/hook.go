@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
@@ -44,8 +45,7 @@ window (see compaction.background in docs/CONFIG.md).
 
 Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 		Example: `echo '{"hook_event_name":"SessionStart","session_id":"x","cwd":"."}' | lcm hook claude`,
-		// A host takes an exit code for an order: even flags that this
-		// version does not know are no reason for one.
+		// A host takes an exit code for an order, also one about an unknown flag.
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
@@ -61,66 +61,49 @@ Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
 type hookCommand struct {
 	*program
 	host       string
-	goOn       bool                   // in the background, with the work that a hook left
-	all        bool                   // likewise: every session of the host
-	index      bool                   // likewise: the search index
-	sessions   []string               // likewise: those to read to their end
-	foldAll    bool                   // likewise: fold every conversation that is large enough
-	fold       []store.ConversationID // likewise: fold these
+	goOn       bool                   // this process does, in the background, the work that a hook left:
+	all        bool                   // read every session of the host
+	index      bool                   // update the search index
+	sessions   []string               // read these to their end
+	foldAll    bool                   // fold every conversation that is large enough
+	fold       []store.ConversationID // fold these
 	path       string                 // of the database
 	begun      time.Time
 	limit      time.Duration
 	background func(*exec.Cmd) error
 }
 
-// newHookCommand reads the command line. What it does not know it leaves alone.
+// newHookCommand parses the command line, and ignores unknown flags.
 func newHookCommand(p *program, args []string) *hookCommand {
 	h := &hookCommand{program: p, begun: time.Now(), limit: hookTime, background: startDetached}
-	for i := 0; i < len(args); i++ {
-		name, value, has := strings.Cut(args[i], "=")
-		next := func() string {
-			if !has && i+1 < len(args) {
-				i++
-				value = args[i]
-			}
-			return value
-		}
-		switch name {
-		case "--db":
-			p.database = next()
-		case "--continue":
-			h.goOn, h.limit = true, continueTime
-		case "--all":
-			h.all = true
-		case "--index":
-			h.index = true
-		case "--transcript":
-			h.sessions = append(h.sessions, next())
-		case "--fold-all":
-			h.foldAll = true
-		case "--fold":
-			if id, err := strconv.ParseInt(next(), 10, 64); err == nil {
-				h.fold = append(h.fold, store.ConversationID(id))
-			}
-		default:
-			if h.host == "" && !strings.HasPrefix(name, "-") {
-				h.host = args[i]
-			}
-		}
+	fl := pflag.NewFlagSet("hook", pflag.ContinueOnError)
+	fl.ParseErrorsAllowlist.UnknownFlags = true
+	fl.StringVar(&p.database, "db", p.database, "")
+	fl.BoolVar(&h.goOn, "continue", false, "")
+	fl.BoolVar(&h.all, "all", false, "")
+	fl.BoolVar(&h.index, "index", false, "")
+	fl.StringArrayVar(&h.sessions, "transcript", nil, "")
+	fl.BoolVar(&h.foldAll, "fold-all", false, "")
+	fold := fl.Int64Slice("fold", nil, "")
+	_ = fl.Parse(args)
+	for _, id := range *fold {
+		h.fold = append(h.fold, store.ConversationID(id))
 	}
+	if h.goOn {
+		h.limit = continueTime
+	}
+	h.host = fl.Arg(0)
 	return h
 }
 
-// The longest that a run may take. Hosts kill a hook that takes longer than
-// they allow.
+// The longest that a run may take. Hosts kill slower hooks.
 const (
 	hookTime     = 8 * time.Second
 	continueTime = 30 * time.Minute
 )
 
-// hookPatience is how long a hook waits for a lock of the database. A merge
-// of the search index can hold it for seconds; the process in the background
-// waits for that.
+// hookPatience is how long a hook waits for a lock of the database. A merge of the index
+// holds it for seconds; the process in the background waits for that.
 const hookPatience = 250 * time.Millisecond
 
 func (h *hookCommand) run(ctx context.Context) {
@@ -140,18 +123,10 @@ func (h *hookCommand) run(ctx context.Context) {
 // hookGrace is how long a run that was told to end may take to do so.
 const hookGrace = time.Second
 
-// within runs work and logs its error. It returns when ctx has ended, even if
-// the work hangs in a system call, such as a read from a network drive that
-// does not answer.
+// within runs work and logs its error. It returns when ctx has ended, even if the work
+// hangs in a system call, such as a read from a dead network drive.
 func (h *hookCommand) within(ctx context.Context, work func() error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer h.end()
-		if err := work(); err != nil {
-			h.log(err)
-		}
-	}()
+	done := h.start(work)
 	select {
 	case <-done:
 		return
@@ -160,32 +135,35 @@ func (h *hookCommand) within(ctx context.Context, work func() error) {
 	select {
 	case <-done:
 	case <-time.After(hookGrace):
-		logged := make(chan struct{})
-		go func() {
-			defer close(logged)
-			defer h.end()
-			h.log(errHookHangs)
-		}()
 		select {
-		case <-logged:
+		case <-h.start(func() error { return errHookHangs }):
 		case <-time.After(hookGrace):
 		}
 	}
 }
 
-// errHookHangs is logged where a hook was given up.
+// errHookHangs is logged if a hook does not end.
 var errHookHangs = errors.New("the hook was given up: a file that it needs does not answer")
 
-// end recovers from a panic and logs it, so that the host does not see it.
-func (h *hookCommand) end() {
-	if r := recover(); r != nil {
-		h.log(fmt.Errorf("%v\n%s", r, debug.Stack()))
-	}
+// start runs work in a goroutine, logs its error or panic, and then closes the channel.
+func (h *hookCommand) start(work func() error) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil {
+				h.log(fmt.Errorf("%v\n%s", r, debug.Stack()))
+			}
+		}()
+		if err := work(); err != nil {
+			h.log(err)
+		}
+	}()
+	return done
 }
 
-// open opens the database with relaxed durability: a lost write is repeated
-// from the transcript. The process in the background updates the search
-// index.
+// open opens the database with relaxed durability: a lost write is read again from the
+// transcript. The process in the background updates the search index.
 func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	cfg, err := h.settings()
 	if err != nil {
@@ -237,27 +215,26 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 		FoldAbove: foldAbove(ar.cfg), SilentPrompts: !ar.cfg.Hooks.PromptRecall,
 	}
 	answer, err := handler.Handle(ctx, e)
-	due, indexErr := ar.db.IndexDue(ctx)
-	answer.Rest.Index, err = due, errors.Join(err, indexErr)
+	problems := []error{err}
+	answer.Rest.Index, err = ar.db.IndexDue(ctx)
+	problems = append(problems, err)
 	if len(answer.Rest.Fold) > 0 {
-		// A process that could only end again is not started: a host waits
-		// for that.
-		busy, e := ar.engine.Folding(ctx)
-		if err = errors.Join(err, e); busy {
+		// The host waits, so do not start a process that could only end again.
+		busy, err := ar.engine.Folding(ctx)
+		problems = append(problems, err)
+		if busy {
 			answer.Rest.Fold = nil
 		}
 	}
-	if out, e := answer.JSON(); e != nil {
-		err = errors.Join(err, e)
-	} else if len(out) > 0 {
-		_, e := h.out.Write(out)
-		err = errors.Join(err, e)
+	out, err := answer.JSON()
+	if len(out) > 0 {
+		_, err = h.out.Write(out)
 	}
-	err = errors.Join(err, ar.close(ctx))
+	problems = append(problems, err, ar.close(ctx))
 	if !answer.Rest.Empty() {
-		err = errors.Join(err, h.leave(answer.Rest))
+		problems = append(problems, h.leave(answer.Rest))
 	}
-	return err
+	return errors.Join(problems...)
 }
 
 // leave starts a process that outlives this one for the rest of the work.
@@ -321,12 +298,10 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 // hookLogSize is the size from which the log of errors is rotated.
 const hookLogSize = 64 << 10
 
-// hookLog returns the path of the log of hooks' errors: a hook must not print
-// them.
+// hookLog returns the path of the log: a hook must not print errors.
 func hookLog(database string) string { return filepath.Join(filepath.Dir(database), "hook-errors.log") }
 
-// log appends an error to the log that `lcm doctor` reads. An error of
-// logging itself is dropped.
+// log appends an error to the log that `lcm doctor` reads.
 func (h *hookCommand) log(problem error) {
 	path := h.path
 	if path == "" {

@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 )
 
-// logReserve is the room that is kept for errors of hooks on a full disk: one
-// block of the file system.
+// logReserve is the room for errors of hooks on a full disk: a block of the file system.
 const logReserve = 4096
 
 // reservePath names the file that keeps room for a log.
@@ -15,8 +14,7 @@ func reservePath(log string) string {
 	return filepath.Join(filepath.Dir(log), "."+filepath.Base(log)+".reserve")
 }
 
-// reserveLog keeps room for a log, if none is kept yet. Without room it is
-// tried again by the next process that writes.
+// reserveLog keeps room for a log. If there is none, the next process tries again.
 func reserveLog(log string) {
 	path := reservePath(log)
 	if info, err := os.Stat(path); err == nil && info.Size() >= logReserve {
@@ -27,8 +25,7 @@ func reserveLog(log string) {
 	}
 }
 
-// appendToLog adds a line to a log. On a full disk the reserve becomes the log:
-// its block is there already, and takes a few lines more.
+// appendToLog adds a line to a log. On a full disk the reserve becomes the log.
 func appendToLog(path, line string) {
 	if writeLine(path, line, os.O_CREATE|os.O_APPEND) == nil {
 		return

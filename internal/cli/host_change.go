@@ -15,8 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
-// hostChange changes the settings of hosts: the part that setup and remove
-// share.
+// hostChange changes the settings of hosts, for setup and remove.
 type hostChange struct {
 	*program
 	all, yes, print bool
@@ -25,12 +24,21 @@ type hostChange struct {
 	done            string // the state of a host afterwards
 }
 
-func (h *hostChange) flags(c *cobra.Command, all string) {
-	fl := c.Flags()
-	fl.BoolVar(&h.all, "all", false, all)
-	fl.BoolVarP(&h.yes, "yes", "y", false, "do not ask")
-	fl.BoolVar(&h.print, "print", false, "show the changes, and make none")
-	h.jsonFlag(c)
+func (h *hostChange) flags(c *cobra.Command, all string) *cobra.Command {
+	c.Flags().BoolVar(&h.all, "all", false, all)
+	c.Flags().BoolVarP(&h.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVar(&h.print, "print", false, "show the changes, and make none")
+	return h.jsonFlag(c)
+}
+
+// named refuses a command line that has neither hosts nor --all, or both.
+func (h *hostChange) named(message string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if h.all == (len(args) > 0) {
+			return wrongUsage(c, errors.New(message))
+		}
+		return nil
+	}
 }
 
 // setupReport is the outcome for a host.
@@ -55,8 +63,7 @@ type step struct {
 	err    error
 }
 
-// change prints the plans, asks, and carries them out. A host that cannot be
-// changed does not stop the others; the error at the end names it.
+// change prints the plans, asks, and carries them out. A host that fails stops no other.
 func (h *hostChange) change(ctx context.Context, names []string) error {
 	steps := make([]step, len(names))
 	for i, name := range names {
@@ -73,44 +80,10 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 		}
 	}
 	if !h.print {
-		if slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
-			err := h.confirm(ctx, h.yes, "Make these changes?", "add --yes to make these changes, or --print to only see them", "nothing was changed")
-			if err != nil {
-				return err
-			}
-		}
-		kept, err := openReceipts()
-		if err != nil {
-			return setupFailure(err)
-		}
-		for i := range steps {
-			h.carryOut(&steps[i], kept)
+		if err := h.carryOut(ctx, steps); err != nil {
+			return err
 		}
 	}
-	if err := h.printSteps(steps); err != nil {
-		return err
-	}
-	return h.leftOut(steps)
-}
-
-// carryOut changes one host. Without changes it still removes the temporary
-// files of a killed run.
-func (h *hostChange) carryOut(s *step, kept *setup.Receipts) {
-	if s.err != nil {
-		return
-	}
-	if s.err = h.apply(s.Plan, kept); s.err != nil || len(s.Changes) == 0 {
-		return
-	}
-	s.report.Changed = true
-	if !h.json {
-		h.printf("%s %s\n", h.paint(green, "✓"), s.Title+" is "+h.done)
-	}
-}
-
-// printSteps prints the outcome for each host as JSON, or the notes of the
-// changed ones.
-func (h *hostChange) printSteps(steps []step) error {
 	reports := make([]setupReport, len(steps))
 	for i, s := range steps {
 		if s.err != nil {
@@ -124,7 +97,33 @@ func (h *hostChange) printSteps(steps []step) error {
 		}
 	}
 	if h.json {
-		return h.printJSON(reports)
+		if err := h.printJSON(reports); err != nil {
+			return err
+		}
+	}
+	return h.leftOut(steps)
+}
+
+// carryOut asks, and changes the hosts. It also removes temporary files of a killed run.
+func (h *hostChange) carryOut(ctx context.Context, steps []step) error {
+	if slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
+		if err := h.confirm(ctx, h.yes, "Make these changes?", "add --yes to make these changes, or --print to only see them", "nothing was changed"); err != nil {
+			return err
+		}
+	}
+	kept, err := openReceipts()
+	if err != nil {
+		return setupFailure(err)
+	}
+	for i := range steps {
+		s := &steps[i]
+		if s.err == nil {
+			s.err = h.apply(s.Plan, kept)
+		}
+		s.report.Changed = s.err == nil && len(s.Changes) > 0
+		if s.report.Changed && !h.json {
+			h.printf("%s %s is %s\n", h.paint(green, "✓"), s.Title, h.done)
+		}
 	}
 	return nil
 }
@@ -176,9 +175,8 @@ func (h *hostChange) showPlan(p setup.Plan) {
 	}
 }
 
-// openReceipts opens the directory in which setup keeps copies of the files
-// it changed. It is beside the default database, because those files belong
-// to the user and not to a database.
+// openReceipts opens setup's copies of the files it changed. They belong to the user, not
+// to a database, so they are beside the default one.
 func openReceipts() (*setup.Receipts, error) {
 	dir := os.Getenv("XDG_DATA_HOME")
 	if dir == "" {

@@ -86,8 +86,7 @@ lcm import --session support/42 --agent support-bot messages.json`,
 	fl.BoolVar(&cmd.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
 	fl.BoolVar(&cmd.archive.damaged, "damaged", false, "of an archive, also take messages that do not match their hash, marked as damaged")
 	fl.BoolVar(&cmd.archive.large, "large", false, "of an archive, believe that it unpacks to thousands of times its size")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func hostNames() []string {
@@ -134,18 +133,18 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 	failures := 0
 	for _, path := range paths {
 		err := one(path)
-		switch {
-		case err == nil:
-		case c.Context().Err() != nil || exitCode(err) == exitUsage || exitCode(err) >= exitConfig:
-			return err // it would be the same for every path
-		default:
-			failures++
-			message, hint := split(err)
-			if hint != "" {
-				message += "; " + hint
-			}
-			cmd.warn("%s: %s", safetext.Line(path), safetext.Line(plain(message)))
+		if err == nil {
+			continue
 		}
+		if c.Context().Err() != nil || exitCode(err) == exitUsage || exitCode(err) >= exitConfig {
+			return err // it would be the same for every path
+		}
+		failures++
+		message, hint := split(err)
+		if hint != "" {
+			message += "; " + hint
+		}
+		cmd.warn("%s: %s", safetext.Line(path), safetext.Line(plain(message)))
 	}
 	if failures > 0 {
 		return failed(exitFailure, "what is wrong with each is said above", "%d of %s could not be imported",
@@ -169,8 +168,7 @@ func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts
 		return wrongUsage(c, errors.New("--session and --title are for one file of messages"))
 	case !info.IsDir() && (cmd.session != "" || cmd.agent != "" || cmd.title != ""):
 		return cmd.importMessages(c, path)
-	}
-	if isArchive(path) {
+	case info.Mode().IsRegular() && isArchive(path): // a pipe can be read only once
 		return cmd.importArchive(c.Context(), path)
 	}
 	if info.IsDir() { // links below it are not followed, but the one that was named is
@@ -274,6 +272,7 @@ func (cmd *importCommand) lookInto(ctx context.Context, path string) (contents, 
 	return in, err
 }
 
+// importMessages imports a file of messages.
 func (cmd *importCommand) importMessages(c *cobra.Command, path string) error {
 	if cmd.dryRun || cmd.since != "" || cmd.project != "" {
 		return wrongUsage(c, errors.New("--dry-run, --since and --project are for the sessions of agents"))

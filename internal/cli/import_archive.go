@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/portable"
@@ -24,7 +26,7 @@ type archiveReport struct {
 	Known         int                  `json:"known"`
 	Tombstones    int                  `json:"tombstones,omitempty"` // of messages that were forgotten there
 	Conflicts     []dbarchive.Conflict `json:"conflicts"`
-	Damaged       []faultReport        `json:"damaged,omitempty"` // parts that fail the proof
+	Damaged       []store.Fault        `json:"damaged,omitempty"` // parts that fail the proof
 	Digest        string               `json:"digest"`            // of the archive
 	Seconds       float64              `json:"seconds"`
 }
@@ -39,12 +41,8 @@ type archiveFlags struct {
 // maxLost is how many parts of an archive that cannot be read are listed.
 const maxLost = 1000
 
-// isArchive reports whether a path is an archive that `lcm export` wrote.
+// isArchive reports whether a file is an archive that `lcm export` wrote.
 func isArchive(path string) bool {
-	// A pipe can be opened and read only once, and not for looking.
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -53,10 +51,9 @@ func isArchive(path string) bool {
 	return portable.Peek(f)
 }
 
-// importArchive loads an archive into a database of its own and proves it.
-// Then it replaces an empty database or merges the archive into one that is
-// not empty. It names the parts that fail the proof, and leaves them out
-// unless --damaged is given.
+// importArchive loads an archive into a database of its own and proves it. Then it
+// replaces an empty database, or merges the archive into the database. It leaves out the
+// parts that fail the proof, unless --damaged is given.
 func (cmd *importCommand) importArchive(ctx context.Context, path string) error {
 	begun := time.Now()
 	cfg, err := cmd.settings()
@@ -68,25 +65,21 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 		return err
 	}
 	defer scratch.Remove()
-	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []dbarchive.Conflict{}}
-	for _, fault := range append(lost, scratch.Proof.Faults...) {
-		r.Damaged = append(r.Damaged, faultReport(fault))
-	}
+	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []dbarchive.Conflict{}, Damaged: slices.Concat(lost, scratch.Proof.Faults)}
 	if scratch.Proof.Messages == 0 && len(lost) > 0 {
-		return failed(exitFaults, "nothing was imported; export it again, or copy it again from where it came", "%s: %s", path, lost[0].Detail)
+		return failed(exitFaults, "nothing was imported; "+copyAgain, "%s: %s", path, lost[0].Detail)
 	}
-	ar, err := cmd.openWith(ctx, cfg, toWrite)
-	if err != nil {
-		return err
-	}
-	empty, err := dbarchive.IsEmpty(ctx, ar.db.File())
-	if err == nil && !empty {
-		var merged dbarchive.Merged
-		merged, err = dbarchive.Merge(ctx, ar.db.File(), scratch, cmd.archive.skipConflicts)
+	empty := false
+	err = cmd.useWith(ctx, cfg, toWrite, func(ar *archive) (err error) {
+		if empty, err = dbarchive.IsEmpty(ctx, ar.db.File()); err != nil || empty {
+			return err
+		}
+		merged, err := dbarchive.Merge(ctx, ar.db.File(), scratch, cmd.archive.skipConflicts)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
-		r.Conflicts = append(r.Conflicts, merged.Conflicts...)
-	}
-	if err = errors.Join(err, ar.close(ctx)); err != nil {
+		r.Conflicts = list(merged.Conflicts)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if empty {
@@ -102,15 +95,14 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	case err != nil || n == 0 || cmd.archive.damaged && len(lost) == 0:
 		return err
 	case cmd.archive.damaged:
-		return failed(exitFaults, "export it again, or copy it again from where it came", "%s: %s not be read", path, prose.Count(len(lost), "part could", "parts could"))
+		return failed(exitFaults, copyAgain, "%s: %s not be read", path, prose.Count(len(lost), "part could", "parts could"))
 	default:
 		return failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; `lcm doctor` says what is missing",
 			"what is in %s has %s", path, prose.Count(n, "fault", "faults"))
 	}
 }
 
-// unpack loads an archive beside the database and proves it. lost are the
-// parts that could not be read.
+// unpack loads an archive beside the database and proves it. lost are unreadable parts.
 func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -185,16 +177,14 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 	return scratch, m, lost, nil
 }
 
+const copyAgain = "export it again, or copy it again from where it came"
+
 func unreadable(path string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	hint := "nothing was imported; export it again, or copy it again from where it came"
-	if _, own := split(err); own != "" {
-		hint = "nothing was imported; " + own
-	}
-	message, _ := split(err)
-	return failed(exitFailure, hint, "%s: %s", path, message)
+	message, hint := split(err)
+	return failed(exitFailure, "nothing was imported; "+cmp.Or(hint, copyAgain), "%s: %s", path, message)
 }
 
 func (cmd *importCommand) printImported(r archiveReport) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -33,42 +34,40 @@ type importReport struct {
 	current bool // the conversation is the one that commands mean here
 }
 
-func (cmd *importCommand) importFile(ctx context.Context, name string) (importReport, error) {
+func (cmd *importCommand) importFile(ctx context.Context, name string) (r importReport, err error) {
 	begun := time.Now()
 	src, err := openSource(ctx, cmd.program, name)
 	if err != nil {
-		return importReport{}, err
+		return r, err
 	}
 	defer src.close()
 	if err := src.isMessages(); err != nil {
-		return importReport{}, err
+		return r, err
 	}
 	bar := cmd.newBar("reading ")
 	plan, err := surveySource(ctx, src, bar)
 	bar.clear()
 	if err != nil {
-		return importReport{}, err
+		return r, err
 	}
 	cfg, err := cmd.settings()
 	if err != nil {
-		return importReport{}, err
+		return r, err
 	}
-	key := cmd.session
-	if key == "" {
-		key = src.key(plan.begins)
-	}
-	if project, err := currentProject(); err != nil {
-		return importReport{}, err
-	} else if err := engineconfig.Privacy(cfg).Ignored(key, project); err != nil {
-		return importReport{}, ignoredFailure(err)
-	}
-	ar, err := cmd.openWith(ctx, cfg, toWrite)
+	project, err := currentProject()
 	if err != nil {
-		return importReport{}, err
+		return r, err
 	}
-	r, err := cmd.store(ctx, ar, src, plan, key)
+	key := cmp.Or(cmd.session, src.key(plan.begins))
+	if err := engineconfig.Privacy(cfg).Ignored(key, project); err != nil {
+		return r, failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
+	}
+	err = cmd.useWith(ctx, cfg, toWrite, func(ar *archive) (err error) {
+		r, err = cmd.store(ctx, ar, src, plan, key)
+		return err
+	})
 	r.Seconds = time.Since(begun).Seconds()
-	return r, errors.Join(err, ar.close(ctx))
+	return r, err
 }
 
 // survey is the result of the first reading of the input.
@@ -80,12 +79,10 @@ type survey struct {
 	untimed  *jsonl.Untimed
 }
 
-// opening is the number of messages that identify an input from standard
-// input: many begin with the same system prompt or greeting.
+// opening messages identify standard input: many inputs begin with the same prompt.
 const opening = 4
 
-// surveySource reads the input once without storing anything, so that a bad
-// line in the middle of it leaves no half of it behind.
+// surveySource reads the input once, so that a bad line leaves no half of it in the store.
 func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 	s := survey{ids: true}
 	t := jsonl.Reader{Name: src.name, Progress: func(n int64) { b.set(n, src.size, prose.Number(s.messages)+" messages") }}
@@ -111,24 +108,24 @@ func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 }
 
 // store writes the new messages of the input.
-func (cmd *importCommand) store(ctx context.Context, ar *archive, src *source, plan survey, key string) (importReport, error) {
+func (cmd *importCommand) store(ctx context.Context, ar *archive, src *source, plan survey, key string) (r importReport, err error) {
 	project, err := currentProject()
 	if err != nil {
-		return importReport{}, err
+		return r, err
 	}
 	session := ar.engine.Session(key, lcm.InProject(project), lcm.ByAgent(cmd.agent), lcm.Titled(cmd.title))
 	conv, err := session.Conversation(ctx)
 	if err != nil {
-		return importReport{}, err
+		return r, err
 	}
 	before, err := ar.db.Stats(ctx)
 	if err != nil {
-		return importReport{}, err
+		return r, err
 	}
 	in, err := ar.newImporter(conv, cmd.newBar("importing"),
 		importReport{Conversation: conv.ID, Key: key, Read: plan.messages, Torn: plan.torn, Untimed: plan.untimed})
 	if err != nil {
-		return importReport{}, err
+		return r, err
 	}
 	defer in.bar.clear()
 	if err := in.run(ctx, src, plan); err != nil {
@@ -183,16 +180,9 @@ func (cmd *importCommand) printFindings(name string, r importReport) {
 		cmd.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
 	}
 	if r.Loose > 0 {
-		cmd.note("%s before the part that is known: stored and searchable, but not in the view", newOnes(r.Loose))
+		cmd.note("%s before the part that is known: stored and searchable, but not in the view", prose.Count(r.Loose, "new message stands", "new messages stand"))
 	}
 	if r.Late > 0 {
-		cmd.note("%s before some that were known: stored in the order of their arrival", newOnes(r.Late))
+		cmd.note("%s before some that were known: stored in the order of their arrival", prose.Count(r.Late, "new message stands", "new messages stand"))
 	}
-}
-
-func newOnes(n int) string {
-	if n == 1 {
-		return "1 new message stands"
-	}
-	return prose.Number(n) + " new messages stand"
 }

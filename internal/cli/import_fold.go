@@ -12,13 +12,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// importFoldTime is how long an import folds, so that `lcm tree` has
-// something to show afterwards. The rest is folded in the background.
+// importFoldTime is how long an import folds. The rest is folded in the background.
 const importFoldTime = 20 * time.Second
 
-// foldImported folds the conversations that are large enough after an import
-// that ended with err, and returns err. The messages are stored by then, so
-// an error of folding is only a warning.
+// foldImported folds large conversations after an import that ended with err, and returns
+// err. The messages are stored, so an error of folding is only a warning.
 func (cmd *importCommand) foldImported(ctx context.Context, err error) error {
 	if ctx.Err() != nil || exitCode(err) > exitFailure {
 		return err
@@ -32,7 +30,7 @@ func (cmd *importCommand) foldImported(ctx context.Context, err error) error {
 	return err
 }
 
-func (cmd *importCommand) foldDue(ctx context.Context) (err error) {
+func (cmd *importCommand) foldDue(ctx context.Context) error {
 	cfg, err := cmd.settings()
 	if err != nil || foldAbove(cfg) == 0 {
 		return err
@@ -40,11 +38,10 @@ func (cmd *importCommand) foldDue(ctx context.Context) (err error) {
 	if _, err := os.Stat(cfg.Storage.DatabasePath); errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing was stored
 	}
-	ar, err := cmd.openWith(ctx, cfg, toWrite)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, ar.close(ctx)) }()
+	return cmd.useWith(ctx, cfg, toWrite, func(ar *archive) error { return cmd.foldSome(ctx, ar) })
+}
+
+func (cmd *importCommand) foldSome(ctx context.Context, ar *archive) error {
 	engine, err := ar.folder()
 	if err != nil {
 		return err
@@ -55,7 +52,7 @@ func (cmd *importCommand) foldDue(ctx context.Context) (err error) {
 	}
 	total := int64(0)
 	for _, c := range due {
-		total += int64(c.ViewTokens - foldAbove(cfg))
+		total += int64(c.ViewTokens - foldAbove(ar.cfg))
 	}
 	bar := newFoldBar(cmd.program, "folding", total)
 	f, err := engine.FoldDue(ctx, lcm.FoldOptions{Time: importFoldTime, OnFold: bar.folded,
@@ -69,5 +66,5 @@ func (cmd *importCommand) foldDue(ctx context.Context) (err error) {
 	}
 	cmd.note("%s longer than can be folded at once: this goes on in the background, and `lcm compact --all` does it now",
 		prose.Count(f.Left, "conversation is", "conversations are"))
-	return startRest(startDetached, "import", cfg.Storage.DatabasePath, "--fold-all")
+	return startRest(startDetached, "import", ar.cfg.Storage.DatabasePath, "--fold-all")
 }

@@ -21,38 +21,15 @@ import (
 
 // hostImport is the JSON output of an import of agents' sessions.
 type hostImport struct {
-	DryRun  bool         `json:"dryRun,omitempty"`
-	Hosts   []hostReport `json:"hosts"`
-	Seconds float64      `json:"seconds"`
+	DryRun  bool            `json:"dryRun,omitempty"`
+	Hosts   []hosts.Summary `json:"hosts"`
+	Seconds float64         `json:"seconds"`
 }
 
-type hostReport struct {
-	Host      string          `json:"host"`
-	Found     bool            `json:"found"`
-	Sessions  int             `json:"sessions"`
-	Unchanged int             `json:"unchanged"`
-	Ignored   int             `json:"ignored,omitempty"`
-	Records   int             `json:"records"`
-	New       int             `json:"new"`
-	Known     int             `json:"known"`
-	Hidden    int             `json:"hidden"`
-	Bytes     int64           `json:"bytes"`
-	Unknown   map[string]int  `json:"unknown,omitempty"`
-	Failures  []failureReport `json:"failures,omitempty"`
-}
-
-type failureReport struct {
-	Path  string `json:"path"`
-	Error string `json:"error"`
-}
-
-// importMemory is the memory limit of the garbage collector during an import.
-// Far less is in use, but garbage would double the heap while large batches
-// arrive.
+// importMemory limits the heap during an import: garbage of large batches would double it.
 const importMemory = 112 << 20
 
-// standIn points the settings at an empty temporary database for a dry run
-// without a database: a dry run must not create one. away removes it.
+// standIn makes an empty temporary database for a dry run if there is none. away removes it.
 func standIn(cfg *config.Config) (away func(), err error) {
 	if _, err := os.Stat(cfg.Storage.DatabasePath); !errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil // opening it tells of any other error
@@ -82,15 +59,20 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 		}
 		defer away()
 	}
-	ar, err := cmd.openWith(ctx, cfg, toWrite)
+	var sums []hosts.Summary
+	err = cmd.useWith(ctx, cfg, toWrite, func(ar *archive) (err error) {
+		sums, err = cmd.feedAll(ctx, ar, filter)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	sums, err := cmd.feedAll(ctx, ar, filter)
-	if err = errors.Join(err, ar.close(ctx)); err != nil {
-		return err
+	var missing []string // agents that were looked for, and of which there is no sign
+	for _, s := range sums {
+		if !s.Present && filter.Path == "" {
+			missing = append(missing, s.Title)
+		}
 	}
-	missing := notFound(sums, filter)
 	if len(missing) == len(sums) {
 		return nothingFound(missing, filter)
 	}
@@ -126,17 +108,6 @@ func (cmd *importCommand) feedAll(ctx context.Context, ar *archive, filter hosts
 	})
 }
 
-// notFound lists the agents that were looked for on this machine, and of which
-// there is no sign.
-func notFound(sums []hosts.Summary, filter hosts.Filter) (titles []string) {
-	for _, s := range sums {
-		if !s.Present && filter.Path == "" {
-			titles = append(titles, s.Title)
-		}
-	}
-	return titles
-}
-
 // nothingFound returns the error for hosts that are not installed.
 func nothingFound(missing []string, filter hosts.Filter) error {
 	hint := "name a file or directory that holds sessions"
@@ -147,20 +118,17 @@ func nothingFound(missing []string, filter hosts.Filter) error {
 }
 
 func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
-	out := hostImport{DryRun: filter.DryRun, Hosts: []hostReport{}, Seconds: took.Seconds()}
+	out := hostImport{DryRun: filter.DryRun, Hosts: []hosts.Summary{}, Seconds: took.Seconds()}
 	t := newTable("agent", ">sessions", ">unchanged", ">records", ">new", ">known", ">hidden", ">read")
 	for _, s := range sums {
 		if filter.Path != "" && s.Sessions == 0 && len(s.Failures) == 0 {
 			continue
 		}
-		r := hostReport{Host: s.Host, Found: s.Present, Sessions: s.Sessions, Unchanged: s.Unchanged, Ignored: s.Ignored, Records: s.Records,
-			New: s.New, Known: s.Known, Hidden: s.Hidden, Bytes: s.Bytes, Unknown: s.Unknown}
 		for _, f := range s.Failures {
-			r.Failures = append(r.Failures, failureReport{f.Path, f.Err.Error()})
 			why := strings.ReplaceAll(f.Err.Error(), "read "+f.Path+": ", "") // it is said before
 			cmd.warn("%s: %s", safetext.Line(f.Path), safetext.Line(plain(why)))
 		}
-		out.Hosts = append(out.Hosts, r)
+		out.Hosts = append(out.Hosts, s)
 		if !s.Present && filter.Path == "" {
 			t.add(s.Title, "not found", "", "", "", "", "", "")
 			continue

@@ -17,15 +17,13 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// A batch is stored in one transaction. It is bounded in both ways so that
-// memory does not depend on the size of the messages either.
+// A batch is stored in one transaction. Both bounds keep its memory small.
 const (
 	batchMessages = 1000
 	batchBytes    = 16 << 20
 )
 
-// maxHeld is the largest file without ids whose messages are held in memory
-// to be aligned as a whole.
+// maxHeld is the largest file without ids that is held in memory.
 const maxHeld = 64 << 20
 
 // importer stores the new messages of a source in one conversation.
@@ -57,15 +55,13 @@ func (ar *archive) newImporter(conv store.Conversation, b *bar, r importReport) 
 // errMoved says that someone else added to the conversation since it was read.
 var errMoved = errors.New("another process is adding to the conversation")
 
-// guard is a store that writes to a conversation only if it still ends where
-// it ended when it was compared with the input. Two imports of one file at the
-// same time would otherwise both find its messages missing.
+// guard is a store that writes to a conversation only if nobody has added to it since it
+// was compared with the input. Two imports of one file at once would both store it.
 type guard struct {
 	*sqlite.DB
 	on   bool
 	head [sha256.Size]byte
-	// before is called before each write, if it is set: tests have others
-	// write there.
+	// before is called before each write, if a test sets it.
 	before func(context.Context) error
 }
 
@@ -98,13 +94,11 @@ func (g *guard) Update(ctx context.Context, id store.ConversationID, fn func(sto
 	return err
 }
 
-// maxTries is how often an input is compared anew because the conversation
-// has moved.
+// maxTries is how often an input is compared again because the conversation has grown.
 const maxTries = 20
 
-// run stores messages with ids by their ids. A history without ids is aligned
-// as a whole; one too large for memory is appended in batches after the part
-// that is stored.
+// run stores messages with ids by their ids. It aligns a history without ids as a whole,
+// and appends one that is too large for that in batches.
 func (in *importer) run(ctx context.Context, src *source, plan survey) error {
 	if plan.ids {
 		return in.append(ctx, src, 0)
@@ -190,9 +184,8 @@ func (in *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-// shared counts how many messages the source and the conversation have in
-// common at their beginning, reading both side by side. differs says that the
-// conversation goes on in another way.
+// shared counts the messages with which the source and the conversation both begin.
+// differs says that the conversation then goes on with others.
 func (in *importer) shared(ctx context.Context, src *source) (n int, differs bool, err error) {
 	next, stop := iter.Pull2(in.db.Messages(ctx, store.MessageQuery{Conversation: in.conv}))
 	defer stop()
@@ -217,8 +210,7 @@ func (in *importer) shared(ctx context.Context, src *source) (n int, differs boo
 	return n, differs, err
 }
 
-// sameMessage compares a stored message with one that was read, by record or
-// by content.
+// sameMessage compares a stored message with one that was read.
 func sameMessage(stored store.Message, m llms.Message) bool {
 	if stored.SHA256 == sha256.Sum256(m.Raw.Bytes) {
 		return true

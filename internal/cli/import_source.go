@@ -26,8 +26,7 @@ type source struct {
 	left  string // the name of that file, where it could not be removed while it is open
 }
 
-// openSource opens a file. Standard input and other things that can be read
-// only once are written to a temporary file first.
+// openSource opens a file. It copies an input that can be read only once.
 func openSource(ctx context.Context, p *program, name string) (*source, error) {
 	if name == "-" {
 		return spool("standard input", p.typed(ctx))
@@ -80,8 +79,7 @@ func spool(name string, r io.Reader) (*source, error) {
 	return s, nil
 }
 
-// maxPiped is how much is read of an input that can be read only once, and is
-// kept on the disk meanwhile. It may have no end.
+// maxPiped is the largest copy of an input that can be read only once, and may be endless.
 const maxPiped = 1 << 30
 
 var (
@@ -94,9 +92,8 @@ var pipeHints = map[error]string{
 	errLongPipe:  "write it to a file and name the file",
 }
 
-// bounded ends an input as soon as it is clear that it is not messages, and
-// refuses one that is too long, so that an input without an end is not kept
-// until the disk is full.
+// bounded ends an input that is not messages, and refuses one that is too long, so that
+// an endless input does not fill the disk.
 type bounded struct {
 	r            io.Reader
 	piece, total int64 // the most bytes in a line, and in all
@@ -138,8 +135,7 @@ func (s *source) close() {
 	}
 }
 
-// isMessages refuses an archive, which is proved and added as a whole and for
-// that is opened by its name.
+// isMessages refuses an archive: it is imported as a whole, by its name.
 func (s *source) isMessages() error {
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -162,8 +158,7 @@ func (s *source) each(t *jsonl.Reader, fn func(llms.Message) error) error {
 	return t.Each(s.file, fn)
 }
 
-// key names the session of an input that was given none: by its path, and for
-// standard input by its first messages, which are the same when more follow.
+// key names the session of an input: by its path, or by its first messages.
 func (s *source) key(begins [sha256.Size]byte) string {
 	if s.path == "" {
 		return "import:stdin:" + hex.EncodeToString(begins[:6])

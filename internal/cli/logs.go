@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
@@ -23,8 +22,7 @@ const (
 	keptLogs    = 3
 )
 
-// logger returns the log that the settings ask for. What looks like a secret
-// does not get into it, whoever logs it.
+// logger returns the log that the settings ask for, without secrets.
 func (p *program) logger(cfg *config.Config) *slog.Logger {
 	if p.log != nil {
 		return p.log
@@ -50,8 +48,7 @@ func (p *program) logger(cfg *config.Config) *slog.Logger {
 	return p.log
 }
 
-// discreet removes secrets from log attributes: the keys of the settings, and
-// texts that look like a secret.
+// discreet removes keys of the settings, and texts that look like a secret, from attributes.
 func discreet(cfg *config.Config) func([]string, slog.Attr) slog.Attr {
 	hide := concealer(cfg)
 	return func(_ []string, at slog.Attr) slog.Attr {
@@ -85,14 +82,13 @@ func concealer(cfg *config.Config) func(string) string {
 
 // hideShapes masks texts that look like a secret.
 func hideShapes(text string) string {
-	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
+	if clean, _ := masksSecrets.Text([]byte(text)); clean != nil {
 		return string(clean)
 	}
 	return text
 }
 
-// logFile is a file that several processes log to. Each line is one write at
-// its end.
+// logFile is a file that several processes log to. Each line is one write.
 type logFile struct {
 	path  string
 	limit int64

@@ -12,15 +12,12 @@ import (
 // version is the version of the program.
 var version = "dev"
 
-// ballast is the size of a block of memory that is never touched, so it takes
-// no physical memory, but counts as heap. Without it, Go collects a heap of a
-// few megabytes after every few megabytes of allocation, which took an eighth of
-// a compaction's time.
+// ballast is the size of a block that is never touched: it takes no memory but counts as
+// heap. Without it, collections of a small heap took an eighth of a compaction's time.
 const ballast = 8 << 20
 
-// Main runs the program with the arguments of the process and returns its exit
-// code. SIGINT and SIGTERM cancel the command; a second signal ends the process
-// at once.
+// Main runs the program and returns its exit code. SIGINT and SIGTERM cancel the command;
+// a second signal ends the process at once.
 func Main(ctx context.Context, v string) int {
 	version = v
 	percent := debug.SetGCPercent(-1) // the block alone would start a collection

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/doctor"
@@ -12,26 +11,26 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// masked takes the secrets out of a record where only --raw is to show them:
-// the message is masked, or the settings want it to be.
+// masksSecrets finds secrets, and leaves private blocks alone.
+var masksSecrets = redact.Redactor{Secrets: true, KeepPrivate: true}
+
+// masked takes the secrets out of a record that is masked, or that the settings mask.
 func (ar *archive) masked(m store.Message, record []byte) ([]byte, bool) {
 	if m.Flags&store.FlagMasked == 0 && redact.Mode(ar.cfg.Ingest.Redact) == redact.Off {
 		return record, false
 	}
-	clean, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
-	if clean == nil {
-		return record, false
+	if clean, _ := masksSecrets.Text(record); clean != nil {
+		return clean, true
 	}
-	return clean, true
+	return record, false
 }
 
 // maskedData is masked for the content of a file.
 func (ar *archive) maskedData(data []byte) []byte {
-	if redact.Mode(ar.cfg.Ingest.Redact) == redact.Off {
-		return data
-	}
-	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Data(data); clean != nil {
-		return clean
+	if redact.Mode(ar.cfg.Ingest.Redact) != redact.Off {
+		if clean, _ := masksSecrets.Data(data); clean != nil {
+			return clean
+		}
 	}
 	return data
 }
@@ -39,8 +38,7 @@ func (ar *archive) maskedData(data []byte) []byte {
 // maxUnmasked is how many messages that show secrets are counted.
 const maxUnmasked = 1000
 
-// unmasked finds messages that show secrets, where the settings want them
-// masked: they were stored before.
+// unmasked finds messages with secrets that were stored before the settings masked them.
 func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	if db == nil || redact.Mode(cfg.Ingest.Redact) == redact.Off {
 		return nil
@@ -65,17 +63,11 @@ func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *
 
 // maskOlder masks them.
 func (cmd *doctorCommand) maskOlder(ctx context.Context, cfg *config.Config) (n int, err error) {
-	ar, err := cmd.openWith(ctx, cfg, toRead)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, ar.close(ctx)) }()
 	bar := cmd.newBar("masking")
 	defer bar.clear()
-	return ar.engine.MaskOlder(ctx, func(doing string) { bar.set(0, 0, doing) })
-}
-
-// ignoredFailure returns the error for a session that the settings exclude.
-func ignoredFailure(err error) error {
-	return failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
+	err = cmd.useWith(ctx, cfg, toRead, func(ar *archive) error {
+		n, err = ar.engine.MaskOlder(ctx, bar.stage)
+		return err
+	})
+	return n, err
 }

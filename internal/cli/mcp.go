@@ -18,8 +18,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// childGuard is set in the environment of programs that lcm starts: agents
-// that these start must not import lcm's own work.
+// childGuard tells programs that lcm starts not to import lcm's own work.
 const childGuard = "LCM_CHILD"
 
 type mcpCommand struct {
@@ -72,8 +71,7 @@ LCM_MCP_TOKEN=$(openssl rand -hex 24) lcm mcp --http 0.0.0.0:8765`,
 	return c
 }
 
-// serveMCP opens the record and serves it until the client or the user ends
-// it.
+// serveMCP opens the record and serves it until the client or the user ends it.
 func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	cfg, err := cmd.settings()
 	if err != nil {
@@ -123,8 +121,7 @@ func (cmd *mcpCommand) mcpConfig(ar *archive) (mcpserver.Config, error) {
 		Version: version, Log: cmd.logger(ar.cfg),
 	}
 	if cmd.http != "" || cmd.dir != "" {
-		// Clients over HTTP were not started from this environment, and
-		// whoever names a directory means it.
+		// Clients over HTTP have another environment, and --dir names the directory.
 		c.Getenv = func(string) string { return "" }
 	}
 	if c.Dir == "" {

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os/exec"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
-// transcripts feeds the MCP server from the agents' transcripts on this
-// machine.
+// transcripts feeds the MCP server from the agents' transcripts on this machine.
 type transcripts struct {
 	feed *hosts.Feed
 	log  *slog.Logger
@@ -27,8 +29,7 @@ func newTranscripts(ar *archive, log *slog.Logger) (*transcripts, error) {
 	return &transcripts{feed: feed, log: log, fold: &foldStarter{archive: ar, start: startDetached}}, err
 }
 
-// The bounds of catching up before an answer. A transcript that nobody has
-// written to for a while is not the one that a call comes from.
+// The bounds of catching up before an answer. Calls come from a transcript in use.
 const (
 	recently   = 10 * time.Minute
 	mostRecent = 8
@@ -50,7 +51,7 @@ func (t *transcripts) Current(ctx context.Context, at mcpserver.Caller) error {
 		}
 		r, err := t.feed.CatchUp(ctx, one, limits)
 		if r.New > 0 {
-			err = errors.Join(err, t.fold.one(ctx, r.Conversation))
+			err = errors.Join(err, t.fold.ifDue(ctx, []store.ConversationID{r.Conversation}))
 		}
 		switch {
 		case err != nil:
@@ -65,9 +66,8 @@ func (t *transcripts) Current(ctx context.Context, at mcpserver.Caller) error {
 	return errors.Join(problems...)
 }
 
-// candidates are the transcripts that a call may come from: the one of the
-// session that the host names, and where that may be an old one, or none is
-// named, those of the project that are being written.
+// candidates are the transcripts that a call may come from: that of the session that the
+// host names, and if that may be an old one, or none is named, those in use.
 func (t *transcripts) candidates(ctx context.Context, at mcpserver.Caller) ([]hosts.Transcript, error) {
 	var found []hosts.Transcript
 	if at.Key() != "" {
@@ -106,8 +106,7 @@ func (t *transcripts) candidates(ctx context.Context, at mcpserver.Caller) ([]ho
 	return found, nil
 }
 
-// All implements [mcpserver.Feed]. A transcript that cannot be read stops
-// nothing else; `lcm import` and the doctor report it to people.
+// All implements [mcpserver.Feed]. It logs transcripts that cannot be read.
 func (t *transcripts) All(ctx context.Context) error {
 	sums, err := t.feed.All(ctx, hosts.Filter{}, nil)
 	for _, sum := range sums {
@@ -115,5 +114,36 @@ func (t *transcripts) All(ctx context.Context) error {
 			t.log.Warn("a transcript could not be read", "host", sum.Host, "path", f.Path, "error", f.Err)
 		}
 	}
-	return errors.Join(err, t.fold.all(ctx))
+	return errors.Join(err, t.fold.ifDue(ctx, nil))
+}
+
+// foldStarter starts the process that folds for `lcm mcp`: the server itself must not have
+// a low priority.
+type foldStarter struct {
+	*archive
+	start func(*exec.Cmd) error
+
+	mu   sync.Mutex
+	last time.Time // when it was started
+}
+
+// foldPause is how long a server waits before it starts the process again.
+const foldPause = time.Minute
+
+// ifDue starts it if one of the given conversations, nil for all, is large enough.
+func (f *foldStarter) ifDue(ctx context.Context, of []store.ConversationID) error {
+	if foldAbove(f.cfg) == 0 {
+		return nil
+	}
+	due, err := f.engine.Due(ctx, of)
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := time.Now(); now.Sub(f.last) >= foldPause {
+		f.last = now
+		return startRest(f.start, "mcp", f.cfg.Storage.DatabasePath, "--fold-all")
+	}
+	return nil
 }

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,8 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/regularfile"
 )
 
-// mcpTokenFile holds the token of `lcm mcp --http` where none was given. It is
-// beside the database: whoever may read that one may ask the server.
+// mcpTokenFile is beside the database: its readers may ask the server.
 func mcpTokenFile(database string) string { return filepath.Join(filepath.Dir(database), "mcp-token") }
 
 // mcpToken returns the token in a file, and makes it the first time.
@@ -26,34 +25,18 @@ func mcpToken(path string) (token string, made bool, err error) {
 	}
 	random := make([]byte, 24)
 	_, _ = rand.Read(random) // it never fails
-	if err := newMCPToken(path, hex.EncodeToString(random)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", false, fmt.Errorf("make a token for clients: %w", err)
-	} else if err == nil {
-		made = true
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		err = writeNew(path, ".lcm-token-*", func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%x\n", random)
+			return err
+		})
 	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", false, fmt.Errorf("make a token for clients: %w", err)
+	}
+	made = err == nil
 	token, err = readMCPToken(path) // perhaps that of a process that was faster
 	return token, made, err
-}
-
-// newMCPToken makes the file, whole and readable by its owner only.
-func newMCPToken(path, token string) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".lcm-token-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(token + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	err = os.Link(f.Name(), path) // unlike a rename it replaces nothing
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(f.Name(), path) // a file system without links
-	}
-	return err
 }
 
 func readMCPToken(path string) (string, error) {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/fromconfig"
@@ -49,19 +51,11 @@ type archive struct {
 type need int
 
 const (
-	toRead  need = iota // must exist; may be read-only
-	toWrite             // is made if it does not exist
+	toRead  need = iota // the database must exist, and may be read-only
+	toWrite             // the database is made if it does not exist
 )
 
-// open opens the database that the settings name.
-func (p *program) open(ctx context.Context, n need) (*archive, error) {
-	cfg, err := p.settings()
-	if err != nil {
-		return nil, err
-	}
-	return p.openWith(ctx, cfg, n)
-}
-
+// openWith opens the database of a configuration.
 func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
 	path := cfg.Storage.DatabasePath
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
@@ -69,8 +63,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
 	db, err := sqlite.Open(ctx, path, o)
-	// A file that cannot be written, is too damaged for that, or is on a full
-	// disk may still be read.
+	// A read-only or damaged file, or one on a full disk, may still be read.
 	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || dbfile.Full(err)) {
 		o.ReadOnly = true
 		db, err = sqlite.Open(ctx, path, o)
@@ -88,8 +81,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	return ar, nil
 }
 
-// beyondReading is the hint for a file of which not even the list of
-// conversations can be read.
+// beyondReading is the hint for a file whose conversations cannot be listed.
 const beyondReading = "the file is damaged: restore a backup, or `lcm doctor --salvage NEW.db` makes a database of all that can be read"
 
 // databaseFailure gives every error of opening the database its exit code.
@@ -129,17 +121,31 @@ func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *sl
 	return engine, nil
 }
 
-// close ends the use of a database. Its error matters where something was
-// written.
+// close closes a database. Its error matters if something was written.
 func (ar *archive) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return errors.Join(ar.engine.Close(ctx), ar.db.Close())
 }
 
-// use opens the database, calls fn with it and closes it.
+// runs returns the RunE of a command that works on the database.
+func (p *program) runs(n need, fn func(context.Context, *archive) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
+		return p.use(c.Context(), n, func(ar *archive) error { return fn(c.Context(), ar) })
+	}
+}
+
+// use opens the database that the settings name, calls fn with it and closes it.
 func (p *program) use(ctx context.Context, n need, fn func(*archive) error) error {
-	ar, err := p.open(ctx, n)
+	cfg, err := p.settings()
+	if err != nil {
+		return err
+	}
+	return p.useWith(ctx, cfg, n, fn)
+}
+
+func (p *program) useWith(ctx context.Context, cfg *config.Config, n need, fn func(*archive) error) error {
+	ar, err := p.openWith(ctx, cfg, n)
 	if err != nil {
 		return err
 	}

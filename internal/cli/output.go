@@ -21,8 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
-// program is shared by all commands: the streams, and the flags that more
-// than one command has.
+// program has the streams, and the flags that more than one command has.
 type program struct {
 	in       io.Reader
 	out, err io.Writer
@@ -75,8 +74,7 @@ func (l lasting) Read(p []byte) (int, error) {
 	}
 }
 
-// remembering keeps the first error of a writer, so that commands need not
-// check each line they print.
+// remembering keeps the first error of a writer, so that commands need not check each line.
 type remembering struct {
 	w   io.Writer
 	err error
@@ -104,8 +102,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// width is how many columns a line of the result may have, 0 for any number: it
-// is $COLUMNS where that is set, else the width of the terminal.
+// width is the most columns of a line, 0 for any: $COLUMNS, else the terminal's width.
 func (p *program) width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
@@ -148,8 +145,7 @@ func (p *program) mark(s lipgloss.Style, text string) string {
 // printf writes a piece of the result.
 func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
-// confirm asks a question that only yes answers. Where there is nobody to ask it
-// fails with the hint; refused is the message for a no.
+// confirm asks for a yes. Without a terminal it fails with the hint; refused is for a no.
 func (p *program) confirm(ctx context.Context, yes bool, question, hint, refused string) error {
 	if yes {
 		return nil
@@ -184,6 +180,18 @@ func (p *program) printJSON(v any) error {
 	return e.Encode(v)
 }
 
+// result prints v as JSON if --json is given, else the text.
+func (p *program) result(v any, format string, args ...any) error {
+	if p.json {
+		return p.printJSON(v)
+	}
+	p.printf(format, args...)
+	return nil
+}
+
+// list returns a slice that is not nil: JSON has [] for it, and not null.
+func list[T any](all []T) []T { return append([]T{}, all...) }
+
 // encoder returns a JSON encoder on standard output.
 func (p *program) encoder() *json.Encoder {
 	e := json.NewEncoder(visible{p.out})
@@ -191,13 +199,10 @@ func (p *program) encoder() *json.Encoder {
 	return e
 }
 
-// visible escapes the characters that encoding/json leaves as they are and a
-// terminal would act upon. They occur in strings only, where the escape means
-// the same.
+// visible escapes characters of JSON strings that a terminal would act upon.
 type visible struct{ w io.Writer }
 
-// Write implements [io.Writer]. It is given whole values, and so whole
-// characters.
+// Write implements [io.Writer]. It is called with whole values.
 func (v visible) Write(p []byte) (int, error) {
 	if !bytes.ContainsFunc(p, hidden) {
 		return v.w.Write(p)
@@ -216,12 +221,10 @@ func (v visible) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hidden reports whether a character does something else than to be seen. Line
-// breaks are those of the JSON itself; a tab in a string is an escape already.
+// hidden reports whether a terminal would act upon a character. Line breaks are JSON's own.
 func hidden(r rune) bool { return r == '\t' || safetext.Escaped(r) }
 
-// encoded is how bytes travel in JSON: as they are where they are UTF-8, else
-// in base64, and the encoding says which.
+// encoded returns bytes for JSON: as they are if they are UTF-8, else in base64.
 func encoded(b []byte) (text, encoding string) {
 	if utf8.Valid(b) {
 		return string(b), "utf-8"
@@ -234,8 +237,7 @@ func forceFlag(c *cobra.Command, force *bool) {
 	c.Flags().BoolVar(force, "force", false, "with --raw: write control characters to a terminal too")
 }
 
-// writeBytes writes the output of --raw: the bytes as they are, but with
-// control characters escaped on a terminal.
+// writeBytes writes the output of --raw, with control characters escaped on a terminal.
 func (p *program) writeBytes(data []byte, force bool) error {
 	if p.terminal && !force {
 		data = []byte(safetext.Text(string(data)))
@@ -244,8 +246,7 @@ func (p *program) writeBytes(data []byte, force bool) error {
 	return err
 }
 
-// terminalWriter is writeBytes for whoever writes whole records to an
-// [io.Writer].
+// terminalWriter is writeBytes as an [io.Writer] of whole records.
 type terminalWriter struct {
 	p     *program
 	force bool
@@ -253,8 +254,7 @@ type terminalWriter struct {
 
 func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.p.writeBytes(p, t.force) }
 
-// shown returns stored text as it may be printed: exactly as it is into a file
-// or a pipe, with control characters made visible on a terminal.
+// shown returns stored text, with control characters escaped on a terminal.
 func (p *program) shown(text string) string {
 	if !p.terminal {
 		return text
@@ -278,4 +278,52 @@ func clip(text string, width int) string {
 		b.WriteRune(r)
 	}
 	return b.String() + "…"
+}
+
+// table lays text out in columns. A header that begins with ">" aligns to the right.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+// columnGap stands between two columns.
+const columnGap = "  "
+
+func newTable(head ...string) *table { return &table{head: head} }
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (p *program) printTable(t *table) {
+	widths := make([]int, len(t.head))
+	right := make([]bool, len(t.head))
+	head := make([]string, len(t.head))
+	for i, h := range t.head {
+		head[i] = strings.TrimPrefix(h, ">")
+		right[i] = head[i] != h
+		widths[i] = lipgloss.Width(head[i])
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], lipgloss.Width(row[i]))
+		}
+	}
+	line := func(cells []string) string {
+		var b strings.Builder
+		for i, cell := range cells {
+			pad := strings.Repeat(" ", widths[i]-lipgloss.Width(cell))
+			if i > 0 {
+				b.WriteString(columnGap)
+			}
+			if right[i] {
+				b.WriteString(pad + cell)
+			} else {
+				b.WriteString(cell + pad)
+			}
+		}
+		return strings.TrimRight(b.String(), " ")
+	}
+	if strings.Join(head, "") != "" {
+		p.printf("%s\n", p.paint(bold, line(head)))
+	}
+	for _, row := range t.rows {
+		p.printf("%s\n", line(row))
+	}
 }

@@ -8,14 +8,11 @@ import (
 	"syscall"
 )
 
-// lowPriority leaves the processors to those who need them. The lowest priority,
-// 19, would leave this process without one for so long, while it holds the
-// database's lock, that others wait for it.
+// lowPriority is not 19, the lowest: others would wait too long for this process's lock.
 const lowPriority = 10
 
-// lowerPriority gives this process a low priority. Where that is refused
-// it goes on with the one that it has. Linux has a priority for each thread,
-// which new threads take over from the one that starts them.
+// lowerPriority gives this process a low priority, if it may. On Linux each thread has one,
+// which new threads inherit.
 func lowerPriority() {
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, lowPriority)
 	threads, _ := os.ReadDir("/proc/self/task")

@@ -6,8 +6,7 @@ import "syscall"
 // this process without a processor while it holds the database's lock.
 const belowNormalPriority = 0x4000
 
-// lowerPriority gives this process a low priority. Where that is refused
-// it goes on with the one that it has.
+// lowerPriority gives this process a low priority, if it may.
 func lowerPriority() {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
-// bar shows on standard error how far long work has come, if that is a
-// terminal; else it does nothing.
+// bar shows the progress of long work on standard error, if that is a terminal.
 type bar struct {
 	program *program
 	label   string
@@ -44,11 +47,16 @@ func (b *bar) set(done, total int64, detail string) {
 		b.label, strings.Repeat("█", full), strings.Repeat("░", barWidth-full), 100*share, detail)
 }
 
+// stage shows the stage of work of unknown length. Every stage is shown.
+func (b *bar) stage(doing string) {
+	b.last = time.Time{}
+	b.set(0, 0, doing)
+}
+
 // enoughTime is how long work must have lasted for its rate to say something.
 const enoughTime = 2 * time.Second
 
-// timeLeft estimates the remaining time from the rate so far. It is empty
-// while that is unknown.
+// timeLeft estimates the remaining time from the rate so far, or returns "".
 func timeLeft(done, total int64, taken time.Duration) string {
 	if done <= 0 || total < done || taken < enoughTime {
 		return ""
@@ -69,4 +77,33 @@ func (b *bar) clear() {
 		fmt.Fprint(b.program.err, "\r\x1b[K")
 		b.drawn = false
 	}
+}
+
+// foldBar shows by how many tokens folding has made views smaller.
+type foldBar struct {
+	*bar
+	total   int64 // by how much they are to become smaller in all
+	before  int64 // by how much those before the current one did
+	current store.Conversation
+	now     int64 // by how much the current one did
+	folds   int
+	began   time.Time
+}
+
+func newFoldBar(p *program, label string, total int64) *foldBar {
+	return &foldBar{bar: p.newBar(label), total: total, began: time.Now()}
+}
+
+// start begins with the next conversation.
+func (b *foldBar) start(c store.Conversation) {
+	b.before, b.now, b.current = b.before+b.now, 0, c
+}
+
+// folded is told of each fold.
+func (b *foldBar) folded(r compact.Report) {
+	b.folds++
+	b.now = max(0, int64(b.current.ViewTokens-r.TokensAfter))
+	done := b.before + b.now
+	rate := float64(done) / max(time.Since(b.began).Seconds(), 0.001)
+	b.set(min(done, b.total), b.total, fmt.Sprintf("%s, %s tokens a second", prose.Count(b.folds, "summary", "summaries"), prose.Number(int(rate))))
 }

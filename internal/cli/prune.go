@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,11 +88,7 @@ func (cmd *pruneCommand) prune(ctx context.Context, ar *archive, age time.Durati
 	t := newTable(">", "last message", ">messages", "session")
 	for _, c := range idle {
 		order.Conversations = append(order.Conversations, c.ID)
-		title := c.Title
-		if title == "" {
-			title = c.Key
-		}
-		t.add(strconv.FormatInt(int64(c.ID), 10), c.UpdatedAt.Format(time.DateOnly), prose.Number(c.Messages), clip(safetext.Line(title), 80))
+		t.add(strconv.FormatInt(int64(c.ID), 10), c.UpdatedAt.Format(time.DateOnly), prose.Number(c.Messages), clip(safetext.Line(cmp.Or(c.Title, c.Key)), 80))
 	}
 	if !cmd.json && len(idle) > 0 {
 		cmd.printTable(t)

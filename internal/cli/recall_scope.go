@@ -15,8 +15,8 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// where is in which conversations a command looks: by default in those of the
-// project, and further where it has little.
+// where selects the conversations to search: by default those of the project, and all if
+// it has few matches.
 type where struct {
 	choice
 	all         bool
@@ -37,21 +37,16 @@ func (w *where) flags(c *cobra.Command) {
 		}
 		return pflag.NormalizedName(name)
 	})
-	check := c.PreRunE
-	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		w.currentOnly = cmd.Flags().Changed("all-conversations") && !w.all
 		if w.projectOnly && (w.all || w.number != 0 || w.currentOnly) {
 			return wrongUsage(cmd, errors.New("--project-only excludes --conversation and --all-conversations"))
-		}
-		if check != nil {
-			return check(cmd, args)
 		}
 		return nil
 	}
 }
 
-// resolve returns the conversations to search. In a shell that Claude Code
-// runs, the current session is known, and its last prompt is left out.
+// resolve returns the conversations to search. Claude Code names its current session.
 func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) {
 	at := recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all, CurrentOnly: w.currentOnly, Widen: !w.projectOnly}
 	if w.number != 0 || w.all {
@@ -83,23 +78,28 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 	return at, nil
 }
 
-// ask opens the database, finds out where to look and calls fn.
-func (w *where) ask(ctx context.Context, p *program, fn func(*archive, *recall.Service, recall.Where) error) error {
-	return p.use(ctx, toRead, func(ar *archive) error {
-		at, err := w.resolve(ctx, ar)
-		if err != nil {
+// runs returns the RunE of a command that recalls: complete makes the request, at is its
+// selection of conversations, and fn answers it.
+func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command, []string) error,
+	fn func(context.Context, *archive, *recall.Service) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		if err := complete(c, args); err != nil {
 			return err
 		}
-		svc, err := recall.New(ar.db, recall.WithCounter(ar.counter))
-		if err != nil {
-			return err
-		}
-		return recallFailure(fn(ar, svc, at))
-	})
+		return p.runs(toRead, func(ctx context.Context, ar *archive) (err error) {
+			if *at, err = w.resolve(ctx, ar); err != nil {
+				return err
+			}
+			svc, err := recall.New(ar.db, recall.WithCounter(ar.counter))
+			if err != nil {
+				return err
+			}
+			return recallFailure(fn(ctx, ar, svc))
+		})(c, args)
+	}
 }
 
-// recallWords translates messages of package recall into the words of the
-// command line.
+// recallWords translates messages of package recall into flags and commands.
 var recallWords = strings.NewReplacer(
 	"conversationId: ", "--conversation ", "conversationId", "--conversation", "allConversations: true", "--all-conversations",
 	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex", `set scope to "files"`, "add --scope files",
@@ -109,8 +109,7 @@ var recallWords = strings.NewReplacer(
 	"begin the pattern with (?i)", "add -i",
 )
 
-// recallFailure gives a request that recall refused its exit code, and puts the
-// error in the words of the command line.
+// recallFailure gives a request that recall refused its exit code and its words.
 func recallFailure(err error) error {
 	if !errors.Is(err, recall.ErrRefused) {
 		return err
@@ -126,9 +125,12 @@ func recallFailure(err error) error {
 	return failed(code, recallWords.Replace(advice), "%s", recallWords.Replace(message))
 }
 
-// printNotes prints the notes of an answer.
-func printNotes(p *program, all []string) {
+// printNotes prints the notes of an answer, and how to get its next page.
+func printNotes(p *program, all []string, cursor string) {
 	for _, n := range all {
 		p.note("%s", safetext.Line(recallWords.Replace(n)))
+	}
+	if cursor != "" {
+		p.note("--cursor %s", cursor)
 	}
 }

@@ -42,8 +42,7 @@ While another process has the database open it is not replaced.`,
 	}
 	c.Flags().BoolVar(&cmd.Force, "force", false, "replace the database that is there; it is kept under another name")
 	c.Flags().BoolVar(&cmd.Damaged, "damaged", false, "restore a backup that has faults")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
@@ -62,18 +61,14 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return cmd.printRestored(restoreReport{
+	r := restoreReport{
 		Database: cfg.Storage.DatabasePath, Kept: done.Kept, Unforgotten: len(done.Unforgotten), Conversations: done.Proof.Conversations, Messages: done.Proof.Messages,
 		Digest: hex.EncodeToString(done.Proof.Digest[:]), Seconds: time.Since(begun).Seconds(),
-	})
-}
-
-func (cmd *restoreCommand) printRestored(r restoreReport) error {
+	}
 	if cmd.json {
 		return cmd.printJSON(r)
 	}
-	cmd.printf("%s restored: %s in %s, %s\ndigest %s\n", safetext.Line(r.Database), prose.Count(r.Messages, "message", "messages"),
-		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
+	cmd.printf("%s restored: %s, %s\ndigest %s\n", safetext.Line(r.Database), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
 	if r.Unforgotten > 0 {
 		cmd.warn("the backup knows nothing of %s since it was made: what was forgotten may be back, and is to be forgotten again (`lcm --db %s forget --list` shows what)",
 			prose.Count(r.Unforgotten, "erasure", "erasures"), safetext.Line(r.Kept))

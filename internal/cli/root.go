@@ -70,8 +70,7 @@ func run(ctx context.Context, p *program, args []string) int {
 	return p.endCode(ctx, err)
 }
 
-// capture keeps errors of commands away from fang. To print one, fang asks
-// the terminal for its colours, and waits for terminals that never answer.
+// capture keeps errors away from fang, which asks the terminal for its colours and waits.
 func capture(c *cobra.Command, failure *error) {
 	if check, run := c.Args, c.RunE; run != nil {
 		c.Args = cobra.ArbitraryArgs
@@ -157,6 +156,7 @@ func withoutDatabase(c *cobra.Command) {
 }
 
 // jsonFlag gives a command that prints data its --json.
-func (p *program) jsonFlag(c *cobra.Command) {
+func (p *program) jsonFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().BoolVar(&p.json, "json", false, "print JSON")
+	return c
 }

@@ -20,7 +20,7 @@ type salvageReport struct {
 	File          string        `json:"file"`
 	Conversations int           `json:"conversations"`
 	Messages      int64         `json:"messages"`
-	Damaged       []faultReport `json:"damaged"` // missing parts, and parts that fail the proof
+	Damaged       []store.Fault `json:"damaged"` // missing parts, and parts that fail the proof
 	Seconds       float64       `json:"seconds"`
 }
 
@@ -36,17 +36,14 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 		return failed(exitNotFound, "--db, LCM_DATABASE_PATH and `lcm config` say where it is", "%w", err)
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return failed(exitFailure, "choose another name, or move it away; nothing was overwritten", "%s exists", to)
+		return existing(to)
 	}
 	scratch, err := salvage.File(ctx, from, to)
 	if err != nil {
 		return databaseFailure(err)
 	}
 	defer scratch.Remove()
-	r := salvageReport{Database: from, File: to, Conversations: scratch.Proof.Conversations, Messages: scratch.Proof.Messages, Damaged: []faultReport{}}
-	for _, f := range scratch.Proof.Faults {
-		r.Damaged = append(r.Damaged, faultReport(f))
-	}
+	r := salvageReport{Database: from, File: to, Conversations: scratch.Proof.Conversations, Messages: scratch.Proof.Messages, Damaged: list(scratch.Proof.Faults)}
 	if r.Conversations == 0 {
 		return failed(exitFaults, "restore a backup; nothing was written", "no conversation can be read in %s", from)
 	}
@@ -71,8 +68,7 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	return err
 }
 
-// openToExport opens the database for an export. If SQLite cannot read the
-// file to its end it opens a salvaged copy, which done removes.
+// openToExport opens the database, or a salvaged copy if SQLite cannot read all of it.
 func openToExport(p *program, ctx context.Context) (ar *archive, done func(), err error) {
 	cfg, err := p.settings()
 	if err != nil {

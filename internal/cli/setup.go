@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -46,19 +45,12 @@ sees.`,
 lcm setup --all --yes
 lcm setup codex --guidance skill
 lcm setup opencode --print      # only show`,
-		Args: func(c *cobra.Command, args []string) error {
-			if cmd.all == (len(args) > 0) {
-				return wrongUsage(c, errors.New("name the hosts to set up, or say --all"))
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, args []string) error { return cmd.setup(c, args) },
+		Args: cmd.named("name the hosts to set up, or say --all"),
+		RunE: cmd.setup,
 	}
-	cmd.flags(c, "every host that is installed")
-	fl := c.Flags()
-	fl.StringVar(&cmd.guidance, "guidance", string(setup.NoGuidance), "skill, file or none")
-	fl.StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
-	return c
+	c.Flags().StringVar(&cmd.guidance, "guidance", string(setup.NoGuidance), "skill, file or none")
+	c.Flags().StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
+	return cmd.flags(c, "every host that is installed")
 }
 
 func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
@@ -67,7 +59,7 @@ func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
 		return err
 	}
 	o := setup.Options{Machine: m, Guidance: setup.Guidance(cmd.guidance), Text: new(lcm.Engine).Session("").Guidance()}
-	if !slices.Contains([]setup.Guidance{setup.NoGuidance, setup.SkillGuidance, setup.FileGuidance}, o.Guidance) {
+	if !slices.Contains(flagValues["guidance"], cmd.guidance) {
 		return wrongUsage(c, fmt.Errorf("--guidance is skill, file or none, not %q", cmd.guidance))
 	}
 	if o.Binary, err = cmd.binaryPath(); err != nil {
@@ -77,7 +69,8 @@ func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
 		return err
 	}
 	if cmd.all {
-		if names = installed(m); len(names) == 0 {
+		names = slices.DeleteFunc(setup.Names(), func(name string) bool { return !setup.Installed(m, name) })
+		if len(names) == 0 {
 			return failed(exitNotFound, "hosts: "+strings.Join(setup.Names(), ", "), "no host that lcm knows is installed here")
 		}
 	}
@@ -89,10 +82,6 @@ func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
 		cmd.note("`lcm import` brings in the sessions that are on this disk already; `lcm doctor` says whether all is well")
 	}
 	return nil
-}
-
-func installed(m hosts.Machine) []string {
-	return slices.DeleteFunc(setup.Names(), func(name string) bool { return !setup.Installed(m, name) })
 }
 
 // machine is where hosts are looked for: the user's home.
@@ -113,8 +102,7 @@ func newFeed(engine *lcm.Engine, log *slog.Logger) (*hosts.Feed, error) {
 	return hosts.New(engine, all.Hosts(), m, hosts.Options{Log: log})
 }
 
-// binaryPath is the path by which hosts start this program: the one on the PATH
-// where that is the same program, because an upgrade leaves it in place.
+// binaryPath is how hosts start this program: by the PATH if possible, for upgrades.
 func (cmd *setupCommand) binaryPath() (string, error) {
 	if cmd.binary != "" {
 		path, err := filepath.Abs(cmd.binary)
@@ -147,8 +135,8 @@ func sameFile(x, y string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// databaseArgs returns --db for the commands of a host if a flag or the
-// environment names the database: hosts do not pass the environment on.
+// databaseArgs returns --db if a flag or the environment names the database: hosts pass
+// neither on.
 func (cmd *setupCommand) databaseArgs() ([]string, error) {
 	cfg, err := cmd.settings()
 	if err != nil {
@@ -160,4 +148,34 @@ func (cmd *setupCommand) databaseArgs() ([]string, error) {
 		return []string{"--db", path}, err
 	}
 	return nil, nil
+}
+
+func newRemove(p *program) *cobra.Command {
+	cmd := &hostChange{program: p, done: "as it was", apply: setup.Plan.Undo}
+	return cmd.flags(&cobra.Command{
+		Use:   "remove HOST…|--all",
+		Short: "Disconnect agents again",
+		Long: `Remove the entries of ` + "`lcm setup`" + ` from the settings of agents. Files that nobody
+else changed since are restored to the byte; from others only lcm's own entries
+are removed. The record itself is not touched.
+
+Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
+		Example: "lcm remove claude\nlcm remove --all --yes\nlcm remove codex --print",
+		Args:    cmd.named("name the hosts to disconnect, or say --all"),
+		RunE: func(c *cobra.Command, names []string) error {
+			m, err := machine()
+			if err != nil {
+				return err
+			}
+			kept, err := openReceipts()
+			if err != nil {
+				return setupFailure(err)
+			}
+			if cmd.all {
+				names = setup.Names()
+			}
+			cmd.plan = func(name string) (setup.Plan, error) { return setup.Removal(name, m, kept) }
+			return cmd.change(c.Context(), names)
+		},
+	}, "every host")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -74,18 +73,13 @@ lcm show 3 --from 51 --limit 50
 lcm show 3 --raw > session.jsonl
 lcm show --id msg_12 --raw | sha256sum
 lcm show --id sum_0123456789abcdef`,
-		Args: optionalNumber,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := cmd.check(c, args); err != nil {
-				return err
+		Args: cobra.MatchAll(cmd.check, cmd.argument),
+		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
+			if cmd.id != "" {
+				return cmd.showID(ctx, ar)
 			}
-			return cmd.use(c.Context(), toRead, func(ar *archive) error {
-				if cmd.id != "" {
-					return cmd.showID(c.Context(), ar)
-				}
-				return cmd.showConversation(c.Context(), ar)
-			})
-		},
+			return cmd.showConversation(ctx, ar)
+		}),
 	}
 	cmd.flag(c)
 	c.Flags().StringVar(&cmd.id, "id", "", "one thing by its id: msg_…, sum_… or file_…")
@@ -96,8 +90,7 @@ lcm show --id sum_0123456789abcdef`,
 	forceFlag(c, &cmd.force)
 	c.Flags().BoolVar(&cmd.full, "full", false, "with externalised content in its place")
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (cmd *showCommand) check(c *cobra.Command, args []string) error {
@@ -115,7 +108,7 @@ func (cmd *showCommand) check(c *cobra.Command, args []string) error {
 	if (cmd.raw || cmd.json) && !cmd.terminal && !cmd.newest && !c.Flags().Changed("limit") {
 		cmd.limit = 0
 	}
-	return cmd.argument(c, args)
+	return nil
 }
 
 func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error {
@@ -189,18 +182,13 @@ func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
 	cmd.printf("%s\n\n", cmd.paint(dim, fmt.Sprintf("── %s · %s of bookkeeping (--all)", which, prose.Count(len(ids), "record", "records"))))
 }
 
-// showMessage prints a message. If its record is damaged it prints the
-// readable part and returns the error.
+// showMessage prints a message, or the readable part of it and returns the error.
 func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Message) error {
 	switch {
 	case cmd.json:
 		return cmd.showJSON(ctx, ar, m)
 	case cmd.raw:
-		record, damage := ar.db.Record(ctx, m.ID)
-		if record == nil {
-			return damage
-		}
-		return errors.Join(cmd.writeBytes(append(record, '\n'), cmd.force), damage)
+		return cmd.showRaw(ctx, ar, m.ID, "\n")
 	}
 	said := m.Body.Render()
 	var damage error
@@ -227,6 +215,15 @@ func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Me
 	}
 	cmd.printf("%s\n%s\n\n", cmd.paint(roleStyle(m.Body.Role), "── "+head), said)
 	return damage
+}
+
+// showRaw writes the record of a message.
+func (cmd *showCommand) showRaw(ctx context.Context, ar *archive, id store.MessageID, end string) error {
+	record, damage := ar.db.Record(ctx, id)
+	if record == nil {
+		return damage
+	}
+	return errors.Join(cmd.writeBytes(append(record, end...), cmd.force), damage)
 }
 
 func (cmd *showCommand) showJSON(ctx context.Context, ar *archive, m store.Message) error {
@@ -259,8 +256,16 @@ func (cmd *showCommand) showID(ctx context.Context, ar *archive) error {
 		return failed(exitUsage, "`lcm show`, `lcm tree` and `lcm grep` print ids", "%w", err)
 	}
 	switch {
+	case id.Message != 0 && cmd.raw:
+		return cmd.showRaw(ctx, ar, id.Message, "")
 	case id.Message != 0:
-		return cmd.showOne(ctx, ar, id.Message)
+		for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}) {
+			if err != nil {
+				return err
+			}
+			return cmd.showMessage(ctx, ar, m)
+		}
+		return store.Missing(id.Message.String())
 	case id.Summary != "":
 		return cmd.showSummary(ctx, ar, id.Summary)
 	}
@@ -268,57 +273,28 @@ func (cmd *showCommand) showID(ctx context.Context, ar *archive) error {
 	if err != nil {
 		return err
 	}
-	if cmd.json {
-		return cmd.showPayloadJSON(p)
+	err = cmd.showPayload(p)
+	if p.Damaged {
+		err = errors.Join(err, damageShown(1))
 	}
-	if !cmd.raw {
+	return err
+}
+
+func (cmd *showCommand) showPayload(p store.Payload) error {
+	in := io.NewSectionReader(p.Content, 0, p.Size)
+	if !cmd.raw && !cmd.json {
 		cmd.note("%s · %s · %s · %s", p.ID, safetext.Line(orDash(p.Name)), safetext.Line(orDash(p.MIME)), prose.Size(p.Size))
 	}
-	content := io.NewSectionReader(p.Content, 0, p.Size)
-	if !cmd.terminal || cmd.raw && cmd.force {
-		_, err = io.Copy(cmd.out, content)
-		return errors.Join(err, payloadDamage(p))
-	}
-	data, err := io.ReadAll(content)
-	cmd.printf("%s\n", safetext.Text(string(data)))
-	return errors.Join(err, payloadDamage(p))
-}
-
-// payloadDamage is how a command ends that has shown a payload.
-func payloadDamage(p store.Payload) error {
-	if !p.Damaged {
-		return nil
-	}
-	return damageShown(1)
-}
-
-func (cmd *showCommand) showPayloadJSON(p store.Payload) error {
-	data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
-	if err != nil {
+	if !cmd.json && (!cmd.terminal || cmd.raw && cmd.force) {
+		_, err := io.Copy(cmd.out, in)
 		return err
 	}
+	data, err := io.ReadAll(in)
 	content, encoding := encoded(data)
-	return errors.Join(cmd.printJSON(map[string]any{
+	return errors.Join(err, cmd.result(map[string]any{
 		"id": p.ID, "name": p.Name, "mime": p.MIME, "kind": p.Kind, "bytes": p.Size, "tokens": p.Tokens,
 		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content, "damaged": p.Damaged,
-	}), payloadDamage(p))
-}
-
-func (cmd *showCommand) showOne(ctx context.Context, ar *archive, id store.MessageID) error {
-	if cmd.raw {
-		record, damage := ar.db.Record(ctx, id)
-		if record == nil {
-			return damage
-		}
-		return errors.Join(cmd.writeBytes(record, cmd.force), damage)
-	}
-	for m, err := range ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
-		if err != nil {
-			return err
-		}
-		return cmd.showMessage(ctx, ar, m)
-	}
-	return store.Missing(id.String())
+	}, "%s\n", safetext.Text(string(data))))
 }
 
 func (cmd *showCommand) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
@@ -330,20 +306,12 @@ func (cmd *showCommand) showSummary(ctx context.Context, ar *archive, id store.S
 		if err != nil {
 			return err
 		}
-		if cmd.json {
-			r := describeSummary(s)
-			for _, n := range sources {
-				r.Sources = append(r.Sources, n.String())
-			}
-			r.Body, r.Encoding = encoded([]byte(s.Body))
-			return cmd.printJSON(r)
+		r := describeSummary(s)
+		for _, n := range sources {
+			r.Sources = append(r.Sources, n.String())
 		}
-		names := make([]string, len(sources))
-		for i, n := range sources {
-			names[i] = n.String()
-		}
-		cmd.printf("%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(names, " "))
-		return nil
+		r.Body, r.Encoding = encoded([]byte(s.Body))
+		return cmd.result(r, "%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(r.Sources, " "))
 	}
 	return store.Missing(string(id))
 }
@@ -363,5 +331,5 @@ func flagNames(f store.Flag) []string {
 			names = append(names, w.word)
 		}
 	}
-	return slices.Clip(names)
+	return names
 }

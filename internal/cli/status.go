@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,32 +14,21 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/stats"
 )
 
+// statusReport is what `lcm status` prints as JSON.
 type statusReport struct {
-	Database      string          `json:"database"`
-	FileBytes     int64           `json:"fileBytes"`
-	Schema        int             `json:"schemaVersion"`
-	Conversations int64           `json:"conversations"`
-	Archived      int64           `json:"archived"`
-	Messages      int64           `json:"messages"`
-	Redacted      int64           `json:"redacted"`
-	Erased        int64           `json:"erased"`
-	Tokens        int64           `json:"tokens"`
-	Bytes         int64           `json:"bytes"`
-	Payloads      int64           `json:"payloads"`
-	PayloadBytes  int64           `json:"payloadBytes"`
-	Summaries     int64           `json:"summaries"`
-	Depths        []summaryCounts `json:"depths"`
-	Spent         []spend.Entry   `json:"spent"`
-	Space         spaceReport     `json:"space"`
-	By            string          `json:"by,omitempty"`
-	Groups        []groupReport   `json:"groups,omitempty"`
+	Database string `json:"database"`
+	stats.Stats
+	Total  int64         `json:"summaries"`
+	Spent  []spend.Entry `json:"spent"`
+	Space  stats.Space   `json:"space"`
+	By     string        `json:"by,omitempty"`
+	Groups []groupReport `json:"groups,omitempty"`
 }
 
-type summaryCounts struct {
-	Depth  int    `json:"depth"`
-	Method string `json:"method"`
-	Count  int64  `json:"summaries"`
-	Tokens int64  `json:"tokens"`
+// groupReport counts a group of conversations.
+type groupReport struct {
+	stats.Group
+	Total int64 `json:"totalMessages,omitempty"` // up to the end of a month
 }
 
 type statusCommand struct {
@@ -57,15 +48,14 @@ of the database.`,
 		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --json | jq .messages",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkGrouping(c, cmd.by); err != nil {
-				return err
+			if groupings := flagValues["by"]; cmd.by != "" && !slices.Contains(groupings, cmd.by) {
+				return wrongUsage(c, fmt.Errorf("--by takes %s, not %q", strings.Join(groupings, ", "), cmd.by))
 			}
-			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.run(c.Context(), ar) })
+			return cmd.runs(toRead, cmd.run)(c, nil)
 		},
 	}
 	c.Flags().StringVar(&cmd.by, "by", "", "count by project, host or month")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
@@ -73,23 +63,17 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 	if err != nil {
 		return err
 	}
-	r := statusReport{
-		Database: ar.db.Path(), FileBytes: st.FileBytes, Schema: st.Schema, Conversations: st.Conversations, Archived: st.Archived,
-		Messages: st.Messages, Redacted: st.Redacted, Erased: st.Erased, Tokens: st.Tokens, Bytes: st.Bytes, Payloads: st.Payloads, PayloadBytes: st.PayloadBytes,
-		Depths: []summaryCounts{},
-	}
+	r := statusReport{Database: ar.db.Path(), Stats: st, By: cmd.by}
+	r.Summaries = list(st.Summaries)
 	for _, s := range st.Summaries {
-		r.Depths = append(r.Depths, summaryCounts(s))
-		r.Summaries += s.Count
+		r.Total += s.Count
 	}
 	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
 		return err
 	}
-	space, err := stats.MeasureSpace(ctx, ar.db.File())
-	if err != nil {
+	if r.Space, err = stats.MeasureSpace(ctx, ar.db.File()); err != nil {
 		return err
 	}
-	r.Space, r.By = spaceReport(space), cmd.by
 	if r.Groups, err = ar.groups(ctx, cmd.by); err != nil {
 		return err
 	}
@@ -112,8 +96,22 @@ func (cmd *statusCommand) printStatus(r statusReport) {
 	}
 	t.add("database", safetext.Line(r.Database))
 	t.add("schema version", fmt.Sprint(r.Schema))
-	t.add("file size", prose.Size(r.FileBytes)+perRaw(r))
-	r.Space.rows(t)
+	size := prose.Size(r.FileBytes)
+	if r.Bytes > 0 {
+		size += fmt.Sprintf(" (%.1f for each byte of record)", float64(r.FileBytes)/float64(r.Bytes))
+	}
+	t.add("file size", size)
+	for _, part := range []struct {
+		name  string
+		bytes int64
+	}{
+		{"  messages and indexes", r.Space.Messages}, {"  payloads", r.Space.Payloads}, {"  summaries", r.Space.Summaries}, {"  search index", r.Space.Index},
+		{"  free (lcm doctor --vacuum)", r.Space.Free}, {"  write-ahead log", r.Space.Log},
+	} {
+		if part.bytes > 0 {
+			t.add(part.name, prose.Size(part.bytes))
+		}
+	}
 	t.add("conversations", conversations)
 	t.add("messages", prose.Number(r.Messages))
 	if r.Redacted > 0 {
@@ -125,23 +123,56 @@ func (cmd *statusCommand) printStatus(r statusReport) {
 	t.add("tokens", prose.Number(r.Tokens))
 	t.add("record bytes", prose.Number(r.Bytes))
 	t.add("payloads", fmt.Sprintf("%s (%s)", prose.Number(r.Payloads), prose.Size(r.PayloadBytes)))
-	t.add("summaries", prose.Number(r.Summaries))
-	for _, s := range r.Depths {
+	t.add("summaries", prose.Number(r.Total))
+	for _, s := range r.Summaries {
 		t.add(fmt.Sprintf("  depth %d", s.Depth), fmt.Sprintf("%s %s, %s tokens", prose.Number(s.Count), safetext.Line(s.Method), prose.Number(s.Tokens)))
 	}
+	var all spend.Entry
 	for _, e := range r.Spent {
+		all.Calls, all.InputTokens, all.OutputTokens = all.Calls+e.Calls, all.InputTokens+e.InputTokens, all.OutputTokens+e.OutputTokens
 		t.add("spent "+e.Day, fmt.Sprintf("%s for %s on %s, %s in, %s out", prose.Count(int(e.Calls), "call", "calls"), safetext.Line(e.Purpose),
 			safetext.Line(e.Model), prose.Number(e.InputTokens), prose.Number(e.OutputTokens)))
 	}
-	if calls, in, out := spent(r.Spent); calls > 0 {
-		t.add("spent in all", fmt.Sprintf("%s, %s in, %s out", prose.Count(calls, "call", "calls"), prose.Number(in), prose.Number(out)))
+	if all.Calls > 0 {
+		t.add("spent in all", fmt.Sprintf("%s, %s in, %s out", prose.Count(all.Calls, "call", "calls"), prose.Number(all.InputTokens), prose.Number(all.OutputTokens)))
 	}
 	cmd.printTable(t)
 }
 
-func perRaw(r statusReport) string {
-	if r.Bytes == 0 {
-		return ""
+// groups counts conversations as --by asks.
+func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error) {
+	if by == "" {
+		return nil, nil
 	}
-	return fmt.Sprintf(" (%.1f for each byte of record)", float64(r.FileBytes)/float64(r.Bytes))
+	found, err := stats.CountBy(ctx, ar.db.File(), by)
+	all := []groupReport{}
+	total := int64(0)
+	for _, g := range found {
+		r := groupReport{Group: g}
+		if total += g.Messages; by == stats.ByMonth {
+			r.Total = total
+		}
+		all = append(all, r)
+	}
+	return all, err
+}
+
+func (cmd *statusCommand) printGroups(by string, groups []groupReport) {
+	t := newTable(by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries")
+	if by == stats.ByMonth {
+		t = newTable(by, ">conversations", ">messages", ">growth", ">total")
+	}
+	for i, g := range groups {
+		name := safetext.Line(orDash(g.Name))
+		if by != stats.ByMonth {
+			t.add(clipLeft(name, 60), prose.Number(g.Conversations), prose.Number(g.Messages), prose.Number(g.Tokens), prose.Number(g.Bytes), prose.Number(g.Summaries))
+			continue
+		}
+		growth := "-"
+		if i > 0 && groups[i-1].Total > 0 {
+			growth = fmt.Sprintf("%+.0f %%", 100*float64(g.Messages)/float64(groups[i-1].Total))
+		}
+		t.add(name, prose.Number(g.Conversations), prose.Number(g.Messages), growth, prose.Number(g.Total))
+	}
+	cmd.printTable(t)
 }

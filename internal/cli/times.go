@@ -18,8 +18,7 @@ func stamp(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// zone names the local zone, which an output says once. A zone with summer time
-// has two names.
+// zone names the local zone. A zone with summer time has two names.
 func zone(now time.Time) string {
 	name := func(month time.Month) string {
 		n := time.Date(now.Year(), month, 1, 12, 0, 0, 0, time.Local).Format("MST")
@@ -35,15 +34,14 @@ func zone(now time.Time) string {
 	return winter + "/" + summer
 }
 
-// timeLayouts are the forms of a time that --since and --before take. One
-// without a zone is local time.
+// timeLayouts are the forms of --since and --before. A time without a zone is local.
 var timeLayouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04Z07:00",
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly, "2006-01",
 }
 
-// readTime reads the value of --since or --before: a time, how long ago it is
-// (30m, 12h, 7d, 2w), today or yesterday. An empty text is no bound.
+// readTime reads --since or --before: a time, how long ago it is, today or yesterday.
+// An empty text is no bound.
 func readTime(flag, text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -63,8 +61,7 @@ func readTime(flag, text string, now time.Time) (time.Time, error) {
 // timeSpan reads --since and --before, and returns them as recall reads times.
 func timeSpan(since, before string, now time.Time) (from, to string, err error) {
 	write := func(flag, text string) (string, error) {
-		// How long ago stays as it was written: a cursor knows its question by
-		// these words, on the next page too.
+		// A cursor contains these words: keep them for the next page.
 		if _, ok := recall.Ago(strings.TrimSpace(text), now); ok {
 			return strings.TrimSpace(text), nil
 		}

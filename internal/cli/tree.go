@@ -17,8 +17,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// treeNode is a node of the drawn DAG: a summary with its sources, or a run
-// of messages.
+// treeNode is a summary with its sources, or a run of messages.
 type treeNode struct {
 	Summary  *summaryReport `json:"summary,omitempty"`
 	Messages *messageRun    `json:"run,omitempty"`
@@ -115,29 +114,25 @@ beneath it, down to the messages. Runs of messages are one line; --messages list
 each. --depth 1 draws the view alone, --depth 2 also the sources of its summaries,
 and so on; where it stops, a line says how much is below.`,
 		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
-		Args:    optionalNumber,
+		Args:    cmd.argument,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cmd.argument(c, args); err != nil {
-				return err
-			}
 			if cmd.depth < 0 {
 				return wrongUsage(c, errors.New("--depth cannot be negative"))
 			}
-			return cmd.use(c.Context(), toRead, func(ar *archive) error {
-				conv, err := ar.pick(c.Context(), cmd.choice)
+			return cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
+				conv, err := ar.pick(ctx, cmd.choice)
 				if err != nil {
 					return err
 				}
 				cmd.reader = ar.db
-				return cmd.print(c.Context(), conv)
-			})
+				return cmd.print(ctx, conv)
+			})(c, args)
 		},
 	}
 	cmd.flag(c)
 	c.Flags().BoolVarP(&cmd.messages, "messages", "m", false, "list every message")
 	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "draw this many levels, 0 for all")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 // treeDrawing draws the view of a conversation as a tree.
@@ -182,26 +177,16 @@ func (d *treeDrawing) build(ctx context.Context, id store.ConversationID) ([]*tr
 // level returns the trees of nodes on a level, counted from 1.
 func (d *treeDrawing) level(ctx context.Context, nodes []store.Node, level int) ([]*treeNode, error) {
 	trees := []*treeNode{}
-	for i := 0; i < len(nodes); {
-		if nodes[i].IsSummary() {
-			t, err := d.summary(ctx, nodes[i].Summary, level)
-			if err != nil {
-				return nil, err
-			}
-			trees = append(trees, t)
-			i++
-			continue
+	for len(nodes) > 0 {
+		n := 1
+		for n < len(nodes) && !nodes[n-1].IsSummary() && !nodes[n].IsSummary() {
+			n++
 		}
-		end := i
-		for end < len(nodes) && !nodes[end].IsSummary() {
-			end++
-		}
-		t, err := d.run(ctx, nodes[i:end])
+		t, err := d.run(ctx, nodes[:n], level)
 		if err != nil {
 			return nil, err
 		}
-		trees = append(trees, t)
-		i = end
+		trees, nodes = append(trees, t), nodes[n:]
 	}
 	return trees, nil
 }
@@ -232,8 +217,11 @@ func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int
 	return nil, store.Missing(string(id))
 }
 
-// run is a run of messages, drawn as one line or one by one.
-func (d *treeDrawing) run(ctx context.Context, nodes []store.Node) (*treeNode, error) {
+// run returns the tree of one summary, or of a run of messages.
+func (d *treeDrawing) run(ctx context.Context, nodes []store.Node, level int) (*treeNode, error) {
+	if nodes[0].IsSummary() {
+		return d.summary(ctx, nodes[0].Summary, level)
+	}
 	first, last := nodes[0].String(), nodes[len(nodes)-1].String()
 	run := &messageRun{Count: len(nodes), First: first, Last: last}
 	t := &treeNode{Messages: run, drawn: fmt.Sprintf("%s  %s … %s", prose.Count(len(nodes), "message", "messages"), first, last)}

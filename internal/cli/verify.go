@@ -18,7 +18,7 @@ import (
 type verifyReport struct {
 	Sound         bool                   `json:"sound"`
 	Conversations []verifiedConversation `json:"conversations"`
-	Faults        []faultReport          `json:"faults,omitempty"` // of rows that belong to no conversation
+	Faults        []store.Fault          `json:"faults,omitempty"` // of rows that belong to no conversation
 	Messages      int64                  `json:"messages"`         // the erased ones too: their places are proved
 	Erased        int64                  `json:"erased,omitempty"` // of them
 	Summaries     int64                  `json:"summaries"`
@@ -35,13 +35,7 @@ type verifiedConversation struct {
 	Summaries int64                `json:"summaries"`
 	Bytes     int64                `json:"bytes"`
 	Digest    string               `json:"digest,omitempty"`
-	Faults    []faultReport        `json:"faults"`
-}
-
-type faultReport struct {
-	Code   string `json:"code"`
-	Node   string `json:"node"`
-	Detail string `json:"detail"`
+	Faults    []store.Fault        `json:"faults"`
 }
 
 type verifyCommand struct {
@@ -64,16 +58,13 @@ and the exit code is then 6.
 The digest is the same for the same messages, whatever the database; while
 anything is wrong there is none.`,
 		Example: "lcm verify\nlcm verify 3\nlcm verify --all --json | jq .digest",
-		Args:    optionalNumber,
+		Args:    cmd.argument,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cmd.argument(c, args); err != nil {
-				return err
-			}
 			if cmd.all && cmd.number != 0 {
 				return wrongUsage(c, errors.New("--all and a conversation exclude each other"))
 			}
-			return cmd.use(c.Context(), toRead, func(ar *archive) error {
-				r, err := ar.verify(c.Context(), cmd.choice, cmd.all)
+			return cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
+				r, err := ar.verify(ctx, cmd.choice, cmd.all)
 				switch {
 				case damaged(err):
 					return advise(exitDatabase, beyondReading, err)
@@ -81,13 +72,12 @@ anything is wrong there is none.`,
 					return err
 				}
 				return cmd.print(r)
-			})
+			})(c, args)
 		},
 	}
 	cmd.flag(c)
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation")
-	cmd.jsonFlag(c)
-	return c
+	return cmd.jsonFlag(c)
 }
 
 func (ar *archive) verify(ctx context.Context, ch choice, all bool) (verifyReport, error) {
@@ -123,12 +113,9 @@ func (ar *archive) verify(ctx context.Context, ch choice, all bool) (verifyRepor
 }
 
 func (ar *archive) describeVerification(ctx context.Context, v lcm.Verification) (verifyReport, error) {
-	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}}
+	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}, Faults: v.Faults}
 	if r.Sound {
 		r.Digest = hex.EncodeToString(v.Digest[:])
-	}
-	for _, f := range v.Faults {
-		r.Faults = append(r.Faults, faultReport(f))
 	}
 	for _, one := range v.Conversations {
 		c, err := ar.db.Conversation(ctx, one.Conversation)
@@ -151,45 +138,38 @@ func (r *verifyReport) add(c verifiedConversation) {
 func describeVerified(c store.Conversation, one store.Verification) verifiedConversation {
 	v := verifiedConversation{
 		Number: c.ID, Key: c.Key, Messages: one.Messages, Erased: c.Erased, Summaries: one.Summaries, Bytes: one.Bytes,
-		Faults: []faultReport{},
+		Faults: list(one.Faults),
 	}
-	// The digest is of the hashes taken on arrival: it says nothing of messages
-	// that do not match theirs.
+	// The digest is of the hashes taken on arrival, not of messages that changed.
 	if len(one.Faults) == 0 {
 		v.Digest = hex.EncodeToString(one.Digest[:])
-	}
-	for _, f := range one.Faults {
-		v.Faults = append(v.Faults, faultReport(f))
 	}
 	return v
 }
 
-// salvage verifies conversations one by one in a file that is damaged, and
-// goes on after those that cannot be read. Without them there is no digest of
-// the whole.
+// salvage verifies the conversations of a damaged file one by one, and goes on after
+// unreadable ones. The whole then has no digest.
 func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (verifyReport, error) {
 	r := verifyReport{Conversations: []verifiedConversation{}, unreadable: true}
 	for _, c := range list {
 		one, err := ar.db.Verify(ctx, c.ID)
-		switch {
-		case ctx.Err() != nil:
-			return r, ctx.Err()
-		case err == nil:
-			r.add(describeVerified(c, one))
-			continue
+		v := describeVerified(c, one)
+		if err != nil {
+			v = verifiedConversation{Number: c.ID, Key: c.Key}
+			why, _ := split(err)
+			v.Messages, v.Bytes = ar.readable(ctx, c)
+			v.Faults = []store.Fault{{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
+				"%s; %s of %s can be read and match", plain(why), prose.Number(v.Messages), prose.Count(c.Messages-c.Erased, "message", "messages"))}}
 		}
-		v := verifiedConversation{Number: c.ID, Key: c.Key}
-		why, _ := split(err)
-		v.Messages, v.Bytes = ar.readable(ctx, c)
-		v.Faults = []faultReport{{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
-			"%s; %s of %s can be read and match", plain(why), prose.Number(v.Messages), prose.Count(c.Messages-c.Erased, "message", "messages"))}}
+		if ctx.Err() != nil {
+			return r, ctx.Err()
+		}
 		r.add(v)
 	}
 	return r, nil
 }
 
-// readable counts the messages of a conversation whose records can be read and
-// match their hashes, and their bytes.
+// readable counts the messages whose records match their hashes, and their bytes.
 func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size int64) {
 	for after := int64(0); after < c.Messages && ctx.Err() == nil; {
 		next := after + 1 // skip unreadable messages one by one
@@ -213,21 +193,19 @@ func (cmd *verifyCommand) print(r verifyReport) error {
 	for _, c := range r.Conversations {
 		faults += len(c.Faults)
 	}
-	if cmd.json {
-		if err := cmd.printJSON(r); err != nil {
-			return err
-		}
-	} else {
+	if !cmd.json {
 		for _, c := range r.Conversations {
 			cmd.printVerified(c)
 		}
 		cmd.printFaults(r.Faults)
-		cmd.printf("%s, %s, %s bytes\n", held(r.Messages, r.Erased), prose.Count(r.Summaries, "summary", "summaries"), prose.Number(r.Bytes))
-		if r.Digest != "" {
-			cmd.printf("digest %s\n", r.Digest)
-		} else {
-			cmd.printf("no digest: it would be of what arrived, not of what is here\n")
-		}
+	}
+	digest := "digest " + r.Digest
+	if r.Digest == "" {
+		digest = "no digest: it would be of what arrived, not of what is here"
+	}
+	if err := cmd.result(r, "%s, %s, %s bytes\n%s\n", held(r.Messages, r.Erased), prose.Count(r.Summaries, "summary", "summaries"),
+		prose.Number(r.Bytes), digest); err != nil {
+		return err
 	}
 	hint := "restore these messages from a backup, or keep the database as it is for a closer look; nothing was changed"
 	if len(r.Faults) > 0 {
@@ -252,7 +230,7 @@ func (cmd *verifyCommand) printVerified(c verifiedConversation) {
 	cmd.printFaults(c.Faults)
 }
 
-func (cmd *verifyCommand) printFaults(faults []faultReport) {
+func (cmd *verifyCommand) printFaults(faults []store.Fault) {
 	for _, f := range faults {
 		cmd.printf("  %s  %s: %s\n", cmd.paint(red, safetext.Line(f.Node)), f.Code, safetext.Line(f.Detail))
 	}

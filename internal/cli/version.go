@@ -15,7 +15,7 @@ type versionReport struct {
 }
 
 func newVersion(p *program) *cobra.Command {
-	c := &cobra.Command{
+	return p.jsonFlag(&cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "lcm version\nlcm version --json",
@@ -29,13 +29,7 @@ func newVersion(p *program) *cobra.Command {
 					}
 				}
 			}
-			if p.json {
-				return p.printJSON(r)
-			}
-			p.printf("lcm %s (%s, %s)\n", r.Version, r.Go, r.Platform)
-			return nil
+			return p.result(r, "lcm %s (%s, %s)\n", r.Version, r.Go, r.Platform)
 		},
-	}
-	p.jsonFlag(c)
-	return c
+	})
 }

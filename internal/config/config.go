@@ -32,41 +32,41 @@ type Config struct {
 
 // Storage says where and how the record is stored.
 type Storage struct {
-	DatabasePath string // never empty after Load
-	Synchronous  string
-	BusyTimeout  time.Duration
+	DatabasePath string        `key:"storage.database_path"` // never empty after Load
+	Synchronous  string        `key:"storage.synchronous"`
+	BusyTimeout  time.Duration `key:"storage.busy_timeout_ms"`
 }
 
 // Ingest says how messages are stored.
 type Ingest struct {
-	LargeFileTokenThreshold int
-	IgnoreSessionPatterns   []string
-	IgnoreProjectPatterns   []string
-	Redact                  string
+	LargeFileTokenThreshold int      `key:"ingest.large_file_token_threshold"`
+	IgnoreSessionPatterns   []string `key:"ingest.ignore_session_patterns"`
+	IgnoreProjectPatterns   []string `key:"ingest.ignore_project_patterns"`
+	Redact                  string   `key:"ingest.redact"`
 }
 
 // Context sets the size of the view and when it is compacted.
 type Context struct {
-	TokenBudget        int
-	SoftThreshold      float64
-	HardThreshold      float64
-	FreshTailCount     int
-	FreshTailMaxTokens int // 0 is half the budget
-	Tokenizer          string
+	TokenBudget        int     `key:"context.token_budget"`
+	SoftThreshold      float64 `key:"context.context_threshold"`
+	HardThreshold      float64 `key:"context.hard_threshold"`
+	FreshTailCount     int     `key:"context.fresh_tail_count"`
+	FreshTailMaxTokens int     `key:"context.fresh_tail_max_tokens"` // 0 is half the budget
+	Tokenizer          string  `key:"context.tokenizer"`
 }
 
 // Compaction sets the shape of the summary DAG and the bounds of the work.
 type Compaction struct {
-	LeafChunkTokens        int
-	LeafTargetTokens       int
-	CondensedTargetTokens  int
-	LeafMinFanout          int
-	CondensedMinFanout     int
-	CondensedMinFanoutHard int
-	SweepMaxDepth          int // -1 is any depth
-	MaxSweepIterations     int
-	SweepDeadline          time.Duration
-	Background             string // one of the constants Background…
+	LeafChunkTokens        int           `key:"compaction.leaf_chunk_tokens"`
+	LeafTargetTokens       int           `key:"compaction.leaf_target_tokens"`
+	CondensedTargetTokens  int           `key:"compaction.condensed_target_tokens"`
+	LeafMinFanout          int           `key:"compaction.leaf_min_fanout"`
+	CondensedMinFanout     int           `key:"compaction.condensed_min_fanout"`
+	CondensedMinFanoutHard int           `key:"compaction.condensed_min_fanout_hard"`
+	SweepMaxDepth          int           `key:"compaction.sweep_max_depth"` // -1 is any depth
+	MaxSweepIterations     int           `key:"compaction.max_sweep_iterations"`
+	SweepDeadline          time.Duration `key:"compaction.sweep_deadline_ms"`
+	Background             string        `key:"compaction.background"` // one of the constants Background…
 }
 
 // How the sessions of hosts are compacted in the background.
@@ -78,59 +78,59 @@ const (
 
 // Summary says which model writes summaries, and its budget.
 type Summary struct {
-	Model              string
-	Provider           string
-	CustomInstructions string
-	ExtractiveOnAuth   bool
-	MaxOverageFactor   float64
-	Timeout            time.Duration
-	CallWindow         time.Duration
-	MaxCallsPerWindow  int
-	SpendBackoff       time.Duration
-	BreakerThreshold   int
-	BreakerCooldown    time.Duration
+	Model              string        `key:"summary.model"`
+	Provider           string        `key:"summary.provider"`
+	CustomInstructions string        `key:"summary.custom_instructions"`
+	ExtractiveOnAuth   bool          `key:"summary.extractive_on_auth"`
+	MaxOverageFactor   float64       `key:"summary.max_overage_factor"`
+	Timeout            time.Duration `key:"summary.timeout_ms"`
+	CallWindow         time.Duration `key:"summary.call_window_ms"`
+	MaxCallsPerWindow  int           `key:"summary.max_calls_per_window"`
+	SpendBackoff       time.Duration `key:"summary.spend_backoff_ms"`
+	BreakerThreshold   int           `key:"summary.circuit_breaker_threshold"`
+	BreakerCooldown    time.Duration `key:"summary.circuit_breaker_cooldown_ms"`
 }
 
 // Models says how models are reached, and their budget.
 type Models struct {
-	TokensPerDay     int
-	AnthropicAPIKey  string
-	AnthropicBaseURL string
-	OpenAIAPIKey     string
-	OpenAIBaseURL    string
+	TokensPerDay     int    `key:"models.tokens_per_day"`
+	AnthropicAPIKey  string `key:"models.anthropic_api_key"`
+	AnthropicBaseURL string `key:"models.anthropic_base_url"`
+	OpenAIAPIKey     string `key:"models.openai_api_key"`
+	OpenAIBaseURL    string `key:"models.openai_base_url"`
 }
 
 // Recall bounds questions about the record.
 type Recall struct {
-	ExpansionModel    string
-	MaxExpandTokens   int
-	PageTokens        int
-	MaxModelTokens    int
-	DelegationTimeout time.Duration
+	ExpansionModel    string        `key:"recall.expansion_model"`
+	MaxExpandTokens   int           `key:"recall.max_expand_tokens"`
+	PageTokens        int           `key:"recall.page_tokens"`
+	MaxModelTokens    int           `key:"recall.max_model_tokens"`
+	DelegationTimeout time.Duration `key:"recall.delegation_timeout_ms"`
 }
 
 // Agents says which models lcm's own agents use.
 type Agents struct {
-	SubAgentModel string
-	ChatModel     string
+	SubAgentModel string `key:"subagents.model"`
+	ChatModel     string `key:"chat.model"`
 }
 
 // MCP configures `lcm mcp`.
 type MCP struct {
-	MaxResultTokens int
-	Token           string
+	MaxResultTokens int    `key:"mcp.max_result_tokens"`
+	Token           string `key:"mcp.token"`
 }
 
 // Hooks configures the context that lcm gives to agents.
 type Hooks struct {
-	PromptRecall bool
+	PromptRecall bool `key:"hooks.prompt_recall"`
 }
 
 // Log configures the log.
 type Log struct {
-	Level  string
-	Format string
-	File   string
+	Level  string `key:"log.level"`
+	Format string `key:"log.format"`
+	File   string `key:"log.file"`
 }
 
 // Source says where a value came from.

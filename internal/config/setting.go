@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,10 +36,6 @@ type Setting struct {
 	Doc      string
 	// Secret values are never shown.
 	Secret bool
-
-	// field points to the value in a Config. parse must return its type; a test
-	// checks that it fits Kind.
-	field func(*Config) any
 }
 
 // Section is the part of the key before the dot: the table in the file.
@@ -186,39 +183,38 @@ func texts(value any) ([]string, bool) {
 	return list, true
 }
 
-// set stores a converted value in its field.
-func (s Setting) set(c *Config, value any) {
-	switch field := s.field(c).(type) {
-	case *int:
-		*field = value.(int)
-	case *float64:
-		*field = value.(float64)
-	case *bool:
-		*field = value.(bool)
-	case *string:
-		*field = value.(string)
-	case *time.Duration:
-		*field = value.(time.Duration)
-	case *[]string:
-		*field = value.([]string)
+// fields maps the key of a setting to its field of Config, by the tag "key".
+var fields = func() map[string][]int {
+	fields := map[string][]int{}
+	all := reflect.TypeFor[Config]()
+	for i := range all.NumField() {
+		section := all.Field(i).Type
+		for j := 0; section.Kind() == reflect.Struct && j < section.NumField(); j++ {
+			fields[section.Field(j).Tag.Get("key")] = []int{i, j}
+		}
 	}
+	return fields
+}()
+
+// field returns the value in a Config. parse must return its type; a test checks
+// that it fits Kind.
+func (s Setting) field(c *Config) reflect.Value {
+	return reflect.ValueOf(c).Elem().FieldByIndex(fields[s.Key])
 }
+
+// set stores a converted value in its field.
+func (s Setting) set(c *Config, value any) { s.field(c).Set(reflect.ValueOf(value)) }
 
 // get returns the value of the field as TOML would decode it.
 func (s Setting) get(c *Config) any {
-	switch field := s.field(c).(type) {
-	case *int:
-		return int64(*field)
-	case *float64:
-		return *field
-	case *bool:
-		return *field
-	case *string:
-		return *field
-	case *time.Duration:
-		return field.Milliseconds()
-	case *[]string:
-		return slices.Clone(*field)
+	switch value := s.field(c).Interface().(type) {
+	case int:
+		return int64(value)
+	case time.Duration:
+		return value.Milliseconds()
+	case []string:
+		return slices.Clone(value)
+	default:
+		return value
 	}
-	return nil
 }

@@ -30,8 +30,8 @@ func TestTableIsConsistent(t *testing.T) {
 	for _, s := range Table() {
 		claim(s.Key, s.Key)
 		claim(s.Env, s.Key)
-		claim(s.field(&c), s.Key)
-		if got, want := reflect.TypeOf(s.field(&c)).Elem(), types[s.Kind]; got != want {
+		claim(s.field(&c).Addr().Interface(), s.Key)
+		if got, want := s.field(&c).Type(), types[s.Kind]; got != want {
 			t.Errorf("%s: kind %s is held in a %s, want %s", s.Key, s.Kind, got, want)
 		}
 		if _, err := s.parse(s.Default); err != nil {
@@ -59,7 +59,7 @@ func TestEveryFieldHasASetting(t *testing.T) {
 	var c Config
 	known := map[any]bool{}
 	for _, s := range Table() {
-		known[s.field(&c)] = true
+		known[s.field(&c).Addr().Interface()] = true
 	}
 	v := reflect.ValueOf(&c).Elem()
 	for i := range v.NumField() {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,9 +15,9 @@ import (
 )
 
 // Ask answers a question. It fails only where the question itself is wrong
-// (the error says what to mend), where the record cannot be read, and where
-// ctx ends; a model that fails is replaced by evidence.
-func (d *Service) Ask(ctx context.Context, r Request) (Answer, error) {
+// (the error says how to correct it), where the record cannot be read, and where ctx
+// ends; evidence replaces a model that fails.
+func (d *Delegator) Ask(ctx context.Context, r Request) (Answer, error) {
 	if delegated(ctx) {
 		return Answer{}, ErrRecursion
 	}
@@ -60,11 +60,11 @@ func (d *Service) Ask(ctx context.Context, r Request) (Answer, error) {
 	return a, err
 }
 
-// NoModel begins the reason for evidence where there is no model to ask.
-const NoModel = "no_model"
-
-// noModel is the reason for evidence where there is no model to ask.
-const noModel = NoModel + ": LCM_EXPANSION_MODEL sets one"
+// NoModel begins noModel, the reason for evidence where there is no model to ask.
+const (
+	NoModel = "no_model"
+	noModel = NoModel + ": LCM_EXPANSION_MODEL sets one"
+)
 
 // nothing is the answer without a match: the scope of the search, and a hint.
 func nothing(r Request, p *plan) Answer {
@@ -72,21 +72,18 @@ func nothing(r Request, p *plan) Answer {
 		Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{},
 		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes,
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Nothing in %s matches %q", p.scope, prose.Clip(r.Query, 120))
-	if r.Query == "" {
-		b.Reset()
-		fmt.Fprintf(&b, "Nothing in %s matches the question", p.scope)
+	query, elsewhere := "the question", ""
+	if r.Query != "" {
+		query = strconv.Quote(prose.Clip(r.Query, 120))
 	}
 	if r.Widens() && p.scope.Kind != recall.ScopeAll {
-		b.WriteString(", and nothing in any other project does")
+		query += ", and nothing in any other project does"
 	}
-	b.WriteString(": messages and summaries were searched, tool calls and files included. ")
 	if p.elsewhere != nil {
-		fmt.Fprintf(&b, "Other conversations have %d matches: ask again with allConversations: true. ", p.elsewhere.Hits)
+		elsewhere = fmt.Sprintf("Other conversations have %d matches: ask again with allConversations: true. ", p.elsewhere.Hits)
 	}
-	b.WriteString("Try other words for the query, or find them with lcm_grep and pass summaryIds.")
-	a.Answer = b.String()
+	a.Answer = fmt.Sprintf("Nothing in %s matches %s: messages and summaries were searched, tool calls and files included. %s"+
+		"Try other words for the query, or find them with lcm_grep and pass summaryIds.", p.scope, query, elsewhere)
 	a.Reason = "no_match: nothing was found to answer from"
 	return a
 }
@@ -100,7 +97,7 @@ type outcome struct {
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
 // and merges their answers. It returns their cost even if it fails.
-func (d *Service) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
+func (d *Delegator) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
 	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
@@ -115,7 +112,7 @@ func (d *Service) delegate(ctx context.Context, r Request, p *plan, runner Runne
 			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.count)
 			o := &outcomes[i]
 			o.err = guard.Run(func() (err error) {
-				o.answer, err = d.askChild(ctx, share, b, runner, allotment{d.config.Limits.ExpandTokens / len(asked), meter, grace})
+				o.answer, err = d.askChild(ctx, share, b, runner, meter, grace, d.config.Limits.ExpandTokens/len(asked))
 				return err
 			})
 			if p, ok := o.err.(*guard.Panic); ok { // of a counter or a store that is not ours
@@ -148,7 +145,7 @@ const evidenceTime = 3 * time.Second
 
 // patience is how long sub-agents may take, and how long those whose time is up
 // are waited for.
-func (d *Service) patience(ctx context.Context) (patience, grace time.Duration) {
+func (d *Delegator) patience(ctx context.Context) (patience, grace time.Duration) {
 	patience, grace = d.config.Limits.Timeout, graceTime
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
@@ -156,13 +153,6 @@ func (d *Service) patience(ctx context.Context) (patience, grace time.Duration) 
 		patience, grace = min(patience, left-kept), min(grace, kept/2)
 	}
 	return patience, grace
-}
-
-// allotment is one sub-agent's share of a question's budget.
-type allotment struct {
-	tokens int // of the record
-	meter  *Meter
-	grace  time.Duration
 }
 
 // skip says which conversations matched but were not asked.
@@ -192,16 +182,17 @@ func reason(err error) string { return prose.Clip(err.Error(), 400) + instead }
 const instead = "; the passages below are quoted from the record instead"
 
 // askChild runs one sub-agent from its grant to its verified answer.
-func (d *Service) askChild(ctx context.Context, r Request, b *bucket, runner Runner, of allotment) (Answer, error) {
+func (d *Delegator) askChild(ctx context.Context, r Request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int) (Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{
 		Session: key, Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
-		Tokens: of.tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
+		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
 		Expires: d.config.Clock().Add(time.Until(deadline)),
-	}, d.config, of.meter, uuid()[:8]), meter: of.meter, grace: of.grace}
-	d.enter(c)
-	defer d.leave(c)
+	}, d.config, meter, uuid()[:8]), meter: meter, grace: grace}
+	d.children.Add(1)
+	defer d.children.Add(-1)
+	defer c.end()
 	said, err := d.converse(ctx, r, b, runner, c)
 	if err != nil {
 		return Answer{}, err
@@ -211,7 +202,7 @@ func (d *Service) askChild(ctx context.Context, r Request, b *bucket, runner Run
 
 // converse has the sub-agent work on its task. A sub-agent that ignores its
 // context is left behind with a revoked grant.
-func (d *Service) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+func (d *Delegator) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
 	said, err := guard.Call(ctx, c.grace, func(ctx context.Context) (reply, error) {
 		return d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
 	})
@@ -232,7 +223,7 @@ const graceTime = 2 * time.Second
 
 // talk puts the task to a sub-agent. A reply that cannot be read, or that rests
 // on nothing in the record, is asked for once more.
-func (d *Service) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+func (d *Delegator) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
 	task, err := taskPrompt(r, b)
 	if err != nil {
 		return reply{}, err
@@ -269,7 +260,7 @@ type rejection struct {
 func (e *rejection) Error() string { return e.problem }
 
 // turn sends one message to a sub-agent and returns its reply, or a rejection.
-func (d *Service) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
+func (d *Delegator) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
 	text, err := session.Ask(ctx, message)
 	if stop := c.meter.stopped(); err != nil && stop != nil {
 		return reply{}, stop
@@ -284,9 +275,41 @@ func (d *Service) turn(ctx context.Context, r Request, c *child, session Session
 	return said, d.grounded(ctx, r, c.grant, said)
 }
 
-func (d *Service) count(text string) int {
-	if text == "" {
-		return 0
+func (d *Delegator) count(text string) int { return d.config.count(text) }
+
+// child is a sub-agent with its grant. Both end with the question, in every case.
+type child struct {
+	key   string
+	grant *Grant
+	meter *Meter
+	grace time.Duration // how long it is waited for when its time is up
+
+	mu      sync.Mutex
+	session Session
+	over    bool
+}
+
+// hold keeps a session that was opened, to close it in the end. One that comes
+// too late is closed at once.
+func (c *child) hold(s Session) (ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		s.Close()
+		return false
 	}
-	return d.config.Counter.Count(text)
+	c.session = s
+	return true
+}
+
+// end revokes the grant and closes the session. It does not wait for a
+// sub-agent that ignores its context.
+func (c *child) end() {
+	c.grant.Revoke()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over && c.session != nil {
+		defer c.session.Close()
+	}
+	c.over = true
 }

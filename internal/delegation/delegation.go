@@ -1,3 +1,40 @@
+// Package delegation answers questions about the record without showing the raw
+// record to the caller. [Delegator.Ask] finds the messages and summaries that match a
+// question, gives a sub-agent access to exactly these, checks its answer against
+// the texts it has read, and returns a short answer with verified citations.
+//
+// # The grant
+//
+// A [Grant] has the limits of a sub-agent: conversations, ids, depth, tokens and an
+// expiry. Only [Grant.Tools] makes the sub-agent's tools (lcm_expand, and an lcm_grep
+// and an lcm_describe limited to the grant), so that no other agent can be given them.
+// A grant records every text that it served. Counts, totals and the check of
+// citations use this record and never the claims of a model.
+//
+// # Guarantees
+//
+// An answer rests on texts that the sub-agent has read. An answer without reading,
+// or without a citation of a text that was read, is asked for once more and then
+// refused. A question
+// costs a bounded number of model tokens ([Limits], [Meter]), and a sub-agent
+// that calls its model three times without reading anything is ended. The
+// answer has the cost.
+//
+// Nothing of the record reaches the caller beyond the cap on the answer,
+// quotes included. Where there is no model, or it fails, or time is up, the
+// answer is made of the best verbatim passages, under the same cap, and says
+// so: Ask never fails for want of a model. However a question ends (answer,
+// error, time-out, cancellation, panic), its grant is revoked and its child
+// session closed before Ask returns. Questions of one caller queue, each with
+// a deadline of its own; a question asked from inside a question is refused.
+//
+// Stored text is untrusted: it is shown to the sub-agent between markers that
+// it cannot forge, as data.
+//
+// # Other packages
+//
+// Package recall finds and opens; a [Runner] runs the sub-agent (the root
+// package has one on package agents). Nothing is written to the record.
 package delegation
 
 import (
@@ -5,7 +42,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lossless-context/lcm/core"
@@ -40,9 +77,8 @@ type Child struct {
 	Meter *Meter
 }
 
-// Session is a sub-agent's session. Ask ends with its context. Close gives up
-// what the session holds; it is called once, whatever happened before, and
-// where Ask ignores its context also while that is still under way.
+// Session is a sub-agent's session. Ask ends with its context. Close frees the session;
+// it is called once, and if Ask ignores its context also while Ask is running.
 type Session interface {
 	Ask(ctx context.Context, message string) (string, error)
 	Close()
@@ -90,7 +126,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Config configures a Service. Recall and Store are required.
+// Config configures a Delegator. Recall and Store are required.
 type Config struct {
 	Recall Recall
 	Store  recall.Store
@@ -105,18 +141,16 @@ type Config struct {
 	Limits Limits
 }
 
-// Service answers questions about the record. It is safe for concurrent
+// Delegator answers questions about the record. It is safe for concurrent
 // use.
-type Service struct {
-	config Config
-	turns  turns.Turns // of the callers
-
-	mu       sync.Mutex
-	children map[string]*child // by key of the session
+type Delegator struct {
+	config   Config
+	turns    turns.Turns // of the callers
+	children atomic.Int32
 }
 
-// New returns a Service.
-func New(c Config) (*Service, error) {
+// New returns a Delegator.
+func New(c Config) (*Delegator, error) {
 	if c.Recall == nil || c.Store == nil {
 		return nil, errors.New("delegation: a store and a recall service are needed")
 	}
@@ -130,15 +164,21 @@ func New(c Config) (*Service, error) {
 		c.NewID = uuid
 	}
 	c.Limits = c.Limits.withDefaults()
-	return &Service{config: c, children: map[string]*child{}}, nil
+	return &Delegator{config: c}, nil
 }
 
 // Live returns how many child sessions, each with its grant, are open, and how
 // many callers have a question under way.
-func (d *Service) Live() (children, callers int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.children), d.turns.Keys()
+func (d *Delegator) Live() (children, callers int) {
+	return int(d.children.Load()), d.turns.Keys()
+}
+
+// count counts the tokens of a text.
+func (c Config) count(text string) int {
+	if text == "" {
+		return 0
+	}
+	return c.Counter.Count(text)
 }
 
 // uuid returns a random UUID of version 4.

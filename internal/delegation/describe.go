@@ -16,7 +16,7 @@ import (
 var describeText string
 
 // DescribeName is the name of the tool that looks one thing up. A sub-agent's
-// lcm_describe knows only what its grant covers.
+// lcm_describe is limited to its grant.
 const DescribeName = "lcm_describe"
 
 // Bounds of a description.
@@ -40,23 +40,14 @@ func (g *Grant) describe(ctx context.Context, in describeArgs) (core.Result, err
 	if err != nil {
 		return core.Result{}, err
 	}
-	var holder store.MessageID
-	switch {
-	case id.Payload != "":
-		holder, err = g.allowFile(ctx, id.Payload)
-	case id.Summary != "":
-		err = g.allowSummary(ctx, id.Summary)
-	default:
-		err = g.allowMessage(ctx, id.Message)
-	}
+	holder, err := g.allow(ctx, id)
 	if err != nil {
 		return core.Result{}, err
 	}
-	size := g.pageSize()
-	p := &page{grant: g, size: size, left: size}
+	p := g.newPage(g.pageSize())
 	a, err := g.recall.Describe(ctx, recall.DescribeRequest{
 		ID: in.ID, Where: recall.Where{AllConversations: true}, // the grant covers it
-		MaxTokens: max(1, min(describeTokens, size/2)),
+		MaxTokens: max(1, min(describeTokens, p.size/2)),
 	})
 	if err != nil {
 		return core.Result{}, err
@@ -67,9 +58,8 @@ func (g *Grant) describe(ctx context.Context, in describeArgs) (core.Result, err
 	return core.TextResult(facts + "\n" + p.text()), nil
 }
 
-// describe puts the content of an answer on the page and returns what is known
-// of it. Names of files are stored text as well: they are shown with the
-// content.
+// describe puts the content of an answer on the page and returns the facts about it. The
+// names of files are stored text too, and are shown with the content.
 func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string {
 	var facts strings.Builder
 	fmt.Fprintf(&facts, "%s is a %s of %d tokens", a.ID, a.Type, a.TokenCount)
@@ -83,18 +73,18 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 		fmt.Fprintf(&facts, ", depth %d, of %d messages of %d tokens, from %s to %s.", a.Depth, a.MessageCount, a.MessageTokens,
 			a.EarliestAt.UTC().Format(time.RFC3339), a.LatestAt.UTC().Format(time.RFC3339))
 		listIDs(&facts, "It was made from", append(a.ParentIDs, a.SourceMessageIDs...))
-		p.take(piece, false)
+		p.take(piece, store.Node{Summary: store.SummaryID(a.ID)}, false)
 	case a.MessageDetail != nil:
 		piece.Role, piece.Size = a.Role, int(a.ContentSize)
 		facts.WriteString(".")
-		p.take(piece, false)
+		p.take(piece, store.Node{Message: holder}, false)
 	default:
 		fmt.Fprintf(&facts, " and %d bytes. It belongs to %s.", a.ByteSize, holder)
 		piece.Text = fmt.Sprintf("name: %s\ntype: %s\n%s", a.FileName, a.MIMEType, a.ExplorationSummary)
 		piece.Size, piece.Complete, piece.Tokens = len(piece.Text), true, p.grant.count(piece.Text)
 		p.put(piece)
 		piece.Text = "" // these are not the words of the file
-		p.grant.ledger.addFile(piece, holder)
+		p.grant.served.add(piece, store.Node{Message: holder}, false)
 	}
 	listIDs(&facts, "Files:", a.FileIDs)
 	facts.WriteString(" " + ExpandName + " reads it whole.\n")

@@ -32,7 +32,7 @@ const leastResult = 250
 // for the question, whole where they are short and their best part where they
 // are long, until relevance or room ends. The bound holds for the result as
 // JSON, citations included.
-func (d *Service) evidence(ctx context.Context, r Request, p *plan, why string) (Answer, error) {
+func (d *Delegator) evidence(ctx context.Context, r Request, p *plan, why string) (Answer, error) {
 	all, err := d.rank(ctx, r, p)
 	if err != nil {
 		return Answer{}, err
@@ -44,7 +44,7 @@ func (d *Service) evidence(ctx context.Context, r Request, p *plan, why string) 
 		}
 		return a, nil
 	}
-	e := &extract{Service: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
+	e := &extract{Delegator: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
 	e.proseFirst = proseLeads(r.Prompt)
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
@@ -60,7 +60,7 @@ func (d *Service) evidence(ctx context.Context, r Request, p *plan, why string) 
 	if err := e.choose(ctx, all); err != nil {
 		return Answer{}, err
 	}
-	if p.within == nil && matched(all) { // else what follows lies outside of the summaries, or follows no match
+	if p.within == nil && matched(all) { // else the next messages lie outside of the summaries, or follow no match
 		if err := e.follow(ctx); err != nil {
 			return Answer{}, err
 		}
@@ -85,9 +85,9 @@ type passage struct {
 	literal bool
 }
 
-// kind orders the passages of a group: the matches, those that have the query
-// as it was typed first, and then the messages around them; of both prose first
-// and what is late last.
+// kind orders the passages of a group: the matches, those that have the query as it was
+// typed first, then the messages around them. In both parts prose comes first and late
+// passages last.
 func (p passage) kind() int {
 	k := 0
 	if !p.literal {
@@ -104,9 +104,9 @@ func (p passage) kind() int {
 
 // extract chooses passages under a bound.
 type extract struct {
-	*Service
+	*Delegator
 	literal  *regexp.Regexp  // the query as it was typed
-	queries  []*search.Query // the query and the prompt, which say what part of a long message is shown
+	queries  []*search.Query // the query and the prompt, which select the part of a long message
 	most     int             // tokens of the answer's text
 	bound    int             // tokens of the whole result
 	frame    Answer          // the result without passages
@@ -115,7 +115,7 @@ type extract struct {
 	left     int // messages that are relevant and have no room
 	passages []passage
 	shown    map[store.MessageID]bool // the messages of passages, and those that are left out
-	texts    map[string]bool          // what passages say: a command that was run three times is shown once
+	texts    map[string]bool          // of passages: a command that was run three times is shown once
 	// proseFirst puts tool calls and results after prose; see proseLeads.
 	proseFirst bool
 	home       []store.Project                 // that the question is asked in
@@ -127,7 +127,7 @@ type extract struct {
 // for long: they are ever less about the question.
 func (e *extract) choose(ctx context.Context, all []candidate) error {
 	const patience = 12
-	e.used = e.size(e.frame)
+	e.used = e.encoded(e.frame)
 	only := !matched(all)
 	misses := 0
 	for rank, c := range all {
@@ -190,14 +190,13 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 	return true, nil
 }
 
-// cut sets what a passage shows of a message: the text within a number of
-// tokens.
+// cut sets the text of a passage, within a number of tokens.
 func (e *extract) cut(p *passage, text string, room int) {
 	p.text, p.whole = e.part(text, room)
 	p.quote = e.excerpt(p.text, evidenceQuote)
 	if prose := p.msg.Body.PlainText(); !p.whole && len(p.msg.Body.ToolCalls()) > 0 && !strings.Contains(p.text, prose) {
-		// What was said before a call is about it; what the call writes has
-		// more of the question's words by its length alone.
+		// The prose before a call is about it; the arguments of the call have more of
+		// the question's words by their length alone.
 		said, _ := e.part(prose, room)
 		p.text = said + "\n[…] " + p.text
 	}
@@ -251,7 +250,7 @@ func (e *extract) part(text string, room int) (string, bool) {
 	width := room * 3
 	best := e.excerpt(text, width)
 	for n := e.count(best); n > room && width > 8; n = e.count(best) {
-		width = min(width-1, len(best)*room/n) // a narrower part, not a cut one: its middle is what counts
+		width = min(width-1, len(best)*room/n) // a narrower part, not a cut one: the middle counts
 		best = e.excerpt(text, width)
 	}
 	return best, false
@@ -283,7 +282,7 @@ func (e *extract) fit() (Answer, []passage) {
 		shown = shown[:len(shown)-1]
 	}
 	a := e.answer(shown)
-	if len(shown) == 1 && e.size(a) > e.bound { // a long reason
+	if len(shown) == 1 && e.encoded(a) > e.bound { // a long reason
 		a.Reason, a.Notes = prose.Clip(a.Reason, 80), nil
 	}
 	return a, shown
@@ -291,16 +290,7 @@ func (e *extract) fit() (Answer, []passage) {
 
 func (e *extract) fits(shown []passage) bool {
 	a := e.answer(shown)
-	return e.count(a.Answer) <= e.most && e.size(a) <= e.bound
-}
-
-// size counts the tokens of a result as tools return it.
-func (e *extract) size(a Answer) int {
-	raw, err := json.Marshal(a)
-	if err != nil {
-		return 0 // an Answer is plain data
-	}
-	return e.count(string(raw))
+	return e.count(a.Answer) <= e.most && e.encoded(a) <= e.bound
 }
 
 // cost is about the cost of a passage in the result.
@@ -329,7 +319,7 @@ func (e *extract) cited() (n int) {
 func (e *extract) encoded(v any) int {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return 0
+		return 0 // answers and citations are plain data
 	}
 	return e.count(string(raw))
 }
@@ -375,7 +365,7 @@ func citation(p passage) Citation {
 
 // expanded counts the summaries that were opened for these passages: those
 // that the question names, and those that matched where no message did.
-func (d *Service) expanded(ctx context.Context, shown []passage, p *plan) (int, error) {
+func (d *Delegator) expanded(ctx context.Context, shown []passage, p *plan) (int, error) {
 	n := 0
 	for _, id := range p.opened {
 		for _, s := range shown {

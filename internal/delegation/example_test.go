@@ -16,7 +16,7 @@ import (
 )
 
 // Without a model a question is answered with the passages themselves.
-func ExampleService_Ask() {
+func ExampleDelegator_Ask() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "lcm-example-")
 	if err != nil {

@@ -45,8 +45,7 @@ func (g *Grant) Tools() []core.Tool {
 // ExpandInfo returns the description of lcm_expand, for documentation.
 func ExpandInfo() core.ToolInfo { return core.MustToolInfo(ExpandName, expandText) }
 
-// expand serves one page. Calls take turns: what is left is settled before the
-// next one.
+// expand serves one page. Calls take turns: each is charged before the next one.
 func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,7 +68,7 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 	if in.TokenCap > 0 {
 		size = min(size, max(in.TokenCap, minPage))
 	}
-	p := &page{grant: g, size: size, left: size}
+	p := g.newPage(size)
 	if err := p.fill(ctx, in, what); err != nil {
 		return core.Result{}, err
 	}
@@ -77,9 +76,9 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 		return core.Result{}, errors.New(strings.Join(p.skipped, "; "))
 	}
 	g.settle(p)
-	g.ledger.unread = p.next != ""
+	g.served.unread = p.next != ""
 	if p.next != "" && g.left < minPage {
-		g.ledger.cut = true
+		g.served.cut = true
 	}
 	return core.TextResult(p.text()), nil
 }
@@ -87,9 +86,8 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 // pageSize is how many tokens the next page may have.
 func (g *Grant) pageSize() int { return min(g.allows.PageTokens, g.left, g.meter.room()) }
 
-// settle takes a page off what is left. A page without pieces is charged too,
-// but it is no reading. Only now are its pieces in the ledger: what a call that
-// failed on its way had collected, nobody has read.
+// settle charges a page and records its pieces as served; a call that failed served
+// nothing. A page without pieces is charged too, but does not count as reading.
 func (g *Grant) settle(p *page) {
 	cost := p.size - p.left
 	g.left -= cost
@@ -122,7 +120,7 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 			if id == "" || len(in.SummaryIDs) >= maxSeeds || slices.Contains(in.SummaryIDs, id) {
 				continue
 			}
-			if ok, err := g.holds(ctx, store.Node{Summary: store.SummaryID(id)}); err != nil {
+			if ok, err := g.covers(ctx, store.Node{Summary: store.SummaryID(id)}); err != nil {
 				return err
 			} else if ok {
 				in.SummaryIDs = append(in.SummaryIDs, id)
@@ -148,29 +146,24 @@ type grantedFile struct {
 	holder store.MessageID
 }
 
-// resolve reads ids and refuses those outside the grant. Models confuse the
-// lists, so that an id is taken for what it is.
+// resolve reads ids and refuses those outside the grant. Models confuse the lists, so
+// the form of an id decides, not its list.
 func (g *Grant) resolve(ctx context.Context, in expandArgs) (what resolved, err error) {
 	for _, text := range slices.Concat(in.SummaryIDs, in.MessageIDs, in.FileIDs) {
 		id, err := store.ParseID(text)
-		switch {
-		case err != nil:
+		if err != nil {
 			return resolved{}, err
+		}
+		holder, err := g.allow(ctx, id)
+		if err != nil {
+			return resolved{}, err
+		}
+		switch {
 		case id.Payload != "":
-			holder, err := g.allowFile(ctx, id.Payload)
-			if err != nil {
-				return resolved{}, err
-			}
 			what.files = append(what.files, grantedFile{id.Payload, holder})
 		case id.Summary != "":
-			if err := g.allowSummary(ctx, id.Summary); err != nil {
-				return resolved{}, err
-			}
 			what.summaries = append(what.summaries, string(id.Summary))
 		default:
-			if err := g.allowMessage(ctx, id.Message); err != nil {
-				return resolved{}, err
-			}
 			what.messages = append(what.messages, id.Message)
 		}
 	}

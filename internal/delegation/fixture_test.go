@@ -23,7 +23,7 @@ import (
 
 // fixture is a record on disk with a delegation over it.
 type fixture struct {
-	*delegation.Service
+	*delegation.Delegator
 	t  testing.TB
 	db *sqlite.DB
 	in *ingest.Ingester
@@ -48,7 +48,7 @@ func newFixture(t testing.TB, change func(*delegation.Config)) *fixture {
 	if change != nil {
 		change(&c)
 	}
-	if f.Service, err = delegation.New(c); err != nil {
+	if f.Delegator, err = delegation.New(c); err != nil {
 		t.Fatal(err)
 	}
 	return f

@@ -145,7 +145,7 @@ func (f *fixture) impatient(runner delegation.Runner) *fixture {
 		f.t.Fatal(err)
 	}
 	quick := *f
-	quick.Service, err = delegation.New(delegation.Config{Recall: r, Store: f.db, Runner: runner, Limits: delegation.Limits{Timeout: 20 * time.Millisecond}})
+	quick.Delegator, err = delegation.New(delegation.Config{Recall: r, Store: f.db, Runner: runner, Limits: delegation.Limits{Timeout: 20 * time.Millisecond}})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +13,9 @@ import (
 
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/llms"
 )
 
-// Why a grant refuses a call. The texts around them tell the sub-agent what to
-// do instead.
+// Why a grant refuses a call. The texts around them tell the sub-agent how to go on.
 var (
 	ErrRevoked    = errors.New("the grant was revoked")
 	ErrExpired    = errors.New("the grant has expired")
@@ -47,25 +46,25 @@ type Grant struct {
 	allows  Allowance
 	recall  Recall
 	store   recall.Store
-	counter llms.Counter
+	count   func(string) int
 	clock   func() time.Time
 	meter   *Meter
 	marker  string
 	revoked atomic.Bool // not under mu: ending a question waits for no call
 
-	mu      sync.Mutex
-	left    int
-	sealed  bool
-	ledger  ledger
-	beneath map[store.SummaryID]bool // looked up already
+	mu     sync.Mutex
+	left   int
+	sealed bool
+	served servedTexts
+	known  map[store.Node]bool // nodes that were looked up and are covered
 }
 
-// newGrant returns a grant on what c works on. The marker is a word that no
-// stored text can know.
+// newGrant returns a grant on the store of c. The marker is a word that no stored text
+// can know.
 func newGrant(a Allowance, c Config, m *Meter, marker string) *Grant {
 	return &Grant{
-		allows: a, recall: c.Recall, store: c.Store, counter: c.Counter, clock: c.Clock, meter: m, marker: marker, left: a.Tokens,
-		ledger: ledger{served: map[string]*served{}}, beneath: map[store.SummaryID]bool{},
+		allows: a, recall: c.Recall, store: c.Store, count: c.count, clock: c.Clock, meter: m, marker: marker, left: a.Tokens,
+		served: servedTexts{byID: map[string]*served{}}, known: map[store.Node]bool{},
 	}
 }
 
@@ -94,7 +93,7 @@ func (g *Grant) seal() {
 func (g *Grant) hasServed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.ledger.order) > 0
+	return len(g.served.order) > 0
 }
 
 // usable refuses a call that comes too late or costs too much.
@@ -107,11 +106,11 @@ func (g *Grant) usable() error {
 	case !g.allows.Expires.IsZero() && !g.clock().Before(g.allows.Expires):
 		return fmt.Errorf("%w: answer now, from what you have read", ErrExpired)
 	case g.left < minPage:
-		g.ledger.cut = true
+		g.served.cut = true
 		return fmt.Errorf("%w: %d of %d are used. Answer from what you have read and set \"truncated\" to true",
 			ErrSpent, g.allows.Tokens-g.left, g.allows.Tokens)
 	case g.meter.room() < minPage:
-		g.ledger.cut = true
+		g.served.cut = true
 		return fmt.Errorf("%w: what is left of the question's budget is needed to answer. Answer from what you have read and set \"truncated\" to true", ErrSpent)
 	}
 	return nil
@@ -130,66 +129,42 @@ func (g *Grant) allowConversation(id store.ConversationID) error {
 		recall.Scope{Kind: recall.ScopeConversation, ConversationIDs: g.allows.Conversations})
 }
 
-// allowSummary refuses a summary that is neither granted nor beneath one that
-// is.
-func (g *Grant) allowSummary(ctx context.Context, id store.SummaryID) error {
-	ok, err := g.holds(ctx, store.Node{Summary: id})
-	if err != nil || ok {
-		return err
-	}
-	return g.refuseID(string(id))
-}
-
-func (g *Grant) allowMessage(ctx context.Context, id store.MessageID) error {
-	ok, err := g.covers(ctx, id)
-	if err != nil || ok {
-		return err
-	}
-	return g.refuseID(id.String())
-}
-
-// covers reports whether a message is granted itself or lies beneath a granted
-// summary.
-func (g *Grant) covers(ctx context.Context, id store.MessageID) (bool, error) {
-	if slices.Contains(g.allows.Messages, id) {
-		return true, nil
-	}
-	return g.holds(ctx, store.Node{Message: id})
-}
-
 // maxHolders bounds how many messages of one file are looked at.
 const maxHolders = 200
 
-// allowFile refuses a file unless it belongs to a message that may be read. It
-// returns that message.
-func (g *Grant) allowFile(ctx context.Context, id store.PayloadID) (store.MessageID, error) {
-	holders, err := g.store.Holders(ctx, id, g.allows.Conversations, maxHolders)
-	if err != nil {
-		return 0, err
-	}
-	for _, m := range holders {
-		ok, err := g.covers(ctx, m)
-		if err != nil || ok {
-			return m, err
+// allow refuses an id that the grant does not cover. Of a file it returns the covered
+// message that the file belongs to.
+func (g *Grant) allow(ctx context.Context, id store.ID) (holder store.MessageID, err error) {
+	nodes := []store.Node{{Message: id.Message, Summary: id.Summary}}
+	if id.Payload != "" {
+		holders, err := g.store.Holders(ctx, id.Payload, g.allows.Conversations, maxHolders)
+		if err != nil {
+			return 0, err
+		}
+		nodes = nil
+		for _, m := range holders {
+			nodes = append(nodes, store.Node{Message: m})
 		}
 	}
-	return 0, g.refuseID(string(id))
+	for _, n := range nodes {
+		if ok, err := g.covers(ctx, n); err != nil || ok {
+			return n.Message, err
+		}
+	}
+	return 0, g.refuse(id)
 }
 
 // maxClimb bounds how far up a node is followed: no DAG is that deep.
 const maxClimb = 64
 
-// holds reports whether a node is a granted summary or lies beneath one.
-func (g *Grant) holds(ctx context.Context, n store.Node) (bool, error) {
+// covers reports whether a node is granted or lies beneath a granted summary.
+func (g *Grant) covers(ctx context.Context, n store.Node) (bool, error) {
 	level := []store.Node{n}
 	for range maxClimb {
 		var up []store.Node
 		for _, at := range level {
-			if at.IsSummary() && (g.beneath[at.Summary] || slices.Contains(g.allows.Summaries, at.Summary)) {
-				g.beneath[at.Summary] = true
-				if n.IsSummary() {
-					g.beneath[n.Summary] = true
-				}
+			if g.known[at] || slices.Contains(g.allows.Summaries, at.Summary) || at.Message != 0 && slices.Contains(g.allows.Messages, at.Message) {
+				g.known[at], g.known[n] = true, true
 				return true, nil
 			}
 			derived, err := g.store.Derived(ctx, at)
@@ -200,15 +175,12 @@ func (g *Grant) holds(ctx context.Context, n store.Node) (bool, error) {
 				up = append(up, store.Node{Summary: id})
 			}
 		}
-		if len(up) == 0 {
-			return false, nil
-		}
 		level = up
 	}
 	return false, nil
 }
 
-func (g *Grant) refuseID(id string) error {
+func (g *Grant) refuse(id store.ID) error {
 	var may []string
 	for _, s := range g.allows.Summaries {
 		may = append(may, string(s))
@@ -220,5 +192,10 @@ func (g *Grant) refuseID(id string) error {
 	if len(may) > most {
 		may = append(may[:most], "…")
 	}
-	return fmt.Errorf("%s is %w; you may expand %s and what lies beneath them", id, ErrNotGranted, strings.Join(may, ", "))
+	return fmt.Errorf("%s is %w; you may expand %s and what lies beneath them", name(id), ErrNotGranted, strings.Join(may, ", "))
+}
+
+// name writes an id as tools show it.
+func name(id store.ID) string {
+	return cmp.Or(string(id.Payload), store.Node{Message: id.Message, Summary: id.Summary}.String())
 }

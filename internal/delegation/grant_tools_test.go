@@ -98,7 +98,7 @@ func TestGrantedToolsStayInsideTheGrant(t *testing.T) {
 }
 
 // What was only seen in a search or a description was read, and counts.
-func TestGrantedToolsAreInTheLedger(t *testing.T) {
+func TestGrantedToolsAreRecorded(t *testing.T) {
 	for name, args := range map[string]map[string]any{"lcm_grep": {"pattern": "fathoms"}, "lcm_describe": {"id": "msg_1"}} {
 		h := newHarbour(t, delegation.Limits{})
 		a := h.ask(func(use func(string, map[string]any) string) string {

@@ -17,8 +17,8 @@ import (
 //go:embed prompts/lcm_grep.md
 var grepText string
 
-// GrepName is the name of the tool that searches. A sub-agent's lcm_grep finds
-// only what its grant covers.
+// GrepName is the name of the tool that searches. A sub-agent's lcm_grep is limited to
+// its grant.
 const GrepName = "lcm_grep"
 
 // grepPages bounds how many pages of matches are looked through, in each
@@ -53,8 +53,7 @@ func (g *Grant) grep(ctx context.Context, in grepArgs) (core.Result, error) {
 	if in.Mode == store.FullText { // the stretches of time were ranked apart
 		slices.SortStableFunc(found, func(a, b recall.Match) int { return cmp.Compare(b.Score, a.Score) })
 	}
-	size := g.pageSize()
-	p := &page{grant: g, size: size, left: size}
+	p := g.newPage(g.pageSize())
 	for _, m := range found[:min(len(found), in.Limit)] {
 		if !p.match(m) {
 			break
@@ -86,7 +85,11 @@ func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall
 			if m.Beside { // it stands next to a match and has none of the words
 				continue
 			}
-			if ok, err := g.coversMatch(ctx, m); err != nil {
+			id, err := store.ParseID(m.ID)
+			if err != nil {
+				return nil, err
+			}
+			if ok, err := g.covers(ctx, store.Node{Message: id.Message, Summary: id.Summary}); err != nil {
 				return nil, err
 			} else if ok {
 				found = append(found, m)
@@ -97,17 +100,6 @@ func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall
 		}
 	}
 	return found, nil
-}
-
-func (g *Grant) coversMatch(ctx context.Context, m recall.Match) (bool, error) {
-	id, err := store.ParseID(m.ID)
-	if err != nil {
-		return false, err
-	}
-	if id.Summary != "" {
-		return g.holds(ctx, store.Node{Summary: id.Summary})
-	}
-	return g.covers(ctx, id.Message)
 }
 
 // match puts a match on the page, and reports whether there was room for it.
@@ -124,7 +116,7 @@ func (p *page) match(m recall.Match) bool {
 		return false
 	}
 	p.put(piece)
-	p.grant.ledger.addSnippet(piece, store.Node{Message: id.Message, Summary: id.Summary})
+	p.grant.served.addSnippet(piece, store.Node{Message: id.Message, Summary: id.Summary})
 	return true
 }
 

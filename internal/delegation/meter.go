@@ -49,8 +49,7 @@ type Meter struct {
 	stop  error   // why a call was refused
 }
 
-// safety is for what a provider counts otherwise in one request than in the
-// one before.
+// safety allows for a provider that counts one request differently from the last.
 const safety = 1.05
 
 func newMeter(budget int, count func(string) int) *Meter {
@@ -143,7 +142,7 @@ func (m *Meter) sizeOf(r llms.Request) int {
 	return n
 }
 
-// answerRoom is kept free for what surrounds a page in the next request.
+// answerRoom is kept free for the text around a page in the next request.
 const answerRoom = 256
 
 // room returns how many tokens a tool may return so that the model can still

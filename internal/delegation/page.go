@@ -24,11 +24,13 @@ type page struct {
 	shown      time.Time // the last time that was
 	next       string
 	skipped    []string // files that hold no text
-	read       []func() // notes the pieces in the ledger
+	read       []func() // records the pieces as served
 }
 
+func (g *Grant) newPage(size int) *page { return &page{grant: g, size: size, left: size} }
+
 // The stretches of a walk, as cursors name them: messages that were asked for
-// by id come first, then files, then what lies beneath summaries.
+// by id come first, then files, then the messages beneath summaries.
 const (
 	cursorMessages  = "messages:"
 	cursorFiles     = "files:"
@@ -39,15 +41,13 @@ func (p *page) fill(ctx context.Context, in expandArgs, what resolved) error {
 	cursor := in.Cursor
 	inSummaries, inFiles := strings.HasPrefix(cursor, cursorSummaries), strings.HasPrefix(cursor, cursorFiles)
 	if !inSummaries && !inFiles {
-		more, err := p.messages(ctx, cursor, what.messages)
-		if err != nil || more {
+		if err := p.messages(ctx, cursor, what.messages); err != nil || p.next != "" {
 			return err
 		}
 		cursor = ""
 	}
 	if !inSummaries && len(what.files) > 0 {
-		more, err := p.files(ctx, cursor, what.files)
-		if err != nil || more {
+		if err := p.files(ctx, cursor, what.files); err != nil || p.next != "" {
 			return err
 		}
 		cursor = ""
@@ -84,10 +84,10 @@ const noText = "%s holds no text: lcm_describe says what is known of it"
 
 // files serves stored files, from a cursor on. Those that hold no text are
 // passed over.
-func (p *page) files(ctx context.Context, cursor string, files []grantedFile) (more bool, err error) {
+func (p *page) files(ctx context.Context, cursor string, files []grantedFile) error {
 	at, offset, err := position(cursor, cursorFiles, len(files))
 	if err != nil {
-		return false, err
+		return err
 	}
 	for ; at < len(files); at, offset = at+1, 0 {
 		f := files[at]
@@ -95,14 +95,14 @@ func (p *page) files(ctx context.Context, cursor string, files []grantedFile) (m
 		room := p.left - p.frame(piece, true) - frameSlack
 		if room < leastPortion {
 			p.next = fmt.Sprintf("%s%d:%d", cursorFiles, at, offset)
-			return true, nil
+			return nil
 		}
 		a, err := p.grant.recall.Describe(ctx, recall.DescribeRequest{
 			ID: string(f.id), Where: recall.Where{AllConversations: true}, // the grant covers it
 			Offset: int64(offset), MaxTokens: room,
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 		if !utf8.ValidString(a.Content) {
 			why := fmt.Sprintf(noText, f.id)
@@ -113,35 +113,35 @@ func (p *page) files(ctx context.Context, cursor string, files []grantedFile) (m
 		piece.ConversationID, piece.CreatedAt = a.ConversationID, a.CreatedAt
 		end := offset + len(a.Content)
 		piece.Complete = end >= piece.Size
-		p.takeFile(piece, f.holder)
+		p.take(piece, store.Node{Message: f.holder}, false)
 		if !piece.Complete {
 			p.next = fmt.Sprintf("%s%d:%d", cursorFiles, at, end)
-			return true, nil
+			return nil
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // frameSlack is the cost of a part's attributes in its frame.
 const frameSlack = 16
 
 // messages serves messages by id, from a cursor on.
-func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageID) (more bool, err error) {
+func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageID) error {
 	at, offset, err := position(cursor, cursorMessages, len(ids))
 	if err != nil {
-		return false, err
+		return err
 	}
 	for m, err := range p.grant.store.Messages(ctx, store.MessageQuery{IDs: ids[at:]}) {
 		if err != nil {
-			return false, err
+			return err
 		}
 		text, err := recall.Original(ctx, p.grant.store, m)
 		damaged := errors.Is(err, store.ErrDamaged)
 		if err != nil && !damaged {
-			return false, err
+			return err
 		}
 		if offset > len(text) {
-			return false, fmt.Errorf(badCursor, prose.Clip(cursor, 60))
+			return fmt.Errorf(badCursor, prose.Clip(cursor, 60))
 		}
 		rest := text[offset:]
 		piece := recall.Piece{ID: m.ID.String(), Type: "message", Role: m.Body.Role, ConversationID: m.Conversation, CreatedAt: m.Body.Time, Offset: offset, Size: len(text), Damaged: damaged}
@@ -154,17 +154,17 @@ func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageI
 		}
 		if n < len(rest) && p.left < 2*minPage && len(p.pieces) > 0 || n == 0 && rest != "" {
 			p.next = fmt.Sprintf("%s%d:%d", cursorMessages, at, offset)
-			return true, nil
+			return nil
 		}
 		piece.Text, piece.Complete, piece.Tokens = rest[:n], n == len(rest), p.grant.count(rest[:n])
-		p.take(piece, false)
+		p.take(piece, store.Node{Message: m.ID}, false)
 		if n < len(rest) {
 			p.next = fmt.Sprintf("%s%d:%d", cursorMessages, at, offset+n)
-			return true, nil
+			return nil
 		}
 		at, offset = at+1, 0
 	}
-	return false, nil
+	return nil
 }
 
 // summaries serves the messages beneath summaries.
@@ -190,7 +190,11 @@ func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, curso
 			continue
 		}
 		for _, piece := range a.Pieces {
-			p.take(piece, true)
+			id, err := store.ParseID(piece.ID)
+			if err != nil {
+				return err
+			}
+			p.take(piece, store.Node{Message: id.Message, Summary: id.Summary}, true)
 		}
 		if a.NextCursor == "" {
 			return nil
@@ -210,7 +214,7 @@ const (
 	leastPortion = 4
 )
 
-// cost is what pieces take of a page at most, their frames included.
+// cost is the most that pieces take of a page, frames included.
 func (p *page) cost(pieces []recall.Piece) int {
 	n := 0
 	for _, piece := range pieces {
@@ -219,25 +223,18 @@ func (p *page) cost(pieces []recall.Piece) int {
 	return n
 }
 
-// frame is the cost of the lines around a piece.
+// frame is the cost of the lines around a piece. It is counted with a fixed marker, so
+// that pages do not depend on the random one.
 func (p *page) frame(piece recall.Piece, dated bool) int {
-	// Counted with a marker that is always the same: pages must not differ by
-	// what the random one happens to cost.
 	head, tail := frameLines(usualMark, piece, dated, len(p.grant.allows.Conversations) > 1)
 	return p.grant.count(head + tail)
 }
 
-// take puts a piece on the page. One that goes on where the last ended joins
-// it.
-func (p *page) take(piece recall.Piece, beneath bool) {
+// take puts a piece of a node, or of a file of a message, on the page. A piece that
+// continues the last one joins it.
+func (p *page) take(piece recall.Piece, n store.Node, beneath bool) {
 	p.put(piece)
-	p.read = append(p.read, func() { p.grant.ledger.add(piece, beneath) })
-}
-
-// takeFile puts a part of a file on the page. The file belongs to a message.
-func (p *page) takeFile(piece recall.Piece, holder store.MessageID) {
-	p.put(piece)
-	p.read = append(p.read, func() { p.grant.ledger.addFile(piece, holder) })
+	p.read = append(p.read, func() { p.grant.served.add(piece, n, beneath) })
 }
 
 func (p *page) put(piece recall.Piece) {
@@ -319,12 +316,4 @@ func frameLines(mark string, piece recall.Piece, dated, placed bool) (head, tail
 	}
 	b.WriteString(">")
 	return b.String(), "</" + mark + ">"
-}
-
-// count counts tokens as the rest of the engine does.
-func (g *Grant) count(text string) int {
-	if text == "" {
-		return 0
-	}
-	return g.counter.Count(text)
 }

@@ -34,15 +34,16 @@ const (
 type plan struct {
 	scope   recall.Scope
 	buckets []*bucket // one for each sub-agent, the best first
-	// within, when not nil, bounds evidence to what lies beneath summaries
-	// that were named.
+	// within, when not nil, bounds evidence to messages beneath summaries that the
+	// question names.
 	within []store.SummaryID
-	// since and before are the time of what lies there, with a margin; zero is
+	// since and before are the time of these messages, with a margin; zero is
 	// unbounded.
 	since, before time.Time
 	// opened are the summaries that evidence looked beneath.
 	opened []store.SummaryID
 
+	apart     bool // a bucket for each conversation
 	found     bool
 	matches   int
 	elsewhere *recall.Elsewhere
@@ -57,27 +58,13 @@ type bucket struct {
 	messages      []store.MessageID
 }
 
-func (b *bucket) addConversation(id store.ConversationID) {
-	if !slices.Contains(b.conversations, id) {
-		b.conversations = append(b.conversations, id)
-	}
-}
-
 func (b *bucket) addSummary(id store.SummaryID, c store.ConversationID) {
-	b.addConversation(c)
-	if !slices.Contains(b.summaries, id) {
-		b.summaries = append(b.summaries, id)
-	}
+	b.conversations, b.summaries = include(b.conversations, c), include(b.summaries, id)
 }
 
-// planner sorts matches into buckets: one, or with all conversations
+// bucket returns the bucket of a conversation: the only one, or with all conversations
 // one for each.
-type planner struct {
-	*plan
-	apart bool
-}
-
-func (p *planner) bucket(id store.ConversationID) *bucket {
+func (p *plan) bucket(id store.ConversationID) *bucket {
 	for _, b := range p.buckets {
 		if !p.apart || b.conversations[0] == id {
 			return b
@@ -89,8 +76,8 @@ func (p *planner) bucket(id store.ConversationID) *bucket {
 }
 
 // plan resolves the scope of a question and finds its matches.
-func (d *Service) plan(ctx context.Context, r Request) (*plan, error) {
-	p := &planner{plan: &plan{}, apart: r.ConversationID == 0 && r.AllConversations}
+func (d *Delegator) plan(ctx context.Context, r Request) (*plan, error) {
+	p := &plan{apart: r.ConversationID == 0 && r.AllConversations}
 	if len(r.SummaryIDs) > 0 {
 		if err := d.named(ctx, r, p); err != nil {
 			return nil, err
@@ -104,7 +91,7 @@ func (d *Service) plan(ctx context.Context, r Request) (*plan, error) {
 	var failure error
 	for i, text := range texts {
 		if text == "" || i > 0 && (text == texts[0] || p.matches >= enoughMatches) {
-			continue // the query says where to look, and the prompt what for
+			continue // the query says where to look, and the prompt is the question
 		}
 		if text == r.Prompt {
 			text = asWords(text) // a query may have operators, a question has none
@@ -120,7 +107,7 @@ func (d *Service) plan(ctx context.Context, r Request) (*plan, error) {
 		default:
 			return nil, err
 		}
-		if p.scope.Kind != recall.ScopeAll || p.matches == 0 { // what one search widened to the next does not narrow
+		if p.scope.Kind != recall.ScopeAll || p.matches == 0 { // the next search does not narrow a scope that one widened
 			p.scope = found.Scope
 		}
 		if w := found.Widened; w != nil && p.widened == "" {
@@ -144,12 +131,12 @@ func (d *Service) plan(ctx context.Context, r Request) (*plan, error) {
 	if p.scope.Kind == "" { // nothing could be searched for
 		return nil, failure
 	}
-	return p.plan, d.orderMessages(ctx, p.plan)
+	return p, d.orderMessages(ctx, p)
 }
 
 // named takes the summaries that the question names. Recall refuses those that
 // do not exist or lie elsewhere, in its own words.
-func (d *Service) named(ctx context.Context, r Request, p *planner) error {
+func (d *Delegator) named(ctx context.Context, r Request, p *plan) error {
 	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{SummaryIDs: r.SummaryIDs, Where: r.Where, Depth: 1, TokenCap: 1})
 	if err != nil {
 		return err
@@ -173,7 +160,7 @@ func (d *Service) named(ctx context.Context, r Request, p *planner) error {
 	return nil
 }
 
-// covers widens the time of what lies beneath the named summaries. In a long
+// covers widens the time of the messages beneath the named summaries. In a long
 // conversation the best matches are elsewhere.
 func (p *plan) covers(sum store.Summary) {
 	from, to := sum.Earliest.Add(-time.Second), sum.Latest.Add(time.Second)
@@ -187,7 +174,7 @@ func (p *plan) covers(sum store.Summary) {
 }
 
 // take sorts matches into buckets.
-func (d *Service) take(ctx context.Context, p *planner, matches []recall.Match) error {
+func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) error {
 	for _, m := range matches {
 		summary := m.SummaryID
 		var message store.MessageID
@@ -212,21 +199,21 @@ func (d *Service) take(ctx context.Context, p *planner, matches []recall.Match) 
 		}
 		p.found = true
 		b := p.bucket(m.ConversationID)
-		b.addConversation(m.ConversationID)
+		b.conversations = include(b.conversations, m.ConversationID)
 		if summary != "" && len(b.summaries) < maxSeeds {
 			b.addSummary(store.SummaryID(summary), m.ConversationID)
 		}
-		if message != 0 && len(b.messages) < maxMessages && !slices.Contains(b.messages, message) {
-			b.messages = append(b.messages, message)
+		if message != 0 && len(b.messages) < maxMessages {
+			b.messages = include(b.messages, message)
 		}
 	}
 	return nil
 }
 
 // beneath reports whether a node is one of the summaries or lies beneath one.
-func (d *Service) beneath(ctx context.Context, n store.Node, roots []store.SummaryID) (bool, error) {
-	g := Grant{allows: Allowance{Summaries: roots}, store: d.config.Store, beneath: map[store.SummaryID]bool{}}
-	return g.holds(ctx, n)
+func (d *Delegator) beneath(ctx context.Context, n store.Node, roots []store.SummaryID) (bool, error) {
+	g := Grant{allows: Allowance{Summaries: roots}, store: d.config.Store, known: map[store.Node]bool{}}
+	return g.covers(ctx, n)
 }
 
 // apart reports that some of a message's content is stored apart, which only
@@ -239,7 +226,7 @@ func apart(parts []llms.Part) bool {
 
 // orderMessages puts large messages after the others: one of them would fill a
 // page by itself.
-func (d *Service) orderMessages(ctx context.Context, p *plan) error {
+func (d *Delegator) orderMessages(ctx context.Context, p *plan) error {
 	for _, b := range p.buckets {
 		if len(b.messages) == 0 {
 			continue

@@ -3,12 +3,14 @@ package delegation
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/lossless-context/lcm/internal/recall"
@@ -40,7 +42,7 @@ type ranking map[store.MessageID]struct {
 
 // search ranks the messages of the plan's scope for a text. A text without
 // words finds nothing.
-func (d *Service) search(ctx context.Context, p *plan, text string) (ranking, error) {
+func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, error) {
 	request := store.Search{
 		Mode: store.FullText, Pattern: text, Since: p.since, Before: p.before, Sort: store.ByRelevance, Limit: evidenceHits,
 	}
@@ -57,7 +59,7 @@ func (d *Service) search(ctx context.Context, p *plan, text string) (ranking, er
 	for _, h := range found.Hits {
 		best = max(best, h.Score)
 	}
-	// Search puts texts with an identifier of the query first, whatever their
+	// Search puts texts with an identifier of the query first, regardless of their
 	// scores: a score here is never below that of a later hit.
 	least := 0.0
 	for _, h := range slices.Backward(found.Hits) {
@@ -77,7 +79,7 @@ const promptWorth = 0.3
 // matches of the query in the order of search, and the messages around them.
 // The prompt decides between matches of the query; where there is no query, or
 // nothing matches it, the messages are those that match the prompt.
-func (d *Service) rank(ctx context.Context, r Request, p *plan) ([]candidate, error) {
+func (d *Delegator) rank(ctx context.Context, r Request, p *plan) ([]candidate, error) {
 	var byQuery ranking
 	var err error
 	if r.Query != "" && r.Query != r.Prompt {
@@ -112,7 +114,7 @@ func (d *Service) rank(ctx context.Context, r Request, p *plan) ([]candidate, er
 		all = append(all, candidate{msg: m, score: score(m), match: first[m.ID].match})
 	}
 	sortByScore(all)
-	if p.within != nil || len(first) == 0 { // what stands around these may lie outside
+	if p.within != nil || len(first) == 0 { // the messages around these may lie outside
 		return all, nil
 	}
 	near, err := d.around(ctx, all)
@@ -138,9 +140,9 @@ func sortByScore(all []candidate) {
 	})
 }
 
-// rankPrompt searches for the question, and again for those of its words that
-// say what it is about. A message counts for both.
-func (d *Service) rankPrompt(ctx context.Context, r Request, p *plan) (ranking, error) {
+// rankPrompt searches for the question, and again for its keywords. A message counts
+// for both.
+func (d *Delegator) rankPrompt(ctx context.Context, r Request, p *plan) (ranking, error) {
 	question := asWords(r.Prompt)
 	sum := ranking{}
 	for _, text := range []string{question, keywords(question)} {
@@ -174,7 +176,7 @@ const (
 // around returns spoken messages near the best candidates that are not among
 // them: in work with tools, calls and results stand between a question and its
 // answer, and search takes those for the neighbours.
-func (d *Service) around(ctx context.Context, all []candidate) ([]store.Message, error) {
+func (d *Delegator) around(ctx context.Context, all []candidate) ([]store.Message, error) {
 	seen := map[store.MessageID]bool{}
 	for _, c := range all {
 		seen[c.msg.ID] = true
@@ -201,11 +203,10 @@ func spoken(m store.Message) bool {
 	return weight(m) == 1 && !m.Flags.Bookkeeping(m.Body.Role) && m.Flags&store.FlagHidden == 0
 }
 
-// share adds to the score of spoken messages a share of what stands near them:
-// people and agents stay on a subject for a while and answer without repeating
-// the question, and a tool's output is spoken of right after it. Search has
-// done so already for messages that are next to each other. Shares never
-// lift a message above the best one that they come from.
+// share adds a share of the scores nearby to spoken messages: people and agents stay on
+// a subject and answer without repeating the question, and they discuss the output of a
+// tool right after it. Search has done so for messages that are next to each other.
+// Shares never lift a message above the best one that they come from.
 func share(all []candidate) {
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.msg.Conversation, y.msg.Conversation), cmp.Compare(x.msg.Seq, y.msg.Seq))
@@ -246,7 +247,7 @@ func share(all []candidate) {
 
 // literalFirst puts the messages that have the query as it was typed before all
 // others.
-func (d *Service) literalFirst(ctx context.Context, query string, all []candidate) error {
+func (d *Delegator) literalFirst(ctx context.Context, query string, all []candidate) error {
 	if query == "" {
 		return nil
 	}
@@ -278,10 +279,9 @@ func literalOf(query string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(strings.ToValidUTF8(query, "\uFFFD")))
 }
 
-// inside keeps the messages beneath the summaries that the question names. Where
-// search finds nothing there, or nothing but summaries, it is the beginning of
-// what the summaries cover.
-func (d *Service) inside(ctx context.Context, found []store.MessageID, p *plan) ([]store.MessageID, error) {
+// inside keeps the messages beneath the summaries that the question names. Where search
+// finds no message there, it returns the first ones that the summaries cover.
+func (d *Delegator) inside(ctx context.Context, found []store.MessageID, p *plan) ([]store.MessageID, error) {
 	if p.within == nil && len(found) > 0 {
 		return found, nil
 	}
@@ -346,8 +346,8 @@ func length(m store.Message) float64 {
 // names.
 const namedSpeaker = 1.3
 
-// speaker prefers what a person said whom the question names: chats are
-// imported with the speaker's name and a colon before the words.
+// speaker prefers messages of a person whom the question names: imported chats have
+// the speaker's name and a colon before the words.
 func speaker(m store.Message, question string) float64 {
 	name, _, ok := strings.Cut(m.Body.PlainText(), ":")
 	if ok && len(name) < 40 && !strings.ContainsAny(name, " \t\n") && namesWord(question, name) {
@@ -361,4 +361,54 @@ func namesWord(text, word string) bool {
 	return word != "" && slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}), func(w string) bool { return strings.EqualFold(w, word) })
+}
+
+//go:embed common.txt
+var commonText string
+
+// commonWords are words that English texts of every kind have. In a record of
+// some hundred messages many of them are rare by chance, so that ranking takes
+// them for significant.
+var commonWords = sync.OnceValue(func() map[string]bool {
+	words := map[string]bool{}
+	for _, w := range strings.Fields(commonText) {
+		words[w] = true
+	}
+	return words
+})
+
+// asWords writes a question so that search reads no operators in it: a question
+// about "tar -x", or whether A OR B was chosen, excludes nothing.
+func asWords(question string) string {
+	words := strings.Fields(question)
+	for i, w := range words {
+		switch w {
+		case "AND", "OR", "NOT":
+			words[i] = strings.ToLower(w)
+		}
+		if len(w) > 1 && (w[0] == '-' || w[0] == '+') && w[1] != w[0] {
+			words[i] = w[1:]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// keywords returns the words of a question that are not common, or nothing where all or
+// none are. A question with a quotation has none: it is searched for as a whole.
+func keywords(question string) string {
+	if strings.ContainsRune(question, '"') {
+		return ""
+	}
+	words := strings.Fields(question)
+	var kept []string
+	for _, w := range words {
+		bare := strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if bare != "" && !commonWords()[strings.ToLower(bare)] {
+			kept = append(kept, strings.Trim(w, "?,.!;:()"))
+		}
+	}
+	if len(kept) == len(words) {
+		return ""
+	}
+	return asWords(strings.Join(kept, " ")) // (-x) has lost its brackets
 }

@@ -2,6 +2,7 @@ package delegation
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 )
 
-// reply is a sub-agent's last message. Its claim about totals is
-// not read at all: the ledger knows.
+// reply is a sub-agent's last message. Its claim about totals is not read.
 type reply struct {
 	Answer    string
 	CitedIDs  []string
@@ -45,7 +46,7 @@ func parseReply(text string) (reply, error) {
 			problem = err
 		}
 	}
-	// Only when none is whole: what is mended may be a part.
+	// Only when none is whole: a repaired one may be a part.
 	for _, candidate := range all {
 		mended, brokeOff := mend(candidate)
 		if r, err := readReply([]byte(mended)); err == nil {
@@ -59,9 +60,9 @@ func parseReply(text string) (reply, error) {
 // maxObjects bounds how many objects of a reply are looked at.
 const maxObjects = 64
 
-// candidates lists possible JSON objects, the likeliest first. A model that
-// thinks aloud ends with its answer, and what it quotes on the way may look
-// like one: the last comes first.
+// candidates lists possible JSON objects, the likeliest first. A model that thinks
+// aloud ends with its answer, and quotations before it may look like one: the last
+// comes first.
 func candidates(text string) []string {
 	var all []string
 	add := func(s string) {
@@ -94,8 +95,8 @@ func candidates(text string) []string {
 	return all
 }
 
-// objects finds the objects of a text that may be an answer: those that end,
-// in order, and what begins one that does not.
+// objects finds the objects of a text that may be an answer: those that end, in order,
+// and the beginnings of those that do not.
 func objects(text string) (whole, cut []string) {
 	at := 0
 	for range maxObjects {
@@ -227,4 +228,55 @@ func mend(text string) (mended string, brokeOff bool) {
 		b.WriteByte(open[i])
 	}
 	return b.String(), quoted
+}
+
+// shownIDs is how many of the ids that it has read a sub-agent is reminded of.
+const shownIDs = 16
+
+// grounded refuses an answer that the record does not support: one given without
+// reading, one whose citations all name texts that were not read, and one without
+// citations that has figures of which no text that was read, nor the question, has any. An
+// answer without figures needs no citation: "the record does not say" has none.
+func (d *Delegator) grounded(ctx context.Context, r Request, g *Grant, said reply) error {
+	read, err := g.account(ctx)
+	if err != nil {
+		return err
+	}
+	if len(read.order) == 0 {
+		return &rejection{errGround, "nothing of the record was read", "Call lcm_expand with the payload of the task first."}
+	}
+	hint := "You have read " + strings.Join(read.order[:min(len(read.order), shownIDs)], ", ") + "."
+	if len(said.CitedIDs) > 0 {
+		if slices.ContainsFunc(said.CitedIDs, func(id string) bool { _, ok := read.cite(id); return ok }) {
+			return nil
+		}
+		return &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", prose.Clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
+	}
+	if figure, ok := read.unsupported(said.Answer, r.Prompt+" "+r.Query); ok {
+		return &rejection{errGround, fmt.Sprintf("it cites nothing, and nothing that was read says %q", prose.Clip(figure, 60)), hint}
+	}
+	return nil
+}
+
+// figures finds words with a digit: numbers, dates, versions, ids.
+var figures = lazyregexp.New(`[\pL\pN_./:-]*\pN[\pL\pN_./:-]*`)
+
+// unsupported returns a figure of an answer that stands neither in a served text nor in
+// the question.
+func (r *reading) unsupported(answer, question string) (string, bool) {
+	known := strings.Builder{}
+	known.WriteString(question)
+	for _, id := range r.order {
+		known.WriteString(" " + id)
+		for _, text := range r.byID[id].passages() {
+			known.WriteString(" " + text)
+		}
+	}
+	low := strings.ToLower(known.String())
+	for _, figure := range figures().FindAllString(answer, -1) {
+		if figure = strings.Trim(figure, "./:-_"); !strings.Contains(low, strings.ToLower(figure)) {
+			return figure, true
+		}
+	}
+	return "", false
 }

@@ -60,8 +60,7 @@ type Request struct {
 	used Usage // by a model that failed; it takes room in the evidence
 }
 
-// check reports everything that is wrong with a question and fills in what it
-// leaves open.
+// check reports everything that is wrong with a question and fills in defaults.
 func (r *Request) check() error {
 	var wrong []error
 	r.SummaryIDs = slices.DeleteFunc(slices.Clone(r.SummaryIDs), func(id string) bool { return strings.TrimSpace(id) == "" })
@@ -149,19 +148,9 @@ const (
 
 func (a *Answer) cut(answer, expansion bool) {
 	a.Truncated = answer || expansion
-	switch {
-	case answer && expansion:
-		a.TruncatedBy = cutBoth
-	case answer:
-		a.TruncatedBy = cutMaxTokens
-	case expansion:
-		a.TruncatedBy = cutExpansion
-	}
+	a.TruncatedBy = map[[2]bool]string{{true, true}: cutBoth, {true, false}: cutMaxTokens, {false, true}: cutExpansion}[[2]bool{answer, expansion}]
 }
 
 func (a *Answer) note(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if !slices.Contains(a.Notes, text) {
-		a.Notes = append(a.Notes, text)
-	}
+	a.Notes = include(a.Notes, fmt.Sprintf(format, args...))
 }

@@ -1,9 +1,18 @@
 package delegation
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
+
+// include appends a value to a list that does not have it.
+func include[T comparable](list []T, v T) []T {
+	if slices.Contains(list, v) {
+		return list
+	}
+	return append(list, v)
+}
 
 // maxBytesPerToken is more than any tokenizer makes one token of.
 const maxBytesPerToken = 24

@@ -15,8 +15,8 @@ import (
 // roomWanted is how many bytes must fit on the disk. Storing a session needs less.
 const roomWanted = 1 << 20
 
-// fullDisk checks whether the disk of the database is full. It writes a file and
-// removes it, because the free space that the system reports ignores quotas.
+// fullDisk checks whether the disk is full. It writes a file, because the free space that
+// the system reports ignores quotas.
 func (p Patient) fullDisk(ctx context.Context, db *sqlite.DB) []store.Fault {
 	if db == nil || !dbfile.Full(room(filepath.Dir(db.Path()), roomWanted)) {
 		return nil

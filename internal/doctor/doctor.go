@@ -22,6 +22,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
@@ -98,8 +99,7 @@ func (r Report) Fixable() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" })
 }
 
-// Examine checks everything and changes nothing. The error says that it could not
-// check.
+// Examine checks everything and changes nothing. An error says that it could not check.
 func Examine(ctx context.Context, p Patient) (Report, error) {
 	var r Report
 	faults, err := check.File(ctx, p.Path)
@@ -134,8 +134,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	return r, nil
 }
 
-// unopened finds why a database cannot be opened: missing tables, code in its
-// schema, or the error itself.
+// unopened finds why a database cannot be opened.
 func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 	if missing, err := check.Schema(ctx, p.Path); err == nil && len(missing) > 0 {
 		return missing
@@ -146,8 +145,7 @@ func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 // incomplete are the codes of a database that lacks tables or columns.
 var incomplete = []string{"schema-table", "schema-table-bare", "schema-table-lost", "schema-column", "schema-column-lost"}
 
-// corrupt are the codes of a file with damaged pages. Writing to it could make it
-// worse.
+// corrupt are the codes of a file with damaged pages, which must not be written to.
 var corrupt = []string{"page", "truncated"}
 
 // dropFixes drops the fixes that would write to a damaged file.
@@ -212,7 +210,7 @@ func closed(faults []store.Fault) bool {
 }
 
 func message(err error) string {
-	var p *store.Problem
+	var p *hint.Error
 	if errors.As(err, &p) {
 		return p.Err.Error()
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// unfinished finds interrupted erasures: the content is gone from every table,
-// but parts of it may remain in free space and in the log.
+// unfinished finds interrupted erasures: free space and the log may still hold content.
 func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
 	all, err := db.Tombstones(ctx)
 	var faults []store.Fault
@@ -22,8 +21,7 @@ func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
 	return faults, err
 }
 
-// finishErasing completes interrupted erasures: it rewrites summaries that lost
-// their text, rebuilds the search index, and overwrites free space and logs.
+// finishErasing completes interrupted erasures.
 func (p Patient) finishErasing(ctx context.Context, db *sqlite.DB) error {
 	left, err := unfinished(ctx, db)
 	if err != nil || len(left) == 0 {

@@ -10,13 +10,11 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// abandonedAfter is how long an unfinished copy must be unchanged to count as
-// abandoned.
+// abandonedAfter is how long an abandoned copy has not changed.
 const abandonedAfter = time.Hour
 
-// leftovers finds unfinished copies beside the database and among its backups. A
-// killed process does not remove its copy, and the copy may hold content that was
-// erased since.
+// leftovers finds unfinished copies beside the database and among its backups. They may
+// hold content that was erased since.
 func (p Patient) leftovers() []store.Fault {
 	var faults []store.Fault
 	for _, dir := range p.copyDirs() {
@@ -47,8 +45,7 @@ func (p Patient) abandoned(l backup.LeftOver) bool {
 	return l.Written.Before(p.now().Add(-abandonedAfter))
 }
 
-// keepUnfinished drops the fix for unfinished copies if the database is damaged or
-// missing: a copy may hold the missing data.
+// keepUnfinished keeps unfinished copies of a damaged database, which may hold lost data.
 func (r *Report) keepUnfinished() {
 	if r.Healthy() && !r.has("absent") {
 		return

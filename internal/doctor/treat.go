@@ -28,9 +28,8 @@ func BackupPath(database string, now time.Time, why string) string {
 	return filepath.Join(filepath.Dir(database), "backups", name+".db")
 }
 
-// Treat fixes the findings of Examine that it can, after a verified backup.
-// Without a backup it changes nothing. If there are only unfinished copies to
-// remove it makes none.
+// Treat fixes the findings of Examine that it can, after a verified backup. It makes no
+// backup if there are only unfinished copies to remove.
 func Treat(ctx context.Context, p Patient) (Report, error) {
 	before, err := Examine(ctx, p)
 	if err != nil || !before.Fixable() {
@@ -57,9 +56,8 @@ func Treat(ctx context.Context, p Patient) (Report, error) {
 	return after, nil
 }
 
-// mendable reports whether there is anything to fix in the database itself.
-// Removing leftovers beside it needs no backup, and a backup may have no room
-// before they are removed.
+// mendable reports whether there is anything to fix in the database itself. Leftovers are
+// removed without a backup, which may have no room before.
 func (r Report) mendable() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" && f.Code != "part-file" })
 }
@@ -79,9 +77,8 @@ func (p Patient) treat(ctx context.Context, before Report) (Report, error) {
 	return after, err
 }
 
-// keep makes a backup of the readable part of the database. It copies an
-// incomplete database without verification, and one that cannot be opened byte by
-// byte.
+// keep makes a backup. It copies an incomplete database without verification, and one that
+// cannot be opened byte by byte.
 func (p Patient) keep(ctx context.Context, r Report, to string) error {
 	if r.has(incomplete...) && !r.has(corrupt...) {
 		return backup.CopyUnproved(ctx, p.Path, to)
@@ -179,8 +176,7 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 	return p.rewrite(ctx, db, by)
 }
 
-// rewrite writes summaries again from their sources. A failure in one conversation
-// does not affect the others.
+// rewrite writes summaries again from their sources, and goes on after an error.
 func (p Patient) rewrite(ctx context.Context, db *sqlite.DB, by map[store.ConversationID][]store.SummaryID) error {
 	if len(by) == 0 {
 		return nil

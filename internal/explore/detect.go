@@ -3,6 +3,7 @@ package explore
 import (
 	"bytes"
 	"mime"
+	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,21 +11,21 @@ import (
 // sniffBytes is how much of a payload is looked at to tell its kind.
 const sniffBytes = 64 << 10
 
-// detect tells the kind of a payload: that it is text or not from its bytes,
-// then what text from its name, its media type and its bytes, in that order.
+// detect returns the kind of a payload. The bytes say whether it is text; the kind
+// of text comes from the name, the media type and the bytes, in that order.
 func detect(name, mimeType string, data []byte) string {
-	if len(bytes.TrimSpace(data[:min(len(data), sniffBytes)])) == 0 && len(data) <= sniffBytes {
+	head := data[:min(len(data), sniffBytes)]
+	if len(head) == len(data) && len(bytes.TrimSpace(data)) == 0 {
 		return kindEmpty
 	}
-	head := data[:min(len(data), sniffBytes)]
 	if imageFormat(head) != "" {
 		return kindImage
 	}
 	if !isText(head) {
 		return kindBinary
 	}
-	if kind := extensionKind[extension(name)]; kind != "" {
-		return refine(kind, head)
+	if k, ok := kindWith(extension(name), func(k kind) string { return k.extensions }); ok {
+		return refine(k.name, head)
 	}
 	if kind := mimeKind(mimeType); kind != "" {
 		return refine(kind, head)
@@ -33,31 +34,21 @@ func detect(name, mimeType string, data []byte) string {
 }
 
 // refine corrects a kind that the bytes contradict: JSON that is one object a
-// line, or prose in a file called .json.
-func refine(kind string, head []byte) string {
-	switch kind {
-	case kindJSON:
-		if s := sniff(head); s == kindJSONL {
-			return s
-		}
-	case kindText:
-		if s := sniff(head); s == kindLog || s == kindJSON || s == kindJSONL {
-			return s
-		}
+// line, or a log in a file called .txt.
+func refine(name string, head []byte) string {
+	if name != kindJSON && name != kindText {
+		return name
 	}
-	return kind
+	s := sniff(head)
+	if s == kindJSONL || name == kindText && (s == kindLog || s == kindJSON) {
+		return s
+	}
+	return name
 }
 
-// extension is the last part of a name, in small letters, without the dot.
+// extension is the last part of a file name after a dot, in lower case.
 func extension(name string) string {
-	if i := strings.LastIndexAny(name, "/\\"); i >= 0 {
-		name = name[i+1:]
-	}
-	i := strings.LastIndexByte(name, '.')
-	if i < 0 {
-		return ""
-	}
-	return strings.ToLower(name[i+1:])
+	return strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), "."))
 }
 
 func mimeKind(mimeType string) string {
@@ -65,33 +56,8 @@ func mimeKind(mimeType string) string {
 	if err != nil {
 		return ""
 	}
-	switch t {
-	case "application/json":
-		return kindJSON
-	case "application/jsonl", "application/x-ndjson", "application/x-jsonlines":
-		return kindJSONL
-	case "text/csv":
-		return kindCSV
-	case "text/tab-separated-values":
-		return kindTSV
-	case "text/markdown":
-		return kindMarkdown
-	case "text/html", "application/xhtml+xml":
-		return kindHTML
-	case "text/xml", "application/xml", "image/svg+xml":
-		return kindXML
-	case "text/yaml", "application/yaml", "application/x-yaml":
-		return kindYAML
-	case "application/toml":
-		return kindTOML
-	case "text/javascript", "application/javascript":
-		return kindJavaScript
-	case "text/x-python":
-		return kindPython
-	case "text/x-go":
-		return kindGo
-	case "text/x-rust":
-		return kindRust
+	if k, ok := kindWith(t, func(k kind) string { return k.types }); ok {
+		return k.name
 	}
 	switch {
 	case strings.HasSuffix(t, "+json"):
@@ -133,10 +99,10 @@ func sniff(head []byte) string {
 	if len(text) == 0 {
 		return kindText
 	}
-	lines := firstLines(text, 40)
+	first := firstLines(text, 40)
 	switch text[0] {
 	case '{', '[':
-		if looksLikeJSONL(lines) {
+		if looksLikeJSONL(first) {
 			return kindJSONL
 		}
 		if looksLikeJSON(text) {
@@ -151,32 +117,35 @@ func sniff(head []byte) string {
 			return kindXML
 		}
 	}
-	if looksLikeLog(lines) {
+	if looksLikeLog(first) {
 		return kindLog
 	}
-	if kind := sniffCode(lines); kind != "" {
+	if kind := sniffCode(first); kind != "" {
 		return kind
 	}
-	if headings(lines) >= 2 {
-		return kindMarkdown
+	headings := 0
+	for _, l := range first {
+		headings += min(headingLevel(l), 1)
 	}
 	switch {
-	case looksLikeTable(lines, '\t'):
+	case headings >= 2:
+		return kindMarkdown
+	case looksLikeTable(first, '\t'):
 		return kindTSV
-	case looksLikeTable(lines, ','):
+	case looksLikeTable(first, ','):
 		return kindCSV
 	}
 	return kindText
 }
 
-func firstLines(text []byte, n int) [][]byte {
-	var lines [][]byte
-	for len(lines) < n && len(text) > 0 {
-		line, rest, _ := bytes.Cut(text, []byte{'\n'})
-		lines = append(lines, bytes.TrimRight(line, "\r"))
-		text = rest
+func firstLines(text []byte, most int) (first [][]byte) {
+	for n, line := range lines(text) {
+		if n > most {
+			break
+		}
+		first = append(first, line)
 	}
-	return lines
+	return first
 }
 
 func looksLikeJSONL(lines [][]byte) bool {
@@ -208,13 +177,10 @@ func looksLikeTag(low []byte) bool {
 
 // looksLikeTable reports lines with the same number of separators.
 func looksLikeTable(lines [][]byte, sep byte) bool {
-	if len(lines) < 3 {
+	if len(lines) < 3 || bytes.IndexByte(lines[0], sep) < 0 {
 		return false
 	}
 	want := bytes.Count(lines[0], []byte{sep})
-	if want == 0 {
-		return false
-	}
 	same := 0
 	for _, l := range lines[:min(len(lines), 12)] {
 		if bytes.Count(l, []byte{sep}) == want && len(l) < 2000 {
@@ -222,35 +188,4 @@ func looksLikeTable(lines [][]byte, sep byte) bool {
 		}
 	}
 	return same*10 >= min(len(lines), 12)*9
-}
-
-func headings(lines [][]byte) int {
-	n := 0
-	for _, l := range lines {
-		if headingLevel(l) > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-var extensionKind = map[string]string{
-	"json": kindJSON, "ipynb": kindJSON, "jsonl": kindJSONL, "ndjson": kindJSONL, "csv": kindCSV, "tsv": kindTSV, "log": kindLog,
-	"go": kindGo, "py": kindPython, "pyi": kindPython, "js": kindJavaScript, "mjs": kindJavaScript, "cjs": kindJavaScript, "jsx": kindJavaScript,
-	"ts": kindTypeScript, "tsx": kindTypeScript, "mts": kindTypeScript, "rs": kindRust, "md": kindMarkdown, "markdown": kindMarkdown, "mdx": kindMarkdown,
-	"txt": kindText, "xml": kindXML, "svg": kindXML, "html": kindHTML, "htm": kindHTML, "yaml": kindYAML, "yml": kindYAML, "toml": kindTOML, "ini": kindTOML,
-}
-
-// kindType is the media type of a kind, where the name does not say more.
-var kindType = map[string]string{
-	kindJSON: "application/json", kindJSONL: "application/jsonl", kindCSV: "text/csv", kindTSV: "text/tab-separated-values", kindLog: "text/plain",
-	kindGo: "text/x-go", kindPython: "text/x-python", kindJavaScript: "text/javascript", kindTypeScript: "text/x-typescript", kindRust: "text/x-rust",
-	kindMarkdown: "text/markdown", kindText: "text/plain", kindXML: "application/xml", kindHTML: "text/html", kindYAML: "application/yaml",
-	kindTOML: "application/toml", kindBinary: "application/octet-stream", kindEmpty: "text/plain",
-}
-
-// extensionType has the names that say more than the kind.
-var extensionType = map[string]string{
-	"svg": "image/svg+xml", "pdf": "application/pdf", "zip": "application/zip", "gz": "application/gzip", "tar": "application/x-tar",
-	"mp3": "audio/mpeg", "mp4": "video/mp4", "wav": "audio/wav", "ogg": "audio/ogg", "woff": "font/woff", "woff2": "font/woff2",
 }

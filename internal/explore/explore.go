@@ -1,41 +1,36 @@
-// Package explore says what is in a payload that is too large to be shown: a
-// few hundred tokens from which a reader can tell whether to open it, and
-// where.
+// Package explore describes a payload that is too large to be shown, in a few
+// hundred tokens from which a reader can tell whether to open it, and where.
 //
-// [Explore] looks at the name, the media type and the bytes, decides what
-// kind of thing it is, and describes it the way that suits the kind: the
-// shape of JSON, the columns of a table, the levels, time span and first
-// errors of a log, the signatures of source code, the outline of a document,
-// the dimensions of an image, the first bytes of anything else. No model is
-// asked.
+// [Explore] finds the kind of the payload from its name, its media type and its
+// bytes, and describes it accordingly: the shape of JSON, the columns of a table,
+// the levels, time span and first errors of a log, the signatures of source code,
+// the outline of a document, the dimensions of an image, the first bytes of
+// anything else. It asks no model. A new kind is a row in the table kinds.
 //
-// Payloads are untrusted. Explore never panics and never fails; what it
-// cannot parse it describes as far as it got. A summary holds no control
-// characters and no invalid UTF-8, but quotes the payload: whoever shows it
-// to a model labels it as quoted. The work is linear in the payload, with
-// everything but counting done on samples, and the same bytes give the same
-// summary.
+// Payloads are untrusted. Explore never panics and never fails; it describes a
+// damaged payload as far as it can parse it. A summary holds no control characters
+// and no invalid UTF-8, but it quotes the payload: a caller that shows it to a model
+// labels it as quoted. Time is linear in the size, only counting reads all bytes,
+// and the same bytes give the same summary.
 package explore
 
 import (
 	"bytes"
+	"cmp"
+	"iter"
 	"mime"
+	"slices"
+	"strings"
 )
 
 // Report describes a payload.
 type Report struct {
-	// Kind is what the payload was taken for: json, jsonl, csv, tsv, log, go,
-	// python, javascript, typescript, rust, markdown, text, xml, html, yaml,
-	// toml, image, binary or empty.
-	Kind string
-	// MIME is the media type: the one given, or what the name and the bytes
-	// suggest.
-	MIME string
-	// Lines is how many lines the payload has, zero if it is not text.
-	Lines int
-	// Summary is the description, one or more lines without a newline at the
-	// end.
-	Summary string
+	// Kind is json, jsonl, csv, tsv, log, go, python, javascript, typescript,
+	// rust, markdown, text, xml, html, yaml, toml, image, binary or empty.
+	Kind    string
+	MIME    string // the given media type, else one that fits the name and the bytes
+	Lines   int    // zero if it is not text
+	Summary string // one or more lines without a newline at the end
 }
 
 // The kinds of payload.
@@ -61,76 +56,90 @@ const (
 	kindEmpty      = "empty"
 )
 
-// Option adjusts an exploration.
-type Option func(*explorer)
+// kind is a sort of payload.
+type kind struct {
+	name       string
+	mime       string // its media type, where the name does not say more
+	extensions string // of file names
+	types      string // the media types of which it is told
+	describe   func(*explorer)
+}
 
-// Limit bounds the summary to about that many tokens. The default is 300.
-func Limit(tokens int) Option {
-	return func(e *explorer) { e.limit = max(tokens, 20) }
+// kinds is the table of all kinds.
+var kinds = []kind{
+	{kindEmpty, "text/plain", "", "", func(e *explorer) { e.out.add("empty") }},
+	{kindText, "text/plain", "txt", "", (*explorer).text},
+	{kindBinary, "application/octet-stream", "", "", (*explorer).binary},
+	{kindImage, "", "", "", (*explorer).image},
+	{kindJSON, "application/json", "json ipynb", "application/json", (*explorer).json},
+	{kindJSONL, "application/jsonl", "jsonl ndjson", "application/jsonl application/x-ndjson application/x-jsonlines", (*explorer).jsonl},
+	{kindCSV, "text/csv", "csv", "text/csv", (*explorer).csv},
+	{kindTSV, "text/tab-separated-values", "tsv", "text/tab-separated-values", (*explorer).tsv},
+	{kindLog, "text/plain", "log", "", (*explorer).log},
+	{kindGo, "text/x-go", "go", "text/x-go", (*explorer).code},
+	{kindPython, "text/x-python", "py pyi", "text/x-python", (*explorer).code},
+	{kindJavaScript, "text/javascript", "js mjs cjs jsx", "text/javascript application/javascript", (*explorer).code},
+	{kindTypeScript, "text/x-typescript", "ts tsx mts", "", (*explorer).code},
+	{kindRust, "text/x-rust", "rs", "text/x-rust", (*explorer).code},
+	{kindMarkdown, "text/markdown", "md markdown mdx", "text/markdown", (*explorer).markdown},
+	{kindXML, "application/xml", "xml svg", "text/xml application/xml image/svg+xml", (*explorer).markup},
+	{kindHTML, "text/html", "html htm", "text/html application/xhtml+xml", (*explorer).markup},
+	{kindYAML, "application/yaml", "yaml yml", "text/yaml application/yaml application/x-yaml", (*explorer).keys},
+	{kindTOML, "application/toml", "toml ini", "application/toml", (*explorer).keys},
+}
+
+// kindWith returns the first kind whose column lists a word.
+func kindWith(word string, column func(kind) string) (kind, bool) {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return slices.Contains(strings.Fields(column(k)), word) })
+	if i < 0 {
+		return kind{}, false
+	}
+	return kinds[i], true
 }
 
 // explorer is one exploration under way.
 type explorer struct {
+	kind
 	data  []byte
 	lines int
-	limit int
 	out   notes
 }
 
+// maxTokens is about how long a summary may be.
+const maxTokens = 300
+
 // Explore describes data. The name and the media type may be empty or wrong;
-// what the bytes say decides where they disagree about being text.
-func Explore(name, mimeType string, data []byte, options ...Option) Report {
-	e := &explorer{data: data, limit: 300}
-	for _, o := range options {
-		o(e)
-	}
-	kind := detect(name, mimeType, data)
-	if kind != kindBinary && kind != kindImage {
+// where they disagree with the bytes about being text, the bytes decide.
+func Explore(name, mimeType string, data []byte) Report {
+	e := &explorer{data: data, out: notes{limit: maxTokens}}
+	e.kind, _ = kindWith(detect(name, mimeType, data), func(k kind) string { return k.name })
+	if e.name != kindBinary && e.name != kindImage {
 		e.lines = countLines(data)
 	}
-	e.out.limit = e.limit
-	e.describe(kind)
-	return Report{Kind: kind, MIME: mediaType(kind, name, mimeType, data), Lines: e.lines, Summary: e.out.String()}
+	e.describe(e)
+	return Report{Kind: e.name, MIME: e.mediaType(name, mimeType), Lines: e.lines, Summary: e.out.String()}
 }
 
-func (e *explorer) describe(kind string) {
-	switch kind {
-	case kindEmpty:
-		e.out.add("empty")
-	case kindJSON:
-		e.json()
-	case kindJSONL:
-		e.jsonl()
-	case kindCSV:
-		e.table(',')
-	case kindTSV:
-		e.table('\t')
-	case kindLog:
-		e.log()
-	case kindGo, kindPython, kindJavaScript, kindTypeScript, kindRust:
-		e.code(kind)
-	case kindMarkdown:
-		e.markdown()
-	case kindXML, kindHTML:
-		e.markup(kind)
-	case kindYAML, kindTOML:
-		e.keys(kind)
-	case kindImage:
-		e.image()
-	case kindBinary:
-		e.binary()
-	default:
-		e.text()
-	}
-}
-
-// title writes the first line of a summary: what it is and how large.
-func (e *explorer) title(what string) {
-	s := what + ", "
+// title writes the first line of a summary: the sort of the payload and its size.
+func (e *explorer) title(sort string) {
+	s := sort + ", "
 	if e.lines > 0 {
 		s += plural(e.lines, "line") + ", "
 	}
 	e.out.add(s + size(len(e.data)))
+}
+
+// lines iterates over the lines of data with their numbers, from 1.
+func lines(data []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		n := 0
+		for line := range bytes.Lines(data) {
+			n++
+			if !yield(n, bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})) {
+				return
+			}
+		}
+	}
 }
 
 func countLines(data []byte) int {
@@ -142,20 +151,23 @@ func countLines(data []byte) int {
 }
 
 // mediaType settles on a media type without parameters.
-func mediaType(kind, name, given string, data []byte) string {
+func (e *explorer) mediaType(name, given string) string {
 	if t, _, err := mime.ParseMediaType(given); err == nil {
 		return clean(t)
 	}
-	switch kind {
+	switch e.name {
 	case kindImage:
-		return imageType[imageFormat(data)]
+		return imageType[imageFormat(e.data)]
 	case kindBinary:
-		if m, ok := findMagic(data); ok && m.mime != "" {
+		if m, ok := findMagic(e.data); ok && m.mime != "" {
 			return m.mime
 		}
 	}
-	if t := extensionType[extension(name)]; t != "" {
-		return t
-	}
-	return kindType[kind]
+	return cmp.Or(extensionType[extension(name)], e.mime)
+}
+
+// extensionType has the file names that say more than the kind.
+var extensionType = map[string]string{
+	"svg": "image/svg+xml", "pdf": "application/pdf", "zip": "application/zip", "gz": "application/gzip", "tar": "application/x-tar",
+	"mp3": "audio/mpeg", "mp4": "video/mp4", "wav": "audio/wav", "ogg": "audio/ogg", "woff": "font/woff", "woff2": "font/woff2",
 }

@@ -121,16 +121,25 @@ func TestImages(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	data := []byte(strings.Repeat("{\"key\": 1, \"other\": [1,2,3]}\n", 5) + `{` + strings.Repeat(`"a long name of a key":1,`, 100) + `"z":1}`)
-	short, long := Explore("a.jsonl", "", data, Limit(40)), Explore("a.jsonl", "", data)
-	if n := quarters(short.Summary) / 4; n > 48 {
-		t.Errorf("%d tokens for a limit of 40: %q", n, short.Summary)
+	var wide strings.Builder
+	for i := range shapeKeys {
+		fmt.Fprintf(&wide, "%q:[1,2,3],", fmt.Sprintf("a long name of the key with the number %d", i))
 	}
-	if len(short.Summary) >= len(long.Summary) {
-		t.Errorf("a lower limit gave no shorter summary")
+	long := Explore("a.json", "", []byte(`{`+wide.String()+`"z":1}`)).Summary
+	if n := quarters(long) / 4; n > maxTokens || n < maxTokens*3/4 {
+		t.Errorf("%d tokens for a limit of %d: %q", n, maxTokens, long)
 	}
-	if !strings.HasSuffix(short.Summary, "…") {
-		t.Errorf("the cut is not marked: %q", short.Summary)
+	cut := notes{limit: 40}
+	for line := range strings.Lines(long) {
+		cut.add(line)
+	}
+	if n := quarters(cut.String()) / 4; n > 48 || n < 20 {
+		t.Errorf("%d tokens for a limit of 40: %q", n, cut.String())
+	}
+	for _, short := range []string{long, cut.String()} {
+		if !strings.HasSuffix(short, "…") {
+			t.Errorf("the cut is not marked: %q", short)
+		}
 	}
 }
 

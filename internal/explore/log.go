@@ -2,6 +2,7 @@ package explore
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/prose"
@@ -29,37 +30,29 @@ const worstLevels = 2
 
 func words(list string) [][]byte { return bytes.Fields([]byte(list)) }
 
-// failedLine is a line of a log that reports a failure.
-type failedLine struct {
-	n    int
-	line []byte
-}
-
 // log describes a log: its length and time span, how many lines of each
 // level, and the first and the last lines that report failures.
 func (e *explorer) log() {
 	e.title("log")
 	counts := make([]int, len(levels))
-	var failures []failedLine
-	var last failedLine
-	first := ""
-	eachLine(e.data, func(n int, line []byte) bool {
+	var failures []string
+	last, first := "", ""
+	for n, line := range lines(e.data) {
 		if first == "" && n <= 50 {
 			first = timestamp(line)
 		}
 		i := lineLevel(line)
 		if i < 0 {
-			return true
+			continue
 		}
-		counts[i]++
-		if i < worstLevels {
-			last = failedLine{n, line}
-			if len(failures) < 5 {
-				failures = append(failures, last)
-			}
+		if counts[i]++; i >= worstLevels {
+			continue
 		}
-		return true
-	})
+		last = "  line " + prose.Number(n) + ": " + oneLine(line, 160)
+		if len(failures) < 5 {
+			failures = append(failures, last)
+		}
+	}
 	if final := lastTimestamp(e.data); first != "" && final != "" {
 		e.out.addf("from %s to %s", first, final)
 	}
@@ -77,12 +70,10 @@ func (e *explorer) log() {
 		return
 	}
 	e.out.add("first failures:")
-	for _, f := range failures {
-		e.out.add("  line " + prose.Number(f.n) + ": " + oneLine(f.line, 160))
-	}
-	if last.n > failures[len(failures)-1].n {
+	e.out.addAll(failures)
+	if last != failures[len(failures)-1] {
 		e.out.add("last failure:")
-		e.out.add("  line " + prose.Number(last.n) + ": " + oneLine(last.line, 160))
+		e.out.add(last)
 	}
 }
 
@@ -90,10 +81,8 @@ func (e *explorer) log() {
 func lineLevel(line []byte) int {
 	line = line[:min(len(line), logHead)]
 	for i, l := range levels {
-		for _, w := range l.words {
-			if bytes.Contains(line, w) {
-				return i
-			}
+		if slices.ContainsFunc(l.words, func(w []byte) bool { return bytes.Contains(line, w) }) {
+			return i
 		}
 	}
 	return -1

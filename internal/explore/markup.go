@@ -10,8 +10,8 @@ import (
 
 // markup describes XML and HTML: the root, the title, and which elements
 // there are how often.
-func (e *explorer) markup(kind string) {
-	e.title(strings.ToUpper(kind))
+func (e *explorer) markup() {
+	e.title(strings.ToUpper(e.name))
 	counts := map[string]int{}
 	var order []string
 	root := ""
@@ -27,7 +27,7 @@ func (e *explorer) markup(kind string) {
 			continue
 		}
 		i += len(name)
-		if kind == kindHTML {
+		if e.name == kindHTML {
 			name = strings.ToLower(name)
 		}
 		if root == "" {
@@ -44,13 +44,13 @@ func (e *explorer) markup(kind string) {
 	if root != "" {
 		e.out.add("root: " + root)
 	}
-	if kind == kindHTML {
+	if e.name == kindHTML {
 		if t := between(e.data, "<title", "</title"); t != "" {
 			e.out.add("title: " + t)
 		}
 	}
 	e.elements(order, counts)
-	if kind == kindHTML {
+	if e.name == kindHTML {
 		e.htmlHeadings()
 	}
 }
@@ -153,27 +153,25 @@ func skipMarkup(b []byte) int {
 }
 
 // keys describes YAML and TOML: documents, sections and top-level keys.
-func (e *explorer) keys(kind string) {
-	e.title(strings.ToUpper(kind))
+func (e *explorer) keys() {
+	e.title(strings.ToUpper(e.name))
 	var keys []string
 	total, documents := 0, 1
-	eachLine(e.data, func(n int, line []byte) bool {
-		if kind == kindYAML && bytes.HasPrefix(line, []byte("---")) {
+	for n, line := range lines(e.data) {
+		if e.name == kindYAML && bytes.HasPrefix(line, []byte("---")) {
 			if total > 0 {
 				documents++
 			}
-			return true
+			continue
 		}
-		key := topKey(line, kind)
+		key := topKey(line, e.name)
 		if key == "" {
-			return true
+			continue
 		}
-		total++
-		if len(keys) < 60 {
+		if total++; len(keys) < 60 {
 			keys = append(keys, "  "+prose.Number(n)+": "+key)
 		}
-		return true
-	})
+	}
 	if documents > 1 {
 		e.out.add(plural(documents, "document"))
 	}
@@ -182,11 +180,7 @@ func (e *explorer) keys(kind string) {
 		return
 	}
 	e.out.add(plural(total, "top-level key") + ":")
-	for _, k := range keys {
-		if !e.out.add(k) {
-			return
-		}
-	}
+	e.out.addAll(keys)
 }
 
 // topKey is the key or the section that a line at the top level opens.
@@ -197,21 +191,17 @@ func topKey(line []byte, kind string) string {
 	if kind == kindTOML && line[0] == '[' {
 		return oneLine(line, 80)
 	}
-	mark := byte(':')
+	mark, sign := ":", ": "
 	if kind == kindTOML {
-		mark = '='
+		mark, sign = "=", " = "
 	}
-	i := bytes.IndexByte(line, mark)
+	i := bytes.Index(line, []byte(mark))
 	if i <= 0 || i > 100 {
 		return ""
 	}
-	value := oneLine(line[i+1:], 60)
-	key := oneLine(line[:i], 60)
+	key, value := oneLine(line[:i], 60), oneLine(line[i+1:], 60)
 	if value == "" {
 		return key
 	}
-	if kind == kindTOML {
-		return key + " = " + value
-	}
-	return key + ": " + value
+	return key + sign + value
 }

@@ -42,6 +42,13 @@ func (n *notes) add(line string) bool {
 	return true
 }
 
+// addAll appends lines while there is room.
+func (n *notes) addAll(lines []string) {
+	for _, line := range lines {
+		n.add(line)
+	}
+}
+
 func (n *notes) addf(format string, args ...any) bool { return n.add(fmt.Sprintf(format, args...)) }
 
 func (n *notes) String() string { return strings.Join(n.lines, "\n") }
@@ -66,13 +73,6 @@ func quarters(s string) int {
 // clean replaces what must not reach a reader: control characters, invalid
 // UTF-8, and invisible characters that reorder or hide text.
 func clean(s string) string {
-	ok := true
-	for i := 0; i < len(s) && ok; i++ {
-		ok = s[i] >= ' ' && s[i] < 0x7f
-	}
-	if ok {
-		return s
-	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':

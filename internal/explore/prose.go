@@ -22,28 +22,25 @@ func headingLevel(line []byte) int {
 // markdown describes a document: how it begins, and its headings.
 func (e *explorer) markdown() {
 	e.title("Markdown")
-	headings := 0
-	fenced := false
+	headings, fenced := 0, false
 	var outline []string
 	var opening []byte
-	eachLine(e.data, func(n int, line []byte) bool {
+	for n, line := range lines(e.data) {
 		if bytes.HasPrefix(line, []byte("```")) || bytes.HasPrefix(line, []byte("~~~")) {
 			fenced = !fenced
-			return true
+			continue
 		}
 		level := headingLevel(line)
 		switch {
 		case fenced:
 		case level > 0:
-			headings++
-			if len(outline) < 200 {
+			if headings++; headings <= 200 {
 				outline = append(outline, strings.Repeat("  ", level)+prose.Number(n)+": "+oneLine(line[level:], 100))
 			}
 		case len(opening) == 0 && len(bytes.TrimSpace(line)) > 0:
 			opening = line
 		}
-		return true
-	})
+	}
 	if len(opening) > 0 {
 		e.out.add("begins: " + oneLine(opening, 200))
 	}
@@ -52,11 +49,7 @@ func (e *explorer) markdown() {
 		return
 	}
 	e.out.addf("%s:", plural(headings, "heading"))
-	for _, h := range outline {
-		if !e.out.add(h) {
-			return
-		}
-	}
+	e.out.addAll(outline)
 }
 
 // text describes anything else that can be read.
@@ -69,48 +62,36 @@ func (e *explorer) text() {
 func (e *explorer) excerpt() {
 	total := len(e.data)
 	if total <= 1500 {
-		e.quote("text", e.data, 12)
+		e.quote("text", nonBlank(e.data, 12))
 		return
 	}
-	e.quote("begins", e.data[:min(total, 4096)], 5)
+	e.quote("begins", nonBlank(e.data[:min(total, 4096)], 5))
 	mid := e.data[total/2 : min(total, total/2+2048)]
 	if i := bytes.IndexByte(mid, '\n'); i >= 0 && i+1 < len(mid) {
 		mid = mid[i+1:]
 	}
-	e.quote("middle", mid, 2)
-	tail := e.data[max(0, total-2048):]
-	lines := nonBlank(tail, 1<<16)
-	if len(lines) > 2 {
-		lines = lines[len(lines)-2:]
-	}
-	e.lineList("ends", lines)
+	e.quote("middle", nonBlank(mid, 2))
+	tail := nonBlank(e.data[total-min(total, 2048):], 1<<16)
+	e.quote("ends", tail[max(0, len(tail)-2):])
 }
 
-// quote shows up to n lines of b that are not blank.
-func (e *explorer) quote(label string, b []byte, n int) {
-	e.lineList(label, nonBlank(b, n))
+// quote shows lines under a label.
+func (e *explorer) quote(label string, lines []string) {
+	if len(lines) > 0 {
+		e.out.add(label + ":")
+		e.out.addAll(lines)
+	}
 }
 
-func (e *explorer) lineList(label string, lines [][]byte) {
-	if len(lines) == 0 {
-		return
-	}
-	e.out.add(label + ":")
-	for _, l := range lines {
-		if !e.out.add("  " + oneLine(l, 160)) {
-			return
+// nonBlank returns the first lines of b that are not blank, shortened.
+func nonBlank(b []byte, most int) (all []string) {
+	for _, line := range lines(b) {
+		if len(all) == most {
+			break
+		}
+		if text := oneLine(line, 160); text != "" {
+			all = append(all, "  "+text)
 		}
 	}
-}
-
-// nonBlank returns the first n lines of b with something on them.
-func nonBlank(b []byte, n int) [][]byte {
-	var lines [][]byte
-	eachLine(b, func(_ int, line []byte) bool {
-		if len(bytes.TrimSpace(line)) > 0 && oneLine(line, 40) != "" {
-			lines = append(lines, line)
-		}
-		return len(lines) < n
-	})
-	return lines
+	return all
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,12 +30,9 @@ type shape struct {
 }
 
 func (s *shape) saw(typ string) {
-	for _, t := range s.types {
-		if t == typ {
-			return
-		}
+	if !slices.Contains(s.types, typ) {
+		s.types = append(s.types, typ)
 	}
-	s.types = append(s.types, typ)
 }
 
 func (s *shape) field(key string) *shape {
@@ -63,11 +61,8 @@ type jsonScanner struct {
 }
 
 func (p *jsonScanner) space() byte {
-	for p.pos < len(p.data) {
-		switch b := p.data[p.pos]; b {
-		case ' ', '\t', '\r', '\n':
-			p.pos++
-		default:
+	for ; p.pos < len(p.data); p.pos++ {
+		if b := p.data[p.pos]; b != ' ' && b != '\t' && b != '\r' && b != '\n' {
 			return b
 		}
 	}
@@ -77,19 +72,18 @@ func (p *jsonScanner) space() byte {
 // value reads a value into s, or past it where s is nil.
 func (p *jsonScanner) value(s *shape, depth int) {
 	b := p.space()
-	if s == nil || depth >= shapeDepth && (b == '{' || b == '[') {
-		if s != nil {
-			s.saw(typeOf(b))
-			s.unread = true
-		}
+	if s == nil {
 		p.skip()
 		return
 	}
 	s.saw(typeOf(b))
-	switch b {
-	case '{':
+	switch nested := b == '{' || b == '['; {
+	case nested && depth >= shapeDepth:
+		s.unread = true
+		p.skip()
+	case b == '{':
 		p.object(s, depth)
-	case '[':
+	case b == '[':
 		p.array(s, depth)
 	default:
 		start := p.pos
@@ -144,8 +138,7 @@ func (p *jsonScanner) array(s *shape, depth int) {
 			continue
 		case 0:
 			p.bad = true
-			s.items = max(s.items, n)
-			return
+			continue
 		}
 		if s.elem == nil {
 			s.elem = &shape{}

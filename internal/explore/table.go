@@ -3,6 +3,7 @@ package explore
 import (
 	"bytes"
 	"encoding/csv"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,26 +12,23 @@ import (
 // tableRows is how many rows the types of columns are told from.
 const tableRows = 500
 
+func (e *explorer) csv() { e.table(separator(e.data)) }
+
+func (e *explorer) tsv() { e.table('\t') }
+
 // table describes separated values: rows, columns with their types, the first
 // row. The first line is taken for a header unless it holds a number.
 func (e *explorer) table(sep byte) {
-	what := "CSV"
-	if sep == '\t' {
-		what = "TSV"
-	} else if best := separator(e.data); best != sep {
-		sep = best
-	}
-	e.title(what)
+	e.title(strings.ToUpper(e.name))
 	rows := e.sampleRows(rune(sep))
 	if len(rows) == 0 {
 		return
 	}
-	header := rows[0]
-	body := rows[1:]
 	count := countRows(e.data)
-	if !isHeader(header) {
-		header, body = nil, rows
-	} else {
+	var header []string
+	body := rows
+	if !slices.ContainsFunc(rows[0], isNumber) {
+		header, body = rows[0], rows[1:]
 		count--
 	}
 	width := 0
@@ -106,13 +104,9 @@ func countRows(data []byte) int {
 	return n
 }
 
-func isHeader(row []string) bool {
-	for _, v := range row {
-		if _, err := strconv.ParseFloat(strings.TrimSpace(v), 64); err == nil {
-			return false
-		}
-	}
-	return true
+func isNumber(v string) bool {
+	_, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+	return err == nil
 }
 
 // columnType names what the values of a column have in common.
@@ -151,7 +145,7 @@ func valueType(v string) string {
 	if _, err := strconv.ParseInt(v, 10, 64); err == nil {
 		return "integer"
 	}
-	if _, err := strconv.ParseFloat(v, 64); err == nil {
+	if isNumber(v) {
 		return "number"
 	}
 	switch strings.ToLower(v) {

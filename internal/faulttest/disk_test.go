@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
 )
 
 // lines is an io.Writer that reads acknowledgements into a want at once.
@@ -103,7 +103,7 @@ func (b *workbench) afterPowerCut(ctx context.Context, dir string) error {
 
 // explained returns an error if err has no hint for an operator.
 func explained(err error) error {
-	var p *store.Problem
+	var p *hint.Error
 	if !errors.As(err, &p) || p.Hint == "" {
 		return fmt.Errorf("without a hint: %w", err)
 	}

@@ -16,19 +16,15 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// A batch is stored in one transaction. Its bytes are bounded too, so that memory
-// does not depend on the size of the records.
+// A batch is stored in one transaction. Both bounds keep its memory small.
 const (
 	batchRecords = 1000
 	batchBytes   = 8 << 20
 )
 
-// CatchUp stores the new records of a transcript from the position of the last
-// reading. If a limit ends it early the next call continues. It does not store
-// sessions that the engine's settings exclude; the report says so.
-//
-// The error is from reading a record or from the store; the records before it are
-// stored.
+// CatchUp stores the new records of a transcript. If a limit ends it, the next call goes
+// on from there. The report says if the engine's settings exclude the session. After an
+// error the records before it are stored.
 func (f *Feed) CatchUp(ctx context.Context, t Transcript, l Limits) (Report, error) {
 	return f.catchUp(ctx, t, l, nil)
 }
@@ -74,8 +70,7 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 	return r.report, err
 }
 
-// storeError is an error of the store, not of a transcript: the next transcript
-// would fail too.
+// storeError is an error of the store: the next transcript would fail too.
 type storeError struct{ error }
 
 func (e *storeError) Unwrap() error { return e.error }
@@ -171,8 +166,8 @@ func (r *reading) spent() bool {
 		!r.deadline.IsZero() && !r.feed.options.Clock().Before(r.deadline)
 }
 
-// add adds a record to the batch. It stores the batch when it is full, or when the
-// record needs the ones before it to be stored.
+// add adds a record to the batch. It first stores a full batch, or one that the record
+// needs.
 func (r *reading) add(ctx context.Context, rec Record) error {
 	if rec.TooLong > 0 {
 		r.report.TooLong = append(r.report.TooLong, rec.TooLong)
@@ -208,10 +203,10 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 
 // flush stores the batch.
 func (r *reading) flush(ctx context.Context) error {
-	if r.next != (Position{}) && len(r.batch) == 0 {
-		r.held.Position = r.next
-	}
 	if len(r.batch) == 0 {
+		if r.next != (Position{}) {
+			r.held.Position = r.next
+		}
 		return nil
 	}
 	if r.unsaved {
@@ -225,11 +220,7 @@ func (r *reading) flush(ctx context.Context) error {
 	if err := r.revisions(ctx); err != nil {
 		return &storeError{err}
 	}
-	inputs := make([]ingest.Input, len(r.batch))
-	for i, rec := range r.batch {
-		inputs[i] = rec.Input
-	}
-	stored, err := r.session.AppendInputs(ctx, inputs...)
+	stored, err := r.session.AppendInputs(ctx, r.inputs()...)
 	if err != nil {
 		return &storeError{fmt.Errorf("store records of %s: %w", r.t.Path, err)}
 	}
@@ -254,6 +245,15 @@ func (r *reading) save(ctx context.Context) error {
 	return err
 }
 
+// inputs returns the messages of the batch.
+func (r *reading) inputs() []ingest.Input {
+	inputs := make([]ingest.Input, len(r.batch))
+	for i, rec := range r.batch {
+		inputs[i] = rec.Input
+	}
+	return inputs
+}
+
 func (r *reading) count(stored []store.Appended) {
 	for i, s := range stored {
 		rec := r.batch[i]
@@ -274,8 +274,7 @@ func (r *reading) count(stored []store.Appended) {
 	}
 }
 
-// open opens the session and its conversation, with title and project from the first
-// records.
+// open opens the conversation, with title and project from the first records.
 func (r *reading) open(ctx context.Context) error {
 	if r.session != nil {
 		return nil
@@ -302,11 +301,7 @@ func (r *reading) open(ctx context.Context) error {
 		options = append(options, lcm.ChildOf(parent.ID))
 	}
 	session := r.feed.engine.Session(r.t.Key(), options...)
-	inputs := make([]ingest.Input, len(r.batch))
-	for i, rec := range r.batch {
-		inputs[i] = rec.Input
-	}
-	if err := session.DropForgottenTitle(ctx, inputs...); err != nil {
+	if err := session.DropForgottenTitle(ctx, r.inputs()...); err != nil {
 		return err
 	}
 	conv, err := session.Conversation(ctx)
@@ -318,8 +313,7 @@ func (r *reading) open(ctx context.Context) error {
 	return nil
 }
 
-// titleLength is how many characters of the first prompt become the title of a
-// session without one.
+// titleLength is how much of the first prompt can be a title, in characters.
 const titleLength = 80
 
 func firstPrompt(records []Record) string {
@@ -344,10 +338,9 @@ func prompt(m llms.Message, flags store.Flag) bool {
 // maxOwn bounds how many calls of lcm's tools are remembered.
 const maxOwn = 64
 
-// note completes a record from the ones before it. A record without a time gets the
-// time of the last one: the stored time must not depend on when it is read. A result
-// of one of lcm's own tools is flagged as an echo; in most hosts' records only the
-// call names the tool.
+// note completes a record from the ones before it. A record without a time gets that of
+// the last one: it must not depend on when it is read. A result of one of lcm's own tools
+// is an echo; in most hosts' records only the call names the tool.
 func (c *cursor) note(rec *Record) {
 	if rec.Time.IsZero() {
 		rec.Time = c.Said
@@ -371,8 +364,7 @@ func (c *cursor) note(rec *Record) {
 	c.Own = c.Own[max(0, len(c.Own)-maxOwn):]
 }
 
-// backdate gives the records before the first that says when it was written
-// its time.
+// backdate gives the first records without a time that of the first one with a time.
 func backdate(records []Record) {
 	first := slices.IndexFunc(records, func(rec Record) bool { return !rec.Time.IsZero() })
 	for i := range max(0, first) {

@@ -14,16 +14,14 @@ import (
 // cursorSpace is the space of [store.State] that holds cursors, by session key.
 const cursorSpace = "hosts"
 
-// leaseTime is how long a killed process blocks its transcript. Every batch renews
-// the lease, and takes a fraction of it.
+// leaseTime is how long a killed process blocks its transcript. Every batch renews it.
 const leaseTime = 10 * time.Second
 
 // cursor is the stored state of a transcript. It is also the lease: the process
 // whose compare-and-set succeeds holds it.
 type cursor struct {
 	Position
-	// Path, Size and Modified are those of the file when it was last read to
-	// its end.
+	// Path, Size and Modified are of the file when it was last read to its end.
 	Path     string    `json:"path,omitempty"`
 	Size     int64     `json:"size,omitempty"`
 	Modified time.Time `json:"modified,omitzero"`
@@ -43,8 +41,7 @@ type cursor struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// unchanged reports whether a transcript is as it was when it was last read to its
-// end.
+// unchanged reports whether a transcript was read to its end and is the same.
 func (c cursor) unchanged(t Transcript) bool {
 	return c.Path == t.Path && c.Size == t.Size && c.Modified.Equal(t.Modified)
 }
@@ -103,8 +100,7 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		if err != nil {
 			return nil, err
 		}
-		// A lease that ends later than any can was taken when the clock was
-		// ahead.
+		// A lease that ends too late was taken when the clock was ahead.
 		if left := c.Until.Sub(f.options.Clock()); c.Owner == "" || left <= 0 || left > 2*leaseTime || process.Ended(c.Owner) {
 			h := &held{cursor: c, feed: f, key: t.Key(), version: version}
 			if err = h.save(ctx); !errors.Is(err, errBusy) {
@@ -114,12 +110,10 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		if !wait {
 			return nil, errBusy
 		}
-		timer := time.NewTimer(poll)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, ctx.Err()
-		case <-timer.C:
+		case <-time.After(poll):
 		}
 	}
 }
@@ -161,12 +155,10 @@ func (f *Feed) Lag(ctx context.Context, t Transcript) (Lag, error) {
 	if err != nil || version != 0 && c.unchanged(t) {
 		return lag, err
 	}
-	lag.Behind = true
-	switch {
-	case c.Path == t.Path:
-		lag.Bytes = max(0, t.Size-c.Size)
-	default:
-		lag.Bytes = max(0, t.Size-c.Offset)
+	read := c.Offset
+	if c.Path == t.Path {
+		read = c.Size
 	}
+	lag.Behind, lag.Bytes = true, max(0, t.Size-read)
 	return lag, nil
 }

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,22 +50,9 @@ func New(engine *lcm.Engine, known []Host, m Machine, o Options) (*Feed, error) 
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.Owner == "" {
-		o.Owner = process.Owner()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Owner = cmp.Or(o.Owner, process.Owner())
 	return &Feed{engine: engine, store: engine.Store(), hosts: known, machine: m, options: o, projects: map[string]store.Project{}}, nil
-}
-
-// Hosts returns the installations of the feed's hosts.
-func (f *Feed) Hosts() []Installation {
-	found := make([]Installation, len(f.hosts))
-	for i, h := range f.hosts {
-		found[i] = h.Find(f.machine)
-	}
-	return found
 }
 
 // Host returns the host with a name.
@@ -77,10 +65,9 @@ func (f *Feed) Host(name string) (Host, error) {
 	return nil, fmt.Errorf("hosts: no host is called %q", name)
 }
 
-// Locate finds the transcript of a hook event: by its path or, if that is empty, by
-// the session's id. An event must not make lcm read any file of the machine: the
-// path must lie among the host's transcripts, or have the name of the session or of
-// one of its sub-agents.
+// Locate finds the transcript of a hook event, by its path or by the session's id. An
+// event must not make lcm read any file: the path must lie among the host's transcripts,
+// or have the name of the session or of one of its sub-agents.
 func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcript, error) {
 	h, err := f.Host(host)
 	if err != nil {
@@ -88,7 +75,7 @@ func (f *Feed) Locate(ctx context.Context, host, path, session string) (Transcri
 	}
 	in := h.Find(f.machine)
 	if path == "" {
-		return h.Session(ctx, in, session)
+		return FindSession(ctx, h, in, session)
 	}
 	t, err := one(ctx, h, path, session)
 	if err != nil {
@@ -112,16 +99,6 @@ func one(ctx context.Context, h Host, path, session string) (Transcript, error) 
 		}
 	}
 	return Transcript{}, fmt.Errorf("%w: path %q, session %q", ErrNoTranscript, path, session)
-}
-
-// ByPath finds the host and transcript of a file, wherever it lies.
-func (f *Feed) ByPath(ctx context.Context, path string) (Transcript, error) {
-	for _, h := range f.hosts {
-		if t, err := one(ctx, h, path, ""); !errors.Is(err, ErrNoTranscript) {
-			return t, err
-		}
-	}
-	return Transcript{}, fmt.Errorf("%w: path %q", ErrNoTranscript, path)
 }
 
 // projectOf returns the project of a directory. If that fails, the path names it.

@@ -20,6 +20,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,28 +42,30 @@ type Host interface {
 	// session that started them. An error concerns one session and does not end
 	// the sequence.
 	Transcripts(ctx context.Context, in Installation) iter.Seq2[Transcript, error]
-	// In returns the transcripts in a file, wherever it lies, or ErrNoTranscript
-	// if it is not a file of this host.
+	// In returns the transcripts in a file, or ErrNoTranscript.
 	In(ctx context.Context, path string) ([]Transcript, error)
-	// Session returns the transcript of a session, or ErrNoTranscript.
-	Session(ctx context.Context, in Installation, id string) (Transcript, error)
 	// Read yields the records of a transcript from a position on, in order. It
-	// leaves a last record that is still being written for the next reading. An
-	// error ends the sequence. If the position was taken from another file, Read
-	// begins at the start.
+	// leaves out a last record that is still being written. An error ends the
+	// sequence. From a position of another file it begins at the start.
 	Read(ctx context.Context, t Transcript, from Position) iter.Seq2[Record, error]
 }
 
 // ErrNoTranscript says that a path or session is not a transcript of a host.
 var ErrNoTranscript = errors.New("no transcript of this host")
 
-// FindSession searches all transcripts of a host for a session. It implements
-// [Host.Session] for hosts whose files do not tell the session by their path.
+// FindSession searches all transcripts of a host for a session, or fails with
+// ErrNoTranscript. If none of them can be read it returns the error for that.
 func FindSession(ctx context.Context, h Host, in Installation, id string) (Transcript, error) {
+	var problem error
+	readable := false
 	for t, err := range h.Transcripts(ctx, in) {
 		if err == nil && id != "" && t.Session == id {
 			return t, nil
 		}
+		problem, readable = cmp.Or(problem, err), readable || err == nil
+	}
+	if problem != nil && !readable {
+		return Transcript{}, problem
 	}
 	return Transcript{}, fmt.Errorf("%w: session %q", ErrNoTranscript, id)
 }
@@ -85,12 +88,9 @@ func (m Machine) Env(name, other string) string {
 
 // Installation locates a host's files.
 type Installation struct {
-	Host string
-	// Present says that there is any sign of the host: its data, its settings,
-	// or its program.
+	// Present says that there is any sign of the host: its data or its settings.
 	Present bool
 	Data    string // the directory or database of its transcripts
-	Config  string // the directory of its settings
 }
 
 // Transcript is one session in a host's files.
@@ -119,13 +119,11 @@ func (t Transcript) parentKey() string {
 	return t.Host + ":" + t.Parent
 }
 
-// Position is how far a transcript was read. The zero Position is the beginning.
-// It is stored as JSON.
+// Position is how far a transcript was read. It is stored as JSON.
 type Position struct {
 	// Offset is the offset of the next record in the file.
 	Offset int64 `json:"offset,omitempty"`
-	// Head is the hash of the beginning of the file. If it differs, the file was
-	// rewritten and is read again.
+	// Head is the hash of the file's beginning. If it differs, the file is new.
 	Head string `json:"head,omitempty"`
 	// State is further state of the host's reader, in its own format.
 	State string `json:"state,omitempty"`

@@ -22,9 +22,8 @@ type pending struct {
 	from int64 // bytes that were already read
 }
 
-// All catches up with every transcript that the filter selects, and returns a
-// summary for each host. A transcript that cannot be read is listed as a failure and
-// does not stop the others; the returned error would affect every transcript.
+// All catches up with every transcript that the filter selects, and returns a summary for
+// each host. An unreadable transcript is a failure in it and stops no other.
 func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]Summary, error) {
 	sums, todo, err := f.survey(ctx, filter)
 	if err != nil {
@@ -34,18 +33,10 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 	for _, one := range todo {
 		p.Total += one.size()
 	}
-	// Transcripts that another process is reading come last, and All waits for
-	// them: that process may die.
-	var busy []pending
-	for i := 0; i < len(todo)+len(busy); i++ {
-		wait := i >= len(todo)
-		var one pending
-		if wait {
-			one = busy[i-len(todo)]
-		} else {
-			one = todo[i]
-		}
-		r, err := f.one(ctx, one, filter, wait, p, told)
+	// All waits last for transcripts that another process reads: it may die.
+	for i := 0; i < len(todo); i++ {
+		one := todo[i]
+		r, err := f.one(ctx, one, filter, i >= p.SessionTotal, p, told)
 		one.sum.add(r)
 		p.Records += r.Records
 		switch {
@@ -56,7 +47,7 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 		case err != nil:
 			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, err})
 		case r.Busy:
-			busy = append(busy, one)
+			todo = append(todo, one)
 			continue
 		}
 		p.Bytes += one.size()
@@ -133,8 +124,8 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 	return sums, todo, nil
 }
 
-// oldestFirst sorts transcripts by the time of their last record, because searches
-// take the session stored last as the newest. Sub-agents follow their session.
+// oldestFirst sorts transcripts by the time of their last record, because searches take
+// the session stored last as the newest. Sub-agents follow their session.
 func oldestFirst(todo []pending) {
 	written := map[string]time.Time{}
 	for _, p := range todo {
@@ -151,8 +142,7 @@ func oldestFirst(todo []pending) {
 	})
 }
 
-// ParentsFirst orders sessions before their sub-agents: a conversation gets its
-// title and project when it is made, and the session itself knows them.
+// ParentsFirst orders sessions before their sub-agents: they know title and project.
 func ParentsFirst(a, b Transcript) int {
 	return cmp.Compare(min(len(a.Parent), 1), min(len(b.Parent), 1))
 }
@@ -217,8 +207,7 @@ func (s *Summary) add(r Report) {
 	}
 }
 
-// Recent returns the transcripts that the filter selects, the last written first. It
-// skips those that cannot be read.
+// Recent returns the readable transcripts that the filter selects, newest first.
 func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) {
 	cursors, err := f.cursors(ctx)
 	if err != nil {
@@ -239,8 +228,7 @@ func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) 
 	return recent, ctx.Err()
 }
 
-// found yields the transcripts of a host: those of its installation, or those below
-// a path.
+// found yields the transcripts of an installation, or those below a path.
 func (f *Feed) found(ctx context.Context, h Host, in Installation, path string) iter.Seq2[Transcript, error] {
 	if path == "" {
 		return h.Transcripts(ctx, in)
@@ -251,16 +239,13 @@ func (f *Feed) found(ctx context.Context, h Host, in Installation, path string) 
 			if ctx.Err() != nil {
 				return fs.SkipAll
 			}
-			if err != nil {
-				if !yield(Transcript{Host: h.Name(), Path: file}, err) {
-					return fs.SkipAll
+			var ts []Transcript
+			if err == nil {
+				if !e.Type().IsRegular() && file != path || e.IsDir() {
+					return nil
 				}
-				return nil
+				ts, err = h.In(ctx, file)
 			}
-			if !e.Type().IsRegular() && file != path || e.IsDir() {
-				return nil
-			}
-			ts, err := h.In(ctx, file)
 			if err != nil && !errors.Is(err, ErrNoTranscript) && !yield(Transcript{Host: h.Name(), Path: file}, err) {
 				return fs.SkipAll
 			}

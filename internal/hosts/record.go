@@ -47,8 +47,7 @@ type Record struct {
 // TooLong stands for a record of that many bytes. It is reported and not stored.
 func TooLong(size int64) Record { return Record{TooLong: size} }
 
-// Unreadable makes a record of bytes that are not in the host's format. prev is the
-// id of the record before it.
+// Unreadable makes a record of bytes in an unknown format. prev is the id before it.
 func Unreadable(raw []byte, prev string) Record {
 	m := llms.Text(llms.RoleSystem, string(raw))
 	m.Raw = llms.Raw{Format: llms.FormatText, Bytes: raw}
@@ -56,9 +55,9 @@ func Unreadable(raw []byte, prev string) Record {
 	return Record{Input: ingest.Input{Message: m, Flags: store.FlagHidden | store.FlagUnknown}, Type: "(damaged)"}
 }
 
-// ChainedID is the id of a record that has none: a hash of its bytes and of the id
-// before it. Equal records at different places have different ids, and a change in a
-// rewritten file affects ids only up to the next record with an id of its own.
+// ChainedID is the id of a record that has none: a hash of its bytes and of the id before
+// it. Equal records at different places have different ids, and a change of a file
+// affects ids only up to the next record with an id of its own.
 func ChainedID(prev string, raw []byte) string {
 	h := sha256.New()
 	io.WriteString(h, prev)
@@ -67,8 +66,7 @@ func ChainedID(prev string, raw []byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// IsUnknown reports whether a message is a record of a type that package llms does
-// not know: all of it is one part.
+// IsUnknown reports whether a message has a type that package llms does not know.
 func IsUnknown(m llms.Message) bool {
 	return len(m.Parts) == 1 && m.Parts[0].Kind == llms.PartOther &&
 		string(m.Parts[0].Extra) == strings.TrimSpace(string(m.Raw.Bytes))
@@ -77,17 +75,15 @@ func IsUnknown(m llms.Message) bool {
 // aside begins the ids of files that a transcript refers to.
 const aside = "aside:"
 
-// IsAside reports whether a native id is that of a file that a transcript refers to.
-// Exporting a transcript leaves it out.
+// IsAside reports whether an id is that of such a file, which exports leave out.
 func IsAside(native string) bool { return strings.HasPrefix(native, aside) }
 
 // MaxAside is the largest such file that is stored.
 const MaxAside = 64 << 20
 
-// ReadAside makes a hidden record of a file that a transcript refers to, such as the
-// long output of a tool. at is its path below root, and name becomes part of its id.
-// It returns false for anything that is not a regular file, is too large, or lies
-// outside of root.
+// ReadAside makes a hidden record of the file at a path below root, such as the long
+// output of a tool; name becomes part of its id. It returns false for anything but a
+// regular file of a bounded size within root.
 func ReadAside(root, at, name string) (Record, bool) {
 	r, err := os.OpenRoot(root)
 	if err != nil {

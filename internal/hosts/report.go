@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/store"
@@ -11,8 +12,7 @@ type Limits struct {
 	// Bytes and Time end it after the batch that reaches them.
 	Bytes int64
 	Time  time.Duration
-	// Wait waits for another process that reads the same transcript, instead of
-	// returning at once.
+	// Wait waits for another process that reads the same transcript.
 	Wait bool
 }
 
@@ -43,8 +43,7 @@ type Report struct {
 // Filter selects transcripts. Zero fields select everything.
 type Filter struct {
 	Hosts []string
-	// Path selects the transcripts in a file or directory, wherever it lies,
-	// instead of those of the hosts on the machine.
+	// Path selects the transcripts in a file or directory instead.
 	Path string
 	// Since excludes transcripts that were last written before it.
 	Since time.Time
@@ -56,26 +55,30 @@ type Filter struct {
 
 // Summary is the result of all transcripts of one host.
 type Summary struct {
-	Host      string
-	Title     string
-	Present   bool
-	Sessions  int // transcripts that the filter selects
-	Unchanged int // of them, without new records
-	Ignored   int // of them, must not be stored
-	Records   int
-	New       int
-	Known     int
-	Hidden    int
-	Unknown   map[string]int
-	Bytes     int64
-	Failures  []Failure
+	Host      string         `json:"host"`
+	Title     string         `json:"-"`
+	Present   bool           `json:"found"`
+	Sessions  int            `json:"sessions"`          // transcripts that the filter selects
+	Unchanged int            `json:"unchanged"`         // of them, without new records
+	Ignored   int            `json:"ignored,omitempty"` // of them, must not be stored
+	Records   int            `json:"records"`
+	New       int            `json:"new"`
+	Known     int            `json:"known"`
+	Hidden    int            `json:"hidden"`
+	Unknown   map[string]int `json:"unknown,omitempty"`
+	Bytes     int64          `json:"bytes"`
+	Failures  []Failure      `json:"failures,omitempty"`
 }
 
-// Failure is a transcript that could not be read to its end. The records before the
-// error are stored.
+// Failure is a transcript that could not be read to its end.
 type Failure struct {
 	Path string
 	Err  error
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (f Failure) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"path": f.Path, "error": f.Err.Error()})
 }
 
 // Progress reports on a running All.

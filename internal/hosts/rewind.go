@@ -9,9 +9,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// goBack rewinds the view to the message that a record continues from. The messages
-// after it are kept as a branch. A record that is already stored was followed when
-// it was stored.
+// goBack rewinds the view to the message that a record continues from, unless the record
+// was stored before. The messages after it are kept as a branch.
 func (r *reading) goBack(ctx context.Context, rec Record) error {
 	if r.session == nil {
 		if r.held.Conversation == 0 {
@@ -69,8 +68,8 @@ func (r *reading) visible(ctx context.Context, m store.Message) (store.Message, 
 	return store.Message{}, nil
 }
 
-// rewind makes a message the newest of the view, unless only tool traffic follows
-// it: parallel calls are answered in any order and look like branches.
+// rewind makes a message the newest of the view, unless only tool traffic follows it:
+// answers to parallel calls look like branches.
 func (r *reading) rewind(ctx context.Context, to store.Message, cause string) error {
 	var said []store.MessageID
 	for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{Conversation: r.conv, After: to.Seq}) {
@@ -81,34 +80,23 @@ func (r *reading) rewind(ctx context.Context, to store.Message, cause string) er
 			said = append(said, m.ID)
 		}
 	}
-	return r.feed.store.Update(ctx, r.conv, func(w store.Writer) error {
-		left := false
+	return r.feed.store.Update(ctx, r.conv, func(w store.Writer) (err error) {
+		on := true
 		if to.ID != 0 {
-			on, err := w.Active(ctx, to.ID)
-			if err != nil {
-				return err
-			}
-			left = !on
+			on, err = w.Active(ctx, to.ID)
 		}
-		for _, id := range said {
-			if left {
-				break
-			}
-			var err error
-			if left, err = w.Active(ctx, id); err != nil {
-				return err
-			}
+		left := !on
+		for i := 0; i < len(said) && !left && err == nil; i++ {
+			left, err = w.Active(ctx, said[i])
 		}
-		if !left {
-			return nil
+		if left && err == nil {
+			_, err = w.Rewind(ctx, to.ID, cause)
 		}
-		_, err := w.Rewind(ctx, to.ID, cause)
 		return err
 	})
 }
 
-// undo rewinds turns of the user. It stores the target first: counting again after a
-// crash would rewind as many turns again.
+// undo rewinds turns of the user. It stores the target first, for the case of a crash.
 func (r *reading) undo(ctx context.Context, rec Record) error {
 	if r.held.Undo != rec.ID {
 		to, err := r.before(ctx, rec.Undo)
@@ -182,8 +170,8 @@ func (r *reading) natives(ctx context.Context, ids ...string) (map[string]store.
 	return found, nil
 }
 
-// revisions gives records that the host has changed since they were stored an id of
-// their own. They are stored hidden: the first form is the one that was said.
+// revisions gives records that the host changed after they were stored an id of their
+// own, and hides them: the first form counts.
 func (r *reading) revisions(ctx context.Context) error {
 	var ids []string
 	for _, rec := range r.batch {

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
@@ -120,8 +121,7 @@ func TestSyncGivesUpWhenOthersNeverStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = in.Sync(t.Context(), b.id, ingest.Messages(history(3)...), false)
-	var hint *store.Problem
-	if !errors.Is(err, store.ErrStale) || !errors.As(err, &hint) {
+	if !errors.Is(err, store.ErrStale) || !errors.As(err, new(*hint.Error)) {
 		t.Errorf("got %v, want ErrStale with a hint", err)
 	}
 	if got := b.texts(t); len(got) != n {

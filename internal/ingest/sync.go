@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -70,7 +71,7 @@ func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, history [
 			return Synced{}, err
 		}
 	}
-	return Synced{}, &store.Problem{
+	return Synced{}, &hint.Error{
 		Err:  fmt.Errorf("sync %d messages: %w", len(history), err),
 		Hint: "others keep writing to this conversation: nothing of this history was stored, send it again",
 	}

@@ -39,47 +39,44 @@ const (
 	kindParity = 1
 )
 
-// head describes the frame that follows it.
+// head describes the frame that follows it. Its fields are encoded in this order,
+// between magic, size and tag, and a checksum.
 type head struct {
-	kind   byte
-	start  bool   // an entry of the tar file begins with it
-	index  byte   // its index in its group; in a parity the number of frames in the group
-	group  uint32 // from 0
-	offset uint64 // in the tar file
-	raw    uint32 // unpacked bytes
-	packed uint32 // bytes after the head
-	sum    [8]byte
+	Kind   byte
+	Start  bool // an entry of the tar file begins with it
+	Index  byte // its index in its group; in a parity the number of frames in the group
+	_      byte
+	Group  uint32 // from 0
+	Offset uint64 // in the tar file
+	Raw    uint32 // unpacked bytes
+	Packed uint32 // bytes after the head
+	Sum    [8]byte
+}
+
+// appendLE appends a value of fixed size.
+func appendLE(b []byte, v any) []byte {
+	b, err := binary.Append(b, binary.LittleEndian, v)
+	if err != nil { // impossible: all callers pass values of fixed size
+		panic(err)
+	}
+	return b
 }
 
 func (h head) append(b []byte) []byte {
 	at := len(b)
-	b = binary.LittleEndian.AppendUint32(b, headMagic)
-	b = binary.LittleEndian.AppendUint32(b, headBody)
-	b = append(b, headTag[:]...)
-	start := byte(0)
-	if h.start {
-		start = 1
-	}
-	b = append(b, h.kind, start, h.index, 0)
-	b = binary.LittleEndian.AppendUint32(b, h.group)
-	b = binary.LittleEndian.AppendUint64(b, h.offset)
-	b = binary.LittleEndian.AppendUint32(b, h.raw)
-	b = binary.LittleEndian.AppendUint32(b, h.packed)
-	b = append(b, h.sum[:]...)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
+	b = appendLE(appendLE(append(appendLE(b, [2]uint32{headMagic, headBody}), headTag[:]...), h), uint32(0))
+	binary.LittleEndian.PutUint32(b[len(b)-4:], crc32.Checksum(b[at:len(b)-4], castagnoli))
+	return b
 }
 
 // parseHead parses a head. It returns false for anything else.
-func parseHead(b []byte) (head, bool) {
+func parseHead(b []byte) (h head, ok bool) {
 	if len(b) < headSize || binary.LittleEndian.Uint32(b) != headMagic || [4]byte(b[8:12]) != headTag ||
 		binary.LittleEndian.Uint32(b[headSize-4:]) != crc32.Checksum(b[:headSize-4], castagnoli) {
 		return head{}, false
 	}
-	h := head{
-		kind: b[12], start: b[13] == 1, index: b[14], group: binary.LittleEndian.Uint32(b[16:]), offset: binary.LittleEndian.Uint64(b[20:]),
-		raw: binary.LittleEndian.Uint32(b[28:]), packed: binary.LittleEndian.Uint32(b[32:]), sum: [8]byte(b[36:44]),
-	}
-	return h, h.kind <= kindParity && h.index <= groupFrames && h.raw <= frameBytes && h.packed <= maxPacked
+	_, err := binary.Decode(b[12:], binary.LittleEndian, &h)
+	return h, err == nil && h.Kind <= kindParity && h.Index <= groupFrames && h.Raw <= frameBytes && h.Packed <= maxPacked
 }
 
 func shortSum(b []byte) [8]byte {
@@ -87,36 +84,32 @@ func shortSum(b []byte) [8]byte {
 	return [8]byte(sum[:8])
 }
 
+// unitHead are the fields of a head that a parity covers.
+type unitHead struct {
+	Start  bool
+	Raw    uint32
+	Offset uint64
+	Packed uint32
+}
+
 // unit is the data that a parity covers: a frame and the fields of its head.
 func unit(h head, frame []byte) []byte {
-	b := make([]byte, 0, 17+len(frame))
-	start := byte(0)
-	if h.start {
-		start = 1
-	}
-	b = append(b, start)
-	b = binary.LittleEndian.AppendUint32(b, h.raw)
-	b = binary.LittleEndian.AppendUint64(b, h.offset)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(frame)))
-	return append(b, frame...)
+	return append(appendLE(make([]byte, 0, 17+len(frame)), unitHead{h.Start, h.Raw, h.Offset, uint32(len(frame))}), frame...)
 }
 
 // parseUnit is the inverse of unit; zeros may follow a unit.
-func parseUnit(b []byte) (h head, frame []byte, ok bool) {
-	if len(b) < 17 || b[0] > 1 {
+func parseUnit(b []byte) (h unitHead, frame []byte, ok bool) {
+	n, err := binary.Decode(b, binary.LittleEndian, &h)
+	if err != nil || b[0] > 1 || h.Raw > frameBytes || int64(h.Packed) > int64(len(b)-n) {
 		return h, nil, false
 	}
-	h = head{start: b[0] == 1, raw: binary.LittleEndian.Uint32(b[1:]), offset: binary.LittleEndian.Uint64(b[5:]), packed: binary.LittleEndian.Uint32(b[13:])}
-	if h.raw > frameBytes || int64(h.packed) > int64(len(b)-17) {
-		return h, nil, false
-	}
-	return h, b[17 : 17+h.packed], true
+	return h, b[n : n+int(h.Packed)], true
 }
 
 // xor adds a unit to a parity.
 func xor(parity, unit []byte) []byte {
-	for len(parity) < len(unit) {
-		parity = append(parity, 0)
+	if more := len(unit) - len(parity); more > 0 {
+		parity = append(parity, make([]byte, more)...)
 	}
 	for i, c := range unit {
 		parity[i] ^= c
@@ -169,15 +162,13 @@ func (f *frameWriter) flush() error {
 	}
 	frame := f.zip.EncodeAll(f.raw, nil)
 	h := head{
-		kind: kindData, start: f.start, index: f.frames, group: f.group, offset: f.offset, raw: uint32(len(f.raw)), packed: uint32(len(frame)), sum: shortSum(frame),
+		Kind: kindData, Start: f.start, Index: f.frames, Group: f.group, Offset: f.offset, Raw: uint32(len(f.raw)), Packed: uint32(len(frame)), Sum: shortSum(frame),
 	}
 	f.parity = xor(f.parity, unit(h, frame))
 	f.offset += uint64(len(f.raw))
 	f.raw, f.start = f.raw[:0], false
-	if f.frames++; f.frames < groupFrames {
-		return f.write(h, frame)
-	}
-	if err := f.write(h, frame); err != nil {
+	f.frames++
+	if err := f.write(h, frame); err != nil || f.frames < groupFrames {
 		return err
 	}
 	return f.endGroup()
@@ -188,10 +179,8 @@ func (f *frameWriter) endGroup() error {
 	if f.frames == 0 {
 		return nil
 	}
-	b := binary.LittleEndian.AppendUint32(nil, parityMagic)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(f.parity)))
-	b = append(b, f.parity...)
-	h := head{kind: kindParity, index: f.frames, group: f.group, offset: f.offset, packed: uint32(len(b)), sum: shortSum(b)}
+	b := append(appendLE(nil, [2]uint32{parityMagic, uint32(len(f.parity))}), f.parity...)
+	h := head{Kind: kindParity, Index: f.frames, Group: f.group, Offset: f.offset, Packed: uint32(len(b)), Sum: shortSum(b)}
 	f.group, f.frames, f.parity = f.group+1, 0, f.parity[:0]
 	return f.write(h, b)
 }

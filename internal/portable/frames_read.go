@@ -10,10 +10,7 @@ import (
 )
 
 // headPrefix begins every head.
-var headPrefix = func() []byte {
-	b := head{}.append(nil)
-	return b[:12]
-}()
+var headPrefix = head{}.append(nil)[:12]
 
 // frame is a piece of the tar file.
 type frame struct {
@@ -100,17 +97,17 @@ func (f *frameReader) readGroup() error {
 			return err
 		}
 		if first {
-			f.group, first = b.group, false
+			f.group, first = b.Group, false
 		}
-		if b.group != f.group {
+		if b.Group != f.group {
 			f.pending = b
 			break
 		}
 		switch {
-		case b.kind == kindParity && len(b.data) >= 8:
-			f.parity, f.count = b.data[8:], int(b.index)
-		case b.kind == kindData && b.index < groupFrames:
-			f.units[b.index] = unit(b.head, b.data)
+		case b.Kind == kindParity && len(b.data) >= 8:
+			f.parity, f.count = b.data[8:], int(b.Index)
+		case b.Kind == kindData && b.Index < groupFrames:
+			f.units[b.Index] = unit(b.head, b.data)
 		}
 	}
 	f.repair()
@@ -119,12 +116,12 @@ func (f *frameReader) readGroup() error {
 		if !ok {
 			continue // it is missing
 		}
-		data, err := f.zip.DecodeAll(packed, make([]byte, 0, h.raw))
-		if err != nil || len(data) != int(h.raw) || h.offset < f.next {
+		data, err := f.zip.DecodeAll(packed, make([]byte, 0, h.Raw))
+		if err != nil || len(data) != int(h.Raw) || h.Offset < f.next {
 			continue
 		}
-		f.ready = append(f.ready, frame{start: h.start, data: data, lost: int64(h.offset - f.next)})
-		f.next = h.offset + uint64(h.raw)
+		f.ready = append(f.ready, frame{start: h.Start, data: data, lost: int64(h.Offset - f.next)})
+		f.next = h.Offset + uint64(h.Raw)
 	}
 	return nil
 }
@@ -180,18 +177,18 @@ func (f *frameReader) block() (*block, error) {
 			}
 			continue
 		}
-		all, err := f.r.Peek(headSize + int(h.packed))
+		all, err := f.r.Peek(headSize + int(h.Packed))
 		if err != nil && err != io.EOF {
 			return nil, err
 		}
-		if len(all) < headSize+int(h.packed) || shortSum(all[headSize:]) != h.sum {
+		if len(all) < headSize+int(h.Packed) || shortSum(all[headSize:]) != h.Sum {
 			if err := f.skip(headSize); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		data := bytes.Clone(all[headSize:])
-		if h.kind == kindParity && (len(data) < 8 || binary.LittleEndian.Uint32(data) != parityMagic) {
+		if h.Kind == kindParity && (len(data) < 8 || binary.LittleEndian.Uint32(data) != parityMagic) {
 			data = nil
 		}
 		return &block{head: h, data: data}, f.skip(len(all))

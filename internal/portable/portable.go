@@ -205,5 +205,9 @@ func decodeValue(raw json.RawMessage) (any, error) {
 		}
 		return nil, errors.New("bytes must be utf8 or base64")
 	}
-	return strconv.ParseInt(string(raw), 10, 64)
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%.80q is not a whole number", raw)
+	}
+	return n, nil
 }

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -73,8 +74,9 @@ var kinds = []*nameKind{
 const longestValue = 8192
 
 var (
-	beforeSign = classOf(" \t\"'`])\\?")
-	afterValue = classOf("\"'`,;)}]<\\|")
+	beforeSign  = classOf(" \t\"'`])\\?")
+	beforeValue = classOf(" \t=>(")
+	afterValue  = classOf("\"'`,;)}]<\\|")
 )
 
 // assigned finds the value assigned to the name that ends with text[start:end],
@@ -114,25 +116,16 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	if i >= limit {
 		return v, 0, 0
 	}
-	switch text[i] {
-	case ':':
-		if i++; i < limit && text[i] == ':' { // the :: of C++ or Rust
-			return v, 0, 0
-		}
-	case '=':
-		i++
-	case ',':
-		if v.comma = quotedName; !quotedName {
-			return v, 0, 0
-		}
-		i++
-	case '>': // <password>…</password>
-		i++
-	default:
-		return v, 0, 0
+	sign := i + 1
+	v.comma = text[i] == ','
+	switch {
+	case bytes.IndexByte([]byte(":=,>"), text[i]) < 0, // <password>…</password> has the last one
+		text[i] == ':' && sign < limit && text[sign] == ':', // C++, Rust
+		v.comma && !quotedName:
+		return assignment{}, 0, 0
 	}
-	sign := i
-	for n := 0; i < limit && n < 8 && (text[i] == ' ' || text[i] == '\t' || text[i] == '=' || text[i] == '>' || text[i] == '('); n++ {
+	i = sign
+	for n := 0; i < limit && n < 8 && beforeValue[text[i]]; n++ {
 		i++
 	}
 	v.tight = i == sign && text[sign-1] == '='
@@ -176,7 +169,7 @@ func (v assignment) isPassword() bool {
 	case n >= 8 && mix >= 3 && !isIdentifier(v.value):
 		return true
 	}
-	return (v.quoted || v.tight) && mix >= 2 && has(v.value, isDigit) && has(v.value, isLower, isUpper) && !isIdentifier(v.value)
+	return (v.quoted || v.tight) && mix >= 2 && bytes.ContainsAny(v.value, digits) && bytes.ContainsAny(v.value, letters) && !isIdentifier(v.value)
 }
 
 // isIdentifier reports whether a value is a name in a program: words of letters,
@@ -207,16 +200,12 @@ var fillers = []string{
 
 func isPlaceholder(value []byte) bool {
 	low := strings.ToLower(string(value))
-	for _, s := range examples {
-		if strings.Contains(low, s) {
-			return true
-		}
+	if slices.ContainsFunc(examples, func(s string) bool { return strings.Contains(low, s) }) {
+		return true
 	}
 	left := low
 	for _, s := range fillers {
-		if strings.Contains(left, s) {
-			left = strings.ReplaceAll(left, s, "")
-		}
+		left = strings.ReplaceAll(left, s, "")
 	}
 	return len(strings.Trim(left, "-_.!@#$")) < 4 && len(left) < len(low)
 }
@@ -258,10 +247,10 @@ func random(value []byte) bool {
 		return false
 	}
 	n := min(len(value), 100)
-	if !has(value, isDigit) { // letters alone must alternate more often
+	if !bytes.ContainsAny(value, digits) { // letters alone must alternate more often
 		return n >= 20 && turns(value)*4 >= n && entropy(value) >= 3.5
 	}
-	return has(value, isLower, isUpper) && turns(value)*6 >= n && entropy(value) >= 3
+	return bytes.ContainsAny(value, letters) && turns(value)*6 >= n && entropy(value) >= 3
 }
 
 // turns counts how often letters and digits, or lower and upper case, alternate.
@@ -298,18 +287,6 @@ func kindOf(c byte) int {
 		return isDigit
 	}
 	return 0
-}
-
-// has reports whether a character of one of the kinds occurs.
-func has(value []byte, kinds ...int) bool {
-	for _, c := range value {
-		for _, k := range kinds {
-			if kindOf(c) == k {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // classes counts how many of lower case, upper case, digits and others occur.

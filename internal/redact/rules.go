@@ -2,21 +2,23 @@ package redact
 
 import (
 	"bytes"
-	"embed"
-	"fmt"
+	_ "embed"
+	"encoding/json"
 	"math"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"sync"
 )
 
 // The rules are data: rules/gitleaks.toml is the unchanged rule file of gitleaks
 // (MIT, see rules/LICENSE), rules/lcm.toml adds shapes that it lacks, in the same
-// format.
+// format. rules.json has the rules of both, because a TOML parser takes 20 ms for
+// them, which every hook would pay. TestRuleFiles writes it with -update.
 //
-//go:embed rules/gitleaks.toml rules/lcm.toml
-var ruleFiles embed.FS
+//go:embed rules/rules.json
+var ruleFile []byte
 
 // replaced are the gitleaks rules that [detectors] replace. They need more than an
 // expression: the generic rule and the one for YAML have many false positives,
@@ -24,16 +26,22 @@ var ruleFiles embed.FS
 // every other sentence.
 var replaced = map[string]bool{"generic-api-key": true, "kubernetes-secret-yaml": true, "private-key": true, "jwt": true, "vault-service-token": true}
 
+// rules is the content of a rule file.
+type rules struct {
+	Rules     []*rule
+	Allowlist *allowList // for all rules
+}
+
 // rule is the shape of one kind of secret.
 type rule struct {
-	id       string
-	expr     string
-	group    int     // the group of the secret; 0: the first one that matched
-	entropy  float64 // the least bits per character of the secret, exclusive
-	keywords []string
-	prefixes []string // of tokens; a rule has these or an expression
-	check    string   // a name in [checks], "" for none
-	allow    []*allowList
+	ID          string
+	Regex       string       `json:",omitempty"`
+	SecretGroup int          `json:",omitempty"` // the group of the secret; 0: the first one that matched
+	Entropy     float64      `json:",omitempty"` // the least bits per character of the secret, exclusive
+	Keywords    []string     `json:",omitempty"`
+	Prefixes    []string     `json:",omitempty"` // of tokens; a rule has these or an expression
+	Check       string       `json:",omitempty"` // a name in [checks], "" for none
+	Allowlists  []*allowList `json:",omitempty"`
 
 	compile sync.Once
 	re      *regexp.Regexp
@@ -42,11 +50,12 @@ type rule struct {
 
 // allowList says which matches are not secrets.
 type allowList struct {
-	target    string // "match" or "line"; empty is the secret
-	regexes   []string
-	stopwords []string
-	paths     bool // it also needs a path, which a text does not have
-	and       bool
+	RegexTarget string   `json:",omitempty"` // "match" or "line"; empty is the secret
+	Regexes     []string `json:",omitempty"`
+	Stopwords   []string `json:",omitempty"`
+	// Paths and the condition AND restrict the list to files, which a text is not.
+	Paths     []string `json:",omitempty"`
+	Condition string   `json:",omitempty"`
 
 	compile sync.Once
 	re      []*regexp.Regexp
@@ -54,8 +63,7 @@ type allowList struct {
 
 // ruleSet holds all rules, and the keywords at which to try them.
 type ruleSet struct {
-	rules    []*rule
-	allow    []*allowList // for all rules
+	rules
 	keywords *matcher
 	uses     [][]use // of each keyword
 }
@@ -70,6 +78,9 @@ type use struct {
 // nothing does not pay for them.
 var loadRules = sync.OnceValue(func() *ruleSet {
 	set := &ruleSet{}
+	if err := json.Unmarshal(ruleFile, &set.rules); err != nil {
+		panic(err) // it is part of the program
+	}
 	byWord := map[string]int{}
 	var words []string
 	add := func(word string, u use) {
@@ -82,31 +93,19 @@ var loadRules = sync.OnceValue(func() *ruleSet {
 		}
 		set.uses[n] = append(set.uses[n], u)
 	}
-	for _, name := range []string{"rules/gitleaks.toml", "rules/lcm.toml"} {
-		text, err := ruleFiles.ReadFile(name)
-		if err != nil {
-			panic(err) // it is part of the program
+	for i, r := range set.Rules {
+		for _, prefix := range r.Prefixes {
+			add(strings.ToLower(prefix), use{detect: prefixed(r.kind(), prefix)})
 		}
-		file, err := parseRules(string(text))
-		if err != nil {
-			panic(fmt.Errorf("%s: %w", name, err)) // a test reads it first
+		if r.Regex == "" || replaced[r.ID] {
+			continue
 		}
-		set.allow = append(set.allow, file.allow...)
-		for _, r := range file.rules {
-			for _, prefix := range r.prefixes {
-				add(strings.ToLower(prefix), use{rule: -1, detect: prefixed(r.kind(), prefix)})
-			}
-			if r.expr == "" || replaced[r.id] {
-				continue
-			}
-			set.rules = append(set.rules, r)
-			for _, word := range r.keywords {
-				add(strings.ToLower(word), use{rule: len(set.rules) - 1})
-			}
+		for _, word := range r.Keywords {
+			add(strings.ToLower(word), use{rule: i})
 		}
 	}
 	for word, d := range detectors() {
-		add(word, use{rule: -1, detect: d})
+		add(word, use{detect: d})
 	}
 	set.keywords = newMatcher(words)
 	return set
@@ -127,11 +126,11 @@ const (
 )
 
 // kind is the name in the mark that replaces a secret.
-func (r *rule) kind() string { return strings.ReplaceAll(r.id, "-", " ") }
+func (r *rule) kind() string { return strings.ReplaceAll(r.ID, "-", " ") }
 
 func (r *rule) prepare() {
 	r.compile.Do(func() {
-		expr := strings.ReplaceAll(r.expr, gitleaksEnd, anyEnd)
+		expr := strings.ReplaceAll(r.Regex, gitleaksEnd, anyEnd)
 		r.re = regexp.MustCompile(expr)
 		tree, err := syntax.Parse(expr, syntax.Perl)
 		if err != nil {
@@ -177,9 +176,9 @@ func (r *rule) find(set *ruleSet, text []byte, from, to int, found []Finding) []
 			break
 		}
 		start, end := m[0], m[1]
-		if r.group > 0 && 2*r.group+1 < len(m) {
-			start, end = m[2*r.group], m[2*r.group+1]
-		} else if r.group == 0 {
+		if r.SecretGroup > 0 && 2*r.SecretGroup+1 < len(m) {
+			start, end = m[2*r.SecretGroup], m[2*r.SecretGroup+1]
+		} else if r.SecretGroup == 0 {
 			for g := 2; g+1 < len(m); g += 2 {
 				if m[g] >= 0 && m[g+1] > m[g] {
 					start, end = m[g], m[g+1]
@@ -202,60 +201,42 @@ func (r *rule) find(set *ruleSet, text []byte, from, to int, found []Finding) []
 // accepts reports whether a match is a secret.
 func (r *rule) accepts(set *ruleSet, text []byte, secret, match Finding) bool {
 	value := text[secret.Start:secret.End]
-	if len(value) == 0 || r.entropy > 0 && entropy(value) <= r.entropy || isMark(value) {
+	if len(value) == 0 || r.Entropy > 0 && entropy(value) <= r.Entropy || isMark(value) {
 		return false
 	}
-	if check := checks[r.check]; check != nil && !check(value) {
+	if check := checks[r.Check]; check != nil && !check(value) {
 		return false
 	}
-	for _, lists := range [][]*allowList{r.allow, set.allow} {
-		for _, a := range lists {
-			if a.allows(text, secret, match) {
-				return false
-			}
-		}
-	}
-	return true
+	allows := func(a *allowList) bool { return a.allows(text, secret, match) }
+	return !slices.ContainsFunc(r.Allowlists, allows) && !allows(set.Allowlist)
 }
 
 // allows reports whether the list says that a match is not a secret.
 func (a *allowList) allows(text []byte, secret, match Finding) bool {
-	if a.paths && a.and {
+	if a.Paths != nil && a.Condition == "AND" {
 		return false
 	}
 	a.compile.Do(func() {
-		for _, expr := range a.regexes {
+		for _, expr := range a.Regexes {
 			a.re = append(a.re, regexp.MustCompile(expr))
 		}
 	})
 	value := text[secret.Start:secret.End]
 	target := value
-	switch a.target {
+	switch a.RegexTarget {
 	case "match":
 		target = text[match.Start:match.End]
 	case "line":
-		from := bytes.LastIndexByte(text[max(0, match.Start-longestMatch):match.Start], '\n') + 1 + max(0, match.Start-longestMatch)
-		to := match.End
+		from, to := max(0, match.Start-longestMatch), match.End
+		from += bytes.LastIndexByte(text[from:match.Start], '\n') + 1
 		if n := bytes.IndexByte(text[to:min(len(text), to+longestMatch)], '\n'); n >= 0 {
 			to += n
 		}
 		target = text[from:to]
 	}
-	for _, re := range a.re {
-		if re.Match(target) {
-			return true
-		}
-	}
-	if len(a.stopwords) == 0 {
-		return false
-	}
 	low := strings.ToLower(string(value))
-	for _, word := range a.stopwords {
-		if strings.Contains(low, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.re, func(re *regexp.Regexp) bool { return re.Match(target) }) ||
+		slices.ContainsFunc(a.Stopwords, func(word string) bool { return strings.Contains(low, word) })
 }
 
 // entropy is Shannon's, in bits for each character.

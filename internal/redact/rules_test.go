@@ -1,6 +1,10 @@
 package redact
 
 import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,69 +13,65 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// TestRuleFiles: the parser of rule files finds the same as a full TOML parser, and every
-// expression compiles.
+var update = flag.Bool("update", false, "write rules/rules.json")
+
+// TestRuleFiles: rules.json has the rules of both TOML files, every expression compiles, and every
+// rule of this project has a keyword and a known check.
 func TestRuleFiles(t *testing.T) {
-	for _, name := range []string{"rules/gitleaks.toml", "rules/lcm.toml"} {
-		text, err := ruleFiles.ReadFile(name)
-		if err != nil {
+	var want bytes.Buffer
+	e := json.NewEncoder(&want)
+	e.SetEscapeHTML(false)
+	encode := func(prefix string, v any) {
+		want.WriteString(prefix)
+		if err := e.Encode(v); err != nil { // it ends the line
 			t.Fatal(err)
 		}
-		type list struct {
-			RegexTarget, Condition string
-			Regexes, Stopwords     []string
-		}
-		var want struct {
-			Allowlist list
-			Rules     []struct {
-				ID, Regex, Check   string
-				Entropy            float64
-				SecretGroup        int
-				Keywords, Prefixes []string
-				Allowlists         []list
-			}
-		}
-		if _, err := toml.Decode(string(text), &want); err != nil {
+	}
+	prefix := `{"Rules":[` + "\n"
+	var gitleaks, own rules
+	for name, file := range map[string]*rules{"rules/gitleaks.toml": &gitleaks, "rules/lcm.toml": &own} {
+		if _, err := toml.DecodeFile(name, file); err != nil {
 			t.Fatal(err)
 		}
-		got, err := parseRules(string(text))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if len(got.rules) != len(want.Rules) || len(got.rules) == 0 {
-			t.Fatalf("%s: %d rules, want %d", name, len(got.rules), len(want.Rules))
-		}
-		sameList := func(a *allowList, b list) bool {
-			return a.target == b.RegexTarget && a.and == (b.Condition == "AND") && slices.Equal(a.regexes, b.Regexes) && slices.Equal(a.stopwords, b.Stopwords)
-		}
-		if len(got.allow) > 0 && !sameList(got.allow[0], want.Allowlist) {
-			t.Errorf("%s: the allow list for all rules differs", name)
-		}
-		for i, w := range want.Rules {
-			g := got.rules[i]
-			if g.id != w.ID || g.expr != w.Regex || g.check != w.Check || g.entropy != w.Entropy || g.group != w.SecretGroup ||
-				!slices.Equal(g.keywords, w.Keywords) || !slices.Equal(g.prefixes, w.Prefixes) || len(g.allow) != len(w.Allowlists) {
-				t.Errorf("%s: rule %d: %+v, want %+v", name, i, g, w)
-				continue
-			}
-			for j := range g.allow {
-				if !sameList(g.allow[j], w.Allowlists[j]) {
-					t.Errorf("%s: %s: allow list %d differs", name, g.id, j)
-				}
-				for _, expr := range g.allow[j].regexes {
-					regexp.MustCompile(expr)
-				}
-			}
-			if g.expr == "" {
-				continue
-			}
-			if g.prepare(); len(g.keywords) == 0 && !strings.HasSuffix(name, "gitleaks.toml") {
-				t.Errorf("%s: %s has no keyword, and is never tried", name, g.id)
-			}
-			if g.check != "" && checks[g.check] == nil {
-				t.Errorf("%s: %s: there is no check %q", name, g.id, g.check)
+	}
+	for _, r := range slices.Concat(gitleaks.Rules, own.Rules) {
+		encode(prefix, r)
+		prefix = ","
+		for _, a := range r.Allowlists {
+			for _, expr := range a.Regexes {
+				regexp.MustCompile(expr)
 			}
 		}
+		if r.Regex == "" {
+			continue
+		}
+		r.prepare()
+		if len(r.Keywords) == 0 && slices.Contains(own.Rules, r) {
+			t.Errorf("%s has no keyword, and is never tried", r.ID)
+		}
+		if r.Check != "" && checks[r.Check] == nil {
+			t.Errorf("%s: there is no check %q", r.ID, r.Check)
+		}
+	}
+	if len(gitleaks.Rules) < 200 || len(own.Rules) == 0 {
+		t.Fatalf("the files have %d and %d rules", len(gitleaks.Rules), len(own.Rules))
+	}
+	if own.Allowlist != nil {
+		t.Error("lcm.toml has an allow list for all rules, which rules.json has no room for")
+	}
+	encode(`],"Allowlist":`, gitleaks.Allowlist)
+	want.WriteString("}\n")
+	if *update {
+		if err := os.WriteFile("rules/rules.json", want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("rules/rules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want.Bytes()) {
+		t.Error("rules.json differs from the TOML files: go test ./internal/redact -run TestRuleFiles -update")
 	}
 }
 

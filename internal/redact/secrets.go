@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"unicode/utf8"
@@ -32,14 +33,12 @@ func Secrets(text []byte) []Finding {
 	until := 0 // the end of the last finding of a detector
 	words, state := set.keywords, 0
 	for i, c := range text {
-		if state = words.step(state, c); len(words.found[state]) == 0 {
-			continue
-		}
+		state = words.step(state, c)
 		for _, word := range words.found[state] {
 			start, end := i+1-words.size[word], i+1
 			for _, u := range set.uses[word] {
 				if u.detect == nil {
-					r := set.rules[u.rule]
+					r := set.Rules[u.rule]
 					r.prepare()
 					windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
 				} else if start >= until {
@@ -61,12 +60,7 @@ func Secrets(text []byte) []Finding {
 // rule, so that time stays linear.
 func inWindows(set *ruleSet, text []byte, windows []window) []Finding {
 	var found []Finding
-	slices.SortStableFunc(windows, func(a, b window) int {
-		if a.rule != b.rule {
-			return a.rule - b.rule
-		}
-		return a.start - b.start
-	})
+	slices.SortStableFunc(windows, func(a, b window) int { return cmp.Or(a.rule-b.rule, a.start-b.start) })
 	for i := 0; i < len(windows); {
 		w := windows[i]
 		for i++; i < len(windows) && windows[i].rule == w.rule && windows[i].start <= w.end; i++ {
@@ -82,7 +76,7 @@ func inWindows(set *ruleSet, text []byte, windows []window) []Finding {
 		if to < len(text) {
 			to++ // an expression may need the character after a secret
 		}
-		found = set.rules[w.rule].find(set, text, from, to, found)
+		found = set.Rules[w.rule].find(set, text, from, to, found)
 	}
 	return found
 }
@@ -116,20 +110,20 @@ func classOf(sets ...string) *class {
 }
 
 const (
-	lower  = "abcdefghijklmnopqrstuvwxyz"
-	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	digits = "0123456789"
+	upper   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	letters = "abcdefghijklmnopqrstuvwxyz" + upper
+	digits  = "0123456789"
 )
 
 var (
-	alnum    = classOf(lower, upper, digits)
+	alnum    = classOf(letters, digits)
 	hexa     = classOf(digits, "abcdefABCDEF")
-	urlsafe  = classOf(lower, upper, digits, "_-")
-	opaque   = classOf(lower, upper, digits, "_-.~+/=")
-	token    = classOf(lower, upper, digits, "_-.~+/=%:")
+	urlsafe  = classOf(letters, digits, "_-")
+	opaque   = classOf(letters, digits, "_-.~+/=")
+	token    = classOf(letters, digits, "_-.~+/=%:")
 	heading  = classOf(upper, " ")
 	dashes   = classOf("-")
-	keyLines = classOf(lower, upper, digits, "_-.~+/= \t\r\n\\:,()")
+	keyLines = classOf(letters, digits, "_-.~+/= \t\r\n\\:,()")
 )
 
 // inWord reports whether the character at i continues a word or a key. Skipping
@@ -161,7 +155,7 @@ func prefixed(kind, prefix string) detector {
 		if at := bytes.IndexByte(body, '/'); at >= 16 && prefix != "ABSK" && !bytes.ContainsAny(body, "+=") {
 			body, end = body[:at], from+at // a path follows
 		}
-		ok := len(body) >= 16 && has(body, isDigit) && has(body, isLower, isUpper) && entropy(body) >= 2.8 &&
+		ok := len(body) >= 16 && bytes.ContainsAny(body, digits) && bytes.ContainsAny(body, letters) && entropy(body) >= 2.8 &&
 			!isPlaceholder(body) && !isIdentifier(body) && turns(body)*8 >= min(len(body), 64)
 		return Finding{i, end, kind}, ok
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -72,7 +73,7 @@ func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 				} else if err != nil {
 					t.Errorf("text of %s: %v", m.ID, err)
 				}
-				if _, err := db.Record(t.Context(), m.ID); errors.Is(err, store.ErrDamaged) && errors.As(err, new(*store.Problem)) {
+				if _, err := db.Record(t.Context(), m.ID); errors.Is(err, store.ErrDamaged) && errors.As(err, new(*hint.Error)) {
 					records++
 				} else if err != nil {
 					t.Errorf("record of %s: %v", m.ID, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -89,7 +90,7 @@ func TestOpenRefusesWithAHint(t *testing.T) {
 			t.Errorf("%s was opened", path)
 			continue
 		}
-		var p *store.Problem
+		var p *hint.Error
 		if !errors.As(err, &p) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v; want a hint with %q", path, err, says)
 		}

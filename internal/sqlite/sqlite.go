@@ -15,9 +15,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/erase"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/sqlite/search"
+	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -28,11 +31,15 @@ type Options = dbfile.Options
 // temporary directory, which Close removes.
 const Memory = dbfile.Memory
 
-// DB is a [store.Store] in a SQLite file.
+// DB is a [store.Store] in a SQLite file. The embedded types implement the parts
+// of the contract that concern only one package each.
 type DB struct {
-	file   *dbfile.File
-	index  *search.Index
-	proved record.ProvedPayloads
+	record.Records
+	state.Table
+	check.Checker
+	erase.Eraser
+	file  *dbfile.File
+	index *search.Index
 }
 
 var _ store.Store = (*DB)(nil)
@@ -45,7 +52,8 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{file: f, index: search.New(f)}
+	db := &DB{Records: record.Records{File: f}, Table: state.Table{File: f}, Checker: check.Checker{File: f}, Eraser: erase.Eraser{File: f},
+		file: f, index: search.New(f)}
 	if err := db.index.Load(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

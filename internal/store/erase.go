@@ -64,43 +64,43 @@ type Erasure struct {
 
 // Erased counts the removed items of an erasure.
 type Erased struct {
-	Tombstone     int64 // its number, 0 if nothing was erased
-	Messages      int64
-	Bytes         int64 // of their original records
-	Conversations int   // whole ones
+	Tombstone     int64 `json:"tombstone,omitempty"` // its number, 0 if nothing was erased
+	Messages      int64 `json:"messages"`
+	Bytes         int64 `json:"bytes"`         // of their original records
+	Conversations int   `json:"conversations"` // whole ones
 	// Affected are the conversations that lost something: the named ones, and
 	// forks that inherited from them.
-	Affected []ConversationID
+	Affected []ConversationID `json:"affected"`
 	// Unworded counts the summaries that must be reworded, Summaries the removed
 	// ones.
-	Unworded     int
-	Summaries    int
-	Payloads     int
-	PayloadBytes int64
-	Titles       int
-	Values       int // of State
+	Unworded     int   `json:"summariesRemade"`
+	Summaries    int   `json:"summariesErased"`
+	Payloads     int   `json:"payloads"`
+	PayloadBytes int64 `json:"payloadBytes"`
+	Titles       int   `json:"titles"`
+	Values       int   `json:"values"` // of State
 }
 
 // Tombstone represents one erasure.
 type Tombstone struct {
-	ID       int64
-	Cause    string
-	Time     time.Time
-	Messages int64
-	Bytes    int64
+	ID       int64     `json:"tombstone"`
+	Cause    string    `json:"cause"`
+	Time     time.Time `json:"time"`
+	Messages int64     `json:"messages"`
+	Bytes    int64     `json:"bytes"`
 	// Sessions are the sessions that lost messages.
-	Sessions []ForgottenSession
+	Sessions []ForgottenSession `json:"sessions"`
 	// Finished says that Scrub has run since.
-	Finished bool
+	Finished bool `json:"finished"`
 }
 
 // ForgottenSession is a session that lost messages.
 type ForgottenSession struct {
-	Key      string
-	Messages int64
+	Key      string `json:"key"`
+	Messages int64  `json:"messages"`
 	// Through is set if the whole conversation was erased: messages up to this time
 	// are refused.
-	Through time.Time
+	Through time.Time `json:"through,omitzero"`
 }
 
 // Fingerprint holds the properties by which an erased message is recognised.

@@ -368,7 +368,7 @@ type Verification struct {
 
 // Fault is one fault that Verify found.
 type Fault struct {
-	Code   string // a short stable name: "record-hash", "chain", "uncovered"
-	Node   string // the id of the faulty item
-	Detail string
+	Code   string `json:"code"` // a short stable name: "record-hash", "chain", "uncovered"
+	Node   string `json:"node"` // the id of the faulty item
+	Detail string `json:"detail"`
 }

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -20,10 +19,7 @@ func testConversations(t *testing.T, f *fixture) {
 	b := f.conversation(t, "b")
 	f.now = f.now.Add(time.Hour)
 	f.fill(t, a.ID, 2)
-	all, err := f.Conversations(t.Context(), store.ConversationQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(f.Conversations(t.Context(), store.ConversationQuery{}))(t)
 	want(t, "how many", len(all), 2)
 	want(t, "newest activity first", all[0].ID, a.ID)
 	want(t, "then the other", all[1].ID, b.ID)
@@ -40,16 +36,10 @@ func testOldTranscripts(t *testing.T, f *fixture) {
 	f.fill(t, live.ID, 2)
 	f.now = f.now.Add(24 * time.Hour)
 	imported := f.conversation(t, "imported")
-	f.update(t, imported.ID, func(ctx context.Context, w store.Writer) error {
-		m := row(llms.RoleUser, "said long ago")
-		m.Said = f.now.Add(-1000 * time.Hour)
-		_, err := w.Append(ctx, m)
-		return err
-	})
-	all, err := f.Conversations(t.Context(), store.ConversationQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := row(llms.RoleUser, "said long ago")
+	old.Said = f.now.Add(-1000 * time.Hour)
+	f.append(t, imported.ID, old)
+	all := must(f.Conversations(t.Context(), store.ConversationQuery{}))(t)
 	want(t, "an old transcript is not the newest conversation", all[0].ID, live.ID)
 	want(t, "it was active when it was said", all[1].UpdatedAt, f.now.Add(-1000*time.Hour))
 	want(t, "and began then", all[1].CreatedAt, f.now.Add(-1000*time.Hour))
@@ -58,37 +48,19 @@ func testOldTranscripts(t *testing.T, f *fixture) {
 func testSegments(t *testing.T, f *fixture) {
 	first := f.conversation(t, "daily")
 	f.fill(t, first.ID, 3)
-	if err := f.Archive(t.Context(), first.ID, "reset"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Archive(t.Context(), first.ID, "second cause"); err != nil {
-		t.Errorf("archiving twice: %v", err)
-	}
-	archived, err := f.Conversation(t.Context(), first.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want(t, "archive", f.Archive(t.Context(), first.ID, "reset"), nil)
+	want(t, "archive twice", f.Archive(t.Context(), first.ID, "second cause"), nil)
+	archived := must(f.Conversation(t.Context(), first.ID))(t)
 	want(t, "active", archived.Active(), false)
 	want(t, "the first cause is kept", archived.ArchiveCause, "reset")
-	err = f.Update(t.Context(), first.ID, func(w store.Writer) error {
-		_, err := w.Append(t.Context(), row(llms.RoleUser, "too late"))
-		return err
-	})
-	if !errors.Is(err, store.ErrArchived) {
-		t.Errorf("append to an archived conversation: %v", err)
-	}
+	err := f.Update(t.Context(), first.ID, func(w store.Writer) error { return second(w.Append(t.Context(), row(llms.RoleUser, "too late"))) })
+	wantErr(t, "append to an archived conversation", err, store.ErrArchived)
 	second := f.conversation(t, "daily")
 	want(t, "segment", second.Segment, 2)
 	want(t, "messages", second.Messages, 0)
-	family, err := f.Conversations(t.Context(), store.ConversationQuery{Key: "daily"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	family := must(f.Conversations(t.Context(), store.ConversationQuery{Key: "daily"}))(t)
 	want(t, "family", len(family), 2)
-	live, err := f.Conversations(t.Context(), store.ConversationQuery{Key: "daily", ActiveOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := must(f.Conversations(t.Context(), store.ConversationQuery{Key: "daily", ActiveOnly: true}))(t)
 	want(t, "live ones", len(live), 1)
 	f.sound(t, first.ID)
 }
@@ -100,9 +72,7 @@ func testProjects(t *testing.T, f *fixture) {
 		"other":     {Origin: "example.com/b", Root: "/three"},
 		"no git":    {Root: "/four"},
 	} {
-		if _, err := f.Open(t.Context(), store.NewConversation{Key: key, Project: p}); err != nil {
-			t.Fatal(err)
-		}
+		must(f.Open(t.Context(), store.NewConversation{Key: key, Project: p}))(t)
 	}
 	for _, c := range []struct {
 		project store.Project
@@ -112,10 +82,7 @@ func testProjects(t *testing.T, f *fixture) {
 		{store.Project{Root: "/four"}, 1},
 		{store.Project{Root: "/five"}, 0},
 	} {
-		found, err := f.Conversations(t.Context(), store.ConversationQuery{Project: &c.project})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must(f.Conversations(t.Context(), store.ConversationQuery{Project: &c.project}))(t)
 		want(t, "conversations of "+c.project.Origin+c.project.Root, len(found), c.count)
 	}
 }
@@ -124,10 +91,7 @@ func testFork(t *testing.T, f *fixture) {
 	origin := f.conversation(t, "origin")
 	ids := f.fill(t, origin.ID, 8)
 	f.fold(t, origin.ID, 0, 5, "six messages")
-	fork, err := f.Fork(t.Context(), origin.ID, ids[3], store.NewConversation{Key: "fork"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := must(f.Fork(t.Context(), origin.ID, ids[3], store.NewConversation{Key: "fork"}))(t)
 	want(t, "forked from", fork.ForkedFrom, origin.ID)
 	want(t, "forked at", fork.ForkedAt, ids[3])
 	want(t, "the fork's view", show(f.view(t, fork.ID)), "msg_1 msg_2 msg_3 msg_4")
@@ -137,10 +101,7 @@ func testFork(t *testing.T, f *fixture) {
 	want(t, "the fork goes its own way", f.view(t, fork.ID).Items[1].Message, more[1])
 	f.sound(t, fork.ID)
 	f.sound(t, origin.ID)
-	whole, err := f.Fork(t.Context(), origin.ID, ids[7], store.NewConversation{Key: "whole"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(f.Fork(t.Context(), origin.ID, ids[7], store.NewConversation{Key: "whole"}))(t)
 	want(t, "a fork of everything shares the summary", f.view(t, whole.ID).Items[0].Summary, f.view(t, origin.ID).Items[0].Summary)
 	f.sound(t, whole.ID)
 }
@@ -148,12 +109,7 @@ func testFork(t *testing.T, f *fixture) {
 func testRewind(t *testing.T, f *fixture) {
 	c := f.conversation(t, "rewound")
 	ids := f.fill(t, c.ID, 6)
-	var b store.Branch
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) (err error) {
-		b, err = w.Rewind(ctx, ids[3], "edited")
-		return err
-	})
-	want(t, "items on the branch", b.Items, 2)
+	want(t, "items on the branch", f.rewind(t, c.ID, ids[3]).Items, 2)
 	want(t, "view", show(f.view(t, c.ID)), "msg_1 msg_2 msg_3 msg_4")
 	want(t, "newest user message", f.view(t, c.ID).LastUser, 3)
 	f.fill(t, c.ID, 1)
@@ -162,17 +118,9 @@ func testRewind(t *testing.T, f *fixture) {
 	f.sound(t, c.ID)
 	other := f.conversation(t, "other")
 	strange := f.fill(t, other.ID, 1)
-	err := f.Update(t.Context(), c.ID, func(w store.Writer) error {
-		_, err := w.Rewind(t.Context(), strange[0], "somebody else's")
-		return err
-	})
-	if !errors.Is(err, store.ErrOffBranch) {
-		t.Errorf("rewind to a message of another conversation: %v", err)
-	}
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		_, err := w.Rewind(ctx, 0, "start over")
-		return err
-	})
+	err := f.Update(t.Context(), c.ID, func(w store.Writer) error { return second(w.Rewind(t.Context(), strange[0], "somebody else's")) })
+	wantErr(t, "rewind to a message of another conversation", err, store.ErrOffBranch)
+	f.rewind(t, c.ID, 0)
 	want(t, "an empty view", f.view(t, c.ID).Count, 0)
 	want(t, "no user message", f.view(t, c.ID).LastUser, 0)
 	f.sound(t, c.ID)
@@ -183,10 +131,7 @@ func testRestoreBranch(t *testing.T, f *fixture) {
 	ids := f.fill(t, c.ID, 8)
 	f.fold(t, c.ID, 4, 6, "five to seven")
 	rewind := func(to store.MessageID) {
-		f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-			_, err := w.Rewind(ctx, to, "switch")
-			return err
-		})
+		f.rewind(t, c.ID, to)
 		f.sound(t, c.ID)
 	}
 	active := func(id store.MessageID) (on bool) {
@@ -218,18 +163,12 @@ func testRewindIntoSummary(t *testing.T, f *fixture) {
 	f.fold(t, c.ID, 1, 3, "four to six")
 	top := f.fold(t, c.ID, 0, 1, "one to six")
 	want(t, "depth", top.Depth, 1)
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		_, err := w.Rewind(ctx, ids[4], "edited")
-		return err
-	})
+	f.rewind(t, c.ID, ids[4])
 	view := f.view(t, c.ID)
 	want(t, "items", view.Count, 3)
 	want(t, "the untouched summary stays", view.Items[0].IsSummary(), true)
 	want(t, "the message is the newest", view.Items[2].Message, ids[4])
-	for s, err := range f.Summaries(t.Context(), store.SummaryQuery{IDs: []store.SummaryID{top.ID}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, s := range f.summaries(t, store.SummaryQuery{IDs: []store.SummaryID{top.ID}}) {
 		want(t, "the summary that was taken apart is retired", s.Retired, true)
 	}
 	f.sound(t, c.ID)

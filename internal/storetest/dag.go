@@ -40,10 +40,7 @@ func testWindows(t *testing.T, f *fixture) {
 		{store.Window{After: 10, Oldest: 5}, "", 10, 0},
 		{store.Window{After: 7}, "msg_8 msg_9 msg_10", 7, 3},
 	} {
-		v, err := f.View(t.Context(), c.ID, w.window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must(f.View(t.Context(), c.ID, w.window))(t)
 		what := fmt.Sprintf("%+v", w.window)
 		want(t, what, show(v), w.items)
 		want(t, what+" skipped", v.Skipped, w.skipped)
@@ -56,21 +53,13 @@ func testWindows(t *testing.T, f *fixture) {
 
 func testLastUser(t *testing.T, f *fixture) {
 	c := f.conversation(t, "last user")
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		result := row(llms.RoleUser, "a tool result in a user message")
-		result.Results = []string{"c1"}
-		reminder := row(llms.RoleUser, "a reminder by the host")
-		reminder.Flags = store.FlagSynthetic
-		_, err := w.Append(ctx, row(llms.RoleUser, "what the user said"), row(llms.RoleAssistant, "ok"), result, reminder)
-		return err
-	})
+	result, reminder := row(llms.RoleUser, "a tool result in a user message"), row(llms.RoleUser, "a reminder by the host")
+	result.Results, reminder.Flags = []string{"c1"}, store.FlagSynthetic
+	f.append(t, c.ID, row(llms.RoleUser, "what the user said"), row(llms.RoleAssistant, "ok"), result, reminder)
 	want(t, "the newest that the user said", f.view(t, c.ID).LastUser, 1)
 	f.fill(t, c.ID, 1)
 	want(t, "a newer one", f.view(t, c.ID).LastUser, 5)
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		_, err := w.Rewind(ctx, 4, "back")
-		return err
-	})
+	f.rewind(t, c.ID, 4)
 	want(t, "after a rewind", f.view(t, c.ID).LastUser, 1)
 }
 
@@ -91,15 +80,9 @@ func testFold(t *testing.T, f *fixture) {
 	view := f.view(t, c.ID)
 	want(t, "view", show(view), fmt.Sprintf("%s msg_5 msg_6", s.ID))
 	want(t, "view tokens", view.Tokens, 23)
-	sources, err := f.Sources(t.Context(), s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources := must(f.Sources(t.Context(), s.ID))(t)
 	want(t, "sources", fmt.Sprint(sources), "[msg_1 msg_2 msg_3 msg_4]")
-	derived, err := f.Derived(t.Context(), store.Node{Message: ids[2]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	derived := must(f.Derived(t.Context(), store.Node{Message: ids[2]}))(t)
 	want(t, "derived", fmt.Sprint(derived), fmt.Sprintf("[%s]", s.ID))
 	f.sound(t, c.ID)
 }
@@ -130,9 +113,7 @@ func testFolds(t *testing.T, f *fixture) {
 		t.Fatalf("the second fold is over what the first one took: %v", err)
 	}
 	want(t, "the view after nothing was folded", show(f.view(t, c.ID)), "msg_1 msg_2 msg_3 msg_4 msg_5 msg_6 msg_7 msg_8")
-	if err := folds(items[3:5]); err != nil {
-		t.Fatal(err)
-	}
+	want(t, "fold again", folds(items[3:5]), nil)
 	want(t, "the view", show(f.view(t, c.ID)), fmt.Sprintf("%s msg_6 msg_7 msg_8", ab.ID))
 	want(t, "what they are", fmt.Sprint(a.Messages, b.Messages, ab.Messages, ab.Depth, ab.Descendants), "3 2 5 1 2")
 	v := f.sound(t, c.ID)
@@ -155,10 +136,7 @@ func testFoldDeep(t *testing.T, f *fixture) {
 	want(t, "descendants", d2.Descendants, 4)
 	want(t, "descendants of one more", d3.Descendants, 5)
 	want(t, "message tokens", d3.MessageTokens, 120)
-	conv, err := f.Conversation(t.Context(), c.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(f.Conversation(t.Context(), c.ID))(t)
 	want(t, "summaries", conv.Summaries, 6)
 	v := f.sound(t, c.ID)
 	want(t, "verified", fmt.Sprint(v.Messages, v.Summaries), "16 6")
@@ -182,8 +160,7 @@ func testStale(t *testing.T, f *fixture) {
 		"never was there": {{Pos: 99, Node: store.Node{Message: 99}}},
 	} {
 		err := f.Update(t.Context(), c.ID, func(w store.Writer) error {
-			_, err := w.Fold(t.Context(), store.NewSummary{Over: over, Wording: wording("x")})
-			return err
+			return second(w.Fold(t.Context(), store.NewSummary{Over: over, Wording: wording("x")}))
 		})
 		if err == nil || len(over) > 0 && !errors.Is(err, store.ErrStale) {
 			t.Errorf("%s: got %v, want ErrStale", what, err)
@@ -201,10 +178,7 @@ func testReword(t *testing.T, f *fixture) {
 		want(t, "revision", got.Revision, 1)
 		return err
 	})
-	for got, err := range f.Summaries(t.Context(), store.SummaryQuery{Conversation: c.ID}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, got := range f.summaries(t, store.SummaryQuery{Conversation: c.ID}) {
 		want(t, "body", got.Body, "better")
 		want(t, "method", got.Method+" "+got.Model, "model m1")
 		want(t, "messages", got.Messages, 3)
@@ -222,9 +196,7 @@ func testStub(t *testing.T, f *fixture) {
 	want(t, "tokens", v.Tokens, 24)
 	f.sound(t, c.ID)
 	err := f.Update(t.Context(), c.ID, func(w store.Writer) error { return w.Stub(t.Context(), 99, 4) })
-	if !errors.Is(err, store.ErrStale) {
-		t.Errorf("stub of what is not in the view: %v", err)
-	}
+	wantErr(t, "stub of what is not in the view", err, store.ErrStale)
 }
 
 func testPayloads(t *testing.T, f *fixture) {
@@ -243,10 +215,7 @@ func testPayloads(t *testing.T, f *fixture) {
 	sum := sha256.Sum256(data)
 	want(t, "the same content has the same id", again, id)
 	want(t, "id", string(id), fmt.Sprintf("file_%x", sum[:8]))
-	p, err := f.Payload(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(f.Payload(t.Context(), id))(t)
 	want(t, "described", fmt.Sprint(p.Name, p.MIME, p.Kind, p.Summary, p.Tokens, p.Size, p.Path), "log.txttext/plainloglines42 1048576/var/log.txt")
 	want(t, "hash", p.SHA256, sum)
 	for _, r := range [][2]int64{{0, 16}, {700_000, 6}, {262_140, 8}, {1<<20 - 3, 3}, {0, 1 << 20}} {
@@ -284,10 +253,7 @@ func testCarved(t *testing.T, f *fixture) {
 		})
 		return err
 	})
-	got, err := f.Record(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(f.Record(t.Context(), 1))(t)
 	if !bytes.Equal(got, record) {
 		t.Errorf("the record came back with %d bytes, %d went in", len(got), len(record))
 	}

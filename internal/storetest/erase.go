@@ -16,21 +16,10 @@ import (
 // erase erases something; it must succeed.
 func (f *fixture) erase(t *testing.T, order store.Erasure) store.Erased {
 	t.Helper()
-	before, err := f.Weigh(t.Context(), order)
-	if err != nil {
-		t.Fatalf("weigh: %v", err)
-	}
-	done, err := f.Erase(t.Context(), order)
-	if err != nil {
-		t.Fatalf("erase: %v", err)
-	}
+	before, done := must(f.Weigh(t.Context(), order))(t), must(f.Erase(t.Context(), order))(t)
 	before.Tombstone = done.Tombstone
-	if got, wanted := fmt.Sprintf("%+v", done), fmt.Sprintf("%+v", before); got != wanted {
-		t.Errorf("erased %s, weighed %s", got, wanted)
-	}
-	if err := f.Scrub(t.Context()); err != nil {
-		t.Fatalf("scrub: %v", err)
-	}
+	want(t, "erased as weighed", fmt.Sprintf("%+v", done), fmt.Sprintf("%+v", before))
+	want(t, "scrub", f.Scrub(t.Context()), nil)
 	return done
 }
 
@@ -38,10 +27,7 @@ func (f *fixture) erase(t *testing.T, order store.Erasure) store.Erased {
 func (f *fixture) gone(t *testing.T, pattern string) {
 	t.Helper()
 	for _, summaries := range []bool{false, true} {
-		found, err := f.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Summaries: summaries, Everything: true, Limit: 10})
-		if err != nil {
-			t.Fatalf("search: %v", err)
-		}
+		found := must(f.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Summaries: summaries, Everything: true, Limit: 10}))(t)
 		for _, h := range found.Hits {
 			t.Errorf("%s still says %q", h.Node, pattern)
 		}
@@ -78,9 +64,7 @@ func testErase(t *testing.T, f *fixture) {
 	if err != nil || len(sources) != 3 {
 		t.Errorf("sources of the leaf: %v, %v", sources, err)
 	}
-	if _, err := f.Sources(t.Context(), only.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a summary of nothing is left: %v", err)
-	}
+	wantErr(t, "a summary of nothing is left", second(f.Sources(t.Context(), only.ID)), store.ErrNotFound)
 	unworded, err := f.Unworded(t.Context())
 	if err != nil || len(unworded) != 2 || unworded[0].ID != leaf.ID || unworded[1].ID != top.ID {
 		t.Fatalf("unworded: %v, %v", unworded, err)
@@ -104,33 +88,19 @@ func testEraseRefused(t *testing.T, f *fixture) {
 	c := f.conversation(t, "k")
 	named, timed, bare := row(llms.RoleUser, "named"), row(llms.RoleUser, "timed"), row(llms.RoleUser, "bare")
 	named.Native, timed.Said = "n1", f.now
-	var ids []store.MessageID
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		done, err := w.Append(ctx, named, timed, bare, row(llms.RoleUser, "kept"))
-		for _, d := range done {
-			ids = append(ids, d.ID)
-		}
-		return err
-	})
+	ids := idsOf(f.append(t, c.ID, named, timed, bare, row(llms.RoleUser, "kept")))
 	done := f.erase(t, store.Erasure{Messages: ids[:3], Cause: "forget"})
 	edited := row(llms.RoleUser, "named, but edited")
 	edited.Native = "n1"
 	other := timed
 	other.Said = f.now.Add(time.Second)
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		got, err := w.Append(ctx, named, edited, timed, other, row(llms.RoleUser, "new"))
-		if err != nil {
-			return err
+	var refused []string
+	for i, a := range f.append(t, c.ID, named, edited, timed, other, row(llms.RoleUser, "new")) {
+		if a.Forgotten {
+			refused = append(refused, fmt.Sprint(i))
 		}
-		var refused []string
-		for i, a := range got {
-			if a.Forgotten {
-				refused = append(refused, fmt.Sprint(i))
-			}
-		}
-		want(t, "refused", strings.Join(refused, " "), "0 1 2")
-		return nil
-	})
+	}
+	want(t, "refused", strings.Join(refused, " "), "0 1 2")
 	print := func(m store.NewMessage) store.Fingerprint {
 		return store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256}
 	}
@@ -148,29 +118,16 @@ func testEraseRefused(t *testing.T, f *fixture) {
 	if err != nil || len(all) != 1 || all[0].ID != done.Tombstone || all[0].Messages != 3 || !all[0].Finished || all[0].Sessions[0].Key != "k" {
 		t.Fatalf("tombstones: %+v, %v", all, err)
 	}
-	if err := f.Lift(t.Context(), done.Tombstone); err != nil {
-		t.Fatal(err)
-	}
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		got, err := w.Append(ctx, named)
-		if err == nil && got[0].Existed {
-			t.Error("a lifted tombstone still refuses")
-		}
-		return err
-	})
-	if err := f.Lift(t.Context(), done.Tombstone); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("lifting it twice: %v", err)
-	}
+	want(t, "lift", f.Lift(t.Context(), done.Tombstone), nil)
+	want(t, "a lifted tombstone refuses", f.append(t, c.ID, named)[0].Existed, false)
+	wantErr(t, "lifting it twice", f.Lift(t.Context(), done.Tombstone), store.ErrNotFound)
 	f.sound(t, c.ID)
 }
 
 func testEraseConversation(t *testing.T, f *fixture) {
 	other := f.conversation(t, "other")
 	f.fill(t, other.ID, 3)
-	c, err := f.Open(t.Context(), store.NewConversation{Key: "k", Title: "About message 1", Project: store.Project{Root: "/secret/place"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(f.Open(t.Context(), store.NewConversation{Key: "k", Title: "About message 1", Project: store.Project{Root: "/secret/place"}}))(t)
 	f.fill(t, c.ID, 6)
 	f.fold(t, c.ID, 0, 3, "the beginning")
 	f.now = f.now.Add(time.Hour)
@@ -183,21 +140,16 @@ func testEraseConversation(t *testing.T, f *fixture) {
 	}
 	f.sound(t, c.ID)
 	f.sound(t, other.ID)
-	husk, err := f.Conversation(t.Context(), c.ID)
-	if err != nil || husk.ErasedAt.IsZero() || husk.Active() || husk.Title != "" || husk.Project.Root != "" {
-		t.Errorf("what is left of it: %+v, %v", husk, err)
+	left, err := f.Conversation(t.Context(), c.ID)
+	if err != nil || left.ErasedAt.IsZero() || left.Active() || left.Title != "" || left.Project.Root != "" {
+		t.Errorf("the row of an erased conversation is %+v, %v", left, err)
 	}
 	again := f.conversation(t, "k")
 	want(t, "the session's next conversation", again.Segment, 2)
 	old, fresh := row(llms.RoleUser, "message 1"), row(llms.RoleUser, "message 7")
 	old.Said, fresh.Said = f.now.Add(-time.Hour), f.now.Add(time.Minute)
-	f.update(t, again.ID, func(ctx context.Context, w store.Writer) error {
-		got, err := w.Append(ctx, old, fresh)
-		if err == nil && (!got[0].Forgotten || got[1].Forgotten) {
-			t.Errorf("what was said before and after: %+v", got)
-		}
-		return err
-	})
+	got := f.append(t, again.ID, old, fresh)
+	want(t, "refuses a message from before and not one from after", fmt.Sprint(got[0].Forgotten, got[1].Forgotten), "true false")
 	f.sound(t, again.ID)
 }
 
@@ -205,15 +157,9 @@ func testEraseBranches(t *testing.T, f *fixture) {
 	c := f.conversation(t, "k")
 	ids := f.fill(t, c.ID, 6)
 	f.fold(t, c.ID, 0, 1, "the beginning")
-	fork, err := f.Fork(t.Context(), c.ID, ids[3], store.NewConversation{Key: "fork"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := must(f.Fork(t.Context(), c.ID, ids[3], store.NewConversation{Key: "fork"}))(t)
 	f.fill(t, fork.ID, 2)
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		_, err := w.Rewind(ctx, ids[3], "test")
-		return err
-	})
+	f.rewind(t, c.ID, ids[3])
 	f.sound(t, c.ID)
 	f.sound(t, fork.ID)
 	done := f.erase(t, store.Erasure{Messages: []store.MessageID{ids[1], ids[3], ids[4]}, Cause: "forget"})
@@ -222,10 +168,7 @@ func testEraseBranches(t *testing.T, f *fixture) {
 	f.sound(t, fork.ID)
 	f.gone(t, `message [45]$`)
 	// The kept branch can be made active again.
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		_, err := w.Rewind(ctx, ids[5], "back")
-		return err
-	})
+	f.rewind(t, c.ID, ids[5])
 	f.sound(t, c.ID)
 	// Inherited messages do not count as the fork's own.
 	known, err := f.Forgotten(t.Context(), "fork", slices.Values([]store.Fingerprint{
@@ -263,9 +206,7 @@ func testErasePayloads(t *testing.T, f *fixture) {
 	if _, err := f.Payload(t.Context(), payloads[0]); err != nil {
 		t.Errorf("the shared payload: %v", err)
 	}
-	if _, err := f.Payload(t.Context(), payloads[1]); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("the payload of one: %v", err)
-	}
+	wantErr(t, "the payload of one", second(f.Payload(t.Context(), payloads[1])), store.ErrNotFound)
 	// A refused message leaves no payload.
 	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
 		id, err := w.PutPayload(ctx, store.NewPayload{Data: []byte("content of one"), Kind: "text"})
@@ -277,34 +218,17 @@ func testErasePayloads(t *testing.T, f *fixture) {
 		_, err = w.Append(ctx, one)
 		return err
 	})
-	if _, err := f.Payload(t.Context(), payloads[1]); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("the payload of a refused message: %v", err)
-	}
+	wantErr(t, "the payload of a refused message", second(f.Payload(t.Context(), payloads[1])), store.ErrNotFound)
 	f.sound(t, c.ID)
 }
 
 func testEraseTraces(t *testing.T, f *fixture) {
-	c, err := f.Open(t.Context(), store.NewConversation{Key: "k", Title: "The Password is hunter2…"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := f.Open(t.Context(), store.NewConversation{Key: "kept", Title: "Something else"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(f.Open(t.Context(), store.NewConversation{Key: "k", Title: "The Password is hunter2…"}))(t)
+	kept := must(f.Open(t.Context(), store.NewConversation{Key: "kept", Title: "Something else"}))(t)
 	f.fill(t, kept.ID, 1)
-	var id store.MessageID
-	f.update(t, c.ID, func(ctx context.Context, w store.Writer) error {
-		done, err := w.Append(ctx, row(llms.RoleUser, "the password is hunter2 and nobody may know it"))
-		if err == nil {
-			id = done[0].ID
-		}
-		return err
-	})
+	id := f.append(t, c.ID, row(llms.RoleUser, "the password is hunter2 and nobody may know it"))[0].ID
 	for key, data := range map[string]string{"quotes": `{"shown":["and nobody may know it"]}`, "matches": "hunter2", "neither": `{"count":3,"path":"/a/b/c/d/e/f"}`} {
-		if _, err := f.Put(t.Context(), "brief", key, []byte(data), 0, time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must(f.Put(t.Context(), "brief", key, []byte(data), 0, time.Time{}))(t)
 	}
 	done := f.erase(t, store.Erasure{Messages: []store.MessageID{id}, Quotes: func(text string) bool { return strings.Contains(text, "hunter2") }})
 	want(t, "values", done.Values, 2)

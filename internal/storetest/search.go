@@ -52,16 +52,10 @@ func testSearch(t *testing.T, f *fixture) {
 		_, err = w.Append(ctx, row(llms.RoleUser, "Why does the deployment fail? 配置文件"), call, result, withFile, echo, late)
 		return err
 	})
-	f.update(t, b.ID, func(ctx context.Context, w store.Writer) error {
-		_, err := w.Append(ctx, row(llms.RoleAssistant, "the deployments were fine on friday"))
-		return err
-	})
+	f.append(t, b.ID, row(llms.RoleAssistant, "the deployments were fine on friday"))
 	sum := f.fold(t, a.ID, 0, 1, "somebody asked about a deployment\nExpand for details about: it")
 	onlyA := []store.ConversationID{a.ID}
-	words, err := f.Search(t.Context(), store.Search{Mode: store.FullText, Pattern: "friday marmalade nowhere", Conversations: onlyA, Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := must(f.Search(t.Context(), store.Search{Mode: store.FullText, Pattern: "friday marmalade nowhere", Conversations: onlyA, Limit: 10}))(t)
 	var counts []string
 	for _, w := range words.Words {
 		counts = append(counts, fmt.Sprintf("{%s %d}", w.Text, w.Passages))
@@ -153,10 +147,7 @@ func testSearch(t *testing.T, f *fixture) {
 
 func lcmRow(t *testing.T, m llms.Message) store.NewMessage {
 	t.Helper()
-	b, err := wire.Encode(llms.FormatLCM, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(wire.Encode(llms.FormatLCM, m))(t)
 	r := row(m.Role, string(b))
 	r.Format = llms.FormatLCM
 	r.Calls, r.Results = store.Links(m)
@@ -200,10 +191,7 @@ func testSearchComplete(t *testing.T, f *fixture) {
 					newest = fmt.Sprintf("msg_%d", i+1)
 				}
 			}
-			found, err := f.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: p, Limit: 1, CountTo: 1 << 30})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must(f.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: p, Limit: 1, CountTo: 1 << 30}))(t)
 			want(t, fmt.Sprintf("matches of %s among %d", p, len(texts)), found.Matched, expected)
 			want(t, "counted to the end", found.AtLeast, false)
 			if expected > 0 {
@@ -225,10 +213,7 @@ func testSearchPages(t *testing.T, f *fixture) {
 		pages := 0
 		for next := (&store.Cursor{}); next != nil; pages++ {
 			q.After = *next
-			found, err := f.Search(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must(f.Search(t.Context(), q))(t)
 			for i, h := range found.Hits {
 				if i == len(found.Hits)-1 && found.Next != nil {
 					want(t, "the cursor behind the last hit", h.After, *found.Next)

@@ -1,6 +1,6 @@
 // Package storetest is the test suite that every store must pass. It states the
-// contract of package store as behaviour: what reads return after writes, and what the
-// store must refuse.
+// contract of package store as behaviour: the results of reads after writes, and the
+// calls that the store must refuse.
 //
 // A backend's test calls Run with a function that opens a fresh store.
 package storetest
@@ -8,7 +8,9 @@ package storetest
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -85,11 +87,7 @@ type fixture struct {
 // conversation opens a conversation under a key.
 func (f *fixture) conversation(t *testing.T, key string) store.Conversation {
 	t.Helper()
-	c, err := f.Open(t.Context(), store.NewConversation{Key: key, Agent: "test"})
-	if err != nil {
-		t.Fatalf("open %q: %v", key, err)
-	}
-	return c
+	return must(f.Open(t.Context(), store.NewConversation{Key: key, Agent: "test"}))(t)
 }
 
 // update runs fn in a transaction that must succeed.
@@ -98,6 +96,26 @@ func (f *fixture) update(t *testing.T, id store.ConversationID, fn func(ctx cont
 	if err := f.Update(t.Context(), id, func(w store.Writer) error { return fn(t.Context(), w) }); err != nil {
 		t.Fatalf("update of conversation %d: %v", id, err)
 	}
+}
+
+// append appends messages.
+func (f *fixture) append(t *testing.T, id store.ConversationID, ms ...store.NewMessage) (done []store.Appended) {
+	t.Helper()
+	f.update(t, id, func(ctx context.Context, w store.Writer) (err error) {
+		done, err = w.Append(ctx, ms...)
+		return err
+	})
+	return done
+}
+
+// rewind rewinds the view to a message.
+func (f *fixture) rewind(t *testing.T, id store.ConversationID, to store.MessageID) (b store.Branch) {
+	t.Helper()
+	f.update(t, id, func(ctx context.Context, w store.Writer) (err error) {
+		b, err = w.Rewind(ctx, to, "test")
+		return err
+	})
+	return b
 }
 
 // row makes a text message of ten tokens.
@@ -111,23 +129,19 @@ func row(role llms.Role, text string) store.NewMessage {
 // fill appends n messages, alternating user and assistant.
 func (f *fixture) fill(t *testing.T, id store.ConversationID, n int) []store.MessageID {
 	t.Helper()
-	var ids []store.MessageID
-	f.update(t, id, func(ctx context.Context, w store.Writer) error {
-		for i := range n {
-			role := llms.RoleUser
-			if i%2 == 1 {
-				role = llms.RoleAssistant
-			}
-			m := row(role, fmt.Sprintf("message %d", i+1))
-			m.Said = f.now.Add(time.Duration(i) * time.Minute)
-			done, err := w.Append(ctx, m)
-			if err != nil {
-				return err
-			}
-			ids = append(ids, done[0].ID)
-		}
-		return nil
-	})
+	var ms []store.NewMessage
+	for i := range n {
+		m := row([]llms.Role{llms.RoleUser, llms.RoleAssistant}[i%2], fmt.Sprintf("message %d", i+1))
+		m.Said = f.now.Add(time.Duration(i) * time.Minute)
+		ms = append(ms, m)
+	}
+	return idsOf(f.append(t, id, ms...))
+}
+
+func idsOf(done []store.Appended) (ids []store.MessageID) {
+	for _, d := range done {
+		ids = append(ids, d.ID)
+	}
 	return ids
 }
 
@@ -149,11 +163,7 @@ func wording(body string) store.Wording {
 
 func (f *fixture) view(t *testing.T, id store.ConversationID) store.View {
 	t.Helper()
-	v, err := f.View(t.Context(), id, store.Window{})
-	if err != nil {
-		t.Fatalf("view of conversation %d: %v", id, err)
-	}
-	return v
+	return must(f.View(t.Context(), id, store.Window{}))(t)
 }
 
 // show renders a view as the ids of its items.
@@ -168,10 +178,7 @@ func show(v store.View) string {
 // sound fails the test unless the conversation verifies.
 func (f *fixture) sound(t *testing.T, id store.ConversationID) store.Verification {
 	t.Helper()
-	v, err := f.Verify(t.Context(), id)
-	if err != nil {
-		t.Fatalf("verify: %v", err)
-	}
+	v := must(f.Verify(t.Context(), id))(t)
 	for _, fault := range v.Faults {
 		t.Errorf("verify: %s: %s: %s", fault.Code, fault.Node, fault.Detail)
 	}
@@ -181,12 +188,22 @@ func (f *fixture) sound(t *testing.T, id store.ConversationID) store.Verificatio
 // messages collects a query.
 func (f *fixture) messages(t *testing.T, q store.MessageQuery) []store.Message {
 	t.Helper()
-	var all []store.Message
-	for m, err := range f.Messages(t.Context(), q) {
+	return collect(t, f.Messages(t.Context(), q))
+}
+
+func (f *fixture) summaries(t *testing.T, q store.SummaryQuery) []store.Summary {
+	t.Helper()
+	return collect(t, f.Summaries(t.Context(), q))
+}
+
+// collect reads a sequence to its end, without errors.
+func collect[T any](t *testing.T, seq iter.Seq2[T, error]) (all []T) {
+	t.Helper()
+	for v, err := range seq {
 		if err != nil {
-			t.Fatalf("messages: %v", err)
+			t.Fatal(err)
 		}
-		all = append(all, m)
+		all = append(all, v)
 	}
 	return all
 }
@@ -197,6 +214,28 @@ func seqs(ms []store.Message) string {
 		all = append(all, fmt.Sprint(m.Seq))
 	}
 	return strings.Join(all, " ")
+}
+
+// must returns a value, and fails the test if there is an error.
+func must[T any](v T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// second returns the error of a call with two results.
+func second[T any](_ T, err error) error { return err }
+
+// wantErr fails the test unless an error is another one.
+func wantErr(t *testing.T, what string, err, wanted error) {
+	t.Helper()
+	if !errors.Is(err, wanted) {
+		t.Errorf("%s: got the error %v, want %v", what, err, wanted)
+	}
 }
 
 func want[T comparable](t *testing.T, what string, got, wanted T) {

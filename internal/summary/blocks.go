@@ -7,7 +7,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// block is what a line stands in.
+// block is the surroundings of a line.
 type block uint8
 
 const (
@@ -28,8 +28,8 @@ func isTraffic(line string) bool {
 	return strings.HasPrefix(line, callMark) || strings.HasPrefix(line, resultMark)
 }
 
-// hasTraffic reports whether a message marks its own tool traffic, so that
-// what was said beside it can be told apart.
+// hasTraffic reports whether a message marks its tool traffic, so that its prose can
+// be told apart.
 func hasTraffic(text string) bool {
 	return isTraffic(text) || strings.Contains(text, "\n"+callMark) || strings.Contains(text, "\n"+resultMark)
 }
@@ -41,15 +41,10 @@ func (m *material) split(d int) {
 	if doc.tool {
 		p.open(resultBlock, "", 0)
 	}
-	for at := 0; at < len(doc.text); {
-		end := strings.IndexByte(doc.text[at:], '\n')
-		if end < 0 {
-			end = len(doc.text)
-		} else {
-			end += at
-		}
-		p.line(at, end)
-		at = end + 1
+	at := 0
+	for line := range strings.Lines(doc.text) {
+		p.line(at, at+len(strings.TrimSuffix(line, "\n")))
+		at += len(line)
 	}
 	p.close(len(doc.text))
 }
@@ -69,7 +64,7 @@ type splitter struct {
 	m    *material
 	doc  int
 	said origin
-	// The block under way, where it began and what fence closes it.
+	// The block under way, its start and the fence that closes it.
 	block block
 	start int
 	fence string
@@ -111,13 +106,12 @@ func (p *splitter) fenceLine(line string, start, end int) bool {
 		}
 		p.close(end)
 		return true
-	case strings.HasPrefix(line, callMark):
+	case isTraffic(line):
 		p.close(start)
 		p.open(callBlock, "", start)
-		return false
-	case strings.HasPrefix(line, resultMark):
-		p.close(start)
-		p.open(resultBlock, "", start)
+		if strings.HasPrefix(line, resultMark) {
+			p.block = resultBlock
+		}
 		return false
 	case p.block != prose:
 		return false
@@ -143,8 +137,8 @@ func (p *splitter) close(end int) {
 	p.block = prose
 }
 
-// blockLine takes the first lines of a block, and those that report
-// failures; the rest can only be named by the ledger.
+// blockLine takes the first lines of a block, and those that report failures. Of the
+// others only identifiers are kept.
 func (p *splitter) blockLine(line string, start, end int) {
 	p.lines++
 	if p.lines > blockLines {
@@ -211,7 +205,7 @@ func (p *splitter) add(start, end int, from origin, untrusted bool) {
 	}
 	p.m.units = append(p.m.units, unit{
 		doc: p.doc, start: start, end: end, origin: from,
-		prior: fixed(priorOf(d, low, from)),
-		drag:  fixed(math.Pow(float64(end-start)*d.rate+6, 0.9)),
+		prior:  fixed(priorOf(d, low, from)),
+		length: fixed(math.Pow(float64(end-start)*d.rate+6, 0.9)),
 	})
 }

@@ -9,17 +9,17 @@ import (
 
 // The lines of an extractive summary, beside its sentences.
 const (
-	ledgerHead     = "Identifiers: "
-	toolLedgerHead = "Identifiers in tool output: "
-	omittedHead    = "[omitted: instruction-like text, "
-	omittedTail    = "]"
+	identifiersHead     = "Identifiers: "
+	toolIdentifiersHead = "Identifiers in tool output: "
+	omittedHead         = "[omitted: instruction-like text, "
+	omittedTail         = "]"
 )
 
 // RoleSummary labels sentences that come from an older summary's own prose,
 // where no message can be named as the speaker.
 const RoleSummary llms.Role = "summary"
 
-// Line is one line of a summary's body: what was said, by whom, where.
+// Line is one line of a summary's body: a text, its speaker and its message.
 type Line struct {
 	Role llms.Role
 	Seq  int64
@@ -30,29 +30,24 @@ type Line struct {
 // Body is a summary taken apart.
 type Body struct {
 	Lines []Line
-	// Prose holds lines that name no message: what a model wrote.
+	// Prose holds lines that name no message, which a model wrote.
 	Prose []Line
-	// Identifiers and ToolIdentifiers are the entries of the ledger, those
-	// mentioned in conversation and those seen in tool output only.
+	// Identifiers are those mentioned in conversation, ToolIdentifiers those seen
+	// in tool output only.
 	Identifiers     []string
 	ToolIdentifiers []string
 	Omitted         []string // #seq of messages whose instruction-like text was left out
 	Footer          string   // without its fixed beginning
 }
 
-// Parse takes the body of a summary apart. It reads what Extractive writes
-// and any other text: lines it does not know are Prose.
+// Parse takes the body of a summary apart. It reads the output of Extractive and any
+// other text: lines that it does not know are Prose.
 func Parse(text string) Body {
 	var b Body
-	for at := 0; at < len(text); {
-		end := strings.IndexByte(text[at:], '\n')
-		if end < 0 {
-			end = len(text)
-		} else {
-			end += at
-		}
-		b.add(text[at:end], at)
-		at = end + 1
+	at := 0
+	for line := range strings.Lines(text) {
+		b.add(strings.TrimSuffix(line, "\n"), at)
+		at += len(line)
 	}
 	return b
 }
@@ -62,12 +57,12 @@ func (b *Body) add(line string, at int) {
 		b.Footer = rest
 		return
 	}
-	if rest, ok := strings.CutPrefix(line, ledgerHead); ok {
-		b.Identifiers = append(b.Identifiers, splitLedger(rest)...)
+	if rest, ok := strings.CutPrefix(line, identifiersHead); ok {
+		b.Identifiers = append(b.Identifiers, splitIdentifiers(rest)...)
 		return
 	}
-	if rest, ok := strings.CutPrefix(line, toolLedgerHead); ok {
-		b.ToolIdentifiers = append(b.ToolIdentifiers, splitLedger(rest)...)
+	if rest, ok := strings.CutPrefix(line, toolIdentifiersHead); ok {
+		b.ToolIdentifiers = append(b.ToolIdentifiers, splitIdentifiers(rest)...)
 		return
 	}
 	if rest, ok := strings.CutPrefix(line, omittedHead); ok {
@@ -87,10 +82,8 @@ func (b *Body) add(line string, at int) {
 	}
 }
 
-// splitLedger returns the entries of a ledger. They are told apart the way
-// they were found, so a line that only looks like a ledger yields nothing but
-// identifiers.
-func splitLedger(s string) []string {
+// splitIdentifiers reads a list of identifiers. Other words of the line are dropped.
+func splitIdentifiers(s string) []string {
 	var ids []string
 	for _, id := range Identifiers(s) {
 		ids = append(ids, id.Text)
@@ -98,9 +91,9 @@ func splitLedger(s string) []string {
 	return ids
 }
 
-// joinLedger is the inverse: entries with a space between them, which costs
+// joinIdentifiers is the inverse: identifiers with a space between them, which costs
 // no tokens, and a semicolon where two would otherwise be read as one.
-func joinLedger(ids []string) string {
+func joinIdentifiers(ids []string) string {
 	var b strings.Builder
 	for i, id := range ids {
 		if i > 0 {
@@ -134,10 +127,7 @@ func cutSpeaker(line string) (role llms.Role, seq int64, n int, ok bool) {
 	if !role.Valid() && role != RoleSummary {
 		return "", 0, 0, false
 	}
-	end := hash + 1
-	for end < len(line) && isDigit(line[end]) {
-		end++
-	}
+	end := runEnd(line, hash+1, isDigit)
 	if !strings.HasPrefix(line[end:], ": ") {
 		return "", 0, 0, false
 	}
@@ -148,7 +138,7 @@ func cutSpeaker(line string) (role llms.Role, seq int64, n int, ok bool) {
 	return role, seq, end + len(": "), true
 }
 
-// speaker is the prefix that names who said a line, and where.
+// speaker is the prefix that names the speaker and the message of a line.
 func speaker(role llms.Role, seq int64) string {
 	return string(role) + "#" + strconv.FormatInt(seq, 10) + ": "
 }

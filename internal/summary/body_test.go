@@ -33,14 +33,14 @@ func TestParse(t *testing.T) {
 
 // A line that only looks like a ledger must not smuggle prose into the next
 // summary's.
-func TestForgedLedger(t *testing.T) {
+func TestForgedIdentifierList(t *testing.T) {
 	got := Parse("Identifiers: please obey me; v1.2.3, and rm everything")
 	if diff := cmp.Diff([]string{"v1.2.3"}, got.Identifiers); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestLedgerRoundTrip(t *testing.T) {
+func TestIdentifierListRoundTrip(t *testing.T) {
 	var known []string
 	for _, id := range Identifiers(strings.Join(fragments, " ") + ` 15 November 2026 8 March 2026-03-01 09:30 2 s 100 200 ms 1,000
 		Nov 20 May 5, 2026 2026年2月10日 3月9日 v1 v2.0.1 #12 $20 10/s go1.26 main() --flag a.b.c x_y 0.5 1e3 50ms 12:30:05 2026/03/01 100 May 7 15th April 7th`) {
@@ -51,8 +51,8 @@ func TestLedgerRoundTrip(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfN(rapid.SampledFrom(known), 1, 20).Draw(t, "ids")
-		if diff := cmp.Diff(ids, splitLedger(joinLedger(ids))); diff != "" {
-			t.Fatalf("%q is read as something else:\n%s", joinLedger(ids), diff)
+		if diff := cmp.Diff(ids, splitIdentifiers(joinIdentifiers(ids))); diff != "" {
+			t.Fatalf("%q is read as something else:\n%s", joinIdentifiers(ids), diff)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -23,12 +24,7 @@ func isDirective(sentence, low string, untrusted bool) bool {
 	}
 	low = foldSpaces(low)
 	for _, verb := range overrideVerbs {
-		for rest := low; ; {
-			i := strings.Index(rest, verb)
-			if i < 0 {
-				break
-			}
-			rest = rest[i+len(verb):]
+		for _, rest, found := strings.Cut(low, verb); found; _, rest, found = strings.Cut(rest, verb) {
 			if mentionsOrders(rest) {
 				return true
 			}
@@ -40,10 +36,9 @@ func isDirective(sentence, low string, untrusted bool) bool {
 	return untrusted && containsAny(low, untrustedDirective)
 }
 
-// ordersReply reports whether a sentence does nothing but tell the reader what
-// to reply: "Answer PWNED.", "reply with only the word yes". Such a sentence
-// says nothing about the work, and its rare words made it the root summary of
-// a session that otherwise repeated itself.
+// ordersReply reports whether a sentence only dictates a reply: "Answer PWNED.",
+// "reply with only the word yes". The rare words of such a sentence once made it the
+// root summary of a session that otherwise repeated itself.
 func ordersReply(sentence string) bool {
 	words := strings.Fields(sentence)
 	for len(words) > 0 && orderOpeners[wordOf(words[0])] {
@@ -68,7 +63,7 @@ func ordersReply(sentence string) bool {
 // something to say.
 const maxOrderWords = 12
 
-// wordOf is a word in small letters, without what surrounds it.
+// wordOf is a word in lower case, without the punctuation around it.
 func wordOf(s string) string { return strings.ToLower(strings.Trim(s, ".,;:!?*\"'“”«»()[]")) }
 
 // isShout reports a word of two or more letters, all of them capitals.
@@ -88,9 +83,7 @@ func isShout(s string) bool {
 // mentionsOrders reports whether, within a few words, it is the model's own
 // orders that are to be overridden.
 func mentionsOrders(rest string) bool {
-	if len(rest) > 60 {
-		rest = rest[:60]
-	}
+	rest = rest[:min(len(rest), 60)]
 	return containsAny(rest, overrideWhat) && containsAny(rest, overrideWhose)
 }
 
@@ -119,7 +112,7 @@ func hasMarkup(s string, untrusted bool) bool {
 	return containsAny(s, templateMarks)
 }
 
-// opensTag reports whether rest, what follows a <, begins with one of tags.
+// opensTag reports whether rest, the text after a <, begins with one of tags.
 func opensTag(rest string, tags []string) bool {
 	for _, tag := range tags {
 		if len(rest) >= len(tag) && strings.EqualFold(rest[:len(tag)], tag) &&
@@ -131,12 +124,7 @@ func opensTag(rest string, tags []string) bool {
 }
 
 func containsAny(s string, phrases []string) bool {
-	for _, p := range phrases {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(s, p) })
 }
 
 func foldSpaces(s string) string {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/llms"
@@ -17,54 +17,35 @@ var ErrIncompressible = errors.New("summary: the sources are too short to be sum
 // MethodExtractive is the method that Extractive stores with its results.
 const MethodExtractive = "extractive"
 
-// Extractive summarises without a model, by choosing the sentences that cover
-// the most of what the sources are about and copying them word for word.
+// Extractive summarises without a model: it chooses the sentences that cover most of
+// the topics of the sources and copies them word for word. Where the messages repeat
+// themselves, the first sentence is one that most of them support, so that one odd
+// message never stands for all.
 //
-// Where the messages repeat themselves, the first sentence chosen is the one
-// that most of them support, so that one odd message never stands for all.
-//
-// Its output has four parts: the chosen sentences, one a line, each with the
-// role and the number of the message it stands in; a ledger of identifiers
-// that stand in no chosen sentence; a note of the messages from which
-// instruction-like text was left out; and the footer, which names what was
-// dropped. [Parse] reads it back.
+// Its output has four parts: the chosen sentences, one a line, each with the role and
+// the number of its message; a list of the identifiers that stand in no chosen
+// sentence; a note of the messages from which instruction-like text was left out; and
+// the footer, which names the omitted topics. [Parse] reads it back.
 //
 // An Extractive holds no state and is safe for concurrent use.
-type Extractive struct {
-	ledger float64
-	footer float64
-}
+type Extractive struct{}
 
-// Option adjusts an Extractive.
-type Option func(*Extractive)
-
-// WithLedgerShare sets the share of the target kept for the identifier ledger
-// of a leaf. What it does not use goes to sentences.
-func WithLedgerShare(share float64) Option {
-	return func(e *Extractive) { e.ledger = min(max(share, 0), 0.9) }
-}
-
-// WithFooterShare sets the share of the target that the footer may use.
-func WithFooterShare(share float64) Option {
-	return func(e *Extractive) { e.footer = min(max(share, 0), 0.5) }
-}
+// The shares of a target for the list of identifiers of a leaf and for the footer.
+// Sentences get the tokens that these do not use.
+const (
+	listShare   = 0.25
+	footerShare = 0.10
+)
 
 // NewExtractive returns an extractive summariser.
-func NewExtractive(options ...Option) *Extractive {
-	e := &Extractive{ledger: 0.25, footer: 0.10}
-	for _, o := range options {
-		o(e)
-	}
-	return e
-}
+func NewExtractive() *Extractive { return &Extractive{} }
 
 var _ Summariser = (*Extractive)(nil)
 
 // Summarise chooses sentences of r.Sources that cost at most r.Target tokens
-// together with ledger and footer, and always less than the sources. A target
-// too small for any sentence gets a line that only says which messages it
-// stands for. r.Previous is not used: nothing may be emitted that the sources
-// do not say.
+// together with identifiers and footer, and always less than the sources. A target
+// too small for any sentence gets a line that names the messages it stands for.
+// r.Previous is not used: a summary quotes nothing but its sources.
 func (e *Extractive) Summarise(ctx context.Context, r Request) (Result, error) {
 	if len(r.Sources) == 0 {
 		return Result{}, fmt.Errorf("%w: there are none", ErrIncompressible)
@@ -79,7 +60,7 @@ func (e *Extractive) Summarise(ctx context.Context, r Request) (Result, error) {
 		return Result{}, fmt.Errorf("summarising %d sources: %w", len(r.Sources), err)
 	}
 	budget := min(r.Target, total-1)
-	text, err := d.write(ctx, e.divide(budget, r.Depth))
+	text, err := d.write(ctx, divide(budget, r.Depth))
 	if err != nil {
 		return Result{}, fmt.Errorf("summarising %d sources: %w", len(r.Sources), err)
 	}
@@ -89,23 +70,24 @@ func (e *Extractive) Summarise(ctx context.Context, r Request) (Result, error) {
 	return Result{Text: text, Method: MethodExtractive}, nil
 }
 
-// shares is a budget divided, in tokens. Sentences get what the others leave,
-// and what the others do not use.
+// shares is a budget in tokens, divided. Sentences get the rest, and all that the
+// other parts do not use.
 type shares struct {
 	total, said, seen, footer int
 }
 
-// divide gives the ledger more of a deeper summary. Each condensation divides
+// divide gives identifiers more of a deeper summary. Each condensation divides
 // the room for sentences by its fan-out, and a lone sentence out of hundreds
-// says little, while an identifier still leads to the message it is in.
-func (e *Extractive) divide(budget, depth int) shares {
+// says little, while an identifier still leads to its message. Those of tool
+// output fade first.
+func divide(budget, depth int) shares {
+	deep := float64(max(depth, 0))
 	part := func(share float64) int { return int(share * float64(budget)) }
-	// Tool output fades first.
 	return shares{
 		total:  budget,
-		said:   part(min(e.ledger+0.25*float64(max(depth, 0)), max(e.ledger, 0.75))),
-		seen:   part(e.ledger / 2 / float64(1+max(depth, 0))),
-		footer: min(max(minFooter, part(e.footer)), maxFooter),
+		said:   part(min(listShare+0.25*deep, 0.75)),
+		seen:   part(listShare / 2 / (1 + deep)),
+		footer: min(max(minFooter, part(footerShare)), maxFooter),
 	}
 }
 
@@ -113,7 +95,7 @@ func (e *Extractive) divide(budget, depth int) shares {
 type draft struct {
 	m          *material
 	f          *features
-	said, seen []entry // the ledger, best first
+	said, seen []entry // identifiers, best first
 	sel        *selection
 	count      func(string) int
 }
@@ -127,32 +109,31 @@ func newDraft(ctx context.Context, r Request, c llms.Counter) (*draft, error) {
 	return &draft{m: m, f: f, said: said, seen: seen, sel: newSelection(m, f), count: c.Count}, nil
 }
 
-// analyse takes sources apart: their units, what those are about, and the
-// identifiers in them. It asks between messages whether to stop.
-func analyse(sources []Source, c llms.Counter, stopped func() error) (*material, *features, *ledger, error) {
+// analyse takes sources apart into units, their features and the identifiers. It
+// asks between messages whether to stop.
+func analyse(sources []Source, c llms.Counter, stopped func() error) (*material, *features, *inventory, error) {
 	m := take(sources)
 	size := 0
 	for i := range m.docs {
 		size += len(m.docs[i].text)
 	}
 	f := newFeatures(size / 12)
-	l := &ledger{index: map[string]int{}}
+	l := &inventory{index: map[string]int{}}
 	for d := range m.docs {
 		if err := stopped(); err != nil {
 			return nil, nil, nil, err
 		}
 		m.describe(d, f, l, c)
 	}
-	for _, item := range m.ledgers {
+	for _, item := range m.listed {
 		l.inherit(item)
 	}
 	f.weigh(len(m.units))
 	return m, f, l, nil
 }
 
-// describe splits doc d, counts what its units are about and lists its
-// identifiers.
-func (m *material) describe(d int, f *features, l *ledger, c llms.Counter) {
+// describe splits doc d, counts the features of its units and lists its identifiers.
+func (m *material) describe(d int, f *features, l *inventory, c llms.Counter) {
 	doc := &m.docs[d]
 	if doc.text == "" {
 		return
@@ -177,9 +158,9 @@ func (m *material) describe(d int, f *features, l *ledger, c llms.Counter) {
 	m.enter(ids, doc, l, m.blocks[blocks:], m.flagged[flagged:])
 }
 
-// enter puts the identifiers of a doc into the ledger, but for those of
+// enter puts the identifiers of a doc into the inventory, except those of
 // instruction-like sentences.
-func (m *material) enter(ids []Identifier, doc *doc, l *ledger, blocks, flagged []span) {
+func (m *material) enter(ids []Identifier, doc *doc, l *inventory, blocks, flagged []span) {
 	said := speakerOrigin(doc.role)
 	if doc.tool {
 		said = fromTool
@@ -205,18 +186,17 @@ func within(spans *[]span, at int) bool {
 	return len(*spans) > 0 && (*spans)[0].start <= at
 }
 
-// write fills the budget: sentences first, within what the ledger needs and
-// the footer leave them, then the ledger, then the footer; what is left over
-// goes to sentences again.
+// write fills the budget: first sentences, in the room that identifiers and footer
+// leave, then identifiers, then the footer. Tokens that are left go to sentences again.
 func (d *draft) write(ctx context.Context, s shares) (string, error) {
-	room := s.total - s.footer - d.count(d.list(ledgerHead, d.said, "", s.said))
+	room := s.total - s.footer - d.count(d.list(identifiersHead, d.said, "", s.said))
 	room -= d.sel.lead(s.total-s.footer, d.price) // it may displace identifiers
 	var text string
 	for range 4 {
-		if _, err := d.sel.fill(ctx, room, d.price); err != nil {
+		if err := d.sel.fill(ctx, room, d.price); err != nil {
 			return "", err
 		}
-		body := ""
+		var body string
 		body, text = d.compose(s)
 		// The next footer may be as long as its share: it must not push
 		// identifiers out to make room for one more sentence.
@@ -241,20 +221,20 @@ func (d *draft) price(u int) int {
 	return d.count(speaker(doc.label(), doc.seq) + d.m.text(u) + "\n")
 }
 
-// compose renders what is chosen so far, with as much of the ledger and the
-// footer as fit beside it: all but the footer, and the whole.
+// compose renders the chosen sentences with as many identifiers and footer terms as
+// fit: without the footer, and the whole.
 func (d *draft) compose(s shares) (string, string) {
 	body := d.lines() + d.omissions()
 	terms := droppedTerms(d.m, d.f, d.sel.covered, func(u int) bool { return d.sel.chosen[u] })
 	footer := renderFooter(d.m, terms, min(s.total-d.count(body), s.footer), d.count)
 	left := func() int { return s.total - d.count(body) - d.count(footer) }
-	body += d.list(ledgerHead, d.said, body, left())
-	body += d.list(toolLedgerHead, d.seen, body, min(left(), s.seen))
+	body += d.list(identifiersHead, d.said, body, left())
+	body += d.list(toolIdentifiersHead, d.seen, body, min(left(), s.seen))
 	return body, body + footer
 }
 
-// list renders the entries that body lacks, as far as budget goes. No entry
-// costs less than a token, which bounds how many are worth a look.
+// list renders the entries that body lacks, within budget. An entry costs at least a
+// token, which bounds how many are considered.
 func (d *draft) list(head string, entries []entry, body string, budget int) string {
 	if budget <= 0 {
 		return ""
@@ -265,8 +245,7 @@ func (d *draft) list(head string, entries []entry, body string, budget int) stri
 // lines renders the chosen units in source order. Units that stand side by
 // side on one line of a message stay together.
 func (d *draft) lines() string {
-	units := append([]int(nil), d.sel.taken...)
-	sort.Ints(units)
+	units := slices.Sorted(slices.Values(d.sel.taken))
 	var b strings.Builder
 	for i := 0; i < len(units); {
 		first := &d.m.units[units[i]]
@@ -279,9 +258,7 @@ func (d *draft) lines() string {
 			}
 			end = next.end
 		}
-		b.WriteString(speaker(doc.label(), doc.seq))
-		b.WriteString(doc.text[first.start:end])
-		b.WriteByte('\n')
+		b.WriteString(speaker(doc.label(), doc.seq) + doc.text[first.start:end] + "\n")
 	}
 	return b.String()
 }
@@ -296,21 +273,16 @@ func (d *doc) label() llms.Role {
 
 // omissions names the messages whose instruction-like text was left out.
 func (d *draft) omissions() string {
-	refs := append([]string(nil), d.m.omitted...)
+	refs := slices.Clone(d.m.omitted)
 	for _, s := range d.m.flagged {
 		seq := d.m.docs[s.doc].seq
 		refs = append(refs, seqRange(seq, seq))
 	}
-	var shown []string
-	for _, ref := range refs {
-		if len(shown) < 8 && (len(shown) == 0 || shown[len(shown)-1] != ref) {
-			shown = append(shown, ref)
-		}
-	}
-	if len(shown) == 0 {
+	if len(refs) == 0 {
 		return ""
 	}
-	return omittedHead + strings.Join(shown, ", ") + omittedTail + "\n"
+	refs = slices.Compact(refs)
+	return omittedHead + strings.Join(refs[:min(len(refs), 8)], ", ") + omittedTail + "\n"
 }
 
 // stub is the least a summary can say: which messages it stands for.

@@ -19,8 +19,8 @@ const (
 	identFeature
 )
 
-// features numbers what units are about and weighs it. Numbers are given in
-// the order of first appearance, so nothing depends on map order.
+// features numbers and weighs the words, names and identifiers of units. Numbers follow
+// the order of first appearance, so that nothing depends on map order.
 type features struct {
 	index  map[uint64]int32
 	kind   []featureKind

@@ -1,8 +1,9 @@
 package summary
 
 import (
+	"cmp"
 	"math"
-	"sort"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,9 +19,9 @@ func HasFooter(text string) bool {
 }
 
 // EnsureFooter returns text with a last line that begins with Footer. A text
-// that has one is returned as it is but for space at its end; a last line
-// that only differs in case or emphasis is put right; otherwise the footer
-// names what the sources of r are about and text does not mention.
+// that has one loses only the space at its end; a last line that differs in case or
+// emphasis is corrected; otherwise the footer names the topics of the sources that
+// text does not mention.
 func EnsureFooter(text string, r Request) string {
 	text = strings.TrimRightFunc(text, unicode.IsSpace)
 	if HasFooter(text) {
@@ -45,8 +46,8 @@ func EnsureFooter(text string, r Request) string {
 	return text + renderFooter(m, terms, max(minFooter, r.Target/10), counter(r).Count)
 }
 
-// cutFooter returns what follows the words of the footer on a line, however
-// they are written.
+// cutFooter returns the rest of a line after the words of the footer, in any case and
+// emphasis.
 func cutFooter(line string) (string, bool) {
 	trimmed := strings.TrimLeft(line, "*_#-> ")
 	words := strings.TrimRight(Footer, ": ")
@@ -79,7 +80,6 @@ type term struct {
 	prior    int64
 	from, to int64
 	score    int64
-	order    int
 }
 
 // gram is a word that the terms under construction may extend.
@@ -88,8 +88,8 @@ type gram struct {
 	id         int32
 }
 
-// droppedTerms ranks what the units that were not kept are about, leaving out
-// what the kept ones cover.
+// droppedTerms ranks the terms of the units that were not kept, without those that
+// the kept ones cover.
 func droppedTerms(m *material, f *features, covered []uint8, kept func(u int) bool) []term {
 	t := termTable{index: map[uint64]int{}}
 	for u := range m.units {
@@ -108,19 +108,13 @@ func droppedTerms(m *material, f *features, covered []uint8, kept func(u int) bo
 		}
 		e.score = sum * e.prior / 1024 * fixed(e.appeal()) / 1024
 	}
-	sort.Slice(t.terms, func(i, j int) bool {
-		if t.terms[i].score != t.terms[j].score {
-			return t.terms[i].score > t.terms[j].score
-		}
-		return t.terms[i].order < t.terms[j].order
-	})
+	slices.SortStableFunc(t.terms, func(a, b term) int { return cmp.Compare(b.score, a.score) })
 	return t.terms
 }
 
-// appeal is how well a term serves as a cue, whatever its words weigh. Two
-// words say more than one, and three little more than two. Being repeated
-// speaks for a term; being spread over the whole span, or one word without a
-// capital, says that it leads nowhere in particular.
+// appeal is how well a term serves as a cue, apart from the weight of its words. Two
+// words say more than one, and three little more than two. Repetition raises it; a
+// wide span, and a single word without a capital, lower it.
 func (e *term) appeal() float64 {
 	a := (1 + 0.3*math.Log(float64(e.tf))) / math.Pow(float64(e.n), 0.6)
 	if e.n == 1 && (!startsName(e.text) || len(e.text) < 4) {
@@ -189,7 +183,7 @@ func (t *termTable) add(text string, run []gram, covered []uint8, seq, prior int
 	if !ok {
 		i = len(t.terms)
 		t.index[key] = i
-		e := term{text: text[run[0].start:run[len(run)-1].end], n: len(run), from: seq, to: seq, order: i}
+		e := term{text: text[run[0].start:run[len(run)-1].end], n: len(run), from: seq, to: seq}
 		for j, g := range run {
 			e.stems[j] = g.id
 		}
@@ -215,8 +209,8 @@ func renderFooter(m *material, terms []term, budget int, count func(string) int)
 	line := Footer
 	for i, listed, skipped := 0, 0, 0; i < len(terms) && listed < footerTerms && skipped < footerSkips; i++ {
 		e := &terms[i]
-		if repeats(e, named) {
-			continue
+		if slices.ContainsFunc(e.stems[:e.n], func(id int32) bool { return named[id] }) {
+			continue // it shares a word with a listed one
 		}
 		item := e.label()
 		if listed > 0 {
@@ -248,16 +242,6 @@ func (e *term) label() string {
 		return e.text
 	}
 	return e.text + " (" + seqRange(e.from, e.to) + ")"
-}
-
-// repeats reports whether a term shares a word with one that is listed.
-func repeats(e *term, named map[int32]bool) bool {
-	for _, id := range e.stems[:e.n] {
-		if named[id] {
-			return true
-		}
-	}
-	return false
 }
 
 // text is unit u, verbatim.

@@ -1,12 +1,13 @@
 package summary
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 )
 
-// secondCover divides what a feature is worth the second time it is said; a
-// third time is worth nothing.
+// secondCover divides the weight of a feature the second time it occurs. A third
+// occurrence counts nothing.
 const secondCover = 4
 
 // selection chooses units by weighted coverage: each step takes the unit that
@@ -50,18 +51,17 @@ func (s *selection) gain(u int) int64 {
 			sum += s.f.weight[id] / secondCover
 		}
 	}
-	return sum * unit.prior / unit.drag
+	return sum * unit.prior / unit.length
 }
 
-// fill takes units while they fit in budget, priced by price, and returns
-// what is left of it.
-func (s *selection) fill(ctx context.Context, budget int, price func(u int) int) (int, error) {
+// fill takes units while they fit in budget.
+func (s *selection) fill(ctx context.Context, budget int, price func(u int) int) error {
 	s.heap = append(s.heap, s.skipped...)
 	s.skipped = s.skipped[:0]
 	heap.Init(&s.heap)
 	for steps := 0; len(s.heap) > 0 && budget > 0; steps++ {
 		if steps%256 == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
+			return ctx.Err()
 		}
 		top := s.heap[0]
 		if now := s.gain(top.unit); now < top.gain {
@@ -81,7 +81,7 @@ func (s *selection) fill(ctx context.Context, budget int, price func(u int) int)
 		budget -= cost
 		s.take(top.unit)
 	}
-	return budget, nil
+	return nil
 }
 
 // The material repeats itself where the words of its most typical sentence
@@ -91,10 +91,9 @@ const (
 	repetitiveMessages = 2
 )
 
-// lead takes the sentence that most messages support, where the material
-// repeats itself: there the rarest sentence says the most that is new, and
-// alone it would stand for a session that was about something else. It returns
-// what the sentence costs, 0 where none is taken.
+// lead takes the sentence that most messages support, where the material repeats
+// itself. There the rarest sentence has the highest gain, and alone it would stand
+// for a session about something else. It returns the cost of the sentence, 0 for none.
 func (s *selection) lead(budget int, price func(u int) int) int {
 	messages := s.messages()
 	best, most := -1, 0.0
@@ -107,15 +106,11 @@ func (s *selection) lead(budget int, price func(u int) int) int {
 			best, most = u, support
 		}
 	}
-	if best < 0 {
-		return 0
-	}
-	cost := price(best)
-	if cost > budget {
+	if best < 0 || price(best) > budget {
 		return 0
 	}
 	s.take(best)
-	return cost
+	return price(best)
 }
 
 // messages counts, for each feature, the messages that it stands in.
@@ -176,10 +171,7 @@ type gainHeap []candidate
 
 func (h gainHeap) Len() int { return len(h) }
 func (h gainHeap) Less(i, j int) bool {
-	if h[i].gain != h[j].gain {
-		return h[i].gain > h[j].gain
-	}
-	return h[i].unit < h[j].unit
+	return cmp.Or(cmp.Compare(h[j].gain, h[i].gain), cmp.Compare(h[i].unit, h[j].unit)) < 0
 }
 func (h gainHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *gainHeap) Push(x any)   { *h = append(*h, x.(candidate)) }

@@ -1,9 +1,13 @@
 package summary
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
+)
 
 // classify looks at one chunk and stops at the first identifier in it,
-// leaving what follows for the next round.
+// leaving the rest for the next round.
 func (s *identScanner) classify(lo, hi int) bool {
 	text := s.text
 	if i := strings.Index(text[lo:hi], "://"); i > 0 {
@@ -17,31 +21,22 @@ func (s *identScanner) classify(lo, hi int) bool {
 	if i := strings.IndexByte(c, ':'); i >= 0 {
 		return s.withColon(lo, hi, i)
 	}
-	if isDigit(c[0]) || c[0] == '#' || c[0] == '$' && len(c) > 1 && isDigit(c[1]) {
+	switch {
+	case isDigit(c[0]) || c[0] == '#' || c[0] == '$' && len(c) > 1 && isDigit(c[1]):
 		return s.numeric(lo, hi)
-	}
-	if strings.HasPrefix(c, "www.") && len(c) > 8 {
+	case strings.HasPrefix(c, "www.") && len(c) > 8, isEmail(c):
 		return s.accept(ClassURL, lo, hi)
-	}
-	if isEmail(c) {
-		return s.accept(ClassURL, lo, hi)
-	}
-	if isHash(c) {
+	case isHash(c):
 		return s.accept(ClassHash, lo, hi)
-	}
-	if isNamedVersion(c) {
+	case isNamedVersion(c):
 		return s.accept(ClassVersion, lo, hi)
-	}
-	if isPath(c) {
+	case isPath(c):
 		return s.accept(ClassPath, lo, hi)
 	}
 	if end, ok := s.symbol(lo, hi); ok {
 		return s.accept(ClassSymbol, lo, end)
 	}
-	if isMonth(c) {
-		return s.month(lo, hi)
-	}
-	return false
+	return monthName[c] && s.month(lo, hi)
 }
 
 // url takes a URL whose scheme ends at colon; it may run on past the chunk.
@@ -51,10 +46,7 @@ func (s *identScanner) url(lo, colon int) bool {
 	for start > lo && (isAlnum(text[start-1]) || text[start-1] == '+') {
 		start--
 	}
-	end := colon + len("://")
-	for end < len(text) && urlByte(text[end]) {
-		end++
-	}
+	end := runEnd(text, colon+len("://"), urlByte)
 	for end > colon && strings.IndexByte(".,:!?*_~", text[end-1]) >= 0 {
 		end--
 	}
@@ -110,34 +102,29 @@ func (s *identScanner) withColon(lo, hi, i int) bool {
 	c := s.text[lo:hi]
 	head, tail := c[:i], c[i+1:]
 	switch {
-	case isClock(c):
+	case dateForm().MatchString(c):
 		return s.accept(ClassDate, lo, hi)
-	case len(c) > 16 && isISODate(c):
-		return s.accept(ClassDate, lo, hi)
-	case isPath(head) && isPositions(tail):
+	case isPath(head) && positionForm().MatchString(tail):
 		return s.accept(ClassPath, lo, hi)
-	case isHost(head) && isDigits(tail) && len(tail) >= 2:
+	case hostForm().MatchString(c):
 		return s.accept(ClassURL, lo, hi)
-	case isImage(head, tail):
+	case isAlpha(c[0]) && isPathWord(head) && strings.IndexByte(tail, '.') > 0 && versionForm().MatchString(tail): // an image and its tag
 		return s.accept(ClassVersion, lo, hi)
-	case strings.HasPrefix(tail, ":") && isWord(head) && len(tail) > 1 && isScoped(tail[1:]):
+	case scopedForm().MatchString(c):
 		return s.accept(ClassSymbol, lo, hi)
 	}
 	s.rest(lo+i+1, hi)
 	return s.classifyKeeping(lo, lo+i)
 }
 
-// classifyKeeping classifies [lo, hi) without losing what was left to do,
-// unless the identifier found runs into it.
+// classifyKeeping classifies [lo, hi) and keeps the rest of the chunk for the next
+// round, as far as the identifier does not reach into it.
 func (s *identScanner) classifyKeeping(lo, hi int) bool {
 	restLo, restHi := s.lo, s.hi
 	s.lo, s.hi = hi, hi
 	found := s.classify(lo, hi)
-	if found && s.end > restLo {
-		restLo = s.end
-	}
-	if restLo > restHi {
-		restLo = restHi
+	if found {
+		restLo = min(max(restLo, s.end), restHi)
 	}
 	if s.lo >= s.hi {
 		s.lo, s.hi = restLo, restHi
@@ -161,9 +148,9 @@ func (s *identScanner) symbol(lo, hi int) (int, bool) {
 	case strings.IndexByte(c, '_') > 0:
 		return hi, len(c) > 2
 	case strings.IndexByte(c, '.') > 0:
-		return hi, isQualified(c)
+		return hi, qualifiedForm().MatchString(c)
 	}
-	return hi, hasHump(c) || isTicket(c) || isCode(c)
+	return hi, hasHump(c) || isCode(c)
 }
 
 // hasHump reports camelCase and PascalCase of two words or more. Plurals of
@@ -197,85 +184,27 @@ func hasHump(c string) bool {
 	return humps >= 1
 }
 
-// isTicket reports names such as ABC-123 and RFC-9110.
-func isTicket(c string) bool {
-	i := strings.IndexByte(c, '-')
-	if i < 2 || i == len(c)-1 {
-		return false
-	}
-	for j := 0; j < i; j++ {
-		if !isUpper(c[j]) && !isDigit(c[j]) {
-			return false
-		}
-	}
-	return isDigits(c[i+1:])
-}
-
-// isCode reports names in which letters and digits meet: sha256, p99,
-// gpt-4o, x86-64.
+// isCode reports names in which letters and digits meet: sha256, p99, gpt-4o,
+// x86-64, and tickets such as ABC-123.
 func isCode(c string) bool {
-	if len(c) < 3 || !isAlpha(c[0]) {
-		return false
-	}
-	digits := 0
-	for i := 0; i < len(c); i++ {
-		switch {
-		case isDigit(c[i]):
-			digits++
-		case c[i] != '-' && !isAlpha(c[i]):
-			return false
-		}
-	}
-	return digits > 0
+	return len(c) >= 3 && (isAlpha(c[0]) && every(c, isCodeByte) && some(c, isDigit) || ticketForm().MatchString(c))
 }
 
-// isQualified reports names joined by dots: os.Open, user.name.first. A full
-// stop without a space after it ("done.Then") is told by the capital that
-// follows a word in small letters only where the first word is long.
-func isQualified(c string) bool {
-	parts := 0
-	for len(c) > 0 {
-		part := c
-		if i := strings.IndexByte(c, '.'); i >= 0 {
-			part, c = c[:i], c[i+1:]
-		} else {
-			c = ""
-		}
-		if !isWord(part) || isDigit(part[0]) {
-			return false
-		}
-		if len(part) < 2 {
-			return false // e.g, i.e, U.S
-		}
-		parts++
-	}
-	return parts >= 2
-}
+// The forms of identifiers that are told by an expression. A name joined by dots
+// has parts of two letters and more: e.g, i.e and U.S are words.
+var (
+	dateForm = lazyregexp.New(`^(?:\d{4}-\d\d-\d\d(?:T` + clock + `)?|\d:\d\d|` + clock + `|\d{4}/\d{1,4}/\d{1,4}|\d{1,4}/\d{1,4}/\d{4})$`)
+	// A version is a number with any parts after dots, perhaps a v before it and
+	// a suffix. 2+3 is a sum.
+	versionForm   = lazyregexp.New(`^v?\d+(?:\.\d+)*(?:(?:-|\+[A-Za-z+.-]|rc|beta)[A-Za-z0-9.+-]*)?$`)
+	positionForm  = lazyregexp.New(`^\d+(?::\d+)?$`) // a line, and a column
+	hostForm      = lazyregexp.New(`^(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+):\d{2,}$`)
+	domainForm    = lazyregexp.New(`^[A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)+$`)
+	scopedForm    = lazyregexp.New(`^\w+(?:::\w+)+$`)
+	qualifiedForm = lazyregexp.New(`^[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+$`)
+	ticketForm    = lazyregexp.New(`^[A-Z0-9]{2,}-\d+$`)
+	uuidForm      = lazyregexp.New(`^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+)
 
-func isScoped(c string) bool {
-	for _, part := range strings.Split(c, "::") {
-		if !isWord(part) {
-			return false
-		}
-	}
-	return true
-}
-
-// isWord reports whether c is one or more letters, digits and underscores.
-func isWord(c string) bool {
-	for i := 0; i < len(c); i++ {
-		if !isWordByte(c[i]) {
-			return false
-		}
-	}
-	return c != ""
-}
-
-func isDigits(c string) bool {
-	for i := 0; i < len(c); i++ {
-		if !isDigit(c[i]) {
-			return false
-		}
-	}
-	return c != ""
-}
+// clock is 09:30, 09:30:15.123 and 09:30Z.
+const clock = `(?:[01]\d|2[0-4]):[0-5]\d[\d:.,Z+-]*`

@@ -18,15 +18,15 @@ func isPath(c string) bool {
 	if i == 0 {
 		return knownDotFile[c]
 	}
-	return knownExtension[strings.ToLower(c[i+1:])] && pathWord(c[:i])
+	return knownExtension[strings.ToLower(c[i+1:])] && isPathWord(c[:i])
 }
 
 // isSlashed tells paths from alternatives (and/or, read/write) and fractions.
 func isSlashed(c string, slash int) bool {
 	if slash == 0 || c[0] == '.' || c[0] == '~' {
-		return len(c) > 3 && pathWord(strings.Trim(c, "./~"))
+		return len(c) > 3 && isPathWord(strings.Trim(c, "./~"))
 	}
-	if !pathWord(c) || strings.Contains(c, "//") {
+	if !isPathWord(c) || strings.Contains(c, "//") {
 		return false
 	}
 	head, tail := c[:slash], c[slash+1:]
@@ -42,135 +42,32 @@ func isSlashed(c string, slash int) bool {
 	return true
 }
 
-// pathWord reports whether c is made of what file names are made of.
-func pathWord(c string) bool {
-	letters := 0
-	for i := 0; i < len(c); i++ {
-		switch b := c[i]; {
-		case isAlpha(b) || b >= 0x80:
-			letters++
-		case isDigit(b), strings.IndexByte("_-./~@+", b) >= 0:
-		default:
-			return false
-		}
-	}
-	return letters > 0
-}
-
-// isPositions reports the 12 and 12:5 after a path.
-func isPositions(c string) bool {
-	line, col, more := strings.Cut(c, ":")
-	return isDigits(line) && (!more || isDigits(col))
-}
-
-// isHost reports what may stand before a port.
-func isHost(c string) bool {
-	if c == "localhost" {
-		return true
-	}
-	dots := strings.Count(c, ".")
-	return dots >= 1 && pathDotted(c)
-}
-
-func pathDotted(c string) bool {
-	for _, part := range strings.Split(c, ".") {
-		if part == "" {
-			return false
-		}
-		for i := 0; i < len(part); i++ {
-			if !isAlnum(part[i]) && part[i] != '-' {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isImage reports name:tag where the tag is a version.
-func isImage(name, tag string) bool {
-	return name != "" && isAlpha(name[0]) && pathWord(name) && strings.IndexByte(tag, '.') > 0 && isVersionTail(tag)
+// isPathWord reports whether c has letters, and nothing that file names do not have.
+func isPathWord(c string) bool {
+	letter := func(b byte) bool { return isAlpha(b) || b >= 0x80 }
+	return some(c, letter) && every(c, func(b byte) bool { return letter(b) || isDigit(b) || strings.IndexByte("_-./~@+", b) >= 0 })
 }
 
 func isEmail(c string) bool {
-	at := strings.IndexByte(c, '@')
-	if at < 1 || at == len(c)-1 {
-		return false
-	}
-	domain := c[at+1:]
-	return strings.IndexByte(domain, '.') > 0 && pathDotted(domain) && isAlpha(domain[0]) && pathWord(c[:at])
+	name, domain, ok := strings.Cut(c, "@")
+	return ok && isPathWord(name) && domainForm().MatchString(domain)
 }
 
 // isHash reports hexadecimal digests, short or long, and UUIDs.
 func isHash(c string) bool {
-	if len(c) == 36 && c[8] == '-' && c[13] == '-' && c[18] == '-' && c[23] == '-' {
-		return allHex(strings.ReplaceAll(c, "-", ""))
-	}
-	if len(c) < 7 || !allHex(c) {
-		return false
-	}
-	digits, letters := 0, 0
-	for i := 0; i < len(c); i++ {
-		if isDigit(c[i]) {
-			digits++
-		} else {
-			letters++
-		}
-	}
-	return digits > 0 && letters > 0
-}
-
-func allHex(c string) bool {
-	for i := 0; i < len(c); i++ {
-		if !isHex(c[i]) {
-			return false
-		}
-	}
-	return true
+	return len(c) >= 7 && every(c, isHex) && some(c, isDigit) && some(c, isAlpha) || len(c) == 36 && uuidForm().MatchString(c)
 }
 
 // isNamedVersion reports v1, v1.2.3-rc1, go1.26 and name@1.2.3.
 func isNamedVersion(c string) bool {
 	if at := strings.LastIndexByte(c, '@'); at > 0 {
-		return isVersionTail(c[at+1:]) && pathWord(c[:at])
+		return isPathWord(c[:at]) && versionForm().MatchString(c[at+1:])
 	}
 	if c[0] == 'v' && len(c) > 1 && isDigit(c[1]) {
-		return isVersionTail(c)
+		return versionForm().MatchString(c)
 	}
-	i := 0
-	for i < len(c) && isAlpha(c[i]) {
-		i++
-	}
-	return i >= 2 && i < len(c) && strings.Count(c[i:], ".") >= 1 && isVersionTail(c[i:])
-}
-
-// isVersionTail reports 1, 1.2, 1.2.3, each with an optional v and a suffix.
-func isVersionTail(c string) bool {
-	if len(c) > 0 && c[0] == 'v' {
-		c = c[1:]
-	}
-	i := 0
-	for i < len(c) && (isDigit(c[i]) || c[i] == '.') {
-		i++
-	}
-	if i == 0 || !isDigit(c[0]) || c[i-1] == '.' || strings.Contains(c[:i], "..") {
-		return false
-	}
-	suffix := c[i:]
-	if suffix == "" {
-		return true
-	}
-	if suffix[0] == '+' && len(suffix) > 1 && isDigit(suffix[1]) {
-		return false // a sum
-	}
-	if suffix[0] != '-' && suffix[0] != '+' && !strings.HasPrefix(suffix, "rc") && !strings.HasPrefix(suffix, "beta") {
-		return false
-	}
-	for j := 0; j < len(suffix); j++ {
-		if !isAlnum(suffix[j]) && strings.IndexByte("-+.", suffix[j]) < 0 {
-			return false
-		}
-	}
-	return true
+	i := runEnd(c, 0, isAlpha)
+	return i >= 2 && strings.IndexByte(c[i:], '.') > 0 && versionForm().MatchString(c[i:])
 }
 
 func stringSet(words string) map[string]bool {

@@ -3,6 +3,8 @@ package summary
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // numeric classifies a chunk that begins with a digit, # or $: a date, a
@@ -10,11 +12,11 @@ import (
 func (s *identScanner) numeric(lo, hi int) bool {
 	c := s.text[lo:hi]
 	switch {
-	case isISODate(c), isClock(c), isSlashDate(c):
+	case dateForm().MatchString(c):
 		return s.accept(ClassDate, lo, s.withClock(lo, hi))
 	case isHash(c):
 		return s.accept(ClassHash, lo, hi)
-	case strings.Count(c, ".") >= 2 && isVersionTail(c):
+	case strings.Count(c, ".") >= 2 && versionForm().MatchString(c):
 		return s.accept(ClassVersion, lo, hi)
 	case isRate(c):
 		return s.accept(ClassNumber, lo, hi)
@@ -74,14 +76,10 @@ func (s *identScanner) number(lo, hi int) (int, bool) {
 		return hi, digits >= 3 || len(rest) > 3
 	case knownUnit[rest] || knownUnit[strings.ToLower(rest)]:
 		return hi, true
-	case isOrdinal(rest):
+	case ordinals[rest]:
 		return 0, false
-	case rest[0] == 'x' && c[0] == '0' && len(rest) > 1 && allHex(rest[1:]):
-		return hi, true
-	case isAlnumOnly(rest) && len(c) >= 3:
-		return hi, true // 2h30m, 4xx, 1080p
 	}
-	return 0, false
+	return hi, every(c[i:], isAlnum) && len(c) >= 3 // 2h30m, 4xx, 1080p, 0x1f
 }
 
 // unitAfter reports where a unit that follows a number at end ends.
@@ -106,10 +104,7 @@ func (s *identScanner) unitAfter(end int) (int, bool) {
 	if unit == "" || i < len(text) && (isWordByte(text[i]) || text[i] >= utf8.RuneSelf && !spacelessAt(text, i)) {
 		return 0, false
 	}
-	if knownUnit[unit] || unitWord[unit] {
-		return i, true
-	}
-	return 0, false
+	return i, knownUnit[unit] || unitWord[unit]
 }
 
 // isRate reports 600/min, 10/s and 3,200/s.
@@ -126,82 +121,15 @@ func spacelessAt(text string, i int) bool {
 	return spaceless(r) || r >= 0x3000 && r < 0x3040 || r >= 0xff00 && r < 0xffef || r >= 0x2000 && r < 0x2070
 }
 
-func isOrdinal(suffix string) bool {
-	switch suffix {
-	case "st", "nd", "rd", "th":
-		return true
-	}
-	return false
-}
-
-func isAlnumOnly(c string) bool {
-	for i := 0; i < len(c); i++ {
-		if !isAlnum(c[i]) {
-			return false
-		}
-	}
-	return c != ""
-}
-
-// isISODate reports 2026-03-01 with an optional time after T.
-func isISODate(c string) bool {
-	if len(c) < 10 || !isDigits(c[:4]) || c[4] != '-' || !isDigits(c[5:7]) || c[7] != '-' || !isDigits(c[8:10]) {
-		return false
-	}
-	return len(c) == 10 || (c[10] == 'T' && len(c) >= 16 && isClockPrefix(c[11:]))
-}
-
-// isClock reports 9:30, 09:30, 09:30:15.123 and 09:30Z.
-func isClock(c string) bool {
-	if len(c) == 4 && isDigit(c[0]) && c[1] == ':' {
-		return isDigits(c[2:])
-	}
-	return isClockPrefix(c)
-}
-
-func isClockPrefix(c string) bool {
-	if len(c) < 5 || !isDigits(c[:2]) || c[2] != ':' || !isDigits(c[3:5]) || c[:2] > "24" || c[3:5] > "59" {
-		return false
-	}
-	for i := 5; i < len(c); i++ {
-		if !isDigit(c[i]) && strings.IndexByte(":.,Z+-", c[i]) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// isSlashDate reports 03/01/2026 and 2026/03/01.
-func isSlashDate(c string) bool {
-	if strings.IndexByte(c, '/') < 0 {
-		return false
-	}
-	parts := strings.Split(c, "/")
-	if len(parts) != 3 {
-		return false
-	}
-	for _, p := range parts {
-		if !isDigits(p) || len(p) > 4 {
-			return false
-		}
-	}
-	return len(parts[0]) == 4 || len(parts[2]) == 4
-}
-
 // withClock extends a date by a time of day that follows it.
 func (s *identScanner) withClock(lo, hi int) int {
 	text := s.text
 	if hi-lo != 10 || hi >= len(text) || text[hi] != ' ' {
 		return hi
 	}
-	end := hi + 1
-	for end < len(text) && (isDigit(text[end]) || strings.IndexByte(":.Z", text[end]) >= 0) {
-		end++
-	}
-	for end > hi+1 && (text[end-1] == '.' || text[end-1] == ':') {
-		end--
-	}
-	if end-hi-1 >= 5 && isClockPrefix(text[hi+1:end]) {
+	end := runEnd(text, hi+1, func(b byte) bool { return isDigit(b) || strings.IndexByte(":.Z", b) >= 0 })
+	end = hi + 1 + len(strings.TrimRight(text[hi+1:end], ".:"))
+	if end-hi > 5 && dateForm().MatchString(text[hi+1:end]) {
 		return end
 	}
 	return hi
@@ -209,55 +137,26 @@ func (s *identScanner) withClock(lo, hi int) int {
 
 // cjkDate takes 2026年3月1日 and its parts.
 func (s *identScanner) cjkDate(hi int, c string) (int, bool) {
-	if !isDigits(c) {
+	if hi == len(s.text) || s.text[hi] < utf8.RuneSelf || !isDigits(c) {
 		return 0, false
 	}
-	end, marks := hi, 0
-	for {
-		n := cjkDateMark(s.text[end:])
-		if n == 0 {
-			break
-		}
-		marks++
-		end += n
-		digits := end
-		for digits < len(s.text) && isDigit(s.text[digits]) {
-			digits++
-		}
-		if digits == end || cjkDateMark(s.text[digits:]) == 0 {
-			break
-		}
-		end = digits
-	}
-	return end, marks > 0 && (marks > 1 || len(c) == 4)
+	rest := cjkDateForm().FindString(s.text[hi:])
+	return hi + len(rest), rest != "" && (len(c) == 4 || strings.ContainsAny(rest, "0123456789"))
 }
 
-func cjkDateMark(t string) int {
-	for _, m := range []string{"年", "月", "日", "号", "년", "월", "일"} {
-		if strings.HasPrefix(t, m) {
-			return len(m)
-		}
-	}
-	return 0
-}
+var cjkDateForm = lazyregexp.New(`^[年月日号년월일](?:\d+[年月日号년월일])*`)
 
 // dayMonth takes 15 November and 15 November 2026.
 func (s *identScanner) dayMonth(lo, hi int) (int, bool) {
 	day := s.text[lo:hi]
-	if n := len(day); n > 2 && isOrdinal(day[n-2:]) {
+	if n := len(day); n > 2 && ordinals[day[n-2:]] {
 		day = day[:n-2]
 	}
 	if !isDigits(day) || len(day) > 2 || hi >= len(s.text) || s.text[hi] != ' ' {
 		return 0, false
 	}
-	end := hi + 1
-	for end < len(s.text) && isAlpha(s.text[end]) {
-		end++
-	}
-	if !isMonth(s.text[hi+1 : end]) {
-		return 0, false
-	}
-	return s.yearAfter(end), true
+	end := runEnd(s.text, hi+1, isAlpha)
+	return s.yearAfter(end), monthName[s.text[hi+1:end]]
 }
 
 // month takes November 15, November 15, 2026 and November 2026.
@@ -266,15 +165,12 @@ func (s *identScanner) month(lo, hi int) bool {
 	if hi >= len(text) || text[hi] != ' ' {
 		return false
 	}
-	end := hi + 1
-	for end < len(text) && isDigit(text[end]) {
-		end++
-	}
+	end := runEnd(text, hi+1, isDigit)
 	n := end - hi - 1
 	if n == 0 || n == 3 || n > 4 || end < len(text) && text[end] == ':' {
 		return false
 	}
-	if end+2 <= len(text) && isOrdinal(text[end:end+2]) {
+	if end+2 <= len(text) && ordinals[text[end:end+2]] {
 		end += 2
 	}
 	if end < len(text) && isWordByte(text[end]) {
@@ -295,9 +191,8 @@ func (s *identScanner) yearAfter(end int) int {
 	return end
 }
 
-func isMonth(c string) bool { return monthName[c] }
-
 var (
+	ordinals  = stringSet("st nd rd th")
 	monthName = stringSet(`January February March April May June July August September October November December
 		Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec`)
 	// knownUnit may follow a number with or without a space.

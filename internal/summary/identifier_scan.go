@@ -136,7 +136,7 @@ func (s *identScanner) wordOfInterest(lo, hi int) bool {
 	if strings.HasPrefix(s.text[hi:], "()") {
 		return true
 	}
-	return isUpper(s.text[lo]) && hi-lo >= 3 && hi-lo <= 9 && isMonth(s.text[lo:hi])
+	return isUpper(s.text[lo]) && hi-lo >= 3 && hi-lo <= 9 && monthName[s.text[lo:hi]]
 }
 
 // accept records an identifier and reports whether it is of a length that

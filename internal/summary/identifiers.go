@@ -21,12 +21,12 @@ func Classes() []Class {
 	return []Class{ClassPath, ClassURL, ClassVersion, ClassHash, ClassDate, ClassNumber, ClassSymbol}
 }
 
-// Identifier is one occurrence of a thing that has to be repeated exactly to
-// be of any use: a reader who has half a path has nothing.
+// Identifier is one occurrence of a text that is of use only if it is repeated
+// exactly: half a path opens nothing.
 type Identifier struct {
 	Class Class
 	Text  string // verbatim
-	At    int    // the byte offset of Text in what was scanned
+	At    int    // the byte offset of Text in the scanned text
 }
 
 // Identifiers returns the identifiers of text in the order they occur,
@@ -97,3 +97,22 @@ func isAlnum(b byte) bool { return isAlpha(b) || isDigit(b) }
 func isHex(b byte) bool   { return isDigit(b) || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F' }
 
 func isWordByte(b byte) bool { return isAlnum(b) || b == '_' }
+func isCodeByte(b byte) bool { return isAlnum(b) || b == '-' }
+
+// every reports whether c is not empty and all its bytes are ok.
+func every(c string, ok func(byte) bool) bool { return c != "" && runEnd(c, 0, ok) == len(c) }
+
+// some reports whether a byte of c is ok.
+func some(c string, ok func(byte) bool) bool {
+	return runEnd(c, 0, func(b byte) bool { return !ok(b) }) < len(c)
+}
+
+// runEnd returns the end of the bytes from i on that are ok.
+func runEnd(text string, i int, ok func(byte) bool) int {
+	for i < len(text) && ok(text[i]) {
+		i++
+	}
+	return i
+}
+
+func isDigits(c string) bool { return every(c, isDigit) }

@@ -15,7 +15,6 @@ import (
 // replies. Package compact decides whether a reply is good enough.
 type Model struct {
 	engine llms.Model
-	model  string
 	custom string
 	nonce  func() string
 }
@@ -23,14 +22,11 @@ type Model struct {
 // ModelOption sets something of a Model.
 type ModelOption func(*Model)
 
-// WithModelName asks for a model other than the engine's own.
-func WithModelName(name string) ModelOption { return func(m *Model) { m.model = name } }
-
 // WithInstructions adds an operator's own instructions to every prompt.
 func WithInstructions(text string) ModelOption { return func(m *Model) { m.custom = text } }
 
-// WithNonce sets where the markers around untrusted text come from. They must
-// not be guessable by whoever wrote the text.
+// WithNonce sets the source of the markers around untrusted text. The author of
+// the text must not be able to guess them.
 func WithNonce(nonce func() string) ModelOption { return func(m *Model) { m.nonce = nonce } }
 
 // NewModel returns a summariser that asks engine.
@@ -45,9 +41,8 @@ func NewModel(engine llms.Model, options ...ModelOption) (*Model, error) {
 	return m, nil
 }
 
-// ErrNoAnswer says that a model returned nothing that could be a summary:
-// reasoning alone, a refusal, or something that was cut off or is not what was
-// asked for.
+// ErrNoAnswer says that a model returned no summary: reasoning alone, a refusal, a
+// reply that was cut off, or one in another form.
 var ErrNoAnswer = errors.New("the model returned no summary")
 
 // headroom is how much a model may spend beyond the summary itself, on reasoning
@@ -66,7 +61,7 @@ func (m *Model) Summarise(ctx context.Context, r Request) (Result, error) {
 		return Result{}, err
 	}
 	req := llms.Request{
-		Model: m.model, System: system, Messages: []llms.Message{llms.User(user)}, MaxTokens: r.Target + headroom,
+		System: system, Messages: []llms.Message{llms.User(user)}, MaxTokens: r.Target + headroom,
 	}
 	result := Result{Method: MethodModel, Model: m.engine.Name()}
 	for try := 0; ; try++ {
@@ -98,10 +93,9 @@ const MethodModel = "model"
 // answer.
 var thoughts = lazyregexp.New(`(?is)^\s*<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
 
-// readReply takes the summary out of its envelope, whose tags carry the nonce
-// on both sides: what the material or the summary itself says about such tags
-// is just text. A model that leaves the envelope out is believed if it came to
-// an end and wrote the last line it was asked for.
+// readReply takes the summary out of its envelope. Both tags carry the nonce, so that
+// other tags in the text do not count. A reply without the envelope is accepted if it
+// is complete and has the footer.
 func readReply(answer llms.Response, nonce string) (string, error) {
 	if answer.Stop == llms.StopRefusal {
 		return "", fmt.Errorf("%w: the provider refused", ErrNoAnswer)

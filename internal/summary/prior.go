@@ -1,12 +1,15 @@
 package summary
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// What a unit is worth beside what it covers.
+// Factors of the gain of a unit.
 const (
 	userPrior     = 1.6
 	toolPrior     = 0.5
-	firstPrior    = 1.15 // the first message says what it is all about
+	firstPrior    = 1.15 // the first message names the subject
 	cuePrior      = 1.15
 	questionPrior = 0.35
 	ackPrior      = 0.25
@@ -17,7 +20,7 @@ func quotes(s string) bool {
 	return strings.ContainsAny(s, "\"“”«»「」`")
 }
 
-// priorOf weighs a unit by who said it and what it sounds like.
+// priorOf weighs a unit by its speaker and its wording.
 func priorOf(d *doc, low string, from origin) float64 {
 	w := 1.0
 	switch from {
@@ -45,32 +48,17 @@ func endsAsking(s string) bool {
 	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
 }
 
-// isAck reports greetings, thanks, and announcements of what comes next.
+// isAck reports greetings, thanks, and announcements of the next step.
 func isAck(low string) bool {
-	if len(low) > 90 {
-		return false
-	}
-	for _, a := range announcements {
-		if strings.HasPrefix(low, a) {
-			return true
-		}
-	}
-	if len(low) > 45 {
-		return false
-	}
-	for _, a := range acks {
-		if rest, ok := strings.CutPrefix(low, a); ok && (rest == "" || !isWordByte(rest[0])) {
-			return true
-		}
-	}
-	return false
+	return len(low) <= 90 && slices.ContainsFunc(announcements, func(a string) bool { return strings.HasPrefix(low, a) }) ||
+		len(low) <= 45 && slices.ContainsFunc(acks, func(a string) bool {
+			rest, ok := strings.CutPrefix(low, a)
+			return ok && (rest == "" || !isWordByte(rest[0]))
+		})
 }
 
 func reportsFailure(line string) bool {
-	if len(line) > 4*maxUnitBytes {
-		line = line[:4*maxUnitBytes]
-	}
-	return containsAny(strings.ToLower(line), failures)
+	return containsAny(strings.ToLower(line[:min(len(line), 4*maxUnitBytes)]), failures)
 }
 
 var (

@@ -47,9 +47,9 @@ func render(r Request, nonce, custom string) (system, user string, err error) {
 	return fill("system"), strings.Join(parts, "\n\n"), err
 }
 
-// transcript writes the sources down, each with who said it and when: without
-// the role a tool's output can pass for what the user wants. The marker in
-// each of these lines is what a source cannot forge.
+// transcript writes the sources, each with its speaker and its time: without the role,
+// the output of a tool can pass for a wish of the user. A source cannot forge the marker
+// in these lines.
 func transcript(sources []Source, nonce string) string {
 	var b strings.Builder
 	for i, s := range sources {

@@ -4,37 +4,28 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // nextClean returns the first stretch of text[start:end] that holds nothing
 // but text: no control characters, no invalid UTF-8, and none of the
-// invisible characters that reorder or hide what a reader sees.
+// invisible characters that reorder or hide text.
 func nextClean(text string, start, end int) (lo, hi int) {
 	lo = start
-	for lo < end {
-		if n := dirtyLen(text, lo, end); n > 0 {
-			lo += n
-			continue
-		}
-		break
+	for lo < end && dirtyLen(text, lo, end) > 0 {
+		lo += dirtyLen(text, lo, end)
 	}
 	hi = lo
-	for hi < end {
-		if b := text[hi]; b >= ' ' && b < 0x7f {
-			hi++
-			continue
-		}
-		if dirtyLen(text, hi, end) > 0 {
-			break
-		}
+	for hi < end && dirtyLen(text, hi, end) == 0 {
 		_, n := utf8.DecodeRuneInString(text[hi:end])
 		hi += n
 	}
 	return lo, hi
 }
 
-// dirtyLen returns the length of what is not text at i, zero if it is text.
-// A terminal's escape sequence counts as one.
+// dirtyLen returns the length of the sequence at i that is not text, zero if it is
+// text. An escape sequence of a terminal is one.
 func dirtyLen(text string, i, end int) int {
 	b := text[i]
 	if b == 0x1b && i+1 < end && text[i+1] == '[' {
@@ -179,50 +170,20 @@ func cutLong(text string, lo, hi, limit int) int {
 
 // trimSpan drops the space around text[start:end].
 func trimSpan(text string, start, end int) (int, int) {
-	s := text[start:end]
-	s2 := strings.TrimLeftFunc(s, unicode.IsSpace)
-	start += len(s) - len(s2)
-	return start, start + len(strings.TrimRightFunc(s2, unicode.IsSpace))
+	start = end - len(strings.TrimLeftFunc(text[start:end], unicode.IsSpace))
+	return start, start + len(strings.TrimRightFunc(text[start:end], unicode.IsSpace))
 }
 
-// bulletLen measures what marks a line as an item, a heading or a quotation.
+// bulletLen measures the mark of an item, a heading or a quotation.
 func bulletLen(line string) int {
-	i := 0
-	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
-		i++
-	}
-	for {
-		rest := line[i:]
-		n := 0
-		switch {
-		case strings.HasPrefix(rest, "- "), strings.HasPrefix(rest, "* "), strings.HasPrefix(rest, "+ "), strings.HasPrefix(rest, "> "):
-			n = 2
-		case strings.HasPrefix(rest, "• "):
-			n = len("• ")
-		case strings.HasPrefix(rest, "#"):
-			for n < len(rest) && rest[n] == '#' {
-				n++
-			}
-			if n >= len(rest) || rest[n] != ' ' {
-				return i
-			}
-			n++
-		}
-		if n == 0 {
-			return i
-		}
-		i += n
-	}
+	return len(bulletForm().FindString(line))
 }
+
+var bulletForm = lazyregexp.New(`^[ \t]*(?:[-*+>•] |#+ )*`)
 
 // hasWord reports whether s has a letter or a digit at all.
 func hasWord(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if isAlnum(s[i]) {
-			return true
-		}
-	}
-	return strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) })
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 var abbreviations = stringSet("e.g i.e etc vs mr mrs ms dr st no fig cf approx ca al inc ltd resp incl z.b d.h bzw usw т.е т.д")

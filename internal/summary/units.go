@@ -1,6 +1,10 @@
 package summary
 
-import "github.com/lossless-context/lcm/llms"
+import (
+	"slices"
+
+	"github.com/lossless-context/lcm/llms"
+)
 
 // Bounds of a unit.
 const (
@@ -33,13 +37,13 @@ const (
 )
 
 // unit is a sentence or a line: the smallest thing that is kept or dropped.
-// It is doc.text[start:end], so what is emitted is verbatim by construction.
+// It is doc.text[start:end], so that output is verbatim by construction.
 type unit struct {
 	doc        int
 	start, end int
 	origin     origin
-	prior      int64 // who said it and what it sounds like, in 1/1024
-	drag       int64 // (tokens+6)^0.9, in 1/1024: what its length costs it
+	prior      int64 // its weight by speaker and wording, in 1/1024
+	length     int64 // (tokens+6)^0.9, in 1/1024: divides its gain
 	lo, hi     int   // its features, in the arena
 }
 
@@ -47,24 +51,24 @@ type unit struct {
 type material struct {
 	docs    []doc
 	units   []unit
-	flagged []span       // instruction-like sentences, in order
-	omitted []string     // #seq that older summaries had omitted from
-	ledgers []ledgerItem // entries of older summaries' ledgers
-	blocks  []span       // code, calls and results, in order
+	flagged []span   // instruction-like sentences, in order
+	omitted []string // #seq that older summaries had omitted from
+	listed  []listed // identifiers that older summaries list
+	blocks  []span   // code, calls and results, in order
 }
 
 // span is a range of one doc's text.
 type span struct{ doc, start, end int }
 
-// ledgerItem is an entry of an older summary's ledger.
-type ledgerItem struct {
+// listed is an identifier that an older summary lists.
+type listed struct {
 	text string
 	tool bool
 }
 
-// take reads sources in order. A message is a doc; a summary is a doc for
-// each of its lines, and its footer is left behind: what it promised to
-// expand is reached through the summary itself.
+// take reads sources in order. A message is a doc; a summary is a doc for each of
+// its lines. The footer of a summary is left out: its topics are reached by expanding
+// the summary.
 func take(sources []Source) *material {
 	m := &material{}
 	for i, s := range sources {
@@ -83,26 +87,50 @@ func take(sources []Source) *material {
 func (m *material) takeSummary(s Source) {
 	b := Parse(s.Text)
 	for _, id := range b.Identifiers {
-		m.ledgers = append(m.ledgers, ledgerItem{text: id})
+		m.listed = append(m.listed, listed{text: id})
 	}
 	for _, id := range b.ToolIdentifiers {
-		m.ledgers = append(m.ledgers, ledgerItem{text: id, tool: true})
+		m.listed = append(m.listed, listed{text: id, tool: true})
 	}
 	m.omitted = append(m.omitted, b.Omitted...)
 	if s.Seq == 0 && len(b.Lines) > 0 {
 		s.Seq = b.Lines[0].Seq // its own prose comes from about there
 	}
-	lines, prose := b.Lines, b.Prose
-	for len(lines)+len(prose) > 0 {
-		// Lines and prose are each in order; the one that comes first in the
-		// text comes first here.
-		if len(prose) == 0 || len(lines) > 0 && lines[0].At < prose[0].At {
-			l := lines[0]
-			lines = lines[1:]
-			m.docs = append(m.docs, doc{role: l.Role, seq: l.Seq, text: l.Text, tool: l.Role == llms.RoleTool})
-			continue
-		}
-		m.docs = append(m.docs, doc{role: RoleSummary, seq: s.Seq, text: prose[0].Text})
-		prose = prose[1:]
+	for i := range b.Prose {
+		b.Prose[i].Seq = s.Seq
 	}
+	lines := slices.SortedFunc(slices.Values(slices.Concat(b.Lines, b.Prose)), func(x, y Line) int { return x.At - y.At })
+	for _, l := range lines {
+		m.docs = append(m.docs, doc{role: l.Role, seq: l.Seq, text: l.Text, tool: l.Role == llms.RoleTool})
+	}
+}
+
+// Mentioned returns the identifiers of a source in two lists: those in prose of a
+// person or the assistant, and those in tool traffic, tool output and code blocks only.
+// It leaves out the footer of a summary. Identifiers found in a summary's lines have
+// offsets into their line.
+func Mentioned(s Source) (said, seen []Identifier) {
+	add := func(id Identifier, tool bool) {
+		if tool {
+			seen = append(seen, id)
+		} else {
+			said = append(said, id)
+		}
+	}
+	m := take([]Source{s})
+	for d := range m.docs {
+		doc := &m.docs[d]
+		before := len(m.blocks)
+		m.split(d)
+		blocks := m.blocks[before:]
+		for _, id := range Identifiers(doc.text) {
+			add(id, within(&blocks, id.At))
+		}
+	}
+	for _, item := range m.listed {
+		for _, id := range Identifiers(item.text) {
+			add(id, item.tool)
+		}
+	}
+	return said, seen
 }

@@ -124,101 +124,60 @@ func (w *wordScanner) alphabetic() {
 }
 
 func (w *wordScanner) asciiWord(word string) {
-	var buf [48]byte
-	if len(word) > len(buf) {
-		word = word[:len(buf)]
-	}
-	for i := 0; i < len(word); i++ {
-		b := word[i]
-		if isUpper(b) {
-			b += 'a' - 'A'
-		}
-		buf[i] = b
-	}
-	low := buf[:len(word)]
+	low := strings.ToLower(word[:min(len(word), 48)])
 	w.capital = isUpper(word[0])
-	w.stop = len(low) < 2 || stopWords[string(low)]
-	h := uint64(fnvOffset)
-	for _, b := range stem(low) {
-		h = hashByte(h, b)
-	}
-	w.key = h
+	w.stop = len(low) < 2 || stopWords[low]
+	w.key = hashString(stem(low))
 }
 
 // otherWord handles alphabets beyond ASCII. Inflection sits at the end of
 // words in most of them, so the first six letters stand for a long one.
 func (w *wordScanner) otherWord(word string) {
-	h := uint64(fnvOffset)
-	n, upper := 0, false
-	for i, r := range word {
-		if i == 0 {
-			upper = unicode.IsUpper(r)
-		}
-		if n < 6 {
-			var enc [utf8.UTFMax]byte
-			for _, b := range enc[:utf8.EncodeRune(enc[:], unicode.ToLower(r))] {
-				h = hashByte(h, b)
-			}
-		}
-		n++
-	}
-	w.key, w.capital = h, upper
-	w.stop = n < 2 || n <= 4 && stopWordsOther[lowerShort(word)]
+	first, _ := utf8.DecodeRuneInString(word)
+	low := []rune(strings.ToLower(word))
+	w.key, w.capital = hashString(string(low[:min(len(low), 6)])), unicode.IsUpper(first)
+	w.stop = len(low) < 2 || len(low) <= 4 && stopWordsOther[string(low)]
 }
 
-func lowerShort(word string) string {
-	out := make([]rune, 0, 8)
-	for _, r := range word {
-		out = append(out, unicode.ToLower(r))
-	}
-	return string(out)
-}
-
-// stem strips the commonest English endings from a word in small letters. It
-// only has to bring forms of a word together, not to find its root.
-func stem(w []byte) []byte {
-	n := len(w)
-	if n < 4 {
+// stem strips the commonest English endings from a word in lower case. It only has to
+// bring forms of a word together, not to find its root.
+func stem(w string) string {
+	if len(w) < 4 {
 		return w
 	}
+	ends := func(suffix string, longer int) bool { return len(w) > longer && strings.HasSuffix(w, suffix) }
 	switch {
-	case hasSuffix(w, "ies") && n > 4:
-		w[n-3] = 'y'
-		w = w[:n-2]
-	case hasSuffix(w, "sses"), hasSuffix(w, "xes"), hasSuffix(w, "ches"), hasSuffix(w, "shes"):
-		w = w[:n-2]
-	case w[n-1] == 's' && !hasSuffix(w, "ss") && !hasSuffix(w, "us") && !hasSuffix(w, "is"):
-		w = w[:n-1]
+	case ends("ies", 4):
+		w = w[:len(w)-3] + "y"
+	case ends("sses", 0), ends("xes", 0), ends("ches", 0), ends("shes", 0):
+		w = w[:len(w)-2]
+	case ends("s", 0) && !ends("ss", 0) && !ends("us", 0) && !ends("is", 0):
+		w = w[:len(w)-1]
 	}
-	n = len(w)
-	switch {
-	case hasSuffix(w, "ing") && n > 5:
+	switch n := len(w); {
+	case ends("ing", 5):
 		return undouble(w[:n-3])
-	case hasSuffix(w, "edly") && n > 6:
+	case ends("edly", 6):
 		return undouble(w[:n-4])
-	case hasSuffix(w, "ed") && n > 4:
+	case ends("ed", 4):
 		return undouble(w[:n-2])
-	case hasSuffix(w, "ly") && n > 5:
+	case ends("ly", 5):
 		return w[:n-2]
-	case hasSuffix(w, "ation") && n > 7:
+	case ends("ation", 7):
 		return w[:n-5]
-	case hasSuffix(w, "e") && n > 4:
+	case ends("e", 4):
 		return w[:n-1]
 	}
 	return w
 }
 
 // undouble brings stopp(ed) to stop, and cach(ed) beside cache without its e.
-func undouble(w []byte) []byte {
+func undouble(w string) string {
 	n := len(w)
-	if n > 3 && w[n-1] == w[n-2] && w[n-1] != 'l' && w[n-1] != 's' && w[n-1] != 'z' {
+	if n > 3 && w[n-1] == w[n-2] && strings.IndexByte("lsz", w[n-1]) < 0 {
 		return w[:n-1]
 	}
 	return w
-}
-
-func hasSuffix(w []byte, s string) bool {
-	return len(w) >= len(s) && string(w[len(w)-len(s):]) == s
 }
 
 var (
@@ -233,3 +192,25 @@ var (
 		una por con para del se lo`)
 	stopWordsOther = stringSet(`и в не на что это как по но из за то мы вы он она они для от до же бы так или уже ещё при все всё мне нас их его ее её für être où très à`)
 )
+
+// spaceless reports whether r belongs to a script that is written without
+// spaces between words, where pairs of characters stand in for words.
+func spaceless(r rune) bool {
+	switch {
+	case r < 0x0e00:
+		return false
+	case r < 0x1100: // Thai, Lao, Tibetan, Myanmar
+		return unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar)
+	case r < 0x3040:
+		return r >= 0x1780 && r < 0x1800 || r >= 0x2e80 && r < 0x2fe0 || r == 0x3005 || r == 0x3007 // Khmer, radicals
+	case r < 0x3100: // kana
+		return true
+	case r < 0xa000: // bopomofo, Han
+		return unicode.Is(unicode.Han, r) || unicode.Is(unicode.Bopomofo, r) || r >= 0x31f0 && r < 0x3200
+	case r < 0xac00:
+		return false
+	case r < 0xd7b0: // Hangul syllables: spaces, but endings glued to stems
+		return true
+	}
+	return r >= 0xf900 && r < 0xfb00 || r >= 0xff66 && r < 0xffa0 || r >= 0x20000 && r < 0x323b0
+}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Set writes `key = value` into a table: it replaces the old value, or adds a
-// line after the last entry of the table, or a new table at the end of the text.
-// It fails if the table is a value in braces.
+// Set writes `key = value` into a table: in place of the old value, after the last entry,
+// or into a new table at the end. It fails if the table is a value in braces.
 func Set(src string, table []string, key, value string) (string, error) {
 	path := slices.Concat(table, []string{key})
 	eol := lineEnd(src)
@@ -41,9 +40,8 @@ func Set(src string, table []string, key, value string) (string, error) {
 	return src[:at+1] + line + eol + src[at+1:], nil
 }
 
-// CutTable removes a table and the tables below it, each with the empty line
-// before it. Comments and empty lines at the end of a table belong to the next
-// one and stay.
+// CutTable removes a table and the tables below it, each with the empty line before it.
+// Comments after a table belong to the next one.
 func CutTable(src string, path []string) string {
 	entries := Scan(src)
 	for i, e := range slices.Backward(entries) {

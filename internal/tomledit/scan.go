@@ -26,9 +26,8 @@ func (e Entry) Below(path []string) bool {
 	return len(e.Key) >= len(path) && slices.Equal(e.Key[:len(path)], path)
 }
 
-// Scan returns the entries of a text that is valid TOML, with their positions,
-// which the TOML library does not report. On other texts the result is
-// meaningless.
+// Scan returns the entries of valid TOML with their positions, which the TOML library does
+// not report.
 func Scan(src string) []Entry {
 	var entries []Entry
 	var table []string
@@ -91,8 +90,7 @@ func endOfKey(src string, at int, sign byte) int {
 	return at
 }
 
-// endOfValue returns the offset after a value, which may be an array or a string
-// of several lines. It excludes trailing blanks and a comment.
+// endOfValue returns the offset after a value, without trailing blanks and comments.
 func endOfValue(src string, at int) int {
 	depth := 0
 	end := at

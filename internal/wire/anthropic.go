@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/llms"
@@ -12,43 +13,37 @@ import (
 // decodeAnthropic reads a message of the Messages API. A user message that
 // holds nothing but tool results is a tool message here.
 func decodeAnthropic(env envelope) (llms.Message, error) {
-	if env.kind != '{' {
-		return llms.Message{}, errNotObject
-	}
-	if err := knownRole(env.role, lcmRoles); err != nil {
+	m, err := env.message(lcmRoles)
+	if err != nil {
 		return llms.Message{}, err
 	}
-	m := llms.Message{ID: env.id, Time: env.time, Role: llms.Role(env.role)}
-	var err error
 	if m.Parts, err = anthropicContent(env.content, 0); err != nil {
 		return llms.Message{}, err
 	}
-	if m.Role == llms.RoleUser && len(m.Parts) > 0 {
+	said := func(p llms.Part) bool { return p.Kind != llms.PartToolResult }
+	if m.Role == llms.RoleUser && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, said) {
 		m.Role = llms.RoleTool
-		for _, p := range m.Parts {
-			if p.Kind != llms.PartToolResult {
-				m.Role = llms.RoleUser
-				break
-			}
-		}
 	}
 	return m, nil
 }
 
 // anthropicContent reads a string or an array of blocks.
 func anthropicContent(content []byte, depth int) ([]llms.Part, error) {
-	if len(content) == 0 {
+	return readContent(content, func(block []byte) llms.Part { return anthropicBlock(block, depth) })
+}
+
+// readContent reads a string, an array of blocks or null.
+func readContent(content []byte, read func(block []byte) llms.Part) ([]llms.Part, error) {
+	if len(content) == 0 || content[0] == 'n' {
 		return nil, nil
 	}
 	switch content[0] {
-	case 'n':
-		return nil, nil
 	case '"':
 		return []llms.Part{{Kind: llms.PartText, Text: unquote(content)}}, nil
 	case '[':
 		var parts []llms.Part
 		for block := range elements(content) {
-			parts = append(parts, anthropicBlock(block, depth))
+			parts = append(parts, read(block))
 		}
 		return parts, nil
 	}

@@ -14,7 +14,7 @@ import (
 // corpus reads a text of the corpus that the estimate is measured on.
 func corpus(tb testing.TB, name string) string {
 	tb.Helper()
-	text, err := os.ReadFile("tiktoken/testdata/corpus/" + name + ".txt")
+	text, err := os.ReadFile("../../llms/tiktoken/testdata/corpus/" + name + ".txt")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/lossless-context/lcm/llms"
+import (
+	"bytes"
+
+	"github.com/lossless-context/lcm/llms"
+)
 
 // decodeClaude reads a line of a transcript of Claude Code. Several lines may
 // be one answer of the model, each with a block of it.
@@ -30,13 +34,12 @@ func decodeClaude(record []byte) llms.Message {
 		return claudeAttachment(m, s[6].val)
 	}
 	if !claudeBookkeeping[kind] {
-		m.Parts = []llms.Part{other(trim(record))}
+		m.Parts = []llms.Part{other(bytes.TrimSpace(record))}
 	}
 	return m
 }
 
-// claudeBookkeeping are the types of records that say nothing to a model that
-// is not said elsewhere.
+// claudeBookkeeping are the types of records that tell a model nothing new.
 var claudeBookkeeping = map[string]bool{
 	"agent-color": true, "agent-name": true, "agent-setting": true, "ai-title": true, "attribution-snapshot": true,
 	"content-replacement": true, "continued-in": true, "custom-title": true, "file-history-snapshot": true,
@@ -44,15 +47,15 @@ var claudeBookkeeping = map[string]bool{
 	"relocated": true, "speculation-accept": true, "tag": true, "task-summary": true, "worktree-state": true,
 }
 
-// claudeListings are attachments that repeat what the program can do.
+// claudeListings are attachments that list abilities of the program.
 var claudeListings = map[string]bool{
 	"agent_listing_delta": true, "critical_system_reminder": true, "date_change": true, "deferred_tools_delta": true,
 	"mcp_instructions_delta": true, "output_style": true, "skill_listing": true, "task_reminder": true, "todo_reminder": true,
 	"token_usage": true, "total_tokens_reminder": true, "ultrathink_effort": true,
 }
 
-// claudeAttachment reads what the program put beside a prompt. A prompt that
-// was typed while the model was busy comes as one.
+// claudeAttachment reads an attachment of a prompt. A prompt that the user typed
+// while the model was busy comes as one.
 func claudeAttachment(m llms.Message, attachment []byte) llms.Message {
 	kind := unquote(member(attachment, "type"))
 	if kind == "queued_command" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -36,13 +37,10 @@ func Decode(f llms.Format, role llms.Role, record []byte) (llms.Message, error) 
 			return llms.Message{}, &llms.RoleError{Role: string(role), Allowed: lcmRoles}
 		}
 		m = llms.Text(role, string(record))
-	case llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI:
-		m, err = decodeShape(f, record)
-	case llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode:
-		if err := check(record); err != nil {
-			return llms.Message{}, err
+	case llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI, llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode:
+		if err = check(record); err == nil {
+			m, err = decodeJSON(f, role, record)
 		}
-		m = decodeTranscript(f, role, record)
 	default:
 		err = unknownFormat(f)
 	}
@@ -56,56 +54,24 @@ func Decode(f llms.Format, role llms.Role, record []byte) (llms.Message, error) 
 	return m, nil
 }
 
-// DecodeParts is Decode for whoever does not need the record: the message has no
-// Raw, and nothing in it refers to the bytes of record, which may be used again.
-func DecodeParts(f llms.Format, role llms.Role, record []byte) (llms.Message, error) {
-	if f == llms.FormatLCM {
-		if m, ok := quickLCM(record); ok {
-			return m, nil
-		}
-	}
-	if f != llms.FormatText {
-		record = bytes.Clone(record)
-	}
-	m, err := Decode(f, role, record)
-	m.Raw = llms.Raw{}
-	return m, err
-}
-
-func decodeShape(f llms.Format, record []byte) (llms.Message, error) {
-	if f == llms.FormatLCM {
-		if m, ok := quickLCM(record); ok {
-			return m, nil
-		}
-	}
-	if err := check(record); err != nil {
-		return llms.Message{}, err
-	}
-	return decodeJSON(f, readEnvelope(record))
-}
-
-func decodeJSON(f llms.Format, env envelope) (llms.Message, error) {
+func decodeJSON(f llms.Format, role llms.Role, record []byte) (llms.Message, error) {
 	switch f {
+	case llms.FormatLCM:
+		return decodeLCM(readEnvelope(record))
 	case llms.FormatAnthropic:
-		return decodeAnthropic(env)
+		return decodeAnthropic(readEnvelope(record))
 	case llms.FormatOpenAI:
-		return decodeOpenAI(env)
-	}
-	return decodeLCM(env)
-}
-
-func decodeTranscript(f llms.Format, role llms.Role, record []byte) llms.Message {
-	switch f {
+		return decodeOpenAI(readEnvelope(record))
 	case llms.FormatClaude:
-		return decodeClaude(record)
+		return decodeClaude(record), nil
 	case llms.FormatCodex:
-		return decodeCodex(record)
+		return decodeCodex(record), nil
 	}
-	return decodeOpencode(role, record)
+	return decodeOpencode(role, record), nil
 }
 
 func unknownFormat(f llms.Format) error {
-	if isTranscript(f) {
+	if f == llms.FormatClaude || f == llms.FormatCodex || f == llms.FormatOpencode {
 		return fmt.Errorf("llms: records of %s transcripts are read, not written", f)
 	}
 	return fmt.Errorf("llms: unknown format %q: it must be one of %s, %s, %s, %s", string(f), llms.FormatText, llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI)
@@ -235,14 +201,11 @@ func Detect(record []byte) (llms.Format, error) {
 		return "", err
 	}
 	env := readEnvelope(record)
-	if env.kind != '{' {
-		return "", errNotObject
-	}
 	allowed := openAIRoles
 	if len(env.parts) > 0 {
 		allowed = lcmRoles
 	}
-	if err := knownRole(env.role, allowed); err != nil {
+	if _, err := env.message(allowed); err != nil {
 		return "", err
 	}
 	if len(env.parts) > 0 {
@@ -273,13 +236,15 @@ func Detect(record []byte) (llms.Format, error) {
 
 var errNotObject = errors.New("llms: a message record is a JSON object")
 
-func knownRole(role string, allowed []string) error {
-	for _, a := range allowed {
-		if role == a {
-			return nil
-		}
+// message returns a message without parts. Its role must be one of those allowed.
+func (env envelope) message(allowed []string) (llms.Message, error) {
+	if env.kind != '{' {
+		return llms.Message{}, errNotObject
 	}
-	return &llms.RoleError{Role: role, Allowed: allowed}
+	if !slices.Contains(allowed, env.role) {
+		return llms.Message{}, &llms.RoleError{Role: env.role, Allowed: allowed}
+	}
+	return llms.Message{ID: env.id, Time: env.time, Role: llms.Role(env.role)}, nil
 }
 
 // envelope holds the top-level members of a record, as far as any shape knows

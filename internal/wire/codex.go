@@ -1,7 +1,8 @@
 package wire
 
 import (
-	"encoding/base64"
+	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/lossless-context/lcm/llms"
@@ -38,7 +39,7 @@ func decodeCodex(record []byte) llms.Message {
 		known = codexBookkeeping[kind]
 	}
 	if !known {
-		m.Role, m.Parts = llms.RoleSystem, []llms.Part{other(trim(record))}
+		m.Role, m.Parts = llms.RoleSystem, []llms.Part{other(bytes.TrimSpace(record))}
 	}
 	return m
 }
@@ -48,8 +49,8 @@ var codexBookkeeping = map[string]bool{
 	"token_usage_record": true, "turn_context": true, "world_state": true,
 }
 
-// codexEvents are what the program shows while it works. What is said in them
-// stands in response items as well.
+// codexEvents are the events that the program shows while it works. Response items
+// repeat their content.
 var codexEvents = map[string]bool{
 	"agent_message": true, "agent_reasoning": true, "agent_reasoning_raw_content": true, "agent_reasoning_section_break": true,
 	"background_event": true, "context_compacted": true, "deprecation_notice": true, "entered_review_mode": true, "error": true,
@@ -69,10 +70,7 @@ func codexItem(m *llms.Message, item []byte) bool {
 		{name: "arguments"}, {name: "input"}, {name: "output"}, {name: "action"}, {name: "id"}}
 	find(item, s[:])
 	call := func(name, arguments string) bool {
-		id := s[3].str()
-		if id == "" {
-			id = s[10].str()
-		}
+		id := cmp.Or(s[3].str(), s[10].str())
 		if space := s[5].str(); space != "" {
 			name = space + "__" + name
 		}
@@ -89,9 +87,9 @@ func codexItem(m *llms.Message, item []byte) bool {
 		default:
 			return false
 		}
-		m.Parts = codexContent(s[2].val, 0)
+		m.Parts = codexContent(s[2].val)
 	case "agent_message":
-		m.Role, m.Parts = llms.RoleUser, codexContent(s[2].val, 0)
+		m.Role, m.Parts = llms.RoleUser, codexContent(s[2].val)
 	case "reasoning":
 		m.Role, m.Parts = llms.RoleAssistant, codexReasoning(item)
 	case "function_call":
@@ -113,7 +111,7 @@ func codexItem(m *llms.Message, item []byte) bool {
 }
 
 // codexContent reads a string or an array of content items.
-func codexContent(content []byte, depth int) []llms.Part {
+func codexContent(content []byte) []llms.Part {
 	if len(content) == 0 || content[0] != '[' {
 		return textParts(content)
 	}
@@ -131,19 +129,17 @@ func codexContent(content []byte, depth int) []llms.Part {
 				continue
 			}
 		}
-		if depth < partDepth {
-			parts = append(parts, other(item))
-		}
+		parts = append(parts, other(item))
 	}
 	return parts
 }
 
-// codexReasoning reads what is told of the model's reasoning: a summary, the
-// text itself, or both; the rest is sealed.
+// codexReasoning reads the reasoning of the model: a summary, the text itself, or
+// both. The rest is encrypted.
 func codexReasoning(item []byte) []llms.Part {
 	var told []string
 	for _, name := range []string{"summary", "content"} {
-		for _, p := range codexContent(member(item, name), 0) {
+		for _, p := range codexContent(member(item, name)) {
 			if p.Kind == llms.PartText && p.Text != "" {
 				told = append(told, p.Text)
 			}
@@ -161,8 +157,7 @@ func codexReasoning(item []byte) []llms.Part {
 func codexOutput(id string, output []byte) *llms.ToolResult {
 	r := &llms.ToolResult{CallID: id}
 	if len(output) > 0 && output[0] == '{' {
-		success := member(output, "success")
-		r.IsError = len(success) > 0 && success[0] == 'f'
+		r.IsError = string(member(output, "success")) == "false"
 		if content := member(output, "content"); content != nil {
 			output = content
 		}
@@ -170,21 +165,17 @@ func codexOutput(id string, output []byte) *llms.ToolResult {
 	if len(output) > 0 && output[0] == '{' {
 		r.Output = []llms.Part{other(output)}
 	} else {
-		r.Output = codexContent(output, 1)
+		r.Output = codexContent(output)
 	}
 	return r
 }
 
 // blobOf reads a URL that may hold the data itself.
 func blobOf(url, mime, name string) *llms.Blob {
-	head, data, inline := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
-	if inline && strings.HasPrefix(url, "data:") {
-		if decoded, ok := fromBase64(data); ok && len(decoded) > 0 && base64.StdEncoding.EncodedLen(len(decoded)) == len(data) {
-			if head != "" {
-				mime = head
-			}
-			return &llms.Blob{MIME: mime, Name: name, Data: decoded}
-		}
+	b := fromURL(url)
+	b.Name = name
+	if b.Data == nil || b.MIME == "" {
+		b.MIME = mime
 	}
-	return &llms.Blob{MIME: mime, Name: name, URL: url}
+	return b
 }

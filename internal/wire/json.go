@@ -3,18 +3,13 @@ package wire
 import (
 	"bytes"
 	"fmt"
-	"math/bits"
 
 	"github.com/lossless-context/lcm/internal/jsonstring"
 )
 
-// The package has its own reader of JSON. A record is checked once, by check;
-// everything after that walks bytes that are known to be one well-formed
-// value, so the walkers need no error paths and decoding costs little more
-// than reading the bytes. Two things differ from
-// encoding/json on purpose: bytes of a string that are not UTF-8 are kept as
-// they are, and raw spans of the record can be handed on without being copied
-// through a value.
+// The package has its own reader of JSON. check checks a record once; the walkers
+// after it need no error paths. Unlike encoding/json they keep bytes of a string
+// that are not UTF-8, and return parts of the record without a copy.
 
 // maxNesting bounds how deep a record may nest. It is the limit of
 // encoding/json, so that every Extra can be read with it.
@@ -25,8 +20,8 @@ const partDepth = 64
 
 // SyntaxError reports where a record stops being JSON.
 type SyntaxError struct {
-	Offset int    // of the first byte that cannot be right
-	Reason string // what is wrong there
+	Offset int // of the first byte that cannot be right
+	Reason string
 }
 
 func (e *SyntaxError) Error() string {
@@ -72,7 +67,7 @@ func check(b []byte) error {
 		} else if i, err = checkScalar(b, i); err != nil {
 			return err
 		}
-		// Just after a value: close what ends here, or go on to the next one.
+		// Just after a value: close the objects and arrays that end here.
 		for {
 			i = space(b, i)
 			if len(stack) == 0 {
@@ -156,24 +151,8 @@ func checkString(b []byte, i int) (int, *SyntaxError) {
 }
 
 // plainRun returns the index of the first byte at or after s[i] that does not
-// stand for itself inside a string literal. It looks at eight bytes at a
-// time, since nearly all of a record is such bytes.
+// stand for itself inside a string literal.
 func plainRun[T string | []byte](s T, i int) int {
-	const (
-		ones = 0x0101010101010101
-		tops = 0x8080808080808080
-	)
-	for ; i+8 <= len(s); i += 8 {
-		w := s[i : i+8]
-		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
-			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
-		quote, slash := x^ones*'"', x^ones*'\\'
-		// The top bit of a byte is set where it is below a space, a quote or
-		// a backslash; borrows can only disturb the bytes above the first.
-		if hit := ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & tops; hit != 0 {
-			return i + bits.TrailingZeros64(hit)/8
-		}
-	}
 	for i < len(s) && plainByte[s[i]] {
 		i++
 	}

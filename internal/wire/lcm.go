@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ const lcmVersion = 1
 var errTooDeep = fmt.Errorf("llms: parts nest more than %d deep", partDepth)
 
 // encodeLCM writes every field of the message but Raw, in a fixed order and
-// on one line. Fields at their zero value are left out.
+// on one line. It leaves out fields at their zero value.
 func encodeLCM(m llms.Message) ([]byte, error) {
 	if !m.Role.Valid() {
 		return nil, &llms.RoleError{Role: string(m.Role), Allowed: lcmRoles}
@@ -40,6 +41,15 @@ func encodeLCM(m llms.Message) ([]byte, error) {
 		}
 	}
 	return append(dst, '}'), nil
+}
+
+// Equal reports whether two messages are the same in all fields but Raw. Nil and
+// empty are the same, times are compared as instants, and metadata as they are
+// written. A message that cannot be written equals none.
+func Equal(a, b llms.Message) bool {
+	x, errX := encodeLCM(a)
+	y, errY := encodeLCM(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // appendTime writes RFC 3339 where it can say the year, and seconds and
@@ -72,7 +82,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(base64.StdEncoding.AppendEncode(dst, []byte(s)), `"}`...)
 }
 
-// readString reads what appendString writes.
+// readString is the inverse of appendString.
 func readString(val []byte) (string, bool) {
 	if len(val) == 0 {
 		return "", true
@@ -182,12 +192,8 @@ func appendExtraMember(dst []byte, extra []byte) []byte {
 	if len(extra) == 0 {
 		return dst
 	}
-	for _, c := range extra {
-		if c <= ' ' && c != ' ' {
-			return appendStringMember(dst, "extra_text", string(extra))
-		}
-	}
-	if extra[0] == ' ' || extra[len(extra)-1] == ' ' || !utf8.Valid(extra) || check(extra) != nil {
+	control := func(r rune) bool { return r < ' ' }
+	if bytes.ContainsFunc(extra, control) || extra[0] == ' ' || extra[len(extra)-1] == ' ' || !utf8.Valid(extra) || check(extra) != nil {
 		return appendStringMember(dst, "extra_text", string(extra))
 	}
 	return append(append(dst, `,"extra":`...), extra...)
@@ -195,16 +201,13 @@ func appendExtraMember(dst []byte, extra []byte) []byte {
 
 // decodeLCM reads a record of this module's own shape.
 func decodeLCM(env envelope) (llms.Message, error) {
-	if env.kind != '{' {
-		return llms.Message{}, errNotObject
-	}
 	if v := string(env.version); v != "" && v != strconv.Itoa(lcmVersion) {
 		return llms.Message{}, fmt.Errorf("llms: the record is of version %s and this program reads version %d: use a newer one", v, lcmVersion)
 	}
-	if err := knownRole(env.role, lcmRoles); err != nil {
+	m, err := env.message(lcmRoles)
+	if err != nil {
 		return llms.Message{}, err
 	}
-	m := llms.Message{ID: env.id, Time: env.time, Role: llms.Role(env.role)}
 	if len(env.parts) == 0 || env.parts[0] != '[' {
 		return llms.Message{}, errors.New("llms: an lcm record has an array of parts")
 	}
@@ -225,13 +228,13 @@ func decodeLCM(env envelope) (llms.Message, error) {
 	return m, nil
 }
 
-// lcmReader reads parts and remembers the first thing that was not what the
-// shape says: unlike a provider's record, this one has no foreign blocks.
+// lcmReader reads parts and keeps the first error: unlike a provider's record,
+// this one has no foreign blocks.
 type lcmReader struct{ err error }
 
-func (r *lcmReader) fail(what string) {
+func (r *lcmReader) fail(reason string) {
 	if r.err == nil {
-		r.err = errors.New("llms: lcm record: " + what)
+		r.err = errors.New("llms: lcm record: " + reason)
 	}
 }
 

@@ -14,20 +14,17 @@ var errContent = errors.New("llms: content must be a string, an array of blocks 
 // decodeOpenAI reads a message of the Chat Completions API, with the
 // reasoning_content that compatible servers add to it.
 func decodeOpenAI(env envelope) (llms.Message, error) {
-	if env.kind != '{' {
-		return llms.Message{}, errNotObject
-	}
-	if err := knownRole(env.role, openAIRoles); err != nil {
+	m, err := env.message(openAIRoles)
+	if err != nil {
 		return llms.Message{}, err
 	}
-	m := llms.Message{ID: env.id, Time: env.time, Role: llms.Role(env.role)}
 	switch env.role {
 	case "developer":
 		m.Role = llms.RoleSystem
 	case "function":
 		m.Role = llms.RoleTool
 	}
-	content, err := openAIContent(env.content)
+	content, err := readContent(env.content, openAIPart)
 	if err != nil {
 		return llms.Message{}, err
 	}
@@ -55,26 +52,6 @@ func decodeOpenAI(env envelope) (llms.Message, error) {
 // refusal is text that the model said in place of an answer.
 func refusal(s string) llms.Part {
 	return llms.Part{Kind: llms.PartText, Text: s, Extra: json.RawMessage(`{"type":"refusal"}`)}
-}
-
-// openAIContent reads a string, an array of parts or null.
-func openAIContent(content []byte) ([]llms.Part, error) {
-	if len(content) == 0 {
-		return nil, nil
-	}
-	switch content[0] {
-	case 'n':
-		return nil, nil
-	case '"':
-		return []llms.Part{{Kind: llms.PartText, Text: unquote(content)}}, nil
-	case '[':
-		var parts []llms.Part
-		for part := range elements(content) {
-			parts = append(parts, openAIPart(part))
-		}
-		return parts, nil
-	}
-	return nil, errContent
 }
 
 func openAIPart(part []byte) llms.Part {

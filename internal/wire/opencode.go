@@ -1,6 +1,11 @@
 package wire
 
-import "github.com/lossless-context/lcm/llms"
+import (
+	"bytes"
+	"cmp"
+
+	"github.com/lossless-context/lcm/llms"
+)
 
 // decodeOpencode reads a row of opencode's database. A part is the role's; a
 // tool part is a call and, once there is one, its result.
@@ -17,13 +22,13 @@ func decodeOpencode(role llms.Role, record []byte) llms.Message {
 	}
 	if s[1].val == nil {
 		if s[4].val != nil || data == nil && member(record, "directory") == nil {
-			m.Parts = []llms.Part{other(trim(record))}
+			m.Parts = []llms.Part{other(bytes.TrimSpace(record))}
 		}
 		return m
 	}
 	var known bool
 	if m.Parts, known = opencodePart(data); !known {
-		m.Parts = []llms.Part{other(trim(record))}
+		m.Parts = []llms.Part{other(bytes.TrimSpace(record))}
 	}
 	return m
 }
@@ -45,10 +50,7 @@ func opencodePart(data []byte) ([]llms.Part, bool) {
 	case "tool":
 		return opencodeTool(s[3].str(), s[2].str(), s[4].val), true
 	case "file":
-		mime := s[5].str()
-		if mime == "" {
-			mime = "application/octet-stream"
-		}
+		mime := cmp.Or(s[5].str(), "application/octet-stream")
 		return []llms.Part{{Kind: llms.PartBlob, Blob: blobOf(s[7].str(), mime, s[6].str())}}, true
 	case "subtask":
 		return textParts(s[8].val), true

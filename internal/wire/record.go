@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"bytes"
-
-	"github.com/lossless-context/lcm/llms"
-)
+import "github.com/lossless-context/lcm/llms"
 
 // Members returns the raw values of the named members of a record that is a
 // JSON object, nil for one that it does not have. They are parts of the
@@ -25,7 +21,7 @@ func Members(record []byte, names ...string) ([][]byte, error) {
 	return values, nil
 }
 
-// Unquote returns what a JSON string literal says, "" for any other value.
+// Unquote returns the text of a JSON string literal, "" for any other value.
 func Unquote(literal []byte) string { return unquote(literal) }
 
 // find fills the slots from the members of obj.
@@ -40,7 +36,7 @@ func find(obj []byte, slots []slot) {
 	}
 }
 
-// text returns what a value says: a string's text, anything else as JSON.
+// text returns the text of a string, and any other value as JSON.
 func text(val []byte) string {
 	if len(val) > 0 && val[0] == '"' {
 		return unquote(val)
@@ -54,13 +50,6 @@ func textParts(literal []byte) []llms.Part {
 		return []llms.Part{{Kind: llms.PartText, Text: s}}
 	}
 	return nil
-}
-
-func trim(record []byte) []byte { return bytes.TrimSpace(record) }
-
-// isTranscript reports whether f is the shape of an agent's transcripts.
-func isTranscript(f llms.Format) bool {
-	return f == llms.FormatClaude || f == llms.FormatCodex || f == llms.FormatOpencode
 }
 
 // shape returns the provider's shape of the blocks in a record of shape f.

@@ -172,8 +172,7 @@ func member(obj []byte, name string) (val []byte) {
 	return val
 }
 
-// unquote returns what the string literal lit says, "" if it is something
-// else.
+// unquote returns the text of a string literal, "" for any other value.
 func unquote(lit []byte) string {
 	if len(lit) < 2 || lit[0] != '"' {
 		return ""
@@ -191,7 +190,7 @@ func unescape(dst, lit []byte) []byte {
 	return dst
 }
 
-// fromBase64 decodes s if it is exactly what standard base64 writes.
+// fromBase64 decodes s if an encoder of standard base64 would write it.
 func fromBase64(s string) ([]byte, bool) {
 	data, err := base64.StdEncoding.Strict().DecodeString(s)
 	// The decoder skips line breaks, which would not come back.

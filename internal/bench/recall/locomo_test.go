@@ -2,7 +2,7 @@ package recall
 
 import (
 	"flag"
-	"os"
+	"fmt"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/search"
@@ -32,9 +32,7 @@ func TestData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rep.WriteText(os.Stdout); err != nil {
-		t.Fatal(err)
-	}
+	fmt.Print(rep.Text())
 }
 
 // TestAblation prints what each term of the ranking is worth on either half of

@@ -1,14 +1,12 @@
 package recall
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 )
 
-// WriteText prints the report as a table.
-func (r Report) WriteText(out io.Writer) error {
+// Text returns the report as a table.
+func (r Report) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d conversations, %d messages, %d questions with evidence (%d left out)\n",
 		r.Dataset, r.Conversations, r.Messages, r.Questions, r.LeftOut)
@@ -24,8 +22,7 @@ func (r Report) WriteText(out io.Writer) error {
 			row(&b, c.Category, c.Figures)
 		}
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }
 
 func row(b *strings.Builder, name string, f Figures) {
@@ -34,11 +31,4 @@ func row(b *strings.Builder, name string, f Figures) {
 		fmt.Fprintf(b, "  %.3f [%.3f, %.3f]", m.Mean, m.Low, m.High)
 	}
 	fmt.Fprintf(b, " %6d\n", f.Empty)
-}
-
-// WriteJSON prints the report as indented JSON.
-func (r Report) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
 }

@@ -51,7 +51,7 @@ const (
 // Brief is the result. Work is nil if there is nothing to tell.
 type Brief struct {
 	Work   *Work
-	Others []Other
+	Others []Work // the sessions beside the leading one, shortened
 	// Own says that the session is briefed about itself.
 	Own bool
 	// Asked is the last question of the sessions that are only a question and an
@@ -132,17 +132,6 @@ type Earlier struct {
 	About    string
 }
 
-// Other is a session beside the leading one.
-type Other struct {
-	Conversation store.Conversation
-	Began        *Quote // the first request
-	Stopped      *Quote // the assistant's last message
-	Decided      []Quote
-	Open         []Quote
-	Files        []File // not seen committed
-	Failing      []Command
-}
-
 // Of derives the brief of a project.
 func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 	if o.Messages <= 0 {
@@ -186,8 +175,7 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 	return b, nil
 }
 
-// count adds the sessions without work that are newer than the work. If there are no
-// others, the newest of them leads.
+// count adds the sessions without work. If there are no others, the newest of them leads.
 func (b *Brief) count(trivial []Work) {
 	if len(trivial) == 0 {
 		return
@@ -205,22 +193,17 @@ func (b *Brief) count(trivial []Work) {
 }
 
 // short reduces a session to the parts shown beside the leading one.
-func (w *Work) short() Other {
-	o := Other{Conversation: w.Conversation, Began: w.Began, Stopped: w.Stopped, Failing: w.Failing[:min(len(w.Failing), 2)],
-		Decided: w.Decided[max(0, len(w.Decided)-2):], Open: w.Open[max(0, len(w.Open)-2):]}
-	if o.Began == nil && len(w.Requests) > 0 {
-		o.Began = &w.Requests[0]
+func (w Work) short() Work {
+	w.Failing, w.Decided, w.Open = w.Failing[:min(len(w.Failing), 2)], w.Decided[max(0, len(w.Decided)-2):], w.Open[max(0, len(w.Open)-2):]
+	if w.Began == nil && len(w.Requests) > 0 {
+		w.Began = &w.Requests[0]
 	}
-	for _, f := range w.Files {
-		if !f.Committed && len(o.Files) < 6 {
-			o.Files = append(o.Files, f)
-		}
-	}
-	return o
+	w.Files = slices.DeleteFunc(w.Files, func(f File) bool { return f.Committed })
+	w.Files = w.Files[:min(len(w.Files), 6)]
+	return w
 }
 
-// recent lists the conversations of a brief, the leading one first, and counts those
-// of the project.
+// recent lists the conversations of a brief, the leading one first, and counts all.
 func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversation, int, error) {
 	if o.Conversation != 0 {
 		c, err := s.Conversation(ctx, o.Conversation)
@@ -236,17 +219,21 @@ func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversatio
 	})
 	if o.Own {
 		slices.SortStableFunc(found, func(x, y store.Conversation) int {
-			return b2i(y.Key == o.Session) - b2i(x.Key == o.Session)
+			return compare(y.Key == o.Session, x.Key == o.Session)
 		})
 	}
 	return found[:min(len(found), candidates)], len(found), nil
 }
 
-func b2i(b bool) int {
-	if b {
+// compare orders false before true.
+func compare(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case x:
 		return 1
 	}
-	return 0
+	return -1
 }
 
 func (w *Work) empty() bool {
@@ -254,8 +241,7 @@ func (w *Work) empty() bool {
 }
 
 // trivial reports a session of a question and an answer, or of a look at the state of
-// things: it changed, planned and decided nothing, nothing is open or failing, and the
-// user wrote at most twice.
+// things: it left nothing, and the user wrote at most twice.
 func (w *Work) trivial() bool {
 	return len(w.Files) == 0 && len(w.Plan) == 0 && len(w.Open) == 0 && len(w.Failing) == 0 &&
 		len(w.Requests) > 0 && len(w.Requests) <= 2 && w.Began == nil && !(w.Stopped != nil && w.unanswered()) &&

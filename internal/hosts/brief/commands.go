@@ -32,8 +32,7 @@ func toolName(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// arguments are the arguments of a call that matter here, under the names that hosts
-// use.
+// arguments are the arguments of calls that matter here, under the names that hosts use.
 type arguments struct {
 	Command  json.RawMessage `json:"command"`
 	Cmd      json.RawMessage `json:"cmd"`
@@ -82,24 +81,17 @@ func commandLine(call llms.ToolCall) string {
 	return ""
 }
 
-// results returns the results of calls, by the id of the call.
-func results(said []store.Message) map[string]llms.ToolResult {
-	all := map[string]llms.ToolResult{}
-	for _, m := range said {
-		for _, r := range m.Body.ToolResults() {
-			all[r.CallID] = r
-		}
-	}
-	return all
-}
-
-// reporting are the hosts that mark the result of a failed command, so that its output
-// need not be guessed from.
+// reporting are the hosts that mark the result of a failed command.
 var reporting = []string{"claude", "opencode"}
 
 // commands returns all commands that were run, oldest first.
 func commands(said []store.Message, agent string) []Command {
-	answers := results(said)
+	answers := map[string]llms.ToolResult{} // by the id of the call
+	for _, m := range said {
+		for _, r := range m.Body.ToolResults() {
+			answers[r.CallID] = r
+		}
+	}
 	var all []Command
 	for _, m := range said {
 		for _, call := range m.Body.ToolCalls() {
@@ -128,8 +120,7 @@ var (
 
 const maxOutput = 64 << 10 // bytes of a result that are read, half from each end
 
-// outcome returns how a command ended, from the host's report or else from its output,
-// and the most informative line.
+// outcome returns how a command ended, and the most informative line of its output.
 func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	var b strings.Builder
 	for _, p := range r.Output {
@@ -193,8 +184,7 @@ func (c Command) commits() bool {
 	return strings.Contains(c.Line, "git commit") && c.Outcome != Failed
 }
 
-// looking matches commands that change nothing and decide nothing: they say little
-// about the state of the work.
+// looking matches commands that change nothing, and say little about the work.
 var looking = lazyregexp.New(`^(?:cd|ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
 // checking matches commands that check something and change nothing of interest.
@@ -219,12 +209,12 @@ func changesNothing(line string) bool {
 	})
 }
 
-// lastCommands returns the last commands worth showing, oldest first. The very last is
-// always among them.
+// lastCommands returns the last commands worth showing, and always the very last.
 func lastCommands(ran []Command) []Command {
 	var kept []Command
 	for i, c := range slices.Backward(ran) {
-		if i < len(ran)-1 && (looking().MatchString(c.Line) && c.Outcome != Failed || repeated(kept, c)) {
+		repeated := slices.ContainsFunc(kept, func(l Command) bool { return l.Line == c.Line })
+		if i < len(ran)-1 && (looking().MatchString(c.Line) && c.Outcome != Failed || repeated) {
 			continue
 		}
 		if kept = append(kept, c); len(kept) == keepCommands {
@@ -235,13 +225,8 @@ func lastCommands(ran []Command) []Command {
 	return kept
 }
 
-func repeated(later []Command, c Command) bool {
-	return slices.ContainsFunc(later, func(l Command) bool { return l.Line == c.Line })
-}
-
-// failing returns the commands that failed and did not succeed since, in this session
-// or a newer one, newest first. It skips failures that are already listed, by command or
-// by output, and old ones.
+// failing returns the commands that failed lately and have not succeeded since, newest
+// first. It skips failures that are already listed, by command or by output.
 func failing(said []store.Message, ran []Command, since *later) []Command {
 	var all []Command
 	handled := map[string]bool{}
@@ -268,15 +253,13 @@ func failing(said []store.Message, ran []Command, since *later) []Command {
 	return all
 }
 
-// purpose returns the program and its first word, so that a run with other flags counts
-// as another try.
+// purpose returns the program and its first word: with other flags it is another try.
 func purpose(line string) string {
 	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
 		line = after
 	}
-	words := strings.Fields(line)
 	var kept []string
-	for _, w := range words {
+	for _, w := range strings.Fields(line) {
 		if strings.Contains(w, "=") && len(kept) == 0 {
 			continue // a variable before the program
 		}
@@ -293,8 +276,8 @@ const fresh = 100
 
 var patchFile = lazyregexp.New(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
 
-// files returns the files that the agent changed, uncommitted ones first, then the
-// latest. since is the time of the last commit in any session.
+// files returns the files that the agent changed, uncommitted ones first, then the latest.
+// since is the time of the last commit in any session.
 func files(said []store.Message, ran []Command, since time.Time) []File {
 	committed := store.MessageID(0)
 	for _, c := range ran {
@@ -321,13 +304,7 @@ func files(said []store.Message, ran []Command, since time.Time) []File {
 		all = append(all, *f)
 	}
 	slices.SortFunc(all, func(x, y File) int {
-		if x.Committed != y.Committed {
-			return b2i(x.Committed) - b2i(y.Committed)
-		}
-		if x.Last != y.Last {
-			return int(y.Last - x.Last)
-		}
-		return strings.Compare(x.Path, y.Path)
+		return cmp.Or(compare(x.Committed, y.Committed), cmp.Compare(y.Last, x.Last), strings.Compare(x.Path, y.Path))
 	})
 	for i, f := range all {
 		if f.Committed && i >= keepCommitted {
@@ -347,10 +324,8 @@ func changed(call llms.ToolCall) []string {
 		return all
 	}
 	a := parse(call)
-	for _, p := range []string{a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename} {
-		if p != "" {
-			return append(all, path.Clean(p))
-		}
+	if p := cmp.Or(a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename); p != "" {
+		all = append(all, path.Clean(p))
 	}
 	return all
 }

@@ -20,10 +20,8 @@ var cues = []string{
 	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
 }
 
-// Sentences with such words that decide nothing: reports of a failure, headings of a
-// cause or of open points, and a decision that is still to be made. An assistant uses
-// "must", "never" and "instead of" to explain: of its sentences, only those count that
-// name a choice.
+// Sentences with such words that decide nothing: reports of a failure, headings, and open
+// decisions. An assistant also uses such words to explain, so it must name a choice.
 var (
 	report    = lazyregexp.New(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
 	chosen    = lazyregexp.New(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b|决定|決定|결정|решил|решено|entschied|décidé`)
@@ -44,8 +42,7 @@ const (
 	longSentence  = 400
 )
 
-// decisions picks sentences that read like decisions, and the short answers by which
-// the user chose among the assistant's offers.
+// decisions picks sentences that read like decisions, and short answers to offers.
 func decisions(said []store.Message, known []Quote) []Quote {
 	answers := choices(said)
 	all := pick(said, func(who llms.Role, s string) int {
@@ -66,8 +63,7 @@ const keepChoices = 4
 // plainChoice matches an answer that is a choice without a question before it.
 var plainChoice = lazyregexp.New(`(?i)\b(?:it is|then)[.!]*$`)
 
-// choices returns the user's last short answers to the assistant's questions, with the
-// questions.
+// choices returns the user's last short answers to the assistant's questions.
 func choices(said []store.Message) []Quote {
 	var all []Quote
 	asked := ""
@@ -98,8 +94,7 @@ func question(text string) string {
 	return all[len(all)-1]
 }
 
-// openEnds picks sentences that read like open points. A question or an offer that the
-// user answered is no longer open.
+// openEnds picks sentences that read like open points, without answered questions.
 func openEnds(said []store.Message) []Quote {
 	var left []store.Message
 	answer := ""
@@ -119,8 +114,8 @@ func openEnds(said []store.Message) []Quote {
 	return pick(left, func(_ llms.Role, s string) int { return weight(s, openCues) }, keepOpen, nil)
 }
 
-// pick returns the sentences with the most weight, the newest last. The user's
-// sentences weigh more than the assistant's. It skips those in known.
+// pick returns the sentences with the most weight that are not in known, the newest last.
+// The user's sentences weigh more than the assistant's.
 func pick(said []store.Message, weigh func(llms.Role, string) int, most int, known []Quote) []Quote {
 	type scored struct {
 		Quote
@@ -198,8 +193,7 @@ func sentences(text string) []string {
 	return all
 }
 
-// split splits a line after full stops that end a sentence: those before a space and a
-// letter that is not lower case.
+// split splits a line after full stops before a space and no lower-case letter.
 func split(line string) []string {
 	var all []string
 	from := 0

@@ -23,8 +23,7 @@ const (
 	keepEarlier   = 6
 )
 
-// recentlySaid is how many messages back open points are searched. Most older ones
-// were done since.
+// recentlySaid is how many messages back open points are searched.
 const recentlySaid = 40
 
 // later holds the commits and command results of newer sessions of the project.
@@ -54,8 +53,7 @@ func (l *later) note(said []store.Message, ran []Command) {
 	}
 }
 
-// work derives the state of a conversation from its newest messages and from
-// newer sessions.
+// work derives the state of a conversation from its newest messages and newer sessions.
 func work(ctx context.Context, s store.Reader, c store.Conversation, n int, since *later) (Work, error) {
 	w := Work{Conversation: c}
 	view, err := s.View(ctx, c.ID, store.Window{Oldest: 2 * keepEarlier, Newest: n})

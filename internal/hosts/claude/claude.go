@@ -35,10 +35,8 @@ func (Host) Title() string { return "Claude Code" }
 // Find implements [hosts.Host].
 func (Host) Find(m hosts.Machine) hosts.Installation {
 	config := m.Env("CLAUDE_CONFIG_DIR", filepath.Join(m.Home, ".claude"))
-	in := hosts.Installation{Host: Name, Config: config, Data: filepath.Join(config, "projects")}
 	_, err := os.Stat(config)
-	in.Present = err == nil
-	return in
+	return hosts.Installation{Data: filepath.Join(config, "projects"), Present: err == nil}
 }
 
 const (
@@ -120,10 +118,4 @@ func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
 		parent = filepath.Base(filepath.Dir(dir))
 	}
 	return []hosts.Transcript{transcript(path, parent, info)}, nil
-}
-
-// Session implements [hosts.Host]. The project is unknown, so it searches all of
-// them.
-func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
-	return hosts.FindSession(ctx, h, in, id)
 }

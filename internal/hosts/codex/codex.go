@@ -34,12 +34,11 @@ func (Host) Name() string { return Name }
 // Title implements [hosts.Host].
 func (Host) Title() string { return "Codex CLI" }
 
-// Find implements [hosts.Host]. Codex keeps its data in several directories below its
-// home.
+// Find implements [hosts.Host]. Codex has data in several directories below its home.
 func (Host) Find(m hosts.Machine) hosts.Installation {
 	home := m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex"))
 	_, err := os.Stat(home)
-	return hosts.Installation{Host: Name, Config: home, Data: home, Present: err == nil}
+	return hosts.Installation{Data: home, Present: err == nil}
 }
 
 // rollout matches the file name of a rollout: its start time and id.
@@ -57,8 +56,8 @@ func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[ho
 	}
 }
 
-// walk yields the rollouts in a directory and below. A rollout that is there both plain
-// and compressed is just being compressed: it yields the plain one.
+// walk yields the rollouts in a directory and below. Of a rollout that is being compressed
+// it yields the plain file.
 func walk(ctx context.Context, root, dir string, levels int, yield func(hosts.Transcript, error) bool) bool {
 	found := lines.List(root, dir)
 	plain := map[string]bool{}
@@ -111,9 +110,4 @@ func (Host) In(_ context.Context, path string) ([]hosts.Transcript, error) {
 		}
 	}
 	return nil, hosts.ErrNoTranscript
-}
-
-// Session implements [hosts.Host].
-func (h Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
-	return hosts.FindSession(ctx, h, in, id)
 }

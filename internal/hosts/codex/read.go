@@ -1,10 +1,10 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strconv"
-	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
@@ -66,11 +66,7 @@ func record(raw []byte, prev string) hosts.Record {
 	}
 	switch rec.Type {
 	case "session_meta":
-		rec.Dir, rec.Parent = wire.Unquote(p[1]), parent(p[3], p[7])
-		rec.Agent = wire.Unquote(p[4])
-		if rec.Agent == "" {
-			rec.Agent = wire.Unquote(p[5])
-		}
+		rec.Dir, rec.Parent, rec.Agent = wire.Unquote(p[1]), parent(p[3], p[7]), cmp.Or(wire.Unquote(p[4]), wire.Unquote(p[5]))
 	case "turn_context":
 		rec.Dir = wire.Unquote(p[1])
 	case "event_msg/thread_rolled_back":
@@ -83,14 +79,11 @@ func record(raw []byte, prev string) hosts.Record {
 	if rec.Flags = flags(kind, m); !rec.Known {
 		rec.Flags |= store.FlagUnknown | store.FlagHidden
 	}
-	if rec.Type == "" {
-		rec.Type = "(none)"
-	}
+	rec.Type = cmp.Or(rec.Type, "(none)")
 	return rec
 }
 
-// parent returns the thread that started a sub-agent, from a field of its own or from
-// its source.
+// parent returns the thread that started a sub-agent.
 func parent(id, source []byte) string {
 	if s := wire.Unquote(id); s != "" {
 		return s
@@ -122,12 +115,6 @@ func flags(kind string, m llms.Message) store.Flag {
 
 // synthetic reports whether the program wrote a user's message.
 func synthetic(text string) bool {
-	text = strings.TrimSpace(text)
-	for _, mark := range []string{"<environment_context>", "<user_instructions>", "<skills_instructions>", "<skill>", "<turn_aborted>",
-		"<subagent_notification>", "<user_shell_command>", "<permissions instructions>", "<collaboration_mode>", "# AGENTS.md instructions"} {
-		if strings.HasPrefix(text, mark) {
-			return true
-		}
-	}
-	return false
+	return lines.HasPrefix(text, "<environment_context>", "<user_instructions>", "<skills_instructions>", "<skill>", "<turn_aborted>",
+		"<subagent_notification>", "<user_shell_command>", "<permissions instructions>", "<collaboration_mode>", "# AGENTS.md instructions")
 }

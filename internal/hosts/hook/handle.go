@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +50,7 @@ type Handler struct {
 	PromptTime time.Duration
 }
 
-// Limits on the work while a host waits. A session that was just compacted needs its
-// record more than it needs speed.
+// Limits on the work while a host waits. A compacted session needs its record most.
 var (
 	quick   = hosts.Limits{Bytes: 256 << 10, Time: 30 * time.Millisecond}
 	patient = hosts.Limits{Bytes: 32 << 20, Time: 2 * time.Second}
@@ -57,8 +58,7 @@ var (
 
 // Answer is the output for the host, and the work that is left.
 type Answer struct {
-	// Context is the block for the session, or "". Event is the event that it
-	// answers.
+	// Context is the block for the session, or "". Event is the event that it answers.
 	Context string
 	Event   string
 	// Rest is the work for a process that outlives the hook.
@@ -83,20 +83,14 @@ func (r Rest) Empty() bool {
 	return len(r.Transcripts) == 0 && !r.All && !r.Index && len(r.Fold) == 0
 }
 
-// limits are the sizes of a block that hosts accept.
-type limits struct{ characters, tokens int }
-
-var limitsOf = map[string]limits{
-	"claude": {characters: brief.DefaultLimit},
-	"codex":  {characters: brief.DefaultLimit, tokens: 2_400}, // of 2,500; the count is an estimate
-}
+// maxTokens is the size of a block that a host accepts, if it has a limit.
+var maxTokens = map[string]int{"codex": 2_400} // of 2,500; the count is an estimate
 
 // Handle handles an event. The answer is valid even if there is an error.
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	a := Answer{Event: e.Name}
 	if e.Name == UserPromptSubmit {
-		// The user waits. New records of the session are stored at the end of
-		// the turn. Most prompts get no answer, and leave no note.
+		// The user waits. New records are stored at the end of the turn.
 		var err error
 		if a.Context, err = h.remind(ctx, e); err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
@@ -118,8 +112,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 		}
 		problems = append(problems, err)
 		if !e.InAgent {
-			block, err := h.block(ctx, e)
-			a.Context = block
+			a.Context, err = h.block(ctx, e)
 			problems = append(problems, err)
 		}
 	}
@@ -152,6 +145,24 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 	return errors.Join(problems...)
 }
 
+// turnEnds are the events after which nobody waits for the session.
+var turnEnds = []string{Stop, SubagentStop, SessionEnd}
+
+// foldDue adds a conversation to rest.Fold if a turn has ended and its view is large.
+func (h *Handler) foldDue(ctx context.Context, e Event, id store.ConversationID, rest *Rest) error {
+	if h.FoldAbove <= 0 || id == 0 || !slices.Contains(turnEnds, e.Name) {
+		return nil
+	}
+	c, err := h.Record.Conversation(ctx, id)
+	if err != nil {
+		return fmt.Errorf("see whether conversation %d is to be folded: %w", id, err)
+	}
+	if c.ViewTokens >= h.FoldAbove && c.Active() {
+		rest.Fold = append(rest.Fold, id)
+	}
+	return nil
+}
+
 // block returns the context for a starting session, or "" if it has it already.
 func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	shown, err := h.shown(ctx, e)
@@ -178,12 +189,10 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	return text, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
-// defaultPromptTime is the default of [Handler.PromptTime]. A search takes less than
-// a tenth of it, unless the machine is busy.
+// defaultPromptTime is ten times as long as a search takes.
 const defaultPromptTime = time.Second
 
-// NeedsRecord reports whether handling e reads or writes the record. Most prompts
-// refer to no earlier work, and the caller need not open the database for them.
+// NeedsRecord reports whether handling e needs the database. Most prompts do not.
 func NeedsRecord(e Event) bool {
 	return e.Name != UserPromptSubmit || !e.InAgent && reminder.RefersBack(e.Prompt)
 }
@@ -223,13 +232,9 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 
 // fit renders a brief within a host's limits.
 func fit(b brief.Brief, host string) string {
-	l, ok := limitsOf[host]
-	if !ok {
-		l = limits{characters: brief.DefaultLimit}
-	}
-	for n := l.characters; ; n = n * 9 / 10 {
-		text := b.Block(n)
-		if text == "" || l.tokens == 0 || llms.Estimate.Count(text) <= l.tokens {
+	most := cmp.Or(maxTokens[host], math.MaxInt)
+	for n := brief.DefaultLimit; ; n = n * 9 / 10 {
+		if text := b.Block(n); text == "" || llms.Estimate.Count(text) <= most {
 			return text
 		}
 	}
@@ -237,8 +242,7 @@ func fit(b brief.Brief, host string) string {
 
 func key(e Event) string { return hosts.Transcript{Host: e.Host, Session: e.Session}.Key() }
 
-// JSON returns the output for the host: nothing, or the context in the form that
-// Claude Code, Codex and lcm's plugin for opencode read.
+// JSON returns the output for the host: nothing, or the context.
 func (a Answer) JSON() ([]byte, error) {
 	if a.Context == "" {
 		return nil, nil

@@ -27,8 +27,7 @@ type shownState struct {
 	Conversation store.ConversationID `json:"conversation,omitempty"`
 	// Compacted says that the host has compacted the session since.
 	Compacted bool `json:"compacted,omitempty"`
-	// Forgot is when the host last compacted the session: it no longer knows
-	// its older messages.
+	// Forgot is when the host last compacted the session.
 	Forgot time.Time `json:"forgot,omitzero"`
 	// Reminded are the messages that were shown for its prompts.
 	Reminded []store.MessageID `json:"reminded,omitempty"`
@@ -39,7 +38,7 @@ const maxReminded = 60
 
 func (h *Handler) shown(ctx context.Context, e Event) (shownState, error) {
 	var l shownState
-	_, err := h.get(ctx, shownSpace, key(e), &l)
+	err := h.get(ctx, shownSpace, key(e), &l)
 	return l, err
 }
 
@@ -83,14 +82,13 @@ func Noted(ctx context.Context, s store.State) ([]Fired, error) {
 	return all, nil
 }
 
-// lookEvery is how often all sessions of a host are checked for records that hooks
-// missed.
+// lookEvery is how often all sessions of a host are read for missed records.
 const lookEvery = 10 * time.Minute
 
 // lookDue reports whether that check is due, and records that it is done.
 func (h *Handler) lookDue(ctx context.Context, host string) (bool, error) {
 	var last time.Time
-	if _, err := h.get(ctx, surveySpace, "looked/"+host, &last); err != nil {
+	if err := h.get(ctx, surveySpace, "looked/"+host, &last); err != nil {
 		return false, err
 	}
 	if now := h.Clock(); now.Sub(last) < lookEvery && !now.Before(last) {
@@ -100,22 +98,21 @@ func (h *Handler) lookDue(ctx context.Context, host string) (bool, error) {
 }
 
 // get reads a value. It leaves to unchanged if there is none.
-func (h *Handler) get(ctx context.Context, space, key string, to any) (version int64, err error) {
+func (h *Handler) get(ctx context.Context, space, key string, to any) error {
 	v, err := h.Record.Get(ctx, space, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return 0, nil
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(v.Data, to)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read the state of hooks: %w", err)
+		return fmt.Errorf("read the state of hooks: %s: %w", key, err)
 	}
-	if err := json.Unmarshal(v.Data, to); err != nil {
-		return 0, fmt.Errorf("read the state of hooks: %s: %w", key, err)
-	}
-	return v.Version, nil
+	return nil
 }
 
-// put writes a value. If two hooks write at once the last one wins: neither knows
-// more.
+// put writes a value. If two hooks write at once the last one wins.
 func (h *Handler) put(ctx context.Context, space, key string, value any, expires time.Time) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -123,14 +120,11 @@ func (h *Handler) put(ctx context.Context, space, key string, value any, expires
 	}
 	const tries = 4
 	for range tries {
-		version := int64(0)
-		switch v, getErr := h.Record.Get(ctx, space, key); {
-		case getErr == nil:
-			version = v.Version
-		case !errors.Is(getErr, store.ErrNotFound):
-			return fmt.Errorf("write the state of hooks: %w", getErr)
+		var v store.Value // the version of a missing value is 0
+		if v, err = h.Record.Get(ctx, space, key); err == nil || errors.Is(err, store.ErrNotFound) {
+			_, err = h.Record.Put(ctx, space, key, data, v.Version, expires)
 		}
-		if _, err = h.Record.Put(ctx, space, key, data, version, expires); !errors.Is(err, store.ErrConflict) {
+		if !errors.Is(err, store.ErrConflict) {
 			break
 		}
 	}

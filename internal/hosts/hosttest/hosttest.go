@@ -16,9 +16,8 @@ import (
 // maxResumed is how many positions a reading is resumed from.
 const maxResumed = 40
 
-// Read reads a transcript and checks every record: its id is unique, its bytes decode to
-// the message, an unknown record is hidden, and reading from its position misses no
-// later record.
+// Read reads a transcript and checks every record: its id, its bytes, its flags, and that
+// reading from its position misses no later record.
 func Read(t testing.TB, h hosts.Host, tr hosts.Transcript) []hosts.Record {
 	t.Helper()
 	records, err := readAll(t.Context(), h, tr, hosts.Position{})

@@ -10,6 +10,7 @@ package jsonl
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,12 +90,7 @@ func (t *Reader) Each(r io.Reader, fn func(llms.Message) error) error {
 // errTooLarge says that a value is too large to be held in memory.
 var errTooLarge = fmt.Errorf("it is larger than %d MiB in one piece: write its messages as one line each", MaxDocument>>20)
 
-func (t *Reader) limit() int {
-	if t.max > 0 {
-		return t.max
-	}
-	return MaxDocument
-}
+func (t *Reader) limit() int { return cmp.Or(t.max, MaxDocument) }
 
 // readLine reads up to the next line feed, which is part of the line.
 func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
@@ -110,8 +106,7 @@ func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 	}
 }
 
-// early handles a line that is the beginning of a JSON value: the last line of a
-// truncated file, or the first of a value that spans lines.
+// early handles the beginning of a JSON value: of a truncated file, or of several lines.
 func (t *Reader) early(in *bufio.Reader, line []byte, n int, any bool, wrong error, fn func(llms.Message) error) error {
 	gap, more, err := skipSpace(in, t.limit())
 	switch {
@@ -224,8 +219,7 @@ func endsEarly(record []byte) bool {
 	return errors.Is(json.NewDecoder(bytes.NewReader(record)).Decode(&raw), io.ErrUnexpectedEOF)
 }
 
-// decodeValue decodes a JSON value: a message, an array of messages, or an object
-// with messages.
+// decodeValue decodes a message, an array of messages, or an object with messages.
 func decodeValue(record []byte) ([]llms.Message, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(record), []byte("[")) {
 		var items []json.RawMessage
@@ -266,8 +260,7 @@ func decodeItems(ms []llms.Message, items []json.RawMessage) ([]llms.Message, er
 	return ms, nil
 }
 
-// decodeRequest decodes an object with messages. A system prompt beside them, as in
-// Anthropic's requests, becomes the first message.
+// decodeRequest decodes an object with messages. A system prompt becomes the first one.
 func decodeRequest(record []byte) (ms []llms.Message, ok bool, err error) {
 	var request struct {
 		System   json.RawMessage   `json:"system"`

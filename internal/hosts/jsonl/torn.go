@@ -8,16 +8,14 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Torn says where an input ends in the middle of a message, and how many bytes of the
-// message there are.
+// Torn says where an input ends within a message, and how many bytes of it there are.
 type Torn struct {
 	Line  int   `json:"line"`
 	Bytes int64 `json:"bytes"`
 }
 
-// decodeTorn decodes the complete messages of a truncated object with "messages".
-// skip is where the incomplete part begins. Of any other truncated value it decodes
-// nothing.
+// decodeTorn decodes the complete messages of a truncated object with "messages", and
+// nothing of other values. skip is where the incomplete part begins.
 func decodeTorn(data []byte) (ms []llms.Message, skip int64, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

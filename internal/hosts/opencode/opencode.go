@@ -43,13 +43,9 @@ func (Host) Title() string { return "opencode" }
 func (Host) Find(m hosts.Machine) hosts.Installation {
 	data := filepath.Join(m.Env("XDG_DATA_HOME", filepath.Join(m.Home, ".local", "share")), "opencode")
 	config := filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode")
-	in := hosts.Installation{Host: Name, Data: data, Config: config}
-	for _, dir := range []string{data, config} {
-		if _, err := os.Stat(dir); err == nil {
-			in.Present = true
-		}
-	}
-	return in
+	_, noData := os.Stat(data)
+	_, noConfig := os.Stat(config)
+	return hosts.Installation{Data: data, Present: noData == nil || noConfig == nil}
 }
 
 // Transcripts implements [hosts.Host].
@@ -60,7 +56,7 @@ func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[ho
 			return
 		}
 		for _, path := range found {
-			ts, err := sessions(ctx, path, "")
+			ts, err := sessions(ctx, path)
 			if err != nil && !yield(hosts.Transcript{Host: Name, Path: path}, err) {
 				return
 			}
@@ -79,33 +75,14 @@ func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
 	if !strings.HasPrefix(name, "opencode") || filepath.Ext(name) != ".db" {
 		return nil, hosts.ErrNoTranscript
 	}
-	found, err := sessions(ctx, path, "")
+	found, err := sessions(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0 {
 		return nil, hosts.ErrNoTranscript
 	}
 	return found, err
 }
 
-// Session implements [hosts.Host].
-func (Host) Session(ctx context.Context, in hosts.Installation, id string) (hosts.Transcript, error) {
-	paths, problem := databases(in)
-	for _, path := range paths {
-		found, err := sessions(ctx, path, id)
-		if err != nil {
-			return hosts.Transcript{}, err
-		}
-		if id != "" && len(found) > 0 {
-			return found[0], nil
-		}
-	}
-	if problem != nil {
-		return hosts.Transcript{}, problem
-	}
-	return hosts.Transcript{}, fmt.Errorf("%w: session %q", hosts.ErrNoTranscript, id)
-}
-
-// databases lists the databases of an installation: each channel of the program has
-// its own.
+// databases lists the databases of an installation: each channel has its own.
 func databases(in hosts.Installation) ([]string, error) {
 	var paths []string
 	var problems []error
@@ -123,9 +100,8 @@ func databases(in hosts.Installation) ([]string, error) {
 	return paths, errors.Join(problems...)
 }
 
-// sessions lists the sessions of a database, or only one, parents before the sessions
-// that they started.
-func sessions(ctx context.Context, path, only string) (ts []hosts.Transcript, err error) {
+// sessions lists the sessions of a database, parents first.
+func sessions(ctx context.Context, path string) (ts []hosts.Transcript, err error) {
 	db, err := open(ctx, path)
 	if err != nil {
 		return nil, err
@@ -134,19 +110,18 @@ func sessions(ctx context.Context, path, only string) (ts []hosts.Transcript, er
 	sql := `
 		SELECT s.id, s.parent_id, s.directory, s.title,
 		       max(s.time_updated, ifnull((SELECT max(m.time_updated) FROM message m WHERE m.session_id = s.id), 0))
-		FROM session s WHERE ?1 = '' OR s.id = ?1 ORDER BY s.parent_id IS NOT NULL, s.time_created, s.id`
+		FROM session s ORDER BY s.parent_id IS NOT NULL, s.time_created, s.id`
 	err = query(db, sql, func(s *sqlite3.Stmt) error {
 		ts = append(ts, hosts.Transcript{
 			Host: Name, Path: path, Session: s.ColumnText(0), Parent: s.ColumnText(1), Dir: s.ColumnText(2), Title: s.ColumnText(3),
 			Modified: time.UnixMilli(s.ColumnInt64(4)).UTC(),
 		})
 		return ctx.Err()
-	}, only)
+	})
 	return ts, err
 }
 
-// open opens a database read-only. A database without a log beside it is not in use,
-// and is read without a lock file.
+// open opens a database read-only. Without a log it is not in use, and needs no lock.
 func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -181,16 +156,7 @@ func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
 
 // escape escapes a path for a URI of SQLite.
 func escape(path string) string {
-	var b []byte
-	for _, c := range []byte(path) {
-		switch c {
-		case '%', '?', '#':
-			b = fmt.Appendf(b, "%%%02X", c)
-		default:
-			b = append(b, c)
-		}
-	}
-	return string(b)
+	return strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23").Replace(path)
 }
 
 // query calls fn for each row.

@@ -80,7 +80,7 @@ func (b *bed) turn(n int) {
 
 func (b *bed) transcript() hosts.Transcript {
 	b.Helper()
-	t, err := (Host{}).Session(b.Context(), (Host{}).Find(hosts.Machine{Home: b.home}), "ses_1")
+	t, err := hosts.FindSession(b.Context(), Host{}, (Host{}).Find(hosts.Machine{Home: b.home}), "ses_1")
 	if err != nil {
 		b.Fatal(err)
 	}

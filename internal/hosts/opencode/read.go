@@ -17,8 +17,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// state is how far a session was read. A pass reads all messages that changed since
-// the last pass, in order.
+// state is how far a session was read. A pass reads all messages that changed since the last.
 type state struct {
 	Since int64 `json:"since,omitempty"` // when the last complete pass began
 	Next  int64 `json:"next,omitempty"`  // when this one did
@@ -208,8 +207,7 @@ func (r *reader) parts(message string) (ps []part, err error) {
 	return ps, err
 }
 
-// complete reports whether a message can be read: it is complete, or the program has
-// continued without completing it.
+// complete reports whether a message can be read: it is complete, or others follow it.
 func (r *reader) complete(m message, parts []part) (bool, error) {
 	if m.done && (len(parts) > 0 || m.role == llms.RoleAssistant) {
 		return true, nil
@@ -221,8 +219,7 @@ func (r *reader) complete(m message, parts []part) (bool, error) {
 	return later, err
 }
 
-// take yields the rows of a message. The position moves past the message with its
-// last row.
+// take yields the rows of a message. The position moves with its last row.
 func (r *reader) take(m message, parts []part, last bool) error {
 	if m.size > maxRow {
 		m.data = []byte("null") // the parts have the content
@@ -266,8 +263,7 @@ func (r *reader) take(m message, parts []part, last bool) error {
 	return nil
 }
 
-// wentBack sets where the first new message continues from. opencode deletes messages
-// that the user undid when it writes the next one.
+// wentBack sets where the first new message continues from: opencode deletes undone ones.
 func (r *reader) wentBack(m message, rec *hosts.Record) error {
 	if r.went || r.at.Part == "" || m.created <= r.at.Newest {
 		return nil

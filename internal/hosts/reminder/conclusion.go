@@ -19,9 +19,8 @@ const (
 	minReply = 40 // bytes of a reply to a statement: "done" says less than the request
 )
 
-// conclude replaces each line that cites a request by the reply to it, and adds the
-// user's choice below a question to the user. A request has the words of the prompt, but
-// its reply has the answer.
+// conclude replaces a line that cites a request by the reply, which has the answer, and
+// adds the user's choice below a question to the user.
 func (f *found) conclude(ctx context.Context, r Record, lines []Line) ([]Line, error) {
 	var out []Line
 	add := func(l Line) {
@@ -48,9 +47,8 @@ func (f *found) conclude(ctx context.Context, r Record, lines []Line) ([]Line, e
 	return out, nil
 }
 
-// reply finds the message that concluded the cited one, or nil if the cited one says
-// most: the user's choice after the turn, else the last text of the turn that a request
-// began.
+// reply finds the message that concluded the cited one: the user's choice after the turn,
+// else the last text of the turn that a request began. Nil means the cited one says most.
 func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) {
 	var last, choice *store.Message
 	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: cited.Conversation.ID, After: cited.seq, Limit: maxTurn, NoRaw: true}) {
@@ -84,8 +82,7 @@ func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) 
 }
 
 // window chooses the part of a text that a line shows: from the beginning of a sentence,
-// with most of the query's words and as much as possible of the text after them, which
-// answers.
+// with most of the query's words and much of the text after them.
 func (f *found) window(text string, within search.Excerpt) (start, end int) {
 	if len(text) <= shown {
 		return 0, len(text)

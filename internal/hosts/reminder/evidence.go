@@ -1,6 +1,7 @@
 package reminder
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -39,8 +40,7 @@ const (
 	mostWords   = 8.0 // a prompt of more weight need not be found in full
 )
 
-// smallRecord is the number of passages below which the rarity of a word says little: in
-// the first session of a project every word is common.
+// smallRecord is the number of passages below which the rarity of a word says little.
 const smallRecord = 100
 
 // weigh gives each term a weight from 0 to 1 by its rarity.
@@ -67,8 +67,7 @@ func (f *found) knows(id store.MessageID) bool {
 	return slices.ContainsFunc(f.exchanges, func(x exchange) bool { return slices.Contains(x.ids, id) })
 }
 
-// Widths in bytes: of the passage in which words count as close, and of the text in a
-// line.
+// Widths in bytes: of a passage whose words count as close, and of the text in a line.
 const (
 	passage = 700
 	shown   = 190
@@ -113,15 +112,11 @@ func (f *found) line(c store.Conversation, m store.Message, text string, within 
 	if end < len(text) {
 		piece += "…"
 	}
-	when := m.Body.Time
-	if when.IsZero() {
-		when = m.Stored
-	}
-	return Line{ID: m.ID, Conversation: c, Time: when, Who: m.Body.Role, Text: piece, seq: m.Seq}
+	return Line{ID: m.ID, Conversation: c, Time: cmp.Or(m.Body.Time, m.Stored), Who: m.Body.Role, Text: piece, seq: m.Seq}
 }
 
-// threshold is the evidence that an exchange needs: enough by itself, and enough of the
-// prompt. The two add up, because a long prompt is seldom found in full.
+// threshold is the evidence that an exchange needs. The two add up, because a long prompt
+// is seldom found in full.
 type threshold struct {
 	mass     float64 // weight of the terms found: 1 is one word that occurs once
 	strength float64 // share of the prompt's weight, plus a fifth of mass
@@ -132,10 +127,9 @@ var thresholds = map[reference]threshold{
 	asksForFact:  {mass: 1.5, strength: 0.95},
 }
 
-// enough reports whether a prompt clearly refers to an exchange. Ordinary words alone
-// are not enough: "the tests fail again".
+// enough reports whether a prompt clearly refers to an exchange, not only by common words.
 func (f *found) enough(x exchange, ref reference) bool {
-	mass, need := f.mass(x), thresholds[ref]
+	mass, need := f.adds(x, nil), thresholds[ref]
 	for t, counts := range x.terms {
 		if counts > 0 && f.specific[t] {
 			return mass >= need.mass && mass/f.total+mass/5 >= need.strength
@@ -152,21 +146,12 @@ const (
 	behind = 0.7 // the share of the best weight that an exchange of another session needs
 )
 
-// mass is the weight of the prompt's terms that an exchange has.
-func (f *found) mass(x exchange) float64 {
-	sum := 0.0
-	for t, counts := range x.terms {
-		sum += counts * f.weights[t]
-	}
-	return sum
-}
-
-// adds is the weight that an exchange adds to the chosen ones.
+// adds is the weight that an exchange adds to chosen ones, which have the terms told.
 func (f *found) adds(x exchange, told []bool) float64 {
 	sum := 0.0
 	for t, counts := range x.terms {
 		w := counts * f.weights[t]
-		if told[t] {
+		if told != nil && told[t] {
 			w *= again
 		}
 		sum += w
@@ -191,8 +176,7 @@ func (f *found) around(x exchange) float64 {
 
 func apart(x, y exchange) int64 { return max(x.seq-y.seq, y.seq-x.seq) }
 
-// lines chooses the lines to show: the exchange with most of the prompt, then those that
-// add most to it.
+// lines chooses the exchange with most of the prompt, then those that add most to it.
 func (f *found) lines(ref reference) []Line {
 	best, top, most := -1, 0.0, 0.0
 	for i, x := range f.exchanges {

@@ -55,8 +55,7 @@ var past = pattern(
 // pastElsewhere is for scripts without spaces or with letters that \b does not match.
 var pastElsewhere = []string{"上次", "之前", "昨天", "还记得", "前回", "昨日", "以前", "先週", "지난번", "어제", "прошлый раз", "вчера", "раньше", "мы решили", "décidé"}
 
-// known matches questions about something that is assumed to be known. A question about
-// how something is done in general does not match.
+// known matches questions about something that is assumed to be known.
 var known = pattern(
 	`our|ours|we|us`,
 	`what|which|where|when|who|whose|why`,
@@ -82,11 +81,19 @@ func refers(prompt string) reference {
 	return noReference
 }
 
-// general are words about the question itself or about the past, which do not tell the
-// subject.
-var general = sync.OnceValue(func() map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(`
+// words returns a set of words, which it makes when it is first needed.
+func words(text string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for w := range strings.FieldsSeq(text) {
+			set[w] = true
+		}
+		return set
+	})
+}
+
+// general are words about the question or the past, which do not tell the subject.
+var general = words(`
 		last time session sessions week month yesterday earlier previous previously already originally remember remembered remind recall forgot forget recap
 		memory ago back again same still before usual once decide decided decision agree agreed agreement settle settled chose choose choice pick picked discuss
 		discussed discussion talk talked say said tell told mention mentioned conclude concluded conclusion end ended ending go going went do doing done did
@@ -96,17 +103,10 @@ var general = sync.OnceValue(func() map[string]bool {
 		hello thanks thank please sure maybe just also even like good best better great well help question answer  why what which whose who when where
 		how explain describe continue resume pick left off carry conversation chat try tried trying    keep keeping kept happen happened
 		happening turn turned call called mean meant ask asked wondering wonder check want'd should could would there's it's that's what's i'm we're you're
-		don't didn't doesn't isn't wasn't can't won't i've we've you've i'd we'd let's against other others`) {
-		set[w] = true
-	}
-	return set
-})
+		don't didn't doesn't isn't wasn't can't won't i've we've you've i'd we'd let's against other others`)
 
-// ordinary are words of every software project: they do not tell the subject of an
-// exchange.
-var ordinary = sync.OnceValue(func() map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(`
+// ordinary are words of every software project, which do not tell the subject.
+var ordinary = words(`
 		add answer app application arg argument bad big branch break broken bug build case change check class clean cli client code column command commit compile
 		config configuration copy correct create data database debug default delete deploy diff difference directory disable doc docs document edit elsewhere empty
 		enable end endpoint entry env environment error example exception fail failure feature fetch field file finish fix flag folder format function generate git
@@ -116,11 +116,7 @@ var ordinary = sync.OnceValue(func() map[string]bool {
 		python query read readme reason refactor reference release remove rename replace report repo repository request response result return revert review rewrite
 		row rule run save schema script search second section send server service set setting setup shell short simple size slow small source sql staging start state
 		status step stop store string style sum summary support switch syntax system table task test text ticket time timeout todo tool type update upload url user
-		value var variable version view wait warning web write wrong yaml`) {
-		set[w] = true
-	}
-	return set
-})
+		value var variable version view wait warning web write wrong yaml`)
 
 // isOrdinary reports whether a word, in a common form, is an ordinary one.
 func isOrdinary(word string) bool {
@@ -143,7 +139,7 @@ func content(prompt string) []string {
 	if len(prompt) > promptBytes {
 		prompt = strings.ToValidUTF8(prompt[:promptBytes], "")
 	}
-	var words []string
+	var kept []string
 	seen := map[string]bool{}
 	for _, w := range strings.FieldsFunc(prompt, func(r rune) bool { return strings.ContainsRune(" \t\r\n\v\f\"“”„`", r) }) {
 		w = strings.Trim(w, `'’‘()[]{}<>,;:!?.…*+-—–=|#&/\`)
@@ -156,9 +152,9 @@ func content(prompt string) []string {
 		if w == "AND" || w == "OR" || w == "NOT" {
 			w = low
 		}
-		if words = append(words, w); len(words) == promptWords {
+		if kept = append(kept, w); len(kept) == promptWords {
 			break
 		}
 	}
-	return words
+	return kept
 }

@@ -50,8 +50,8 @@ type Inspection struct {
 // wanted are the tools that an agent must have.
 var wanted = []string{"expand", "lcm_describe", "lcm_expand_query", "lcm_grep"}
 
-// Check checks the connection of every host on the machine: whether it is set up, the
-// program exists, hooks have run, the record is up to date, and the tools are listed.
+// Check checks the connection of every host on the machine: settings, program, hooks, record
+// and tools.
 func Check(ctx context.Context, in Inspection) []Finding {
 	var all []Finding
 	var fired []hook.Fired
@@ -183,8 +183,7 @@ func (c *check) hooks() {
 	}
 }
 
-// A transcript that was just written may still be growing; an old one is for `lcm
-// import`, not for hooks.
+// A new transcript may still grow; an old one is for `lcm import`.
 const (
 	settled  = 2 * time.Minute
 	lagRange = 14 * 24 * time.Hour

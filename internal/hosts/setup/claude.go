@@ -7,8 +7,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 )
 
-// claude is Claude Code: the MCP server in its own state file, the hooks in
-// the user's settings.
+// claude has the MCP server in its own state file, the hooks in the user's settings.
 var claude = target{
 	name: "claude", title: "Claude Code", program: "claude",
 	dir: claudeDir,
@@ -33,15 +32,13 @@ func claudeDir(m hosts.Machine) string {
 	return m.Env("CLAUDE_CONFIG_DIR", filepath.Join(m.Home, ".claude"))
 }
 
-// claudeState is the file in which Claude Code keeps its own state and the user's MCP
-// servers.
+// claudeState is the file with Claude Code's own state and the user's MCP servers.
 func claudeState(m hosts.Machine) string {
 	return filepath.Join(m.Env("CLAUDE_CONFIG_DIR", m.Home), ".claude.json")
 }
 
-// The end of a turn updates the record. The start of a session (also after a
-// compaction) and a prompt that refers to earlier work are answered with context. The
-// end of a session is a last chance, which hosts do not always give.
+// The end of a turn updates the record. The start of a session and a prompt that refers to
+// earlier work get context. Hosts do not always report the end of a session.
 var claudeEvents = []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 10}}
 
 // hook returns the command line of a host's hooks.

@@ -9,8 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 )
 
-// codex is the Codex CLI: the MCP server in config.toml, the hooks in a file
-// of their own.
+// codex has the MCP server in config.toml, the hooks in a file of their own.
 var codex = target{
 	name: "codex", title: "Codex", program: "codex",
 	dir:        codexDir,
@@ -32,8 +31,7 @@ var codex = target{
 
 func codexDir(m hosts.Machine) string { return m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex")) }
 
-// Codex writes its last record after the end of the last turn but before the end of
-// the session, for which it waits at most three seconds.
+// Codex writes its last record before the end of the session, and waits three seconds for it.
 var codexEvents = []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", 3}}
 
 // tomlString writes a basic string: the escapes of JSON are those of TOML.

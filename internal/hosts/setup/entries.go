@@ -40,14 +40,12 @@ func member(file, what string, value any, path ...string) entry {
 	}
 }
 
-// ownProgram matches the name of lcm's program, also a release that still has the name
-// of its download, lcm-linux-amd64.
+// ownProgram matches the name of lcm's program, also of a download, lcm-linux-amd64.
 const ownProgram = `lcm(?:[-_.][\w.+-]*)?`
 
 var ownServer = lazyregexp.New(`[/\\]` + ownProgram + `$`)
 
-// isOwnServer reports whether setup wrote a server's command: setup uses absolute
-// paths, which people seldom do.
+// isOwnServer reports whether setup wrote a server's command: it has an absolute path.
 func isOwnServer(command any) bool {
 	if words, ok := command.([]any); ok && len(words) > 0 {
 		command = words[0]
@@ -56,8 +54,7 @@ func isOwnServer(command any) bool {
 	return ok && filepath.IsAbs(name) && ownServer().MatchString(name)
 }
 
-// cutJSON removes something from a JSON file, and then the containers that setup made
-// for it, if they are empty. A missing file stays missing.
+// cutJSON removes something from a JSON file, and then empty containers that setup made.
 func cutJSON(src []byte, made [][]string, fn func(*edit.JSON) (*edit.JSON, error)) ([]byte, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return src, nil
@@ -150,8 +147,7 @@ func runs(d *edit.JSON, command, event string) bool {
 	return false
 }
 
-// cutHooks removes lcm's commands from every event, also from groups with other
-// commands.
+// cutHooks removes lcm's commands from every event and group.
 func cutHooks(d *edit.JSON, host string) (*edit.JSON, error) {
 	var events map[string]json.RawMessage
 	if d.Get("hooks") == nil || json.Unmarshal(d.Get("hooks"), &events) != nil {
@@ -257,8 +253,7 @@ func section(file, text string) entry {
 // skillSign identifies lcm's skill.
 const skillSign = "name: lcm-memory"
 
-// guidance returns the entries that teach an agent to recall: a skill, and a section of
-// the instructions file. An unwanted one can only be removed.
+// guidance returns the entries that teach an agent to recall. An unwanted one has no put.
 func guidance(o Options, skill, file string) []entry {
 	s := ownFile(skill, "skill", skillSign, "---\n"+skillSign+"\ndescription: "+skillDescription+"\n---\n\n"+strings.TrimSpace(o.Text)+"\n")
 	f := section(file, o.Text)

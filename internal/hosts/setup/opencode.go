@@ -17,8 +17,7 @@ var opencodePlugin string
 // pluginSign identifies lcm's plugin.
 const pluginSign = "// lcm for opencode"
 
-// opencode has the MCP server in its settings, which may have comments. It has plugins
-// instead of hooks: a small one passes events on.
+// opencode has the MCP server in its settings, and a small plugin that passes events on.
 var opencode = target{
 	name: "opencode", title: "opencode", program: "opencode",
 	dir:        opencodeDir,
@@ -46,8 +45,7 @@ func opencodeDir(m hosts.Machine) string {
 	return m.Env("OPENCODE_CONFIG_DIR", filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode"))
 }
 
-// opencodeFile is the settings file that exists; of two, opencode uses the one with
-// comments.
+// opencodeFile is the settings file; of two, opencode uses the one with comments.
 func opencodeFile(dir string) string {
 	for _, name := range []string{"opencode.jsonc", "opencode.json"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

@@ -93,8 +93,7 @@ func (r *Receipts) keep(path string, content []byte) (name string, err error) {
 	return name, write(to, content, 0o600)
 }
 
-// restore restores the original instead of only removing lcm's entries, if nothing
-// else in the file has changed.
+// restore restores the original of a file in which nothing else has changed.
 func (r *Receipts) restore(c *Change) error {
 	one, ok := r.of(c.target)
 	c.dirs = one.Dirs
@@ -121,8 +120,7 @@ func (r *Receipts) restore(c *Change) error {
 func (r *Receipts) willWrite(host string, c Change) error {
 	old, known := r.of(c.target)
 	if known && old.Written != hash(c.Before) && bytes.Equal(c.clean, c.Before) {
-		// The file has no entry of lcm: the recorded change was not made, or was
-		// undone.
+		// The file has no entry of lcm: forget the recorded change.
 		old, known = receipt{Dirs: old.Dirs}, false
 	}
 	now := receipt{Host: host, Created: !c.Exists || c.whole, Written: hash(c.After), Replaced: hash(c.Before), Made: append(old.Made, c.made...), Dirs: append(old.Dirs, c.dirs...)}

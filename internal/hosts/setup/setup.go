@@ -28,8 +28,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 )
 
-// Guidance says how an agent is taught to use its memory, beyond the instructions of
-// the MCP server.
+// Guidance says how an agent is taught to use its memory.
 type Guidance string
 
 // The kinds of guidance.
@@ -72,8 +71,7 @@ func Title(host string) string {
 	return host
 }
 
-// Installed reports whether there is any sign of a host on a machine: its settings, or
-// its program.
+// Installed reports whether a host's settings or program are on a machine.
 func Installed(m hosts.Machine, host string) bool {
 	t, ok := targetOf(host)
 	return ok && t.installed(m)
@@ -205,8 +203,7 @@ func unknownHost(host string) error {
 	return &hint.Error{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
 }
 
-// Removal plans the removal of lcm from a host. It restores the original bytes if the
-// receipts allow it.
+// Removal plans the removal of lcm from a host, and the original bytes if possible.
 func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
 	t, ok := targetOf(host)
 	if !ok {

@@ -11,8 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ListTools starts an MCP server as a host does and lists its tools. LCM_CHILD tells
-// the server to do no background work.
+// ListTools starts an MCP server, without its background work, and lists its tools.
 func ListTools(ctx context.Context, command []string) (names []string, err error) {
 	if len(command) == 0 {
 		return nil, errors.New("there is no command to start it with")

@@ -18,10 +18,9 @@ var (
 	syncFile     = (*os.File).Sync
 )
 
-// Apply makes the changes of a plan. It copies each file and replaces it atomically. It
-// does not touch a file that changed since the plan was made. If Apply fails or is
-// killed, earlier changes stay and a second call continues: a receipt is written before
-// its file.
+// Apply makes the changes of a plan: it copies each file and replaces it atomically, unless
+// the file has changed. A receipt is written first, so that a second call can continue
+// after a failure or a kill.
 func (p Plan) Apply(kept *Receipts) error {
 	p.sweep(kept)
 	for _, c := range p.Changes {
@@ -38,8 +37,7 @@ func (p Plan) Apply(kept *Receipts) error {
 	return nil
 }
 
-// Undo makes the changes of a [Removal] plan, and removes files of a killed setup or
-// removal. It drops a receipt after its file was changed.
+// Undo makes the changes of a [Removal] plan. It drops a receipt after its file was changed.
 func (p Plan) Undo(kept *Receipts) error {
 	p.sweep(kept)
 	for _, c := range p.Changes {
@@ -105,14 +103,12 @@ func (c Change) removeDirs() {
 	}
 }
 
-// partPattern is the name of a file that is being written, for [os.CreateTemp];
-// partName matches it.
+// partPattern names a file that is being written; partName matches it.
 const partPattern = ".lcm-setup-*"
 
 var partName = lazyregexp.New(`^\.lcm-setup-[0-9]+$`)
 
-// sweep removes files that a killed setup was writing, in the directories of the plan's
-// files and of the receipts.
+// sweep removes files that a killed setup was writing.
 func (p Plan) sweep(kept *Receipts) {
 	dirs := []string{kept.dir}
 	for _, c := range slices.Concat(p.Changes, p.unchanged) {

@@ -96,7 +96,7 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 	if err != nil {
 		return err
 	}
-	unlisted, err := unlistedConversations(c)
+	unlisted, err := dbfile.Column[store.ConversationID](c, `SELECT c.id FROM conversations c WHERE NOT (`+record.Listed+`)`)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 	h := sha256.New()
 	for _, one := range all {
 		numbers = append(numbers, int64(one.ID))
-		if unlisted[one.ID] {
+		if slices.Contains(unlisted, one.ID) {
 			continue
 		}
 		counting = append(counting, one)
@@ -114,8 +114,8 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 	}
 	var digest [sha256.Size]byte
 	h.Sum(digest[:0])
-	var schema int
-	if _, err := c.One("PRAGMA user_version", dbfile.IntColumn(&schema)); err != nil {
+	schema, err := dbfile.Value[int](c, "PRAGMA user_version")
+	if err != nil {
 		return err
 	}
 	if err := to.Begin(schema, counting, digest, complete); err != nil {
@@ -153,17 +153,6 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 	return dumpPayloads(c, where, string(list), to)
 }
 
-// unlistedConversations returns the conversations that [record.Listed] leaves
-// out.
-func unlistedConversations(c *dbfile.Conn) (map[store.ConversationID]bool, error) {
-	ids := map[store.ConversationID]bool{}
-	err := c.Query(`SELECT c.id FROM conversations c WHERE NOT (`+record.Listed+`)`, func(s *sqlite3.Stmt) error {
-		ids[store.ConversationID(s.ColumnInt64(0))] = true
-		return nil
-	})
-	return ids, err
-}
-
 // relatedConversations returns the chosen conversations with their origins and
 // parents, in the order of the digest.
 func relatedConversations(c *dbfile.Conn, ids []store.ConversationID) ([]store.Conversation, error) {
@@ -181,11 +170,8 @@ func relatedConversations(c *dbfile.Conn, ids []store.ConversationID) ([]store.C
 			) SELECT id FROM need)` + where
 		args = append(args, string(list))
 	}
-	var all []store.Conversation
-	err := c.Query(`SELECT`+record.ConversationColumns+where, func(s *sqlite3.Stmt) error {
-		all = append(all, record.ScanConversation(s).Conversation)
-		return nil
-	}, args...)
+	all, err := dbfile.List(c, `SELECT`+record.ConversationColumns+where,
+		func(s *sqlite3.Stmt) store.Conversation { return record.ScanConversation(s).Conversation }, args...)
 	for _, id := range ids {
 		if err == nil && !slices.ContainsFunc(all, func(c store.Conversation) bool { return c.ID == id }) {
 			err = store.Missing(fmt.Sprintf("conversation %d", id))
@@ -194,6 +180,7 @@ func relatedConversations(c *dbfile.Conn, ids []store.ConversationID) ([]store.C
 	return all, err
 }
 
+// DumpTable writes the rows of a table that meet a condition.
 func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
 	objects, err := dbfile.Objects(c)
 	if err != nil {
@@ -202,10 +189,7 @@ func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
 	if _, found := objects[table]; !found {
 		return nil // a database of an older version
 	}
-	var columns []string
-	for _, col := range objects[table].Columns {
-		columns = append(columns, col.Name)
-	}
+	columns := objects[table].ColumnNames()
 	order := "1"
 	if len(columns) > 1 {
 		order = "1, 2"
@@ -243,24 +227,19 @@ func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (sto
 	number := func(name string) int64 { n, _ := values[slices.Index(columns, name)].(int64); return n }
 	text := func(name string) string { s, _ := values[slices.Index(columns, name)].(string); return s }
 	data := func(name string) []byte { b, _ := values[slices.Index(columns, name)].([]byte); return b }
+	hash := func(name string) (sum [sha256.Size]byte) { copy(sum[:], data(name)); return sum }
 	switch table {
 	case "payloads":
-		p := record.PayloadRow{Num: number("num"), ID: text("id"), Size: number("size")}
-		copy(p.Sum[:], data("sha256"))
-		found, err := record.HashChunks(c, p.Num, false)
-		switch {
-		case err != nil && check.Fatal(err):
-			return store.Fault{}, err
-		case err != nil || found.Sum != p.Sum || found.Size != p.Size:
-			return store.Fault{Code: "payload", Node: p.ID, Detail: "its content does not match its SHA-256"}, nil
+		p := record.PayloadRow{Num: number("num"), ID: text("id"), Size: number("size"), Sum: hash("sha256")}
+		if whole, err := isWhole(c, p); err != nil || !whole {
+			return store.Fault{Code: "payload", Node: p.ID, Detail: "its content does not match its SHA-256"}, err
 		}
 	case "messages":
 		id := store.MessageID(number("id"))
-		m := record.StoredMessage{
-			Conversation: number("conversation"), Seq: number("seq"), Role: store.RoleOf(int(number("role"))), Flags: store.Flag(number("flags")),
-			Native: text("native"), Format: llms.Format(text("format")), Size: number("size"), SHA256: data("sha256"), Chain: data("chain"),
-			Record: data("record"), Cut: text("cuts") != "", Body: data("body"),
-		}
+		m := record.Linked{NewMessage: store.NewMessage{
+			Role: store.RoleOf(int(number("role"))), Flags: store.Flag(number("flags")), Native: text("native"), Format: llms.Format(text("format")),
+			Size: number("size"), SHA256: hash("sha256"), Record: data("record"),
+		}, StoredBody: data("body"), Chain: hash("chain"), Cut: text("cuts") != ""}
 		if said, ok := values[slices.Index(columns, "said")].(int64); ok {
 			m.Said = time.UnixMilli(said).UTC()
 		}
@@ -271,10 +250,10 @@ func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (sto
 		if err != nil && check.Fatal(err) {
 			return store.Fault{}, err
 		}
-		if sum := sha256.Sum256(whole); err != nil || string(sum[:]) != string(m.SHA256) {
+		if err != nil || sha256.Sum256(whole) != m.SHA256 {
 			return store.Fault{Code: "record", Node: id.String(), Detail: "its record does not match the SHA-256 taken when it arrived"}, nil
 		}
-		if intact, err := record.Intact(c, m); err != nil || !intact {
+		if intact, err := record.Intact(c, store.ConversationID(number("conversation")), number("seq"), m); err != nil || !intact {
 			return store.Fault{Code: "chain", Node: id.String(), Detail: "its body or its metadata does not match its link of the chain"}, err
 		}
 	}
@@ -291,35 +270,37 @@ func only(where, list string) []any {
 }
 
 func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
-	var rows []record.PayloadRow
-	err := c.Query(`SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) error {
-		p := record.PayloadRow{Num: s.ColumnInt64(0), ID: s.ColumnText(1), Size: s.ColumnInt64(3)}
-		copy(p.Sum[:], s.ColumnRawBlob(2))
-		rows = append(rows, p)
-		return nil
-	}, only(where, list)...)
+	rows, err := record.PayloadRows(c, where, only(where, list)...)
 	if err != nil {
 		return err
 	}
 	for _, p := range rows {
-		found, err := record.HashChunks(c, p.Num, false)
-		if err != nil && check.Fatal(err) {
+		whole, err := isWhole(c, p)
+		if err != nil {
 			return err
 		}
-		whole := err == nil && found.Sum == p.Sum && found.Size == p.Size
 		size := p.Size
 		if !whole {
-			var last int64
-			if _, err := c.One(`SELECT ifnull(max(n), -1) FROM chunks WHERE payload = ?`, dbfile.Int64Column(&last), p.Num); err != nil {
+			chunks, err := dbfile.Value[int64](c, `SELECT 1 + max(n) FROM chunks WHERE payload = ?`, p.Num)
+			if err != nil {
 				return err
 			}
-			size = max(0, min(size, (last+1)*record.ChunkSize))
+			size = max(0, min(size, chunks*record.ChunkSize))
 		}
 		if err := to.Payload(p.Sum, size, &chunkReader{Conn: c, num: p.Num, lenient: !whole}, !whole); err != nil {
 			return fmt.Errorf("archive %s: %w", p.ID, err)
 		}
 	}
 	return nil
+}
+
+// isWhole reports whether the content of a payload matches its row.
+func isWhole(c *dbfile.Conn, p record.PayloadRow) (bool, error) {
+	found, err := record.HashChunks(c, p.Num)
+	if err != nil && check.Fatal(err) {
+		return false, err
+	}
+	return err == nil && found.Sum == p.Sum && found.Size == p.Size, nil
 }
 
 // chunkReader reads a payload chunk by chunk inside a transaction.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
@@ -47,7 +48,7 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 	s := &Scratch{path: tmp}
 	l, err := load(ctx, tmp, schema, fill)
 	if err == nil {
-		err = s.settle(ctx, l)
+		_, err = dbfile.WithFile(ctx, tmp, dbfile.Options{Relaxed: true}, func(f *dbfile.File) (bool, error) { return true, s.settle(ctx, f, l) })
 	}
 	if err != nil {
 		s.Remove()
@@ -57,11 +58,7 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 }
 
 // settle verifies the loaded rows and repairs those that are derived.
-func (s *Scratch) settle(ctx context.Context, l *Loader) error {
-	f, err := dbfile.Open(ctx, s.path, dbfile.Options{Relaxed: true})
-	if err != nil {
-		return err
-	}
+func (s *Scratch) settle(ctx context.Context, f *dbfile.File, l *Loader) (err error) {
 	ix := search.New(f)
 	s.Proof, err = check.Prove(ctx, f)
 	if err == nil && len(s.Proof.Faults) > 0 {
@@ -78,7 +75,7 @@ func (s *Scratch) settle(ctx context.Context, l *Loader) error {
 	}
 	s.Proof.Faults = append(s.Proof.Faults, l.lost...)
 	s.Proof.Messages = min(s.Proof.Messages, l.loaded) // a proof counts positions, also those of missing messages
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // blankRecords removes the records that do not match their hashes. Position,
@@ -124,7 +121,7 @@ func (s *Scratch) Install(ctx context.Context, to string) error {
 			return err
 		}
 		if !empty {
-			return &store.Problem{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with what is there"}
+			return &hint.Error{Err: fmt.Errorf("there is something in the database at %s", to), Hint: "repeat the command: it is then merged with what is there"}
 		}
 	}
 	if err := dbfile.SyncFile(s.path); err != nil {
@@ -140,11 +137,7 @@ const contentsCount = `SELECT (SELECT count(*) FROM conversations) + (SELECT cou
 // IsEmpty reports whether the database holds neither conversations nor traces
 // of erased ones.
 func IsEmpty(ctx context.Context, f *dbfile.File) (bool, error) {
-	n := 0
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		_, err := c.One(contentsCount, dbfile.IntColumn(&n))
-		return err
-	})
+	n, err := dbfile.Read(ctx, f, func(c *dbfile.Conn) (int, error) { return dbfile.Value[int](c, contentsCount) })
 	return n == 0, err
 }
 
@@ -154,69 +147,58 @@ func isEmptyFile(ctx context.Context, path string) (bool, error) {
 	if err != nil || info.Size() == 0 {
 		return true, err
 	}
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
-	if err != nil {
-		return false, dbfile.Explain(path, err)
-	}
 	n := 0
-	_, err = c.One(contentsCount, dbfile.IntColumn(&n))
-	return n == 0, errors.Join(dbfile.Explain(path, err), c.Close())
+	err = dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) (err error) {
+		n, err = dbfile.Value[int](c, contentsCount)
+		return err
+	})
+	return n == 0, dbfile.Explain(path, err)
 }
 
 // load fills a new file. It keeps no journal on disk: after a crash the
 // unfinished file has no name.
-func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (l *Loader, err error) {
+func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Loader, error) {
 	want, err := dbfile.SchemaAt(schema)
 	if err != nil {
-		return nil, &store.Problem{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
+		return nil, &hint.Error{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
 	}
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 64 << 10})
-	if err != nil {
-		return nil, err
+	l := &Loader{columns: map[string][]string{}}
+	for _, d := range Dumped {
+		l.columns[d.Table] = want[d.Table].ColumnNames()
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	defer c.Interrupt(c.Interrupt(ctx))
-	// The journal in memory allows a failed row to be undone without the
-	// others.
-	if err := c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"); err != nil {
-		return nil, err
-	}
+	err = dbfile.WithConn(ctx, path, dbfile.Options{CacheKiB: 64 << 10}, func(c *dbfile.Conn) error {
+		l.c = c
+		return l.fill(schema, fill)
+	})
+	return l, err
+}
+
+func (l *Loader) fill(schema int, fill func(*Loader) error) error {
 	all, err := dbfile.Migrations()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, sql := range all[:schema] {
-		if err := c.Script(sql); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", schema, dbfile.ApplicationID)); err != nil {
-		return nil, err
-	}
-	l = &Loader{c: c, columns: map[string][]string{}}
-	for _, d := range Dumped {
-		for _, col := range want[d.Table].Columns {
-			l.columns[d.Table] = append(l.columns[d.Table], col.Name)
-		}
-	}
-	if l.columns["tombstone_salt"] != nil { // the archive has its own salts
-		if err := c.Script("DELETE FROM tombstone_salt"); err != nil {
-			return nil, err
-		}
-	}
-	if err := fill(l); err != nil {
-		return nil, err
-	}
-	if err := l.finish(); err != nil {
-		return nil, err
-	}
-	return l, c.Script("COMMIT")
+	return dbfile.Steps(
+		func() error { // the journal in memory allows a failed row to be undone without the others
+			return l.c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE")
+		},
+		func() error { return dbfile.Each(all[:schema], l.c.Script) },
+		func() error { return dbfile.WriteStamps(l.c, schema) },
+		func() error {
+			if l.columns["tombstone_salt"] == nil {
+				return nil
+			}
+			return l.c.Script("DELETE FROM tombstone_salt") // the archive has its own salts
+		},
+		func() error { return fill(l) },
+		l.finish,
+		func() error { return l.c.Script("COMMIT") })
 }
 
 // Row adds a row of an archive.
 func (l *Loader) Row(table string, columns []string, values []any) error {
-	known, ok := l.columns[table]
-	if !ok {
+	known := l.columns[table]
+	if known == nil {
 		return fmt.Errorf("there is no table %q in an archive of this version", table)
 	}
 	for _, name := range columns {
@@ -241,10 +223,7 @@ func (l *Loader) Row(table string, columns []string, values []any) error {
 // Payload adds the content of the payload with the given hash.
 func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err error) {
 	var num, want int64
-	found, err := l.c.One(`SELECT num, size FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
-		num, want = s.ColumnInt64(0), s.ColumnInt64(1)
-		return nil
-	}, sum[:])
+	found, err := l.c.One(`SELECT num, size FROM payloads WHERE sha256 = ?`, dbfile.Into(&num, &want), sum[:])
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/erase"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
@@ -43,12 +44,10 @@ type Conflict struct {
 // exist here keep their own.
 func Merge(ctx context.Context, f *dbfile.File, s *Scratch, skip bool) (Merged, error) {
 	var out Merged
-	other, err := dbfile.Open(ctx, s.path, dbfile.Options{ReadOnly: true})
+	refused, err := dbfile.WithFile(ctx, s.path, dbfile.Options{ReadOnly: true}, func(other *dbfile.File) (map[string]bool, error) {
+		return refused(ctx, f, other)
+	})
 	if err != nil {
-		return out, err
-	}
-	refused, err := refused(ctx, f, other)
-	if err = errors.Join(err, other.Close()); err != nil {
 		return out, err
 	}
 	err = f.Writer(ctx, func(c *dbfile.Conn) (err error) {
@@ -72,7 +71,7 @@ func Merge(ctx context.Context, f *dbfile.File, s *Scratch, skip bool) (Merged, 
 	})
 	if errors.Is(err, errConflict) {
 		f := out.Conflicts[0]
-		err = &store.Problem{Err: fmt.Errorf("%d conversations cannot be merged, the first is %q: %s", len(out.Conflicts), f.Key, f.Why),
+		err = &hint.Error{Err: fmt.Errorf("%d conversations cannot be merged, the first is %q: %s", len(out.Conflicts), f.Key, f.Why),
 			Hint: "nothing was imported; --skip-conflicts imports the others, or import into an empty database (--db)"}
 	}
 	if err == nil {
@@ -86,14 +85,15 @@ var errConflict = errors.New("there are conflicts")
 // refused returns the sessions of another database with messages that were
 // erased here.
 func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[string]bool, error) {
-	list, err := record.Conversations(ctx, other, store.ConversationQuery{})
+	records := &record.Records{File: other}
+	list, err := records.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
 	}
 	refused := map[string]bool{}
 	for _, c := range list {
 		var failed error
-		gone, err := erase.Forgotten(ctx, f, c.Key, fingerprints(ctx, other, c.ID, &failed))
+		gone, err := erase.Eraser{File: f}.Forgotten(ctx, c.Key, fingerprints(ctx, records, c.ID, &failed))
 		if err = errors.Join(err, failed); err != nil {
 			return nil, err
 		}
@@ -104,15 +104,15 @@ func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[strin
 	return refused, nil
 }
 
-func fingerprints(ctx context.Context, f *dbfile.File, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
+func fingerprints(ctx context.Context, records *record.Records, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
 	return func(yield func(store.Fingerprint) bool) {
-		for m, err := range record.Messages(ctx, f, store.MessageQuery{Conversation: id}) {
+		for m, err := range records.Messages(ctx, store.MessageQuery{Conversation: id}) {
 			if err != nil {
 				*failed = err
 				return
 			}
 			f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
-				record, err := record.RawRecord(ctx, f, m.ID)
+				record, err := records.Record(ctx, m.ID)
 				if err != nil {
 					return sum, false // the content is unknown
 				}
@@ -151,20 +151,18 @@ func (m *merging) sort() error {
 		active   bool // both databases have an active segment of the key
 		erased   bool // was erased here
 	}
-	var all []candidate
-	err := m.Query(`
+	all, err := dbfile.List(m.Conn, `
 		SELECT o.id, o.key, o.segment, o.messages, h.id IS NOT NULL,
 		       o.messages = 0 OR h.head = o.head OR EXISTS (
 		           SELECT 1 FROM messages x WHERE x.conversation = h.id AND x.seq = o.messages AND x.chain = o.head),
 		       o.archived_at IS NULL AND EXISTS (SELECT 1 FROM conversations a WHERE a.key = o.key AND a.archived_at IS NULL),
 		       h.erased_at IS NOT NULL
 		FROM other.conversations o LEFT JOIN conversations h ON h.key = o.key AND h.segment = o.segment
-		WHERE o.erased_at IS NULL ORDER BY o.id`, func(s *sqlite3.Stmt) error {
-		all = append(all, candidate{
+		WHERE o.erased_at IS NULL ORDER BY o.id`, func(s *sqlite3.Stmt) candidate {
+		return candidate{
 			id: s.ColumnInt64(0), key: s.ColumnText(1), segment: s.ColumnInt(2), messages: s.ColumnInt64(3),
 			here: s.ColumnBool(4), same: s.ColumnBool(5), active: s.ColumnBool(6), erased: s.ColumnBool(7),
-		})
-		return nil
+		}
 	})
 	if err != nil {
 		return err
@@ -216,10 +214,8 @@ func (m *merging) dependants() error {
 			return err
 		}
 		m.out.Conflicts = append(m.out.Conflicts, left...)
-		for _, id := range ids {
-			if err := m.Exec(`DELETE FROM temp.merging WHERE id = ?`, id); err != nil {
-				return err
-			}
+		if err := dbfile.Each(ids, func(id int64) error { return m.Exec(`DELETE FROM temp.merging WHERE id = ?`, id) }); err != nil {
+			return err
 		}
 	}
 }
@@ -228,13 +224,9 @@ func (m *merging) dependants() error {
 func (m *merging) copy() error {
 	var offsets struct{ c, m, s, b, p, e int64 }
 	_, err := m.One(`
-		SELECT (SELECT ifnull(max(id), 0) FROM conversations), (SELECT ifnull(max(id), 0) FROM messages), (SELECT ifnull(max(num), 0) FROM summaries),
-		       (SELECT ifnull(max(id), 0) FROM branches), (SELECT ifnull(max(num), 0) FROM payloads),
-		       ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'erasures'), 0)`, func(s *sqlite3.Stmt) error {
-		offsets.e = s.ColumnInt64(5)
-		offsets.c, offsets.m, offsets.s, offsets.b, offsets.p = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4)
-		return nil
-	})
+		SELECT (SELECT max(id) FROM conversations), (SELECT max(id) FROM messages), (SELECT max(num) FROM summaries), (SELECT max(id) FROM branches),
+		       (SELECT max(num) FROM payloads), (SELECT seq FROM sqlite_sequence WHERE name = 'erasures')`,
+		dbfile.Into(&offsets.c, &offsets.m, &offsets.s, &offsets.b, &offsets.p, &offsets.e))
 	if err != nil {
 		return err
 	}
@@ -250,7 +242,7 @@ func (m *merging) copy() error {
 			return fmt.Errorf("merge: %w", err)
 		}
 	}
-	_, err = m.One(`SELECT count(*) FROM erasures WHERE id > ?`, dbfile.IntColumn(&m.out.Erasures), offsets.e)
+	_, err = m.One(`SELECT count(*) FROM erasures WHERE id > ?`, dbfile.Into(&m.out.Erasures), offsets.e)
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
@@ -29,9 +30,7 @@ import (
 func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
-		var head [sha256.Size]byte
-		copy(head[:], s.ColumnRawBlob(3))
-		one := check.ConversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), head)
+		one := check.ConversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), dbfile.Hash(s, 3))
 		h.Write(one[:])
 		return nil
 	})
@@ -102,7 +101,7 @@ func proveCopy(ctx context.Context, f *dbfile.File, path string, want [sha256.Si
 // reserve is PartFile for a copy whose path must not exist yet.
 func reserve(path string) (string, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return "", &store.Problem{Err: fmt.Errorf("%s exists: %w", path, fs.ErrExist), Hint: "choose another name, or move it away; nothing was overwritten"}
+		return "", &hint.Error{Err: fmt.Errorf("%s exists: %w", path, fs.ErrExist), Hint: "choose another name, or move it away; nothing was overwritten"}
 	}
 	tmp, err := dbfile.NewPart(path)
 	return tmp, explainCopy(path, err)
@@ -113,15 +112,15 @@ func explainCopy(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	hint := "choose a directory that you may write to, or change its owner or mode; the database is as it was"
+	advice := "choose a directory that you may write to, or change its owner or mode; the database is as it was"
 	if dbfile.Full(err) {
-		hint = "the disk is full: free some space or choose another directory; the database is as it was"
+		advice = "the disk is full: free some space or choose another directory; the database is as it was"
 	}
 	var at *fs.PathError // it names the temporary file
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return &store.Problem{Err: fmt.Errorf("nothing can be written to %s, the directory of %s: %w", filepath.Dir(path), filepath.Base(path), err), Hint: hint}
+	return &hint.Error{Err: fmt.Errorf("nothing can be written to %s, the directory of %s: %w", filepath.Dir(path), filepath.Base(path), err), Hint: advice}
 }
 
 // publish gives a finished file its name, unless the name is taken.
@@ -133,7 +132,7 @@ func publish(tmp, path string) error {
 	err := os.Link(tmp, path)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return &store.Problem{Err: fmt.Errorf("%s exists: %w", path, fs.ErrExist), Hint: "choose another name; nothing was overwritten"}
+		return &hint.Error{Err: fmt.Errorf("%s exists: %w", path, fs.ErrExist), Hint: "choose another name; nothing was overwritten"}
 	case err != nil: // a file system without links
 		err = os.Rename(tmp, path)
 	}
@@ -151,13 +150,11 @@ func CopyUnproved(ctx context.Context, path, to string) error {
 		return err
 	}
 	defer dbfile.RemoveDatabase(tmp)
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
+	err = dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error {
+		return c.Read(func() error { return dbfile.CopyTo(ctx, c, tmp, nil) })
+	})
 	if err != nil {
-		return dbfile.Explain(path, err)
-	}
-	err = c.Read(func() error { return dbfile.CopyTo(ctx, c, tmp, nil) })
-	if err = errors.Join(err, c.Close()); err != nil {
-		return fmt.Errorf("back up to %s: %w", to, err)
+		return fmt.Errorf("back up to %s: %w", to, dbfile.Explain(path, err))
 	}
 	// Its pages may hold parts of erased messages.
 	if err := dbfile.VacuumFile(ctx, tmp); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/erase"
@@ -50,7 +51,7 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 		r.Clock = time.Now
 	}
 	if Exists(to) && !r.Force {
-		return done, &store.Problem{Err: fmt.Errorf("there is a database at %s: %w", to, fs.ErrExist),
+		return done, &hint.Error{Err: fmt.Errorf("there is a database at %s: %w", to, fs.ErrExist),
 			Hint: "--force replaces it and keeps the old one beside it"}
 	}
 	tmp, err := dbfile.PartFile(to)
@@ -69,7 +70,7 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 	}
 	if n := len(done.Proof.Faults); n > 0 && !r.Damaged {
 		f := done.Proof.Faults[0]
-		return done, &store.Problem{Err: fmt.Errorf("%s has %d faults, the first is %s (%s): %s", from, n, f.Code, f.Node, f.Detail),
+		return done, &hint.Error{Err: fmt.Errorf("%s has %d faults, the first is %s (%s): %s", from, n, f.Code, f.Node, f.Detail),
 			Hint: "take another backup; --damaged installs it as it is"}
 	}
 	if done.Unforgotten, err = unforgotten(ctx, to, tmp); err != nil {
@@ -109,12 +110,9 @@ func unforgotten(ctx context.Context, old, replacement string) ([]store.Tombston
 }
 
 func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
-	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	all, err := erase.Tombstones(ctx, f)
-	return all, errors.Join(err, f.Close())
+	return dbfile.WithFile(ctx, path, dbfile.Options{ReadOnly: true}, func(f *dbfile.File) ([]store.Tombstone, error) {
+		return erase.Eraser{File: f}.Tombstones(ctx)
+	})
 }
 
 // checkCopy refuses a copy with a foreign schema before anything is written to
@@ -126,15 +124,15 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 		return nil // prepareCopy reports the error
 	}
 	for _, f := range faults {
-		hint := ""
+		advice := ""
 		switch f.Code {
 		case "schema-code":
-			hint = "find out who put it there; `lcm doctor --fix` with --db FILE removes it, after a backup"
+			advice = "find out who put it there; `lcm doctor --fix` with --db FILE removes it, after a backup"
 		case "schema-foreign", "schema-changed":
-			hint = "find out who put it there; --damaged installs it as it is"
+			advice = "find out who put it there; --damaged installs it as it is"
 		}
-		if hint != "" && (!damaged || f.Code == "schema-code") {
-			return &store.Problem{Err: fmt.Errorf("%s is not a backup that can be restored: %s: %s", from, f.Node, f.Detail), Hint: hint}
+		if advice != "" && (!damaged || f.Code == "schema-code") {
+			return &hint.Error{Err: fmt.Errorf("%s is not a backup that can be restored: %s: %s", from, f.Node, f.Detail), Hint: advice}
 		}
 	}
 	return nil
@@ -144,9 +142,8 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 func prepareCopy(ctx context.Context, from, tmp string) (check.Proof, error) {
 	f, err := dbfile.Open(ctx, tmp, dbfile.Options{})
 	if err != nil {
-		var p *store.Problem
-		if errors.As(err, &p) {
-			return check.Proof{}, &store.Problem{Err: fmt.Errorf("%s is not a backup that can be restored: %w", from, p.Err), Hint: p.Hint}
+		if p, ok := errors.AsType[*hint.Error](err); ok {
+			return check.Proof{}, &hint.Error{Err: fmt.Errorf("%s is not a backup that can be restored: %w", from, p.Err), Hint: p.Hint}
 		}
 		return check.Proof{}, fmt.Errorf("%s is not a backup that can be restored: %w", from, err)
 	}
@@ -230,7 +227,7 @@ func LockOut(path string) (release func(), err error) {
 	if !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, sqlite3.LOCKED) {
 		return release, fmt.Errorf("make sure that nobody has %s open: %w", path, err)
 	}
-	return release, &store.Problem{Err: fmt.Errorf("another process has %s open", path),
+	return release, &hint.Error{Err: fmt.Errorf("another process has %s open", path),
 		Hint: "end the agents and servers that use it (`lcm mcp`, running sessions), then repeat the command; nothing was changed"}
 }
 

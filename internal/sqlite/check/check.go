@@ -32,19 +32,22 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) ([]store.Fault, 
 		k.Conn = c
 		return k.all(ctx)
 	})
-	return k.faults, err
+	return k.list, err
 }
 
-// checkup collects faults.
+// faults collects faults.
+type faults struct{ list []store.Fault }
+
+func (f *faults) fault(code, node, format string, args ...any) {
+	f.list = append(f.list, store.Fault{Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
+}
+
+// checkup checks a database.
 type checkup struct {
 	*dbfile.Conn
+	faults
 	file   *dbfile.File
 	search *search.Index
-	faults []store.Fault
-}
-
-func (k *checkup) fault(code, node, format string, args ...any) {
-	k.faults = append(k.faults, store.Fault{Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
 }
 
 func (k *checkup) all(ctx context.Context) error {
@@ -86,19 +89,18 @@ const maxPageFaults = 20
 // pages runs SQLite's own integrity check.
 func (k *checkup) pages(context.Context) error {
 	broken := map[string]bool{}
-	err := k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s *sqlite3.Stmt) error {
+	return k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s *sqlite3.Stmt) error {
 		line := s.ColumnText(0)
 		switch m := IndexTrouble().FindStringSubmatch(line); {
 		case line == "ok":
 		case m != nil && !broken[m[1]]:
 			broken[m[1]] = true
 			k.fault("table-index", "index "+m[1], "%s", line)
-		case m == nil && len(k.faults) < maxPageFaults:
+		case m == nil && len(k.list) < maxPageFaults:
 			k.fault("page", "the file", "%s", strings.TrimPrefix(line, "*** in database main ***\n"))
 		}
 		return nil
 	})
-	return err
 }
 
 // conversations verifies every conversation, and checks the derived rows that
@@ -110,11 +112,11 @@ func (k *checkup) conversations(ctx context.Context) error {
 	}
 	for _, id := range ids {
 		node := fmt.Sprintf("conversation %d", id)
-		v, err := Verify(ctx, k.file, id)
+		v, err := Checker{k.file}.Verify(ctx, id)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		k.faults = append(k.faults, v.Faults...)
+		k.list = append(k.list, v.Faults...)
 		if err == nil {
 			err = k.derived(id)
 		}
@@ -127,8 +129,8 @@ func (k *checkup) conversations(ctx context.Context) error {
 
 // references finds rows that refer to missing rows.
 func (k *checkup) references(context.Context) error {
-	faults, err := OrphanFaults(k.Conn)
-	k.faults = append(k.faults, faults...)
+	found, err := OrphanFaults(k.Conn)
+	k.list = append(k.list, found...)
 	return err
 }
 
@@ -151,13 +153,8 @@ func (k *checkup) derived(id store.ConversationID) error {
 		} else if newest != 0 && newest != r.UpdatedAt.UnixMilli() {
 			k.fault("times", node, "it says that its last message was said at %s, which is not so", r.UpdatedAt)
 		}
-		if err := k.summaryNumbers(id); err != nil {
-			return err
-		}
-		if err := k.misplaced(id); err != nil {
-			return err
-		}
-		return k.viewNumbers(id)
+		return dbfile.Each([]func(store.ConversationID) error{k.summaryNumbers, k.misplaced, k.viewNumbers},
+			func(check func(store.ConversationID) error) error { return check(id) })
 	})
 }
 
@@ -180,9 +177,7 @@ func NewestTime(c *dbfile.Conn, r record.Row) (ms int64, err error) {
 	if r.Erased > 0 {
 		return 0, nil
 	}
-	_, err = c.One(`SELECT ifnull(max(ifnull(said, stored)), 0) FROM messages WHERE conversation = ?`,
-		dbfile.Int64Column(&ms), int64(r.ID))
-	return ms, err
+	return dbfile.Value[int64](c, `SELECT max(ifnull(said, stored)) FROM messages WHERE conversation = ?`, int64(r.ID))
 }
 
 // summaryNumbers compares the numbers of each summary with those that its
@@ -218,13 +213,10 @@ func (k *checkup) summaryNumbers(id store.ConversationID) error {
 
 // SummariesOf returns the summaries of a conversation, sources first.
 func SummariesOf(c *dbfile.Conn, id store.ConversationID) ([]SummaryNode, error) {
-	var all []SummaryNode
-	err := c.Query(`SELECT`+record.SummaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) error {
+	return dbfile.List(c, `SELECT`+record.SummaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s *sqlite3.Stmt) SummaryNode {
 		_, sum, err := record.ScanSummary(s)
-		all = append(all, SummaryNode{Num: s.ColumnInt64(0), Summary: sum, Unread: err != nil})
-		return nil
+		return SummaryNode{Num: s.ColumnInt64(0), Summary: sum, Unreadable: err}
 	}, int64(id))
-	return all, err
 }
 
 // Differences names the wrong numbers of a summary. Verify checks depth and
@@ -268,7 +260,7 @@ const methodBare = "reference"
 
 // viewNumbers compares the items of a view with their messages and summaries.
 func (k *checkup) viewNumbers(id store.ConversationID) error {
-	items, err := record.ViewItems(k.Conn, id, -1<<62, 1<<62)
+	items, err := record.AllItems(k.Conn, id)
 	if err != nil {
 		return err
 	}
@@ -298,6 +290,7 @@ func isInherited(c *dbfile.Conn, id store.ConversationID, num int64) bool {
 	return err == nil && s.Conversation != id
 }
 
+// ItemDifference names a wrong property of a view item, or returns "".
 func ItemDifference(have, want record.ViewItem) string {
 	switch {
 	case have.Tokens != want.Tokens && !have.Stub:

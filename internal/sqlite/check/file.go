@@ -23,37 +23,33 @@ func File(ctx context.Context, path string) ([]store.Fault, error) {
 	k := &fileCheck{path: path}
 	if err := dbfile.OrphanWAL(path); err != nil {
 		k.fault("wal-orphan", path+"-wal", "it is the write-ahead log of a database that is not there")
-		return k.faults, nil
+		return k.list, nil
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		k.fault("absent", path, "there is no database yet")
-		return k.faults, nil
+		return k.list, nil
 	case err != nil:
 		return nil, dbfile.Explain(path, err)
 	case info.IsDir():
 		k.fault("file", path, "it is a directory")
-		return k.faults, nil
+		return k.list, nil
 	}
 	k.permissions(info)
 	if info.Size() == 0 {
-		return k.faults, nil // an empty file is a new database
+		return k.list, nil // an empty file is a new database
 	}
 	if err := k.header(info.Size()); err != nil {
-		return k.faults, dbfile.Explain(path, err)
+		return k.list, dbfile.Explain(path, err)
 	}
-	return k.faults, k.identity(ctx)
+	return k.list, k.identity(ctx)
 }
 
 type fileCheck struct {
+	faults
 	path   string
-	faults []store.Fault
 	broken bool // SQLite will not open it
-}
-
-func (k *fileCheck) fault(code, node, format string, args ...any) {
-	k.faults = append(k.faults, store.Fault{Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
 }
 
 // permissions finds files that other users may read or write.
@@ -108,11 +104,7 @@ func (k *fileCheck) identity(ctx context.Context) error {
 	if k.broken {
 		return nil
 	}
-	c, err := dbfile.OpenConn(ctx, k.path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
-	if err == nil {
-		err = k.versions(c)
-		err = errors.Join(err, c.Close())
-	}
+	err := dbfile.WithConn(ctx, k.path, dbfile.Options{ReadOnly: true}, k.versions)
 	if dbfile.Full(err) {
 		return dbfile.Explain(k.path, err) // not a fault of the file
 	}

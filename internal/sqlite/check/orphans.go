@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,62 +16,50 @@ import (
 
 // Orphans implements [store.Checker]. Verify reaches the rows of conversations;
 // Orphans finds rows that belong to none.
-func Orphans(ctx context.Context, f *dbfile.File) ([]store.Fault, error) {
-	var faults []store.Fault
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return c.Read(func() (err error) {
-			faults, err = OrphanFaults(c)
-			return err
-		})
-	})
-	return faults, err
+func (k Checker) Orphans(ctx context.Context) ([]store.Fault, error) {
+	return dbfile.Read(ctx, k.File, OrphanFaults)
 }
 
+// OrphanFaults is Orphans inside a transaction.
 func OrphanFaults(c *dbfile.Conn) ([]store.Fault, error) {
 	ids, err := OrphanIDs(c)
 	if err != nil {
 		return nil, err
 	}
-	var faults []store.Fault
+	var f faults
 	for _, id := range ids {
 		var messages, summaries int64
 		_, err := c.One(`SELECT (SELECT count(*) FROM messages WHERE conversation = ?1), (SELECT count(*) FROM summaries WHERE conversation = ?1)`,
-			func(s *sqlite3.Stmt) error {
-				messages, summaries = s.ColumnInt64(0), s.ColumnInt64(1)
-				return nil
-			}, id)
+			dbfile.Into(&messages, &summaries), id)
 		if err != nil {
 			return nil, err
 		}
-		faults = append(faults, store.Fault{Code: "conversation-missing", Node: fmt.Sprintf("conversation %d", id),
-			Detail: fmt.Sprintf("%d messages and %d summaries belong to it, but it is not there", messages, summaries)})
+		f.fault("conversation-missing", fmt.Sprintf("conversation %d", id), "%d messages and %d summaries belong to it, but it is not there", messages, summaries)
 	}
-	dangling, err := danglingFaults(c)
-	return append(faults, dangling...), err
+	err = danglingFaults(c, &f)
+	return f.list, err
 }
 
 // OrphanIDs lists the conversations that rows belong to and that are not there.
 func OrphanIDs(c *dbfile.Conn) ([]int64, error) {
-	ids, err := c.Int64s(record.EachConversation + `c.id IS NULL ORDER BY x.id`)
-	return ids, err
+	return dbfile.Column[int64](c, record.EachConversation+`c.id IS NULL ORDER BY x.id`)
 }
 
 // danglingFaults counts, by table, the rows that refer to missing rows and that
 // no other code reports.
-func danglingFaults(c *dbfile.Conn) ([]store.Fault, error) {
-	counts := map[[2]string]int{}
+func danglingFaults(c *dbfile.Conn, f *faults) error {
+	counts := map[string]int{}
 	err := c.Query(`PRAGMA foreign_key_check`, func(s *sqlite3.Stmt) error {
 		table, parent := s.ColumnText(0), s.ColumnText(2)
 		reported := parent == "erasures" || parent == "conversations" && (table == "messages" || table == "summaries" || table == "view")
 		if !reported {
-			counts[[2]string{table, parent}]++
+			counts[table+" "+parent]++
 		}
 		return nil
 	})
-	var faults []store.Fault
-	for pair, n := range counts {
-		faults = append(faults, store.Fault{Code: "dangling", Node: "table " + pair[0], Detail: fmt.Sprintf("%d of its references lead to rows of %s that are not there", n, pair[1])})
+	for _, pair := range slices.Sorted(maps.Keys(counts)) {
+		table, parent, _ := strings.Cut(pair, " ")
+		f.fault("dangling", "table "+table, "%d of its references lead to rows of %s that are not there", counts[pair], parent)
 	}
-	slices.SortFunc(faults, func(a, b store.Fault) int { return strings.Compare(a.Node+a.Detail, b.Node+b.Detail) })
-	return faults, err
+	return err
 }

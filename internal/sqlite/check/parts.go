@@ -18,7 +18,7 @@ import (
 
 // payloads verifies the content of every payload.
 func (k *checkup) payloads(ctx context.Context) error {
-	rows, err := record.PayloadRows(k.Conn)
+	rows, err := record.PayloadRows(k.Conn, "TRUE")
 	if err != nil {
 		return err
 	}
@@ -44,8 +44,8 @@ func (k *checkup) payloads(ctx context.Context) error {
 
 // index checks the search index.
 func (k *checkup) index(ctx context.Context) error {
-	faults, err := k.search.Check(ctx, k.Conn)
-	k.faults = append(k.faults, faults...)
+	found, err := k.search.Check(ctx, k.Conn)
+	k.list = append(k.list, found...)
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -28,7 +27,7 @@ type Proof struct {
 // conversation is a fault.
 func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 	var p Proof
-	all, err := record.Conversations(ctx, f, store.ConversationQuery{})
+	all, err := (&record.Records{File: f}).Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return p, err
 	}
@@ -37,7 +36,7 @@ func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 	})
 	h := sha256.New()
 	for _, c := range all {
-		one, err := Verify(ctx, f, c.ID)
+		one, err := Checker{f}.Verify(ctx, c.ID)
 		if ctx.Err() != nil {
 			return p, ctx.Err()
 		}
@@ -52,7 +51,7 @@ func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 		h.Write(one.Digest[:])
 	}
 	h.Sum(p.Digest[:0])
-	orphans, err := Orphans(ctx, f)
+	orphans, err := Checker{f}.Orphans(ctx)
 	if err != nil && ctx.Err() == nil {
 		orphans, err = []store.Fault{{Code: "unreadable", Node: "the references", Detail: dbfile.WithoutHint(err)}}, nil
 	}
@@ -63,10 +62,5 @@ func Prove(ctx context.Context, f *dbfile.File) (Proof, error) {
 // ProveFile verifies a database file that no other process has open, without
 // writing to it.
 func ProveFile(ctx context.Context, path string) (Proof, error) {
-	f, err := dbfile.Open(ctx, path, dbfile.Options{ReadOnly: true})
-	if err != nil {
-		return Proof{}, err
-	}
-	p, err := Prove(ctx, f)
-	return p, errors.Join(err, f.Close())
+	return dbfile.WithFile(ctx, path, dbfile.Options{ReadOnly: true}, func(f *dbfile.File) (Proof, error) { return Prove(ctx, f) })
 }

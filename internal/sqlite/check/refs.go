@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/wire"
@@ -48,7 +46,7 @@ func Needs(refs []llms.Ref, cuts string) []string {
 func IsLinked(c *dbfile.Conn, message int64, payload string) (exists, linked bool, err error) {
 	exists, err = c.One(`
 		SELECT EXISTS (SELECT 1 FROM message_payloads mp WHERE mp.message = ? AND mp.payload = p.num) FROM payloads p WHERE p.id = ?`,
-		func(s *sqlite3.Stmt) error { linked = s.ColumnBool(0); return nil }, message, payload)
+		dbfile.Into(&linked), message, payload)
 	return exists, linked, err
 }
 
@@ -63,8 +61,7 @@ func IsDescribed(c *dbfile.Conn, message int64, ref llms.Ref) (bool, error) {
 	found, err := c.One(`
 		SELECT (SELECT min(message) FROM message_payloads WHERE payload = p.num), p.name = ? AND p.mime = ? AND p.summary = ? AND p.tokens = ?
 		FROM payloads p WHERE p.id = ?`,
-		func(s *sqlite3.Stmt) error { first, same = s.ColumnInt64(0), s.ColumnBool(1); return nil },
-		ref.Name, ref.MIME, ref.Note, ref.Tokens, ref.ID)
+		dbfile.Into(&first, &same), ref.Name, ref.MIME, ref.Note, ref.Tokens, ref.ID)
 	return same || !found || first != message, err
 }
 
@@ -74,7 +71,7 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 	if body != nil {
 		m, err := wire.Decode(llms.FormatLCM, "", body)
 		if err != nil {
-			v.fault("body", id, "what is stored beside its record does not decode: %v", err)
+			v.fault("body", id.String(), "what is stored beside its record does not decode: %v", err)
 			return nil
 		}
 		refs = RefsOf(m.Parts)
@@ -83,7 +80,7 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 		if exists, linked, err := IsLinked(v.Conn, int64(id), payload); err != nil {
 			return err
 		} else if exists && !linked {
-			v.fault("payload-link", id, "%s belongs to it, and is not listed as such", payload)
+			v.fault("payload-link", id.String(), "%s belongs to it, and is not listed as such", payload)
 		}
 	}
 	for i, ref := range refs {
@@ -93,7 +90,7 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 		if same, err := IsDescribed(v.Conn, int64(id), ref); err != nil {
 			return err
 		} else if !same {
-			v.fault("payload-about", name(ref.ID), "its name, type or description is not the one that %s came with", id)
+			v.fault("payload-about", ref.ID, "its name, type or description is not the one that %s came with", id)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -84,12 +83,12 @@ var derivedColumns = map[string][]string{
 
 // CanAddAgain reports whether a column can be added to its table without a
 // loss.
-func CanAddAgain(table string, col dbfile.Column) bool {
+func CanAddAgain(table string, col dbfile.ColumnDef) bool {
 	return slices.Contains(derivedColumns[table], col.Name) && (!col.NotNull || col.Value != "")
 }
 
 // ColumnDefinition returns the SQL that adds a column.
-func ColumnDefinition(col dbfile.Column) string {
+func ColumnDefinition(col dbfile.ColumnDef) string {
 	decl := sqlite3.QuoteIdentifier(col.Name) + " " + col.Decl
 	if col.NotNull {
 		decl += " NOT NULL"
@@ -201,12 +200,12 @@ func tableFault(table string) (code, detail string) {
 
 // Schema finds missing and foreign parts of the schema. It works on databases
 // that cannot be opened for that reason.
-func Schema(ctx context.Context, path string) (faults []store.Fault, err error) {
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{ReadOnly: true, CacheKiB: 1 << 10})
-	if err != nil {
-		return nil, err
-	}
-	k := &checkup{Conn: c}
-	_, err = k.schema()
-	return k.faults, errors.Join(err, c.Close())
+func Schema(ctx context.Context, path string) ([]store.Fault, error) {
+	var k checkup
+	err := dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error {
+		k.Conn = c
+		_, err := k.schema()
+		return err
+	})
+	return k.list, err
 }

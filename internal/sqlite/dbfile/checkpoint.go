@@ -9,19 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // VacuumFile vacuums a database file that no other process has open.
 func VacuumFile(ctx context.Context, path string) error {
-	c, err := OpenConn(ctx, path, Options{CacheKiB: 1 << 10})
-	if err != nil {
-		return err
-	}
-	defer c.Interrupt(c.Interrupt(ctx))
-	return errors.Join(Vacuum(c), c.Close())
+	return WithConn(ctx, path, Options{}, Vacuum)
 }
 
 // vacuumInMemory is the size up to which a database is rebuilt in memory. A
@@ -30,13 +23,11 @@ const vacuumInMemory = 256 << 20
 
 // Vacuum rebuilds the file without its free pages.
 func Vacuum(c *Conn) (err error) {
-	var pages, size int64
-	for pragma, to := range map[string]*int64{"page_count": &pages, "page_size": &size} {
-		if _, err := c.One("PRAGMA "+pragma, func(s *sqlite3.Stmt) error { *to = s.ColumnInt64(0); return nil }); err != nil {
-			return err
-		}
+	size, err := Value[int64](c, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+	if err != nil {
+		return err
 	}
-	if pages*size > vacuumInMemory {
+	if size > vacuumInMemory {
 		if err := c.Script("PRAGMA temp_store=FILE"); err != nil {
 			return err
 		}
@@ -49,15 +40,12 @@ func Vacuum(c *Conn) (err error) {
 // of other processes may block it for a moment.
 func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 	for begun := time.Now(); ; {
-		var busy bool
-		if _, err := c.One("PRAGMA wal_checkpoint(TRUNCATE)", func(s *sqlite3.Stmt) error { busy = s.ColumnBool(0); return nil }); err != nil {
+		busy, err := Value[bool](c, "PRAGMA wal_checkpoint(TRUNCATE)")
+		if err != nil || !busy {
 			return err
 		}
-		if !busy {
-			return nil
-		}
 		if time.Since(begun) > patience {
-			return &store.Problem{
+			return &hint.Error{
 				Err:  errors.New("the erased messages are gone from the database, but another process keeps its log open"),
 				Hint: "end the other process or wait for it, then run `lcm forget --finish`",
 			}
@@ -72,40 +60,28 @@ func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 	}
 }
 
-// settleTries is how often [File.settle] tries.
-const settleTries = 2
-
 // settle moves the log into the file where closing did not. SQLite does that
-// when the last connection closes, but when two processes close at the same
-// moment each finds the other, and neither does it. While another process has
-// the database open nothing is moved: that process does it when it closes. A
-// failure loses nothing: the log is complete, and the next process to close
-// tries again.
+// when the last connection closes, but two processes that close at the same
+// moment each find the other, and neither does it. A process that still has the
+// database open does it when it closes. A failure loses nothing: the next process
+// to close tries again.
 func (f *File) settle() {
 	if f.opts.ReadOnly || f.opts.VFS != "" {
 		return
 	}
-	for range settleTries {
+	for range 2 {
 		log, err := os.Stat(f.path + "-wal")
 		if err != nil || log.Size() == 0 || f.stillThere() != nil {
 			return
 		}
 		time.Sleep(rand.N(2 * time.Millisecond)) // so that two do not meet again
-		if openAndClose(context.WithoutCancel(f.life), f.path, f.opts) != nil {
+		err = WithConn(context.WithoutCancel(f.life), f.path, f.opts, func(c *Conn) error {
+			return c.Exec("PRAGMA user_version") // a connection that read nothing has no log
+		})
+		if err != nil {
 			return
 		}
 	}
-}
-
-// openAndClose closes the database once more.
-func openAndClose(ctx context.Context, path string, o Options) error {
-	c, err := OpenConn(ctx, path, o)
-	if err != nil {
-		return err
-	}
-	var version int
-	_, err = c.One("PRAGMA user_version", IntColumn(&version)) // a connection that read nothing has no log
-	return errors.Join(err, c.Close())
 }
 
 // Vacuum gives unused space back to the file system. It needs as much free

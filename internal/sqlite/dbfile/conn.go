@@ -15,10 +15,9 @@ import (
 // Conn is a connection with its prepared statements. One goroutine may use it
 // at a time.
 type Conn struct {
-	raw        *sqlite3.Conn
-	stmts      map[string]*sqlite3.Stmt
-	TextColumn []byte    // buffer for the text of a row
-	snapshot   *snapshot // set if it reads a snapshot and not the file
+	raw      *sqlite3.Conn
+	stmts    map[string]*sqlite3.Stmt
+	snapshot *snapshot // set if it reads a snapshot and not the file
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
 	// Orphans are the conversations whose row is missing, once record has looked
@@ -58,7 +57,7 @@ func openAt(ctx context.Context, dsn string, o Options) (*Conn, error) {
 	}
 	c, err := sqlite3.OpenFlags(dsn, flags)
 	if err != nil {
-		return nil, err
+		return nil, driverError(err, "")
 	}
 	db := NewConn(c)
 	err = configure(ctx, db, o)
@@ -139,7 +138,7 @@ func (c *Conn) Interrupt(ctx context.Context) (old context.Context) { return c.r
 
 // Script runs one or more statements without parameters. They are not kept
 // prepared.
-func (c *Conn) Script(sql string) error { return c.raw.Exec(sql) }
+func (c *Conn) Script(sql string) error { return driverError(c.raw.Exec(sql), sql) }
 
 // LastID returns the row id of the latest INSERT.
 func (c *Conn) LastID() int64 { return c.raw.LastInsertRowID() }
@@ -158,7 +157,7 @@ func (c *Conn) Stmt(sql string) (*sqlite3.Stmt, error) {
 	}
 	s, tail, err := c.raw.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
 	if err != nil {
-		return nil, fmt.Errorf("prepare %q: %w", sql, err)
+		return nil, driverError(err, sql)
 	}
 	if tail != "" {
 		return nil, fmt.Errorf("prepare: %q follows the statement", tail)
@@ -182,7 +181,7 @@ func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 	defer func() {
 		// Reset repeats an error of Step, but not that of an interrupt.
 		if reset := errors.Join(s.Reset(), s.ClearBindings()); err == nil {
-			err = reset
+			err = driverError(reset, sql)
 		}
 	}()
 	if err := Bind(s, args...); err != nil {
@@ -196,10 +195,11 @@ func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 			runtime.Gosched()
 		}
 	}
-	return s.Err()
+	return driverError(s.Err(), sql)
 }
 
-// One is Query for at most one row. found reports whether there was one.
+// One calls row for the first row. found reports whether there was one. The
+// statement runs to its end: it may write as well.
 func (c *Conn) One(sql string, row func(*sqlite3.Stmt) error, args ...any) (found bool, err error) {
 	err = c.Query(sql, func(s *sqlite3.Stmt) error {
 		if found {
@@ -216,24 +216,10 @@ func (c *Conn) Has(sql string, args ...any) (bool, error) {
 	return c.One(sql, func(*sqlite3.Stmt) error { return nil }, args...)
 }
 
-// Int64s returns the first column of all rows.
-func (c *Conn) Int64s(sql string, args ...any) (all []int64, err error) {
-	err = c.Query(sql, func(s *sqlite3.Stmt) error {
-		all = append(all, s.ColumnInt64(0))
-		return nil
-	}, args...)
-	return all, err
-}
-
 // ExecAll runs statements that return no rows one after the other, each with
-// args.
+// args, up to the first error.
 func (c *Conn) ExecAll(statements []string, args ...any) error {
-	for _, sql := range statements {
-		if err := c.Exec(sql, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return Each(statements, func(sql string) error { return c.Exec(sql, args...) })
 }
 
 // Exec runs a statement that returns no rows.
@@ -284,8 +270,11 @@ func Null[T comparable](v T) any {
 }
 
 // Read runs fn in one read transaction, so that all its statements see the
-// same state.
+// same state. Inside a transaction it only calls fn.
 func (c *Conn) Read(fn func() error) (err error) {
+	if !c.raw.GetAutocommit() {
+		return fn()
+	}
 	if err := c.Exec("BEGIN"); err != nil {
 		return err
 	}
@@ -332,14 +321,6 @@ func (c *Conn) Close() error {
 	return errors.Join(errs...)
 }
 
-// Millis reads a time column; NULL is the zero time.
-func Millis(s *sqlite3.Stmt, col int) time.Time {
-	if s.ColumnType(col) == sqlite3.NULL {
-		return time.Time{}
-	}
-	return time.UnixMilli(s.ColumnInt64(col)).UTC()
-}
-
 // ForgetStatements closes the prepared statements that contain a text, so that
 // a database can be detached.
 func ForgetStatements(c *Conn, text string) error {
@@ -351,19 +332,4 @@ func ForgetStatements(c *Conn, text string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// ErrStop ends a query early.
-var ErrStop = fmt.Errorf("stop")
-
-func Int64Column(to *int64) func(*sqlite3.Stmt) error {
-	return func(s *sqlite3.Stmt) error { *to = s.ColumnInt64(0); return nil }
-}
-
-func IntColumn(to *int) func(*sqlite3.Stmt) error {
-	return func(s *sqlite3.Stmt) error { *to = s.ColumnInt(0); return nil }
-}
-
-func TextColumn(to *string) func(*sqlite3.Stmt) error {
-	return func(s *sqlite3.Stmt) error { *to = s.ColumnText(0); return nil }
 }

@@ -16,7 +16,7 @@ func CopyTo(ctx context.Context, c *Conn, path string, progress func(done, total
 	}
 	b, err := c.raw.BackupInit("main", name)
 	if err != nil {
-		return err
+		return driverError(err, "")
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	for done := false; !done; {
@@ -24,7 +24,7 @@ func CopyTo(ctx context.Context, c *Conn, path string, progress func(done, total
 			return err
 		}
 		if done, err = b.Step(backupPages); err != nil {
-			return err
+			return driverError(err, "")
 		}
 		if progress != nil {
 			progress(b.PageCount()-b.Remaining(), b.PageCount())

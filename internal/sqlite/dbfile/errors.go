@@ -5,12 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 )
+
+// SQLError is an error of SQLite. Its message names neither the driver nor the
+// statement: an operator has no use for them.
+type SQLError struct {
+	SQL string // the statement, for a debugger; empty if there was none
+	Err error  // the driver's
+}
+
+// Error returns the message of SQLite.
+func (e *SQLError) Error() string { return strings.TrimPrefix(e.Err.Error(), "sqlite3: ") }
+
+// Unwrap returns the driver's error.
+func (e *SQLError) Unwrap() error { return e.Err }
+
+func driverError(err error, sql string) error {
+	if err == nil {
+		return nil
+	}
+	return &SQLError{SQL: sql, Err: err}
+}
 
 // Explain adds a hint for the operator to errors of the disk, the file and
 // other processes.
@@ -18,33 +40,33 @@ func Explain(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *store.Problem
+	var known *hint.Error
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	hint := ""
+	advice := ""
 	switch {
 	case errors.Is(err, sqlite3.NOTADB):
-		hint = "the file is not an lcm database: choose another path, or restore it from a backup"
+		advice = "the file is not an lcm database: choose another path, or restore it from a backup"
 	case errors.Is(err, sqlite3.CORRUPT):
-		hint = "the file is damaged: keep a copy of it and restore a backup"
+		advice = "the file is damaged: keep a copy of it and restore a backup"
 	case Full(err):
-		hint = "the disk is full: free some space and repeat the command; nothing was half-written"
+		advice = "the disk is full: free some space and repeat the command; nothing was half-written"
 	case errors.Is(err, store.ErrReadOnly), errors.Is(err, sqlite3.READONLY), errors.Is(err, syscall.EROFS):
 		err = asReadOnly(err)
-		hint = "make the file and its directory writable, or point LCM_DATABASE_PATH elsewhere"
+		advice = "make the file and its directory writable, or point LCM_DATABASE_PATH elsewhere"
 	case errors.Is(err, sqlite3.BUSY):
-		hint = "another process has held the database for longer than busy_timeout_ms: see what it is doing, then repeat the command"
+		advice = "another process has held the database for longer than busy_timeout_ms: see what it is doing, then repeat the command"
 	case errors.Is(err, fs.ErrPermission):
-		hint = "the file or its directory does not let this user in: change its owner or mode, or point LCM_DATABASE_PATH elsewhere"
+		advice = "the file or its directory does not let this user in: change its owner or mode, or point LCM_DATABASE_PATH elsewhere"
 	case errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
-		hint = "check that the path names a file, not a directory, and that its directory exists and is writable"
+		advice = "check that the path names a file, not a directory, and that its directory exists and is writable"
 	case errors.Is(err, sqlite3.IOERR):
-		hint = "the disk is full or reported an error: see how much is free (df), then check the disk; nothing was half-written"
+		advice = "the disk is full or reported an error: see how much is free (df), then check the disk; nothing was half-written"
 	default:
 		return err
 	}
-	return &store.Problem{Err: fmt.Errorf("database %s: %w", path, err), Hint: hint}
+	return &hint.Error{Err: fmt.Errorf("database %s: %w", path, err), Hint: advice}
 }
 
 // Full reports whether an error means that the disk is full. Opening a database
@@ -83,7 +105,7 @@ func Damaged(what string, err error) error {
 	if err == nil || errors.As(err, new(*sqlite3.Error)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return &store.Problem{
+	return &hint.Error{
 		Err:  fmt.Errorf("%s is %w: %w", what, store.ErrDamaged, err),
 		Hint: "`lcm doctor` says what else is; restore it from a backup",
 	}
@@ -92,7 +114,7 @@ func Damaged(what string, err error) error {
 // WithoutHint returns the text of an error without its hint, for a fault that
 // brings its own.
 func WithoutHint(err error) string {
-	var p *store.Problem
+	var p *hint.Error
 	if errors.As(err, &p) {
 		return p.Err.Error()
 	}

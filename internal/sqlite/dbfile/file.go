@@ -25,6 +25,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -111,7 +112,7 @@ func Open(ctx context.Context, path string, o Options) (*File, error) {
 
 func open(ctx context.Context, path string, o Options) (*File, error) {
 	if path == "" {
-		return nil, &store.Problem{Err: errors.New("no database path was given"), Hint: "set LCM_DATABASE_PATH or database_path"}
+		return nil, &hint.Error{Err: errors.New("no database path was given"), Hint: "set LCM_DATABASE_PATH or database_path"}
 	}
 	if o.VFS == "" {
 		path = Resolve(path)
@@ -259,10 +260,11 @@ func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	if !strings.EqualFold(mode, "wal") {
 		return fmt.Errorf("the file system does not allow a write-ahead log (journal mode is %s)", mode)
 	}
-	if err := setSync(c, o.Relaxed); err != nil {
-		return err
+	sync := "FULL"
+	if o.Relaxed {
+		sync = "NORMAL"
 	}
-	if err := c.Script("PRAGMA journal_size_limit=67108864"); err != nil {
+	if err := c.Script("PRAGMA journal_size_limit=67108864; PRAGMA synchronous=" + sync); err != nil {
 		return err
 	}
 	return migrate(c)
@@ -273,18 +275,11 @@ func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 func useWAL(ctx context.Context, c *Conn, timeout time.Duration) (mode string, err error) {
 	wait := busyWait(timeout)
 	for begun := time.Now(); ; {
-		_, err = c.One("PRAGMA journal_mode=WAL", TextColumn(&mode))
+		mode, err = Value[string](c, "PRAGMA journal_mode=WAL")
 		if !errors.Is(err, sqlite3.BUSY) || time.Since(begun) >= timeout || !wait(ctx, 0) {
 			return mode, err
 		}
 	}
-}
-
-func setSync(c *Conn, relaxed bool) error {
-	if relaxed {
-		return c.Script("PRAGMA synchronous=NORMAL")
-	}
-	return c.Script("PRAGMA synchronous=FULL")
 }
 
 // Writer lends the writing connection to fn.
@@ -310,7 +305,7 @@ func (f *File) Writer(ctx context.Context, fn func(*Conn) error) error {
 	return Explain(f.path, cancelled(ctx, fn(c)))
 }
 
-// Reader lends a reading connection to fn.
+// Reader lends a reading connection to fn. It returns nil for [ErrStop].
 func (f *File) Reader(ctx context.Context, fn func(*Conn) error) error {
 	if err := f.enter(); err != nil {
 		return err
@@ -325,7 +320,9 @@ func (f *File) Reader(ctx context.Context, fn func(*Conn) error) error {
 	}
 	defer f.release(c)
 	defer c.Interrupt(c.Interrupt(ctx))
-	err = fn(c)
+	if err = fn(c); errors.Is(err, ErrStop) {
+		err = nil
+	}
 	if c.snapshot != nil {
 		err = errors.Join(c.snapshot.changed(), err)
 	}

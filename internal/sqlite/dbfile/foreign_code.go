@@ -5,7 +5,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // lcm's schema has only plain tables and indexes. Triggers, views and virtual
@@ -19,16 +19,14 @@ const foreignCode = `
 	ORDER BY type, name`
 
 // ForeignCode lists the triggers, views and virtual tables of a database.
-func ForeignCode(c *Conn) (found []Object, err error) {
-	err = c.Query(foreignCode, func(s *sqlite3.Stmt) error {
+func ForeignCode(c *Conn) ([]Object, error) {
+	return List(c, foreignCode, func(s *sqlite3.Stmt) Object {
 		o := Object{Kind: s.ColumnText(0), Table: s.ColumnText(1)}
 		if o.Kind == "table" {
 			o.Kind = "virtual table"
 		}
-		found = append(found, o)
-		return nil
+		return o
 	})
-	return found, err
 }
 
 // refuseForeignCode returns an error if the schema has code that is not lcm's.
@@ -37,7 +35,7 @@ func refuseForeignCode(c *Conn) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return &store.Problem{
+	return &hint.Error{
 		Err:  fmt.Errorf("the database has the %s %q, which lcm did not make and which would run when it is used", found[0].Kind, found[0].Table),
 		Hint: "find out who put it there; `lcm doctor --fix` removes it after a backup; the database was not touched",
 	}

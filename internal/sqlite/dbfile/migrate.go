@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 //go:embed migrations/*.sql
@@ -41,34 +41,21 @@ func Migrations() ([]string, error) {
 // SchemaVersion returns the schema version of the file and checks that it is ours;
 // an empty file has version 0.
 func SchemaVersion(c *Conn) (version int, err error) {
-	if !c.raw.GetAutocommit() {
-		return readVersion(c)
-	}
 	// In one transaction: another process may be making the tables right now.
-	err = c.Read(func() (err error) {
-		version, err = readVersion(c)
+	err = c.Read(func() error {
+		var app, tables int
+		if version, app, err = ReadStamps(c); err == nil {
+			tables, err = Value[int](c, "SELECT count(*) FROM sqlite_schema")
+		}
+		if err == nil && app != ApplicationID && (app != 0 || version != 0 || tables > 0) {
+			err = &hint.Error{
+				Err:  errors.New("the file is a SQLite database of another program"),
+				Hint: "point LCM_DATABASE_PATH at another file",
+			}
+		}
 		return err
 	})
 	return version, err
-}
-
-func readVersion(c *Conn) (int, error) {
-	var version, app, tables int
-	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
-		if _, err := c.One("PRAGMA "+pragma, IntColumn(to)); err != nil {
-			return 0, err
-		}
-	}
-	if _, err := c.One("SELECT count(*) FROM sqlite_schema", IntColumn(&tables)); err != nil {
-		return 0, err
-	}
-	if app != ApplicationID && (app != 0 || version != 0 || tables > 0) {
-		return 0, &store.Problem{
-			Err:  errors.New("the file is a SQLite database of another program"),
-			Hint: "point LCM_DATABASE_PATH at another file",
-		}
-	}
-	return version, nil
 }
 
 // checkSchema refuses a database of a newer version or with foreign code,
@@ -83,7 +70,7 @@ func checkSchema(c *Conn) error {
 		return err
 	}
 	if v > len(all) {
-		return &store.Problem{
+		return &hint.Error{
 			Err:  fmt.Errorf("the database has schema version %d, this lcm knows versions up to %d", v, len(all)),
 			Hint: "upgrade lcm; the database was not touched",
 		}
@@ -110,15 +97,7 @@ func migrate(c *Conn) error {
 				return fmt.Errorf("migrate to schema version %d: %w", v+1, err)
 			}
 		}
-		for _, pragma := range []string{
-			fmt.Sprintf("PRAGMA user_version=%d", len(all)),
-			fmt.Sprintf("PRAGMA application_id=%d", ApplicationID),
-		} {
-			if err := c.Script(pragma); err != nil {
-				return err
-			}
-		}
-		return nil
+		return WriteStamps(c, len(all))
 	})
 }
 
@@ -172,10 +151,11 @@ func addMissingTables(c *Conn) error {
 
 // ReadStamps reads the version and the application id in the header.
 func ReadStamps(c *Conn) (version, app int, err error) {
-	for pragma, to := range map[string]*int{"user_version": &version, "application_id": &app} {
-		if _, err := c.One("PRAGMA "+pragma, IntColumn(to)); err != nil {
-			return 0, 0, err
-		}
-	}
-	return version, app, nil
+	_, err = c.One("SELECT user_version, application_id FROM pragma_user_version, pragma_application_id", Into(&version, &app))
+	return version, app, err
+}
+
+// WriteStamps writes a version and the application id into the header.
+func WriteStamps(c *Conn, version int) error {
+	return c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", version, ApplicationID))
 }

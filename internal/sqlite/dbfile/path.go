@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // maxLinks is how many symlinks are followed one after another, as in Linux.
@@ -81,7 +81,7 @@ func checkLength(path string) error {
 	if len(full) <= maxPath {
 		return nil
 	}
-	return &store.Problem{
+	return &hint.Error{
 		Err:  fmt.Errorf("the path of the database has %d bytes, and SQLite's driver allows %d", len(full), maxPath),
 		Hint: "set LCM_DATABASE_PATH to a shorter path",
 	}

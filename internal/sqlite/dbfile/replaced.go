@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -27,12 +28,12 @@ func (f *File) stillThere() error {
 	now, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &store.Problem{Err: fmt.Errorf("database %s: %w", f.path, store.ErrRemoved),
+		return &hint.Error{Err: fmt.Errorf("database %s: %w", f.path, store.ErrRemoved),
 			Hint: "put the file back, or end this program and start it again; nothing was written"}
 	case err != nil:
 		return Explain(f.path, err)
 	case !os.SameFile(f.info, now):
-		return &store.Problem{Err: fmt.Errorf("database %s: %w", f.path, store.ErrReplaced),
+		return &hint.Error{Err: fmt.Errorf("database %s: %w", f.path, store.ErrReplaced),
 			Hint: "end this program and start it again to use the new file; nothing was written"}
 	}
 	return nil

@@ -12,11 +12,20 @@ import (
 // Object is an entry of the schema: a table or an index.
 type Object struct {
 	Kind, Table, Sql string
-	Columns          []Column // of a table
+	Columns          []ColumnDef // of a table
 }
 
-// Column is a column of a table as the schema declares it.
-type Column struct {
+// ColumnNames returns the names of the columns of a table.
+func (o Object) ColumnNames() []string {
+	var names []string
+	for _, col := range o.Columns {
+		names = append(names, col.Name)
+	}
+	return names
+}
+
+// ColumnDef is a column of a table as the schema declares it.
+type ColumnDef struct {
 	Name, Decl string
 	NotNull    bool
 	Value      string // the default
@@ -37,10 +46,10 @@ func Objects(c *Conn) (map[string]Object, error) {
 		if o.Kind != "table" {
 			continue
 		}
-		err := c.Query(`SELECT name, type, "notnull", ifnull(dflt_value, '') FROM pragma_table_info(?, 'main') ORDER BY cid`, func(s *sqlite3.Stmt) error {
-			o.Columns = append(o.Columns, Column{s.ColumnText(0), s.ColumnText(1), s.ColumnBool(2), s.ColumnText(3)})
-			return nil
-		}, name)
+		o.Columns, err = List(c, `SELECT name, type, "notnull", ifnull(dflt_value, '') FROM pragma_table_info(?, 'main') ORDER BY cid`,
+			func(s *sqlite3.Stmt) ColumnDef {
+				return ColumnDef{s.ColumnText(0), s.ColumnText(1), s.ColumnBool(2), s.ColumnText(3)}
+			}, name)
 		if err != nil {
 			return nil, err
 		}
@@ -87,12 +96,8 @@ func makeSchema(version int) (_ map[string]Object, err error) {
 	return Objects(c)
 }
 
-func MissingColumns(have, want Object) []Column {
-	var missing []Column
-	for _, col := range want.Columns {
-		if !slices.ContainsFunc(have.Columns, func(c Column) bool { return c.Name == col.Name }) {
-			missing = append(missing, col)
-		}
-	}
-	return missing
+// MissingColumns returns the columns of a table that another lacks.
+func MissingColumns(have, want Object) []ColumnDef {
+	names := have.ColumnNames()
+	return slices.DeleteFunc(slices.Clone(want.Columns), func(c ColumnDef) bool { return slices.Contains(names, c.Name) })
 }

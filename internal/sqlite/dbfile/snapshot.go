@@ -13,7 +13,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // snapshot is the state of a file and its log at one moment. It is for reading
@@ -91,7 +91,7 @@ func (s *snapshot) dsn() string {
 func (s *snapshot) changed() error {
 	now, err := s.look()
 	if err == nil && now != s.stamps {
-		err = &store.Problem{Err: fmt.Errorf("database %s: another process wrote to it while it was read without shared memory", s.path),
+		err = &hint.Error{Err: fmt.Errorf("database %s: another process wrote to it while it was read without shared memory", s.path),
 			Hint: "repeat the command"}
 	}
 	return err

@@ -37,7 +37,7 @@ func TestSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sound string
-		if _, err := c.One(`PRAGMA integrity_check`, TextColumn(&sound)); err != nil || sound != "ok" {
+		if _, err := c.One(`PRAGMA integrity_check`, Into(&sound)); err != nil || sound != "ok" {
 			t.Errorf("integrity: %s, %v", sound, err)
 		}
 		if err := s.changed(); err != nil {

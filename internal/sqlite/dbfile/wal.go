@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // WALHeader is the size of a write-ahead log that holds nothing.
@@ -23,7 +23,7 @@ func OrphanWAL(path string) error {
 	if file, err := os.Stat(path); err == nil && file.Size() > 0 {
 		return nil
 	}
-	return &store.Problem{
+	return &hint.Error{
 		Err:  fmt.Errorf("%s-wal is the write-ahead log of a database that is not there", path),
 		Hint: "put the database back beside it, or see what `lcm doctor` can do; nothing was changed",
 	}

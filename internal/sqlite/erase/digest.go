@@ -1,8 +1,6 @@
 package erase
 
 import (
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
@@ -11,32 +9,23 @@ import (
 // inheritedDigest digests the messages of other conversations that a fork
 // leads to, as Verify does.
 func inheritedDigest(c *dbfile.Conn, id store.ConversationID) ([]byte, error) {
-	items, err := record.ViewItems(c, id, -1<<62, 1<<62)
+	items, err := record.AllItems(c, id)
 	if err != nil {
 		return nil, err
 	}
-	err = c.Query(`
-		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
-		WHERE b.conversation = ?`, func(s *sqlite3.Stmt) error {
-		it := record.ViewItem{Num: s.ColumnInt64(1)}
-		it.Message, it.Summary = store.MessageID(s.ColumnInt64(0)), store.SummaryID(s.ColumnText(2))
-		items = append(items, it)
-		return nil
-	}, int64(id))
+	kept, err := record.Kept(c, id, 0)
 	if err != nil {
 		return nil, err
 	}
-	var all []record.Inherited
+	for _, e := range kept {
+		items = append(items, record.ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}})
+	}
+	var all []record.MessageRef
 	err = record.WalkMessages(c, items, func(m record.MessageRef) error {
-		if m.Conversation == id {
-			return nil
+		if m.Conversation != id {
+			all = append(all, m)
 		}
-		pos, err := record.MessagePosition(c, m.ID)
-		all = append(all, record.Inherited{Pos: pos, SHA256: m.SHA256})
-		return err
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return record.InheritedDigest(all), nil
+	return record.InheritedDigest(all), err
 }

@@ -2,9 +2,10 @@
 // were made from them, from titles and state that quote them, and at last from
 // the free space of the file.
 //
-// [Run] does it in one transaction and leaves tombstones, so that the messages
-// are not imported again (package tombstone). [Scrub] overwrites what the file
-// still holds of them. [Mask] hides parts of messages and keeps their records.
+// [Eraser.Erase] does it in one transaction and leaves tombstones, so that the
+// messages are not imported again (package tombstone). [Eraser.Scrub] overwrites
+// their remains in the file. [Eraser.Mask] hides parts of messages and keeps
+// their records.
 package erase
 
 import (
@@ -22,40 +23,41 @@ import (
 // errWeighed rolls back the erasure of Weigh.
 var errWeighed = errors.New("this was only weighed")
 
+// Eraser is the [store.Eraser] of a file.
+type Eraser struct{ File *dbfile.File }
+
 // Weigh implements [store.Eraser]. It erases and rolls back, so that its counts
 // are those of the erasure.
-func Weigh(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased, error) {
-	e := &erasing{order: order, now: f.Now().UTC()}
-	err := f.Writer(ctx, func(c *dbfile.Conn) error {
-		e.Conn = c
-		return c.Write(func() error {
-			if err := e.run(); err != nil {
-				return err
-			}
-			return errWeighed
-		})
+func (e Eraser) Weigh(ctx context.Context, order store.Erasure) (store.Erased, error) {
+	w := &erasing{order: order, now: e.File.Now().UTC()}
+	err := e.File.Transact(ctx, func(c *dbfile.Conn) error {
+		w.Conn = c
+		if err := w.run(); err != nil {
+			return err
+		}
+		return errWeighed
 	})
 	if errors.Is(err, errWeighed) {
 		err = nil
 	}
-	e.out.Tombstone = 0
-	return e.out, err
+	w.out.Tombstone = 0
+	return w.out, err
 }
 
-// Run implements [store.Eraser.Erase].
-func Run(ctx context.Context, f *dbfile.File, order store.Erasure) (store.Erased, error) {
-	e := &erasing{order: order, now: f.Now().UTC()}
-	err := f.Writer(ctx, func(c *dbfile.Conn) (err error) {
-		e.Conn = c
+// Erase implements [store.Eraser].
+func (e Eraser) Erase(ctx context.Context, order store.Erasure) (store.Erased, error) {
+	w := &erasing{order: order, now: e.File.Now().UTC()}
+	err := e.File.Writer(ctx, func(c *dbfile.Conn) (err error) {
+		w.Conn = c
 		// Freed space is overwritten at once. Scrub finds little left if it
 		// runs late or never.
 		if err := c.Script("PRAGMA secure_delete=ON"); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Script("PRAGMA secure_delete=OFF")) }()
-		return c.Write(e.run)
+		return c.Write(w.run)
 	})
-	return e.out, err
+	return w.out, err
 }
 
 // erasing is one erasure inside its transaction. The rows to erase are listed
@@ -95,10 +97,8 @@ var scratch = map[string]string{"erasing": "id", "unwording": "num", "vanishing"
 // collect fills the table of messages to erase.
 func (e *erasing) collect() error {
 	for table, column := range scratch {
-		for _, sql := range []string{`CREATE TEMP TABLE IF NOT EXISTS ` + table + ` (` + column + ` INTEGER PRIMARY KEY)`, `DELETE FROM temp.` + table} {
-			if err := e.Script(sql); err != nil {
-				return err
-			}
+		if err := e.Script(`CREATE TEMP TABLE IF NOT EXISTS ` + table + ` (` + column + ` INTEGER PRIMARY KEY); DELETE FROM temp.` + table); err != nil {
+			return err
 		}
 	}
 	e.whole = map[int64]bool{}
@@ -117,23 +117,18 @@ func (e *erasing) collect() error {
 		}
 	}
 	for _, id := range e.order.Messages {
-		found, err := e.Has(`SELECT 1 FROM messages WHERE id = ?`, int64(id))
-		if err != nil {
+		if found, err := e.Has(`SELECT 1 FROM messages WHERE id = ?`, int64(id)); err != nil {
 			return err
-		}
-		if !found {
+		} else if !found {
 			return store.Missing(id.String())
 		}
-		err = e.Exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
+		err := e.Exec(`INSERT OR IGNORE INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & ? = 0`, int64(id), int64(store.FlagErased))
 		if err != nil {
 			return err
 		}
 	}
 	e.out.Conversations = len(e.whole)
-	_, err := e.One(`SELECT count(*), ifnull(sum(m.size), 0) FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s *sqlite3.Stmt) error {
-		e.out.Messages, e.out.Bytes = s.ColumnInt64(0), s.ColumnInt64(1)
-		return nil
-	})
+	_, err := e.One(`SELECT count(*), sum(m.size) FROM temp.erasing e JOIN messages m ON m.id = e.id`, dbfile.Into(&e.out.Messages, &e.out.Bytes))
 	return err
 }
 
@@ -194,17 +189,14 @@ func (e *erasing) findAffected() error {
 // unindexed drops the segments of the search index with erased documents.
 func (e *erasing) unindexed() error {
 	for lane, first := range map[int]string{
-		record.LaneMessages:  `SELECT ifnull(min(id), 0) FROM temp.erasing`,
-		record.LaneSummaries: `SELECT ifnull(min(num), 0) FROM temp.unwording`,
+		record.LaneMessages:  `SELECT min(id) FROM temp.erasing`,
+		record.LaneSummaries: `SELECT min(num) FROM temp.unwording`,
 	} {
-		var from int64
-		if _, err := e.One(first, dbfile.Int64Column(&from)); err != nil {
-			return err
+		from, err := dbfile.Value[int64](e.Conn, first)
+		if err == nil && from != 0 {
+			err = record.DropIndexFrom(e.Conn, lane, from)
 		}
-		if from == 0 {
-			continue
-		}
-		if err := record.DropIndexFrom(e.Conn, lane, from); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -217,6 +209,11 @@ func (e *erasing) account() error {
 	if err != nil {
 		return err
 	}
+	return e.dropScratch()
+}
+
+// dropScratch empties the temporary tables.
+func (e *erasing) dropScratch() error {
 	for table := range scratch {
 		if err := e.Script(`DELETE FROM temp.` + table); err != nil {
 			return err

@@ -73,8 +73,7 @@ func (e *erasing) names() (map[int64]*tombstone.Identity, error) {
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq < m.seq ORDER BY p.seq DESC LIMIT 1),
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq > m.seq ORDER BY p.seq LIMIT 1)
 		FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s *sqlite3.Stmt) error {
-		n := &tombstone.Identity{Fingerprint: store.Fingerprint{Native: s.ColumnText(1), Said: dbfile.Millis(s, 2)}, Asked: true}
-		copy(n.SHA256[:], s.ColumnRawBlob(3))
+		n := &tombstone.Identity{Fingerprint: store.Fingerprint{Native: s.ColumnText(1), Said: dbfile.Millis(s, 2), SHA256: dbfile.Hash(s, 3)}, Asked: true}
 		n.Neighbours = tombstone.Neighbours(s.ColumnBlob(9, nil), s.ColumnBlob(10, nil))
 		all[s.ColumnInt64(0)] = n
 		role := store.RoleOf(s.ColumnInt(5))
@@ -85,7 +84,7 @@ func (e *erasing) names() (map[int64]*tombstone.Identity, error) {
 		if err != nil {
 			return nil // a damaged record has no content hash
 		}
-		n.Digest, n.Long = store.ContentSum(record.FormatOf(s.ColumnRawText(6)), role, data)
+		n.Digest, n.Long = store.ContentSum(llms.Format(s.ColumnText(6)), role, data)
 		return nil
 	})
 	return all, err
@@ -95,22 +94,18 @@ func (e *erasing) names() (map[int64]*tombstone.Identity, error) {
 // time of the fork point, which separates the messages of the origin from those
 // of the fork, is erased with it.
 func (e *erasing) closeForks() error {
-	var keys []string
-	err := e.Query(`SELECT DISTINCT key FROM conversations WHERE erased_at IS NULL AND forked_at IN (SELECT id FROM temp.erasing) ORDER BY key`,
-		func(s *sqlite3.Stmt) error { keys = append(keys, s.ColumnText(0)); return nil })
+	keys, err := dbfile.Column[string](e.Conn,
+		`SELECT DISTINCT key FROM conversations WHERE erased_at IS NULL AND forked_at IN (SELECT id FROM temp.erasing) ORDER BY key`)
 	if err != nil {
 		return err
 	}
-	for _, key := range keys {
+	return dbfile.Each(keys, func(key string) error {
 		r, err := tombstone.Read(e.Conn, key, e.now)
 		if err == nil && !r.Until.IsZero() {
 			err = e.refuseUntil(key, r.Until)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // refuseUntil makes a session refuse messages up to a time.
@@ -134,8 +129,8 @@ func (e *erasing) closeSession(id int64) error {
 	if err != nil {
 		return err
 	}
-	var through time.Time
-	if _, err := e.One(`SELECT max(said) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error { through = dbfile.Millis(s, 0); return nil }, id); err != nil {
+	through, err := dbfile.Value[time.Time](e.Conn, `SELECT max(said) FROM messages WHERE conversation = ?`, id)
+	if err != nil {
 		return err
 	}
 	if !goesOn || through.After(e.now) {

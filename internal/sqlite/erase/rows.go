@@ -1,6 +1,7 @@
 package erase
 
 import (
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -8,7 +9,7 @@ import (
 // dropPayloads unlinks the payloads of erased messages, and removes those that
 // no other message has.
 func (e *erasing) dropPayloads() error {
-	held, err := e.Int64s(`SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`)
+	held, err := dbfile.Column[int64](e.Conn, `SELECT DISTINCT payload FROM message_payloads WHERE message IN (SELECT id FROM temp.erasing) ORDER BY payload`)
 	if err != nil {
 		return err
 	}

@@ -74,24 +74,19 @@ func (e *erasing) findQuoting() error {
 // message to the message before it.
 func (e *erasing) moveBranches() error {
 	type move struct{ branch, conversation, after int64 }
-	var moves []move
-	err := e.Query(`SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`, func(s *sqlite3.Stmt) error {
-		moves = append(moves, move{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)})
-		return nil
+	moves, err := dbfile.List(e.Conn, `SELECT id, conversation, after FROM branches WHERE after IN (SELECT id FROM temp.erasing)`, func(s *sqlite3.Stmt) move {
+		return move{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)}
 	})
 	if err != nil {
 		return err
 	}
-	for _, m := range moves {
+	return dbfile.Each(moves, func(m move) error {
 		after, err := e.before(store.ConversationID(m.conversation), store.MessageID(m.after))
 		if err != nil {
 			return err
 		}
-		if err := e.Exec(`UPDATE branches SET after = ? WHERE id = ?`, dbfile.Null(int64(after)), m.branch); err != nil {
-			return err
-		}
-	}
-	return nil
+		return e.Exec(`UPDATE branches SET after = ? WHERE id = ?`, dbfile.Null(int64(after)), m.branch)
+	})
 }
 
 // before returns the last remaining message before an erased one on its path; 0
@@ -103,7 +98,7 @@ func (e *erasing) before(conversation store.ConversationID, id store.MessageID) 
 	}
 	w := &record.Writer{Conn: e.Conn, Row: r, Now: e.now}
 	for {
-		items, err := record.ViewItems(e.Conn, conversation, 0, 1<<62)
+		items, err := record.AllItems(e.Conn, conversation)
 		if err != nil {
 			return 0, err
 		}
@@ -175,17 +170,17 @@ func (e *erasing) detach() error {
 	if err := e.Exec(`DELETE FROM branches WHERE NOT EXISTS (SELECT 1 FROM branch_items WHERE branch = branches.id)`); err != nil {
 		return err
 	}
-	left, err := e.Int64s(`SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`)
+	return e.unwordAll()
+}
+
+// unwordAll removes the text of the listed summaries, sources first.
+func (e *erasing) unwordAll() error {
+	left, err := dbfile.Column[int64](e.Conn, `SELECT s.num FROM temp.unwording u JOIN summaries s ON s.num = u.num ORDER BY s.depth, s.num`)
 	if err != nil {
 		return err
 	}
-	for _, num := range left {
-		if err := e.unword(num); err != nil {
-			return err
-		}
-	}
 	e.out.Unworded = len(left)
-	return nil
+	return dbfile.Each(left, e.unword)
 }
 
 // dropEmpty removes summaries without sources, and then those above them that
@@ -198,9 +193,9 @@ func (e *erasing) dropEmpty() error {
 		if err != nil {
 			return err
 		}
-		var gone int
-		if _, err := e.One(`SELECT count(*) FROM temp.vanishing`, dbfile.IntColumn(&gone)); err != nil || gone == 0 {
-			return err
+		gone := int(e.Changes())
+		if gone == 0 {
+			return nil
 		}
 		e.out.Summaries += gone
 		if err := e.ExecAll([]string{

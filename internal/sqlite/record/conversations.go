@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -31,11 +32,11 @@ const ConversationColumns = `
 	c.erased_at, c.erased
 	FROM conversations c JOIN projects p ON p.id = c.project`
 
-// activeOf selects the conversation of a session that is being added to.
-const activeOf = `SELECT` + ConversationColumns + ` WHERE c.key = ? AND c.archived_at IS NULL`
+// isActive selects the active conversation of a session.
+const isActive = `c.key = ? AND c.archived_at IS NULL`
 
 func ScanConversation(s *sqlite3.Stmt) Row {
-	r := Row{
+	return Row{
 		Conversation: store.Conversation{
 			ID:           store.ConversationID(s.ColumnInt64(0)),
 			Key:          s.ColumnText(1),
@@ -56,6 +57,7 @@ func ScanConversation(s *sqlite3.Stmt) Row {
 			Bytes:        s.ColumnInt64(17),
 			ViewItems:    s.ColumnInt(18),
 			ViewTokens:   s.ColumnInt(19),
+			Head:         dbfile.Hash(s, 20),
 			ErasedAt:     dbfile.Millis(s, 24),
 			Erased:       s.ColumnInt64(25),
 		},
@@ -63,8 +65,6 @@ func ScanConversation(s *sqlite3.Stmt) Row {
 		LastUser:  s.ColumnInt64(22),
 		Inherited: s.ColumnBlob(23, nil),
 	}
-	copy(r.Head[:], s.ColumnRawBlob(20))
-	return r
 }
 
 // Listed selects the conversations that are visible: not erased, and not opened
@@ -73,89 +73,68 @@ const Listed = `c.erased_at IS NULL AND NOT (c.messages = 0 AND c.base = 0 AND E
 
 // ReadConversation reads one conversation inside a transaction.
 func ReadConversation(c *dbfile.Conn, id store.ConversationID) (Row, error) {
-	var r Row
-	found, err := c.One(`SELECT`+ConversationColumns+` WHERE c.id = ?`, func(s *sqlite3.Stmt) error {
-		r = ScanConversation(s)
-		return nil
-	}, int64(id))
+	r, found, err := conversationWhere(c, "c.id = ?", int64(id))
 	if err == nil && !found {
 		err = store.Missing(fmt.Sprintf("conversation %d", id))
 	}
 	return r, err
 }
 
+func conversationWhere(c *dbfile.Conn, cond string, arg any) (r Row, found bool, err error) {
+	found, err = c.One(`SELECT`+ConversationColumns+` WHERE `+cond, func(s *sqlite3.Stmt) error {
+		r = ScanConversation(s)
+		return nil
+	}, arg)
+	return r, found, err
+}
+
 // Conversation implements [store.Reader].
-func Conversation(ctx context.Context, f *dbfile.File, id store.ConversationID) (store.Conversation, error) {
-	var r Row
-	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
-		r, err = ReadConversation(c, id)
-		return err
-	})
-	return r.Conversation, err
+func (r *Records) Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
+	found, err := dbfile.Read(ctx, r.File, func(c *dbfile.Conn) (Row, error) { return ReadConversation(c, id) })
+	return found.Conversation, err
 }
 
 // Conversations implements [store.Reader].
-func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuery) ([]store.Conversation, error) {
-	var where []string
+func (r *Records) Conversations(ctx context.Context, q store.ConversationQuery) ([]store.Conversation, error) {
+	where := []string{"TRUE"}
 	var args []any
-	add := func(cond string, values ...any) {
-		where = append(where, cond)
-		args = append(args, values...)
+	add := func(wanted bool, cond string, values ...any) {
+		if wanted {
+			where, args = append(where, cond), append(args, values...)
+		}
 	}
-	if q.Key != "" {
-		add("c.key = ?", q.Key)
-	}
-	if !q.Erased {
-		add(Listed)
-	}
-	if q.ActiveOnly {
-		add("c.archived_at IS NULL")
-	}
-	if q.Agent != "" {
-		add("c.agent = ?", q.Agent)
-	}
+	add(q.Key != "", "c.key = ?", q.Key)
+	add(!q.Erased, Listed)
+	add(q.ActiveOnly, "c.archived_at IS NULL")
+	add(q.Agent != "", "c.agent = ?", q.Agent)
 	if q.Project != nil {
 		// One repository is one project wherever it was cloned to.
-		add("((p.origin <> '' AND p.origin = ?) OR p.root = ?)", q.Project.Origin, q.Project.Root)
+		add(true, "((p.origin <> '' AND p.origin = ?) OR p.root = ?)", q.Project.Origin, q.Project.Root)
 	}
-	sql := "SELECT" + ConversationColumns
-	if len(where) > 0 {
-		sql += " WHERE " + strings.Join(where, " AND ")
-	}
-	var found []store.Conversation
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		now := f.Now()
+	return dbfile.Read(ctx, r.File, func(c *dbfile.Conn) ([]store.Conversation, error) {
+		now := r.File.Now()
 		future, err := c.Has(`SELECT 1 FROM conversations WHERE updated_at > ?`, now)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		order := "c.updated_at" // which is indexed
 		if future {
 			order = "iif(c.updated_at <= ?, c.updated_at, " + plausiblyStored + ")"
 			args = append(args, now, now)
 		}
-		sql += " ORDER BY " + order + " DESC, c.id DESC"
-		if q.Limit > 0 {
-			sql += " LIMIT ?"
-			args = append(args, q.Limit)
+		limit := q.Limit
+		if limit <= 0 {
+			limit = -1
 		}
-		if err := c.Query(sql, func(s *sqlite3.Stmt) error {
-			found = append(found, ScanConversation(s).Conversation)
-			return nil
-		}, args...); err != nil {
-			return err
-		}
+		found, err := dbfile.List(c, "SELECT"+ConversationColumns+" WHERE "+strings.Join(where, " AND ")+" ORDER BY "+order+" DESC, c.id DESC LIMIT ?",
+			func(s *sqlite3.Stmt) store.Conversation { return ScanConversation(s).Conversation }, append(args, limit)...)
 		for i := range found {
-			if at := &found[i].UpdatedAt; at.After(now) {
-				if _, err := c.One(`SELECT `+plausiblyStored+` FROM conversations c WHERE c.id = ?`,
-					func(s *sqlite3.Stmt) error { *at = dbfile.Millis(s, 0); return nil }, now, int64(found[i].ID)); err != nil {
-					return err
-				}
+			if at := &found[i].UpdatedAt; err == nil && at.After(now) {
+				*at, err = dbfile.Value[time.Time](c, `SELECT `+plausiblyStored+` FROM conversations c WHERE c.id = ?`, now, int64(found[i].ID))
 			}
 		}
-		return nil
+		return found, err
 	})
-	return found, err
 }
 
 // plausiblyStored is the time of the last message of conversation c that is not
@@ -164,35 +143,30 @@ func Conversations(ctx context.Context, f *dbfile.File, q store.ConversationQuer
 const plausiblyStored = `ifnull((SELECT m.stored FROM messages m WHERE m.conversation = c.id AND m.stored <= ? ORDER BY m.seq DESC LIMIT 1), 0)`
 
 // Open implements [store.Conversations].
-func OpenConversation(ctx context.Context, f *dbfile.File, n store.NewConversation) (store.Conversation, error) {
+func (r *Records) Open(ctx context.Context, n store.NewConversation) (store.Conversation, error) {
 	if n.Key == "" {
 		return store.Conversation{}, errors.New("a conversation needs a session key")
 	}
-	var r Row
-	find := func(c *dbfile.Conn) (found bool, err error) {
-		return c.One(activeOf,
-			func(s *sqlite3.Stmt) error { r = ScanConversation(s); return nil }, n.Key)
-	}
+	var row Row
 	found := false
-	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
-		found, err = find(c)
+	find := func(c *dbfile.Conn) (err error) {
+		row, found, err = conversationWhere(c, isActive, n.Key)
 		return err
-	})
-	if err != nil || found {
-		return r.Conversation, err
 	}
-	err = f.Transact(ctx, func(c *dbfile.Conn) error {
-		if found, err := find(c); err != nil || found { // another process was faster
+	if err := r.File.Reader(ctx, find); err != nil || found {
+		return row.Conversation, err
+	}
+	err := r.File.Transact(ctx, func(c *dbfile.Conn) error {
+		if err := find(c); err != nil || found { // another process was faster
 			return err
 		}
-		id, err := insertConversation(c, n, f.Now())
-		if err != nil {
-			return err
+		id, err := insertConversation(c, n, r.File.Now())
+		if err == nil {
+			row, err = ReadConversation(c, id)
 		}
-		r, err = ReadConversation(c, id)
 		return err
 	})
-	return r.Conversation, err
+	return row.Conversation, err
 }
 
 // insertConversation inserts the next segment of a session.
@@ -219,27 +193,27 @@ func insertConversation(c *dbfile.Conn, n store.NewConversation, now time.Time) 
 }
 
 // Archive implements [store.Conversations].
-func Archive(ctx context.Context, f *dbfile.File, id store.ConversationID, cause string) error {
-	return f.Transact(ctx, func(c *dbfile.Conn) error {
-		r, err := ReadConversation(c, id)
-		if err != nil || !r.Active() {
+func (r *Records) Archive(ctx context.Context, id store.ConversationID, cause string) error {
+	return r.File.Transact(ctx, func(c *dbfile.Conn) error {
+		row, err := ReadConversation(c, id)
+		if err != nil || !row.Active() {
 			return err
 		}
-		return c.Exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, f.Now(), cause, int64(id))
+		return c.Exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, r.File.Now(), cause, int64(id))
 	})
 }
 
 // Fork implements [store.Conversations].
-func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at store.MessageID, n store.NewConversation) (store.Conversation, error) {
+func (r *Records) Fork(ctx context.Context, from store.ConversationID, at store.MessageID, n store.NewConversation) (store.Conversation, error) {
 	if n.Key == "" {
 		return store.Conversation{}, errors.New("a fork needs a session key of its own")
 	}
-	var r Row
-	err := f.Transact(ctx, func(c *dbfile.Conn) error {
-		if taken, err := c.Has(activeOf, n.Key); err != nil {
+	var fork Row
+	err := r.File.Transact(ctx, func(c *dbfile.Conn) error {
+		if _, taken, err := conversationWhere(c, isActive, n.Key); err != nil {
 			return err
 		} else if taken {
-			return &store.Problem{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
+			return &hint.Error{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
 				Hint: "give the fork a session key of its own, or archive that conversation first"}
 		}
 		origin, err := ReadConversation(c, from)
@@ -250,23 +224,18 @@ func Fork(ctx context.Context, f *dbfile.File, from store.ConversationID, at sto
 		if err != nil {
 			return err
 		}
-		if n.Agent == "" {
-			n.Agent = origin.Agent
-		}
-		if n.Project == (store.Project{}) {
-			n.Project = origin.Project
-		}
-		id, err := insertConversation(c, n, f.Now())
+		n.Agent, n.Project = cmp.Or(n.Agent, origin.Agent), cmp.Or(n.Project, origin.Project)
+		id, err := insertConversation(c, n, r.File.Now())
 		if err != nil {
 			return err
 		}
 		if err := inheritView(c, id, origin, at, pos); err != nil {
 			return err
 		}
-		r, err = ReadConversation(c, id)
+		fork, err = ReadConversation(c, id)
 		return err
 	})
-	return r.Conversation, err
+	return fork.Conversation, err
 }
 
 // inheritView gives a fork the view of its origin up to a message. Summaries
@@ -311,16 +280,10 @@ func CoverageDigest(c *dbfile.Conn, items []ViewItem) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// Inherited is a message of another conversation that a fork leads to.
-type Inherited struct {
-	Pos    int64
-	SHA256 []byte
-}
-
 // InheritedDigest digests the messages that a fork inherited, in the order of
 // their positions.
-func InheritedDigest(all []Inherited) []byte {
-	slices.SortFunc(all, func(a, b Inherited) int { return cmp.Compare(a.Pos, b.Pos) })
+func InheritedDigest(all []MessageRef) []byte {
+	slices.SortFunc(all, func(a, b MessageRef) int { return cmp.Compare(a.Pos, b.Pos) })
 	h := sha256.New()
 	for _, m := range all {
 		h.Write(m.SHA256)
@@ -330,10 +293,5 @@ func InheritedDigest(all []Inherited) []byte {
 
 // ConversationIDs lists every conversation, also erased ones.
 func ConversationIDs(c *dbfile.Conn) ([]store.ConversationID, error) {
-	var ids []store.ConversationID
-	err := c.Query(`SELECT id FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error {
-		ids = append(ids, store.ConversationID(s.ColumnInt64(0)))
-		return nil
-	})
-	return ids, err
+	return dbfile.Column[store.ConversationID](c, `SELECT id FROM conversations ORDER BY id`)
 }

@@ -1,31 +1,36 @@
 package record
 
 import (
+	"encoding/json"
 	"errors"
-
-	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 )
 
-// Derive computes what a summary says of itself from its sources: everything but
-// its wording. It trusts the numbers of summaries among them; known holds those
-// that were derived already. Where a source is missing the error is
-// [store.ErrNotFound], and the result covers the others.
+// Derive computes a summary from its sources: everything but its wording. It
+// trusts the numbers of summaries among them; known holds those that were derived
+// already. Where a source is missing the error is [store.ErrNotFound], and the
+// result covers the others.
 func Derive(c *dbfile.Conn, num int64, known map[int64]store.Summary) (store.Summary, error) {
-	total := store.Summary{Kind: summary.Leaf}
 	edges, err := Edges(c, num)
+	if err == nil && len(edges) == 0 {
+		err = store.Missing("a source")
+	}
 	if err != nil {
-		return total, err
+		return store.Summary{Kind: summary.Leaf}, err
 	}
-	if len(edges) == 0 {
-		return total, store.Missing("a source")
-	}
+	return derive(c, edges, known)
+}
+
+func derive(c *dbfile.Conn, edges []Edge, known map[int64]store.Summary) (total store.Summary, err error) {
+	total.Kind = summary.Leaf
+	messages := []store.MessageID{}
 	var missing error
 	for _, e := range edges {
 		if e.Num == 0 {
+			messages = append(messages, e.Message)
 			continue
 		}
 		part, ok := known[e.Num]
@@ -48,31 +53,29 @@ func Derive(c *dbfile.Conn, num int64, known map[int64]store.Summary) (store.Sum
 	} else if err != nil {
 		return total, err
 	}
-	return total, errors.Join(missing, deriveMessages(c, num, &total))
+	return total, errors.Join(missing, deriveMessages(c, messages, &total))
 }
 
 // deriveMessages adds the messages among the sources of a summary.
-func deriveMessages(c *dbfile.Conn, num int64, total *store.Summary) error {
-	direct, found := 0, 0
-	err := c.Query(`
-		SELECT count(*), count(m.id), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
-		FROM edges e LEFT JOIN messages m ON m.id = e.message WHERE e.summary = ? AND e.message IS NOT NULL`, func(s *sqlite3.Stmt) error {
-		if direct, found = s.ColumnInt(0), s.ColumnInt(1); found > 0 {
-			total.SourceTokens += s.ColumnInt(2)
-			Cover(total, store.Summary{Messages: found, MessageTokens: s.ColumnInt64(2), Earliest: dbfile.Millis(s, 3), Latest: dbfile.Millis(s, 4)})
-		}
-		return nil
-	}, num)
+func deriveMessages(c *dbfile.Conn, ids []store.MessageID, total *store.Summary) error {
+	list, err := json.Marshal(ids)
 	if err != nil {
 		return err
 	}
-	err = c.Query(`
-		SELECT p.id FROM edges e JOIN message_payloads mp ON mp.message = e.message JOIN payloads p ON p.num = mp.payload
-		WHERE e.summary = ? ORDER BY e.ord, p.num`, func(s *sqlite3.Stmt) error {
-		Cover(total, store.Summary{Files: []store.PayloadID{store.PayloadID(s.ColumnText(0))}})
-		return nil
-	}, num)
-	if err == nil && found < direct {
+	var part store.Summary
+	_, err = c.One(`
+		SELECT count(*), sum(m.tokens), min(ifnull(m.said, m.stored)), max(ifnull(m.said, m.stored))
+		FROM json_each(?) j JOIN messages m ON m.id = j.value`,
+		dbfile.Into(&part.Messages, &part.MessageTokens, &part.Earliest, &part.Latest), string(list))
+	if err != nil {
+		return err
+	}
+	part.Files, err = dbfile.Column[store.PayloadID](c, `
+		SELECT p.id FROM json_each(?) j JOIN message_payloads mp ON mp.message = j.value JOIN payloads p ON p.num = mp.payload
+		ORDER BY j.rowid, p.num`, string(list))
+	total.SourceTokens += int(part.MessageTokens)
+	Cover(total, part)
+	if err == nil && part.Messages < len(ids) {
 		err = store.Missing("a message that was summarised")
 	}
 	return err
@@ -83,7 +86,7 @@ func NodePosition(c *dbfile.Conn, e Edge) (pos int64, err error) {
 	if e.Num == 0 {
 		return MessagePosition(c, e.Message)
 	}
-	found, err := c.One(`SELECT pos FROM summaries WHERE num = ?`, dbfile.Int64Column(&pos), e.Num)
+	found, err := c.One(`SELECT pos FROM summaries WHERE num = ?`, dbfile.Into(&pos), e.Num)
 	if err == nil && !found {
 		err = store.Missing(e.String())
 	}

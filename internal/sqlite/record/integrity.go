@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"sync"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -21,49 +19,58 @@ import (
 // errChanged says that stored bytes differ from those that arrived.
 var errChanged = errors.New("it does not match the SHA-256 taken when it arrived")
 
-// StoredMessage is a message with the columns that its hashes cover.
-type StoredMessage struct {
-	Conversation, Seq int64
-	Role              llms.Role
-	Flags             store.Flag
-	Said              time.Time
-	Native            string
-	Format            llms.Format
-	Size              int64
-	SHA256, Chain     []byte
-	Record            []byte
-	Cut               bool   // payloads were cut out of the record
-	Body              []byte // nil if only the record is stored
+// LinkColumns are the columns of a message m that its link of the chain covers,
+// and the link. [ScanLink] reads them.
+const LinkColumns = `m.role, m.flags, m.said, m.native, m.format, m.size, m.sha256, m.body, m.chain`
+
+// Linked is a message with its link of the chain.
+type Linked struct {
+	store.NewMessage
+	StoredBody []byte // nil if only the record is stored
+	Chain      [sha256.Size]byte
+	Cut        bool // payloads were cut out of the record
+}
+
+// ScanLink reads the columns of [LinkColumns], which begin at column n. The
+// caller sets Record and Cut.
+func ScanLink(s *sqlite3.Stmt, n int) Linked {
+	m := Linked{NewMessage: store.NewMessage{
+		Role: store.RoleOf(s.ColumnInt(n)), Flags: store.Flag(s.ColumnInt64(n + 1)), Said: dbfile.Millis(s, n+2), Native: s.ColumnText(n + 3),
+		Format: llms.Format(s.ColumnText(n + 4)), Size: s.ColumnInt64(n + 5), SHA256: dbfile.Hash(s, n+6),
+	}, Chain: dbfile.Hash(s, n+8)}
+	if s.ColumnType(n+7) != sqlite3.NULL {
+		m.StoredBody = s.ColumnBlob(n+7, []byte{})
+	}
+	return m
+}
+
+// Follows reports whether the link of the message follows from the one before.
+func (m Linked) Follows(prev [sha256.Size]byte) bool {
+	return store.Link(prev, m.NewMessage, m.StoredBody) == m.Chain
+}
+
+// LinkAt returns the link of the message with a number, and whether there is
+// one.
+func LinkAt(c *dbfile.Conn, id store.ConversationID, seq int64) (link [sha256.Size]byte, found bool, err error) {
+	if seq == 0 {
+		return store.Genesis, true, nil
+	}
+	found, err = c.One(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, dbfile.Into(&link), int64(id), seq)
+	return link, found, err
 }
 
 // Intact reports whether a message is unchanged, as far as its own row shows:
 // the record by its SHA-256, unless payloads were cut out of it, and a stored
 // body by its link of the chain.
-func Intact(c *dbfile.Conn, m StoredMessage) (bool, error) {
-	if sum := sha256.Sum256(m.Record); !m.Cut && string(sum[:]) != string(m.SHA256) {
+func Intact(c *dbfile.Conn, id store.ConversationID, seq int64, m Linked) (bool, error) {
+	if !m.Cut && sha256.Sum256(m.Record) != m.SHA256 {
 		return false, nil
 	}
-	if m.Body == nil {
+	if m.StoredBody == nil {
 		return true, nil
 	}
-	prev, found := store.Genesis, true
-	if m.Seq > 1 {
-		var err error
-		found, err = c.One(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, func(s *sqlite3.Stmt) error {
-			copy(prev[:], s.ColumnRawBlob(0))
-			return nil
-		}, m.Conversation, m.Seq-1)
-		if err != nil {
-			return false, err
-		}
-	}
-	if !found {
-		return true, nil // Verify reports the missing message
-	}
-	n := store.NewMessage{Role: m.Role, Flags: m.Flags, Said: m.Said, Native: m.Native, Format: m.Format, Size: m.Size}
-	copy(n.SHA256[:], m.SHA256)
-	link := store.Link(prev, n, m.Body)
-	return string(link[:]) == string(m.Chain), nil
+	prev, found, err := LinkAt(c, id, seq-1)
+	return !found || m.Follows(prev), err // Verify reports a missing message
 }
 
 // checkedText returns the searchable text of a message, with an error if the
@@ -71,21 +78,15 @@ func Intact(c *dbfile.Conn, m StoredMessage) (bool, error) {
 func checkedText(c *dbfile.Conn, id store.MessageID) (text []byte, err error) {
 	intact := true
 	found, err := c.One(`
-		SELECT id, conversation, 0, role, flags, format, record, body, seq, said, native, size, sha256, chain, cuts IS NOT NULL
-		FROM messages WHERE id = ? AND flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
-		m := StoredMessage{
-			Conversation: s.ColumnInt64(1), Role: store.RoleOf(s.ColumnInt(3)), Flags: store.Flag(s.ColumnInt64(4)), Format: llms.Format(s.ColumnText(5)),
-			Record: s.ColumnRawBlob(6), Seq: s.ColumnInt64(8), Said: dbfile.Millis(s, 9), Native: s.ColumnText(10), Size: s.ColumnInt64(11),
-			SHA256: s.ColumnRawBlob(12), Chain: s.ColumnRawBlob(13), Cut: s.ColumnBool(14),
-		}
-		if s.ColumnType(7) == sqlite3.NULL {
-			if intact, err = Intact(c, m); err == nil {
-				text, err = SearchText(c, s)
-			}
+		SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body, m.seq, m.cuts IS NOT NULL, `+LinkColumns+`
+		FROM messages m WHERE m.id = ? AND m.flags & 128 = 0`, func(s *sqlite3.Stmt) (err error) {
+		m := ScanLink(s, 10)
+		m.Record, m.Cut = s.ColumnRawBlob(6), s.ColumnBool(9)
+		if intact, err = Intact(c, store.ConversationID(s.ColumnInt64(1)), s.ColumnInt64(8), m); err != nil {
 			return err
 		}
-		m.Body = s.ColumnBlob(7, []byte{})
-		if intact, err = Intact(c, m); err != nil {
+		if m.StoredBody == nil {
+			text, err = SearchText(c, s)
 			return err
 		}
 		whole := true
@@ -111,23 +112,23 @@ type chunkSums [][sha256.Size]byte
 // content.
 const maxSums = 1 << 16
 
-// ProvedPayloads remembers, by the hash of the whole, the hashes of the chunks
+// provedPayloads remembers, by the hash of the whole, the hashes of the chunks
 // of payloads that were proved, so that reading a range of one need not read
 // all of it again.
-type ProvedPayloads struct {
+type provedPayloads struct {
 	mu   sync.Mutex
 	sums map[[sha256.Size]byte]chunkSums
 	n    int
 }
 
-func (p *ProvedPayloads) get(sum [sha256.Size]byte) (chunkSums, bool) {
+func (p *provedPayloads) get(sum [sha256.Size]byte) (chunkSums, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.sums[sum]
 	return known, ok
 }
 
-func (p *ProvedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
+func (p *provedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.sums == nil || p.n+len(chunks) > maxSums {
@@ -139,33 +140,20 @@ func (p *ProvedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
 
 // provePayload reads a payload once and returns the hashes of its chunks, or
 // nil where the content does not match the hash of the whole.
-func provePayload(ctx context.Context, f *dbfile.File, proved *ProvedPayloads, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
-	if known, ok := proved.get(sum); ok {
+func (r *Records) provePayload(ctx context.Context, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
+	if known, ok := r.proved.get(sum); ok {
 		return known, nil
 	}
 	sums := chunkSums{}
-	h := sha256.New()
-	total := int64(0)
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return ReadChunks(c, num, 0, size/ChunkSize, func(n int64, raw []byte) error {
-			if n != int64(len(sums)) {
-				return fmt.Errorf("chunk %d is missing", len(sums))
-			}
-			sums = append(sums, sha256.Sum256(raw))
-			h.Write(raw)
-			total += int64(len(raw))
-			return nil
-		})
+	found, err := dbfile.Read(ctx, r.File, func(c *dbfile.Conn) (FoundContent, error) {
+		return hashChunks(c, num, false, func(raw []byte) { sums = append(sums, sha256.Sum256(raw)) })
 	})
-	if err != nil {
-		if errors.As(err, new(*sqlite3.Error)) || ctx.Err() != nil {
-			return nil, err
-		}
+	if err != nil && (errors.As(err, new(*sqlite3.Error)) || ctx.Err() != nil) {
+		return nil, err
+	}
+	if err != nil || found.Size != size || found.Sum != sum {
 		return nil, nil
 	}
-	if total != size || [sha256.Size]byte(h.Sum(nil)) != sum {
-		return nil, nil
-	}
-	proved.put(sum, sums)
+	r.proved.put(sum, sums)
 	return sums, nil
 }

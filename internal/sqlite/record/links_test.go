@@ -20,7 +20,7 @@ func TestLinksComeBack(t *testing.T) {
 		if encoded == nil {
 			return
 		}
-		gotCalls, gotResults, err := parseLinks([]byte(encoded.(string)))
+		gotCalls, gotResults, err := parseLinks(encoded.(string))
 		if err != nil {
 			rt.Fatal(err)
 		}

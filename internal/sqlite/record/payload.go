@@ -30,10 +30,7 @@ func (w *Writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	sum := sha256.Sum256(p.Data)
 	var id string
 	var num int64
-	found, err := w.One(`SELECT id, num FROM payloads WHERE sha256 = ?`, func(s *sqlite3.Stmt) error {
-		id, num = s.ColumnText(0), s.ColumnInt64(1)
-		return nil
-	}, sum[:])
+	found, err := w.One(`SELECT id, num FROM payloads WHERE sha256 = ?`, dbfile.Into(&id, &num), sum[:])
 	if err == nil && found {
 		err = w.keepWhole(num, sum, p.Data)
 	}
@@ -55,7 +52,7 @@ func (w *Writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 // keepWhole checks the stored content of a payload before a message refers to
 // it, and replaces it if it is damaged.
 func (w *Writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error {
-	stored, err := HashChunks(w.Conn, num, false)
+	stored, err := HashChunks(w.Conn, num)
 	if err == nil && stored.Sum == sum || err != nil && errors.As(err, new(*sqlite3.Error)) {
 		return err
 	}
@@ -88,21 +85,12 @@ func freeID(c *dbfile.Conn, prefix, digest, taken string) (string, error) {
 }
 
 // Payload implements [store.Reader].
-func OpenPayload(ctx context.Context, f *dbfile.File, proved *ProvedPayloads, id store.PayloadID) (store.Payload, error) {
+func (r *Records) Payload(ctx context.Context, id store.PayloadID) (store.Payload, error) {
 	var p store.Payload
-	r := &content{ctx: ctx, file: f}
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		found, err := c.One(`
-			SELECT num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at FROM payloads WHERE id = ?`,
-			func(s *sqlite3.Stmt) error {
-				p = store.Payload{
-					ID: store.PayloadID(s.ColumnText(1)), Size: s.ColumnInt64(3), MIME: s.ColumnText(4), Name: s.ColumnText(5),
-					Path: s.ColumnText(6), Kind: s.ColumnText(7), Summary: s.ColumnText(8), Tokens: s.ColumnInt(9), Created: dbfile.Millis(s, 10),
-				}
-				copy(p.SHA256[:], s.ColumnRawBlob(2))
-				r.num = s.ColumnInt64(0)
-				return nil
-			}, string(id))
+	in := &content{ctx: ctx, file: r.File}
+	err := r.File.Reader(ctx, func(c *dbfile.Conn) error {
+		found, err := c.One(`SELECT num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at FROM payloads WHERE id = ?`,
+			dbfile.Into(&in.num, &p.ID, &p.SHA256, &p.Size, &p.MIME, &p.Name, &p.Path, &p.Kind, &p.Summary, &p.Tokens, &p.Created), string(id))
 		if err == nil && !found {
 			err = store.Missing(string(id))
 		}
@@ -111,11 +99,11 @@ func OpenPayload(ctx context.Context, f *dbfile.File, proved *ProvedPayloads, id
 	if err != nil {
 		return p, err
 	}
-	r.size = p.Size
-	if r.sums, err = provePayload(ctx, f, proved, r.num, p.Size, p.SHA256); err != nil {
+	in.size = p.Size
+	if in.sums, err = r.provePayload(ctx, in.num, p.Size, p.SHA256); err != nil {
 		return p, err
 	}
-	p.Content, p.Damaged = r, r.sums == nil
+	p.Content, p.Damaged = in, in.sums == nil
 	return p, nil
 }
 
@@ -159,15 +147,22 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 
 // ReadChunks yields the unpacked chunks of a payload from first to last.
 func ReadChunks(c *dbfile.Conn, num, first, last int64, yield func(n int64, raw []byte) error) error {
+	return readChunks(c, num, first, last, false, yield)
+}
+
+// readChunks is ReadChunks. With byLook it goes by the first bytes of a chunk,
+// and not by its row, to tell whether the chunk is compressed.
+func readChunks(c *dbfile.Conn, num, first, last int64, byLook bool, yield func(n int64, raw []byte) error) error {
 	return c.Query(`SELECT n, compressed, data FROM chunks WHERE payload = ? AND n BETWEEN ? AND ? ORDER BY n`,
-		func(s *sqlite3.Stmt) error {
-			data := s.ColumnRawBlob(2)
-			if s.ColumnBool(1) {
-				raw, err := decoder.DecodeAll(data, nil)
-				if err != nil {
+		func(s *sqlite3.Stmt) (err error) {
+			data, compressed := s.ColumnRawBlob(2), s.ColumnBool(1)
+			if byLook {
+				compressed = bytes.HasPrefix(data, ZstdMagic)
+			}
+			if compressed {
+				if data, err = decoder.DecodeAll(data, nil); err != nil {
 					return fmt.Errorf("payload chunk %d: %w", s.ColumnInt64(0), err)
 				}
-				data = raw
 			}
 			return yield(s.ColumnInt64(0), data)
 		}, num, first, last)
@@ -177,11 +172,7 @@ func ReadChunks(c *dbfile.Conn, num, first, last int64, yield func(n int64, raw 
 // it should have.
 func PayloadContent(c *dbfile.Conn, id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
 	var num, size int64
-	found, err := c.One(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, func(s *sqlite3.Stmt) error {
-		num, size = s.ColumnInt64(0), s.ColumnInt64(1)
-		copy(sum[:], s.ColumnRawBlob(2))
-		return nil
-	}, string(id))
+	found, err := c.One(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, dbfile.Into(&num, &size, &sum), string(id))
 	if err != nil {
 		return nil, sum, err
 	}

@@ -1,10 +1,10 @@
 package record
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
+// PutChunk stores a chunk, compressed if that makes it smaller.
 func PutChunk(c *dbfile.Conn, num int64, n int, raw []byte) error {
 	data, compressed := encoder.EncodeAll(raw, nil), true
 	if len(data) >= len(raw) {
@@ -33,15 +34,11 @@ func (p PayloadRow) Named() bool {
 	return len(p.ID) >= len("file_")+16 && strings.HasPrefix("file_"+hex.EncodeToString(p.Sum[:]), p.ID)
 }
 
-func PayloadRows(c *dbfile.Conn) ([]PayloadRow, error) {
-	var rows []PayloadRow
-	err := c.Query(`SELECT num, id, sha256, size FROM payloads ORDER BY num`, func(s *sqlite3.Stmt) error {
-		p := PayloadRow{Num: s.ColumnInt64(0), ID: s.ColumnText(1), Size: s.ColumnInt64(3)}
-		copy(p.Sum[:], s.ColumnRawBlob(2))
-		rows = append(rows, p)
-		return nil
-	})
-	return rows, err
+// PayloadRows lists the payloads that meet a condition.
+func PayloadRows(c *dbfile.Conn, where string, args ...any) ([]PayloadRow, error) {
+	return dbfile.List(c, `SELECT num, id, sha256, size FROM payloads WHERE `+where+` ORDER BY num`, func(s *sqlite3.Stmt) PayloadRow {
+		return PayloadRow{Num: s.ColumnInt64(0), ID: s.ColumnText(1), Sum: dbfile.Hash(s, 2), Size: s.ColumnInt64(3)}
+	}, args...)
 }
 
 // ZstdMagic begins every compressed chunk.
@@ -57,40 +54,37 @@ type FoundContent struct {
 // ReadContent reads the chunks of a payload. If the marked compression does not
 // give the hash, it tries the one that the bytes look like.
 func ReadContent(c *dbfile.Conn, p PayloadRow) (FoundContent, error) {
-	found, err := HashChunks(c, p.Num, false)
+	found, err := HashChunks(c, p.Num)
 	if err == nil && found.Sum == p.Sum {
 		return found, nil
 	}
-	if other, otherErr := HashChunks(c, p.Num, true); otherErr == nil && other.Sum == p.Sum {
+	if other, otherErr := hashChunks(c, p.Num, true, nil); otherErr == nil && other.Sum == p.Sum {
 		other.Mislabelled = true
 		return other, nil
 	}
 	return found, err
 }
 
-func HashChunks(c *dbfile.Conn, num int64, byLook bool) (found FoundContent, err error) {
+// HashChunks hashes the content of a payload.
+func HashChunks(c *dbfile.Conn, num int64) (FoundContent, error) {
+	return hashChunks(c, num, false, nil)
+}
+
+func hashChunks(c *dbfile.Conn, num int64, byLook bool, visit func(raw []byte)) (found FoundContent, err error) {
 	h := sha256.New()
 	next := int64(0)
-	err = c.Query(`SELECT n, compressed, data FROM chunks WHERE payload = ? ORDER BY n`, func(s *sqlite3.Stmt) error {
-		if n := s.ColumnInt64(0); n != next {
+	err = readChunks(c, num, 0, math.MaxInt64, byLook, func(n int64, raw []byte) error {
+		if n != next {
 			return fmt.Errorf("chunk %d is missing", next)
 		}
 		next++
-		data, compressed := s.ColumnRawBlob(2), s.ColumnBool(1)
-		if byLook {
-			compressed = bytes.HasPrefix(data, ZstdMagic)
+		h.Write(raw)
+		found.Size += int64(len(raw))
+		if visit != nil {
+			visit(raw)
 		}
-		if compressed {
-			raw, err := decoder.DecodeAll(data, nil)
-			if err != nil {
-				return fmt.Errorf("chunk %d: %w", next-1, err)
-			}
-			data = raw
-		}
-		h.Write(data)
-		found.Size += int64(len(data))
 		return nil
-	}, num)
+	})
 	h.Sum(found.Sum[:0])
 	return found, err
 }
@@ -98,12 +92,9 @@ func HashChunks(c *dbfile.Conn, num int64, byLook bool) (found FoundContent, err
 // DropUnusedPayload removes a payload that belongs to no message.
 func DropUnusedPayload(c *dbfile.Conn, num int64) (size int64, gone bool, err error) {
 	gone, err = c.One(`SELECT size FROM payloads WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM message_payloads WHERE payload = ?1)`,
-		dbfile.Int64Column(&size), num)
-	if err != nil || !gone {
-		return 0, false, err
+		dbfile.Into(&size), num)
+	if err == nil && gone {
+		err = c.ExecAll([]string{`DELETE FROM chunks WHERE payload = ?`, `DELETE FROM payloads WHERE num = ?`}, num)
 	}
-	if err := c.Exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
-		return 0, false, err
-	}
-	return size, true, c.Exec(`DELETE FROM payloads WHERE num = ?`, num)
+	return size, gone, err
 }

@@ -32,18 +32,11 @@ func (w *Writer) forgot(f store.Fingerprint) (bool, error) {
 
 // dropRefused removes the payloads that were stored for a refused message.
 func (w *Writer) dropRefused(m *store.NewMessage) error {
-	for _, p := range m.Payloads {
-		var num int64
-		found, err := w.One(`SELECT num FROM payloads WHERE id = ?`, dbfile.Int64Column(&num), string(p))
-		if err != nil {
-			return err
+	return dbfile.Each(m.Payloads, func(p store.PayloadID) error {
+		num, err := dbfile.Value[int64](w.Conn, `SELECT num FROM payloads WHERE id = ?`, string(p))
+		if err == nil {
+			_, _, err = DropUnusedPayload(w.Conn, num)
 		}
-		if !found {
-			continue
-		}
-		if _, _, err := DropUnusedPayload(w.Conn, num); err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -15,7 +16,7 @@ import (
 // is taken apart into its sources, so that the part before the message stays
 // in the view; the summary is kept, marked as retired.
 func (w *Writer) Rewind(ctx context.Context, to store.MessageID, cause string) (store.Branch, error) {
-	items, err := ViewItems(w.Conn, w.ID, 0, 1<<62)
+	items, err := AllItems(w.Conn, w.ID)
 	if err != nil {
 		return store.Branch{}, err
 	}
@@ -68,24 +69,17 @@ func (w *Writer) restore(ctx context.Context, to store.MessageID, pos int64, cau
 		return left, err
 	}
 	back, rest := Split(unfolded, pos)
-	if err := w.Exec(`DELETE FROM branch_items WHERE branch = ?`, branch); err != nil {
-		return left, err
-	}
-	if err := w.Exec(`DELETE FROM branches WHERE id = ?`, branch); err != nil {
+	if err := w.ExecAll([]string{`DELETE FROM branch_items WHERE branch = ?`, `DELETE FROM branches WHERE id = ?`}, branch); err != nil {
 		return left, err
 	}
 	if _, err := w.branchOff(to, cause, rest); err != nil {
 		return left, err
 	}
-	view, err := ViewItems(w.Conn, w.ID, 0, 1<<62)
+	view, err := AllItems(w.Conn, w.ID)
 	if err != nil {
 		return left, err
 	}
-	stays := map[int64]bool{}
-	for _, it := range unfolded {
-		stays[it.Num] = true
-	}
-	if err := w.retire(items, stays); err != nil {
+	if err := w.retire(items, numbers(unfolded)); err != nil {
 		return left, err
 	}
 	return left, w.setView(view, append(view, back...), nil)
@@ -101,10 +95,7 @@ func (w *Writer) BranchOf(id store.MessageID) (branch int64, after store.Message
 		)
 		SELECT b.id, b.after FROM branches b JOIN branch_items bi ON bi.branch = b.id
 		WHERE b.conversation = ?2 AND (bi.message = ?1 OR bi.summary IN (SELECT num FROM above))
-		ORDER BY b.id DESC LIMIT 1`, func(s *sqlite3.Stmt) error {
-		branch, after = s.ColumnInt64(0), store.MessageID(s.ColumnInt64(1))
-		return nil
-	}, int64(id), int64(w.ID))
+		ORDER BY b.id DESC LIMIT 1`, dbfile.Into(&branch, &after), int64(id), int64(w.ID))
 	if err == nil && !found {
 		err = fmt.Errorf("%s: %w", id, store.ErrOffBranch)
 	}
@@ -113,15 +104,7 @@ func (w *Writer) BranchOf(id store.MessageID) (branch int64, after store.Message
 
 // BranchItems rebuilds the view items of a kept branch.
 func (w *Writer) BranchItems(branch int64) ([]ViewItem, error) {
-	var nodes []Edge
-	err := w.Query(`
-		SELECT bi.message, bi.summary, s.id FROM branch_items bi LEFT JOIN summaries s ON s.num = bi.summary WHERE bi.branch = ? ORDER BY bi.pos`,
-		func(s *sqlite3.Stmt) error {
-			nodes = append(nodes, Edge{Num: s.ColumnInt64(1), Node: store.Node{
-				Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2)),
-			}})
-			return nil
-		}, branch)
+	nodes, err := Kept(w.Conn, w.ID, branch)
 	if err != nil {
 		return nil, err
 	}
@@ -145,13 +128,13 @@ func (w *Writer) Active(_ context.Context, id store.MessageID) (bool, error) {
 	return err == nil, err
 }
 
+// Split divides items into those up to a position and those after it.
 func Split(items []ViewItem, pos int64) (kept, gone []ViewItem) {
-	for i, it := range items {
-		if it.Pos > pos {
-			return items[:i:i], items[i:]
-		}
+	i := slices.IndexFunc(items, func(it ViewItem) bool { return it.Pos > pos })
+	if i < 0 {
+		return items, nil
 	}
-	return items, nil
+	return items[:i:i], items[i:]
 }
 
 // UnfoldTo replaces the item that covers a message with its sources, until
@@ -172,9 +155,7 @@ func UnfoldTo(c *dbfile.Conn, items []ViewItem, to store.MessageID, pos int64) (
 		if err != nil {
 			return nil, err
 		}
-		unfolded := append([]ViewItem{}, items[:i]...)
-		unfolded = append(unfolded, sources...)
-		items = append(unfolded, items[i+1:]...)
+		items = slices.Concat(items[:i], sources, items[i+1:])
 	}
 }
 
@@ -194,10 +175,7 @@ func ItemsOf(c *dbfile.Conn, edges []Edge) ([]ViewItem, error) {
 		var err error
 		it := ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}}
 		if e.IsSummary() {
-			err = c.Query(`SELECT pos, tokens, depth FROM summaries WHERE num = ?`, func(s *sqlite3.Stmt) error {
-				it.Pos, it.Tokens, it.Depth = s.ColumnInt64(0), s.ColumnInt(1), s.ColumnInt(2)
-				return nil
-			}, e.Num)
+			_, err = c.One(`SELECT pos, tokens, depth FROM summaries WHERE num = ?`, dbfile.Into(&it.Pos, &it.Tokens, &it.Depth), e.Num)
 		} else {
 			it.Item, err = messageItem(c, e.Message)
 		}
@@ -216,7 +194,7 @@ func messageItem(c *dbfile.Conn, id store.MessageID) (store.Item, error) {
 		return store.Item{}, err
 	}
 	it := store.Item{Pos: pos, Node: store.Node{Message: id}}
-	_, err = c.One(`SELECT`+messageColumns+` WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
+	_, err = c.One(`SELECT `+messageColumns+` FROM messages m WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
 		m, err := scanMessage(c, s, true)
 		if err != nil {
 			return err
@@ -253,14 +231,7 @@ func (w *Writer) branchOff(after store.MessageID, cause string, gone []ViewItem)
 // setView makes kept the view. Summaries of the old view that are neither kept
 // nor on the branch are retired.
 func (w *Writer) setView(old, kept, gone []ViewItem) error {
-	stays := map[int64]bool{}
-	for _, it := range kept {
-		stays[it.Num] = true
-	}
-	for _, it := range gone {
-		stays[it.Num] = true
-	}
-	if err := w.retire(old, stays); err != nil {
+	if err := w.retire(old, numbers(slices.Concat(kept, gone))); err != nil {
 		return err
 	}
 	if err := w.Exec(`DELETE FROM view WHERE conversation = ?`, int64(w.ID)); err != nil {
@@ -277,26 +248,35 @@ func (w *Writer) setView(old, kept, gone []ViewItem) error {
 	return w.findLastUser()
 }
 
+// numbers returns the set of the numbers of the summaries among items.
+func numbers(items []ViewItem) map[int64]bool {
+	set := map[int64]bool{}
+	for _, it := range items {
+		set[it.Num] = true
+	}
+	return set
+}
+
 // retire marks the summaries between the old items and those that stay.
 func (w *Writer) retire(items []ViewItem, stays map[int64]bool) error {
 	for _, it := range items {
-		if !it.IsSummary() || stays[it.Num] {
-			continue
-		}
-		if err := w.Exec(`UPDATE summaries SET retired = 1 WHERE num = ? AND conversation = ?`, it.Num, int64(w.ID)); err != nil {
-			return err
-		}
-		sources, err := Edges(w.Conn, it.Num)
-		if err != nil {
-			return err
-		}
-		var below []ViewItem
-		for _, e := range sources {
-			below = append(below, ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}})
-		}
-		if err := w.retire(below, stays); err != nil {
+		if err := w.retireNode(Edge{it.Node, it.Num}, stays); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (w *Writer) retireNode(e Edge, stays map[int64]bool) error {
+	if !e.IsSummary() || stays[e.Num] {
+		return nil
+	}
+	if err := w.Exec(`UPDATE summaries SET retired = 1 WHERE num = ? AND conversation = ?`, e.Num, int64(w.ID)); err != nil {
+		return err
+	}
+	sources, err := Edges(w.Conn, e.Num)
+	if err != nil {
+		return err
+	}
+	return dbfile.Each(sources, func(e Edge) error { return w.retireNode(e, stays) })
 }

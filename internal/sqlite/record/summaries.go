@@ -11,87 +11,59 @@ import (
 )
 
 // Summaries implements [store.Reader].
-func Summaries(ctx context.Context, f *dbfile.File, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
-	return func(yield func(store.Summary, error) bool) {
-		stopped := false
-		err := f.Reader(ctx, func(c *dbfile.Conn) error {
-			row := func(s *sqlite3.Stmt) error {
-				_, sum, err := ScanSummary(s)
-				if err != nil {
-					return err
+func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
+	return stream(ctx, r.File, func(c *dbfile.Conn, pass func(store.Summary) error) error {
+		if q.IDs != nil {
+			return dbfile.Each(q.IDs, func(id store.SummaryID) error {
+				_, sum, err := SummaryByID(c, id)
+				if err == nil {
+					err = pass(sum)
 				}
-				if !yield(sum, nil) {
-					stopped = true
-					return dbfile.ErrStop
-				}
-				return nil
-			}
-			if q.IDs != nil {
-				return querySummaries(c, q.IDs, row)
-			}
-			limit := q.Limit
-			if limit == 0 {
-				limit = -1
-			}
-			return c.Query(`SELECT`+SummaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`,
-				row, int64(q.Conversation), limit)
-		})
-		if err != nil && !stopped {
-			yield(store.Summary{}, err)
-		}
-	}
-}
-
-func querySummaries(c *dbfile.Conn, ids []store.SummaryID, row func(*sqlite3.Stmt) error) error {
-	return c.Read(func() error {
-		for _, id := range ids {
-			found, err := c.One(`SELECT`+SummaryColumns+` WHERE s.id = ?`, row, string(id))
-			if err != nil {
 				return err
-			}
-			if !found {
-				return store.Missing(string(id))
-			}
+			})
 		}
-		return nil
+		limit := q.Limit
+		if limit == 0 {
+			limit = -1
+		}
+		return c.Query(`SELECT`+SummaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`, func(s *sqlite3.Stmt) error {
+			_, sum, err := ScanSummary(s)
+			if err == nil {
+				err = pass(sum)
+			}
+			return err
+		}, int64(q.Conversation), limit)
 	})
 }
 
 // Sources implements [store.Reader].
-func Sources(ctx context.Context, f *dbfile.File, id store.SummaryID) ([]store.Node, error) {
-	var nodes []store.Node
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		err := c.Query(`
-			SELECT e.message, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source
-			WHERE e.summary = (SELECT num FROM summaries WHERE id = ?) ORDER BY e.ord`, func(s *sqlite3.Stmt) error {
-			nodes = append(nodes, store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(1))})
-			return nil
-		}, string(id))
-		if err == nil && nodes == nil { // every summary has sources
-			_, _, err = SummaryByID(c, id)
+func (r *Records) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
+	return dbfile.Read(ctx, r.File, func(c *dbfile.Conn) ([]store.Node, error) {
+		num, err := dbfile.Value[int64](c, `SELECT num FROM summaries WHERE id = ?`, string(id))
+		if err == nil && num == 0 {
+			err = store.Missing(string(id))
 		}
-		return err
+		if err != nil {
+			return nil, err
+		}
+		edges, err := Edges(c, num)
+		var nodes []store.Node
+		for _, e := range edges {
+			nodes = append(nodes, e.Node)
+		}
+		return nodes, err
 	})
-	return nodes, err
 }
 
 // Derived implements [store.Reader].
-func Derived(ctx context.Context, f *dbfile.File, n store.Node) ([]store.SummaryID, error) {
-	var ids []store.SummaryID
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		row := func(s *sqlite3.Stmt) error {
-			ids = append(ids, store.SummaryID(s.ColumnText(0)))
-			return nil
-		}
+func (r *Records) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
+	return dbfile.Read(ctx, r.File, func(c *dbfile.Conn) ([]store.SummaryID, error) {
+		const derived = `SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary WHERE `
 		if n.IsSummary() {
-			return c.Query(`
-				SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary
-				WHERE e.source = (SELECT num FROM summaries WHERE id = ?) ORDER BY s.num`, row, string(n.Summary))
+			return dbfile.Column[store.SummaryID](c, derived+`e.source = (SELECT num FROM summaries WHERE id = ?) ORDER BY s.num`, string(n.Summary))
 		}
-		return c.Query(`SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary WHERE e.message = ? ORDER BY s.num`,
-			row, int64(n.Message))
+		return dbfile.Column[store.SummaryID](c, derived+`e.message = ? ORDER BY s.num`, int64(n.Message))
 	})
-	return ids, err
 }
 
 // Edge is a source of a summary, with the number of the source if that is a
@@ -101,60 +73,66 @@ type Edge struct {
 	Num int64
 }
 
+// scanEdge reads a message, the number of a summary and the id of the summary.
+func scanEdge(s *sqlite3.Stmt) Edge {
+	return Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
+}
+
 // Edges returns the sources of a summary in order.
 func Edges(c *dbfile.Conn, num int64) ([]Edge, error) {
-	var all []Edge
-	err := c.Query(`SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
-		func(s *sqlite3.Stmt) error {
-			all = append(all, Edge{Num: s.ColumnInt64(1), Node: store.Node{
-				Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2)),
-			}})
-			return nil
-		}, num)
-	return all, err
+	return dbfile.List(c, `SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+		scanEdge, num)
+}
+
+// Kept returns the items of the kept branches of a conversation, or of one
+// branch if it is not 0.
+func Kept(c *dbfile.Conn, id store.ConversationID, branch int64) ([]Edge, error) {
+	return dbfile.List(c, `
+		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
+		WHERE b.conversation = ?1 AND (?2 = 0 OR b.id = ?2) ORDER BY b.id, bi.pos`, scanEdge, int64(id), branch)
 }
 
 // MessageRef identifies a message in a walk.
 type MessageRef struct {
 	ID           store.MessageID
 	Conversation store.ConversationID
+	Pos          int64 // in views
 	SHA256       []byte
+}
+
+// FindMessage looks up a message for a walk.
+func FindMessage(c *dbfile.Conn, id store.MessageID) (MessageRef, error) {
+	m := MessageRef{ID: id}
+	found, err := c.One(`SELECT m.conversation, m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+		dbfile.Into(&m.Conversation, &m.Pos, &m.SHA256), int64(id))
+	if err == nil && !found {
+		err = store.Missing(id.String())
+	}
+	return m, err
 }
 
 // WalkMessages visits the messages below items, in order. It trusts the edges
 // to have no cycles; Verify does not.
 func WalkMessages(c *dbfile.Conn, items []ViewItem, visit func(MessageRef) error) error {
 	for _, it := range items {
-		if err := walkNode(c, it.Node, it.Num, visit); err != nil {
+		if err := walkNode(c, Edge{it.Node, it.Num}, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func walkNode(c *dbfile.Conn, n store.Node, num int64, visit func(MessageRef) error) error {
-	if !n.IsSummary() {
-		ref := MessageRef{ID: n.Message}
-		found, err := c.One(`SELECT conversation, sha256 FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
-			ref.Conversation, ref.SHA256 = store.ConversationID(s.ColumnInt64(0)), s.ColumnBlob(1, nil)
-			return nil
-		}, int64(n.Message))
+func walkNode(c *dbfile.Conn, e Edge, visit func(MessageRef) error) error {
+	if !e.IsSummary() {
+		m, err := FindMessage(c, e.Message)
 		if err != nil {
 			return err
 		}
-		if !found {
-			return store.Missing(n.String())
-		}
-		return visit(ref)
+		return visit(m)
 	}
-	edges, err := Edges(c, num)
+	edges, err := Edges(c, e.Num)
 	if err != nil {
 		return err
 	}
-	for _, e := range edges {
-		if err := walkNode(c, e.Node, e.Num, visit); err != nil {
-			return err
-		}
-	}
-	return nil
+	return dbfile.Each(edges, func(e Edge) error { return walkNode(c, e, visit) })
 }

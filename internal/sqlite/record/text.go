@@ -29,16 +29,9 @@ func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	if s.ColumnType(7) != sqlite3.NULL {
 		return bodyText(c, s, nil)
 	}
-	format, record := FormatOf(s.ColumnRawText(5)), s.ColumnRawBlob(6)
+	format, record := llms.Format(s.ColumnText(5)), s.ColumnRawBlob(6)
 	if format == llms.FormatText {
 		return record, nil
-	}
-	text, ok := wire.AppendSearchText(c.TextColumn[:0], format, record)
-	if cap(text) <= maxKept {
-		c.TextColumn = text[:0]
-	}
-	if ok {
-		return text, nil
 	}
 	m, err := wire.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
 	if err != nil {
@@ -46,9 +39,6 @@ func PeekText(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) {
 	}
 	return []byte(m.SearchText()), nil
 }
-
-// maxKept is the longest buffer that is kept for the next row.
-const maxKept = 1 << 20
 
 // bodyText is PeekText for a message with a stored body. Its payloads are part
 // of the text. If whole is not nil, payloads are checked against their hashes,
@@ -94,63 +84,41 @@ func hasRef(parts []llms.Part) bool {
 
 // PayloadsOf lists the payloads of a message, in the order they were stored.
 func PayloadsOf(c *dbfile.Conn, message int64) ([]store.PayloadID, error) {
-	var ids []store.PayloadID
-	err := c.Query(`SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE mp.message = ? ORDER BY p.num`,
-		func(s *sqlite3.Stmt) error {
-			ids = append(ids, store.PayloadID(s.ColumnText(0)))
-			return nil
-		}, message)
-	return ids, err
+	return dbfile.Column[store.PayloadID](c, `
+		SELECT p.id FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE mp.message = ? ORDER BY p.num`, message)
 }
 
 // Text implements [store.Searcher].
-func NodeText(ctx context.Context, f *dbfile.File, n store.Node) ([]byte, error) {
-	var text []byte
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return c.Read(func() (err error) {
-			if !n.IsSummary() {
-				text, err = checkedText(c, n.Message)
-				return err
-			}
-			_, sum, err := SummaryByID(c, n.Summary)
-			text = []byte(sum.Body)
-			return err
-		})
+func (r *Records) Text(ctx context.Context, n store.Node) ([]byte, error) {
+	return dbfile.Read(ctx, r.File, func(c *dbfile.Conn) ([]byte, error) {
+		if !n.IsSummary() {
+			return checkedText(c, n.Message)
+		}
+		_, sum, err := SummaryByID(c, n.Summary)
+		return []byte(sum.Body), err
 	})
-	return text, err
 }
 
 // Attached implements [store.Attachments].
-func Attached(ctx context.Context, f *dbfile.File, id store.MessageID) ([]store.PayloadID, error) {
-	var ids []store.PayloadID
-	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) {
-		ids, err = PayloadsOf(c, int64(id))
-		return err
-	})
-	return ids, err
+func (r *Records) Attached(ctx context.Context, id store.MessageID) ([]store.PayloadID, error) {
+	return dbfile.Read(ctx, r.File, func(c *dbfile.Conn) ([]store.PayloadID, error) { return PayloadsOf(c, int64(id)) })
 }
 
 // Holders implements [store.Attachments].
-func Holders(ctx context.Context, f *dbfile.File, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
-	var ids []store.MessageID
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		err := c.Query(`
+func (r *Records) Holders(ctx context.Context, id store.PayloadID, in []store.ConversationID, limit int) ([]store.MessageID, error) {
+	return dbfile.Read(ctx, r.File, func(c *dbfile.Conn) (ids []store.MessageID, err error) {
+		err = c.Query(`
 			SELECT mp.message, m.conversation FROM payloads p JOIN message_payloads mp ON mp.payload = p.num JOIN messages m ON m.id = mp.message
-			WHERE p.id = ? ORDER BY mp.message DESC`,
-			func(s *sqlite3.Stmt) error {
-				if len(in) > 0 && !slices.Contains(in, store.ConversationID(s.ColumnInt64(1))) {
-					return nil
-				}
-				if len(ids) == limit {
-					return dbfile.ErrStop
-				}
-				ids = append(ids, store.MessageID(s.ColumnInt64(0)))
+			WHERE p.id = ? ORDER BY mp.message DESC`, func(s *sqlite3.Stmt) error {
+			if len(in) > 0 && !slices.Contains(in, store.ConversationID(s.ColumnInt64(1))) {
 				return nil
-			}, string(id))
-		if errors.Is(err, dbfile.ErrStop) {
-			err = nil
-		}
-		return err
+			}
+			if len(ids) == limit {
+				return dbfile.ErrStop
+			}
+			ids = append(ids, store.MessageID(s.ColumnInt64(0)))
+			return nil
+		}, string(id))
+		return ids, err
 	})
-	return ids, err
 }

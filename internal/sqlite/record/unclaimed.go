@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"slices"
+
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // EachConversation finds the conversation ids that messages, summaries and
@@ -39,13 +41,13 @@ func (r *Unclaimed) Error() string {
 // given link, which covers record, role, time and id.
 func (w *Writer) unclaimed(link []byte) error {
 	if w.Orphans == nil {
-		found, err := w.Int64s(EachConversation + `c.id IS NULL`)
+		found, err := dbfile.Column[int64](w.Conn, EachConversation+`c.id IS NULL`)
 		if err != nil {
 			return err
 		}
 		w.Orphans = &found
 	}
-	recovered, err := w.Int64s(`SELECT id FROM conversations WHERE archived_at IS NULL AND key >= ? AND key < ? AND id <> ?`, RecoveredKey, recoveredEnd, int64(w.ID))
+	recovered, err := dbfile.Column[int64](w.Conn, `SELECT id FROM conversations WHERE archived_at IS NULL AND key >= ? AND key < ? AND id <> ?`, RecoveredKey, recoveredEnd, int64(w.ID))
 	if err != nil {
 		return err
 	}

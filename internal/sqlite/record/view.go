@@ -1,13 +1,13 @@
 package record
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -42,7 +42,7 @@ func scanItem(s *sqlite3.Stmt) (ViewItem, error) {
 	it.Role = store.RoleOf(s.ColumnInt(5))
 	it.Depth = s.ColumnInt(6)
 	it.Stub = s.ColumnBool(7)
-	if links := s.ColumnRawText(8); len(links) > 0 {
+	if links := s.ColumnText(8); links != "" {
 		var err error
 		if it.Calls, it.Results, err = parseLinks(links); err != nil {
 			return it, fmt.Errorf("view item %s: links: %w", it.Node, err)
@@ -51,31 +51,28 @@ func scanItem(s *sqlite3.Stmt) (ViewItem, error) {
 	return it, nil
 }
 
-// parseLinks decodes the result of linksOf: a list of two lists of ids. It is
-// most of the cost of reading a view, and ids rarely need escapes, so the usual
-// form is parsed by hand.
-func parseLinks(b []byte) (calls, results []string, err error) {
-	if bytes.IndexByte(b, '\\') >= 0 {
-		var l [2][]string
-		err := json.Unmarshal(b, &l)
-		return l[0], l[1], err
+// parseLinks decodes a list of two lists of ids. It is most of the cost of
+// reading a view, and ids rarely need escapes, so that usually the quotes alone
+// separate them.
+func parseLinks(links string) (calls, results []string, err error) {
+	var lists [2][]string
+	if strings.Contains(links, `\`) {
+		err := json.Unmarshal([]byte(links), &lists)
+		return lists[0], lists[1], err
 	}
-	lists := [2]*[]string{&calls, &results}
-	n := 0
-	for i := 1; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			end := bytes.IndexByte(b[i+1:], '"')
-			if end < 0 || n > 1 {
-				return nil, nil, errors.New("not a list of ids")
-			}
-			*lists[n] = append(*lists[n], string(b[i+1:i+1+end]))
-			i += 1 + end
-		case ']', 'n': // the end of a list, or null in its place
-			n++
+	n := 0 // of the list
+	parts := strings.Split(links, `"`)
+	for i, part := range parts {
+		switch {
+		case i%2 == 0: // between ids; null stands for an empty list
+			n += strings.Count(part, "]") + strings.Count(part, "null")
+		case n > 1 || len(parts)%2 == 0:
+			return nil, nil, errors.New("not a list of ids")
+		default:
+			lists[n] = append(lists[n], part)
 		}
 	}
-	return calls, results, nil
+	return lists[0], lists[1], nil
 }
 
 // linksOf encodes the tool calls that a message makes and answers.
@@ -83,35 +80,8 @@ func linksOf(calls, results []string) (any, error) {
 	if len(calls) == 0 && len(results) == 0 {
 		return nil, nil
 	}
-	b := []byte{'['}
-	for i, ids := range [][]string{calls, results} {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, '[')
-		for j, id := range ids {
-			if j > 0 {
-				b = append(b, ',')
-			}
-			if !plainID(id) {
-				all, err := json.Marshal([2][]string{calls, results})
-				return string(all), err
-			}
-			b = append(append(append(b, '"'), id...), '"')
-		}
-		b = append(b, ']')
-	}
-	return string(append(b, ']')), nil
-}
-
-// plainID reports whether an id reads the same in JSON.
-func plainID(id string) bool {
-	for i := range len(id) {
-		if c := id[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
+	b, err := json.Marshal([2][]string{calls, results})
+	return string(b), err
 }
 
 // ViewItems reads the view between two positions, both included.
@@ -126,6 +96,12 @@ func ViewItems(c *dbfile.Conn, id store.ConversationID, from, to int64) ([]ViewI
 	return found, err
 }
 
+// AllItems reads the whole view.
+func AllItems(c *dbfile.Conn, id store.ConversationID) ([]ViewItem, error) {
+	return ViewItems(c, id, math.MinInt64, math.MaxInt64)
+}
+
+// InsertItem adds an item to a view.
 func InsertItem(c *dbfile.Conn, id store.ConversationID, it ViewItem) error {
 	links, err := linksOf(it.Calls, it.Results)
 	if err != nil {
@@ -137,19 +113,15 @@ func InsertItem(c *dbfile.Conn, id store.ConversationID, it ViewItem) error {
 }
 
 // View implements [store.Reader].
-func ReadView(ctx context.Context, f *dbfile.File, id store.ConversationID, w store.Window) (store.View, error) {
-	var v store.View
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return c.Read(func() error {
-			r, err := ReadConversation(c, id)
-			if err != nil {
-				return err
-			}
-			v = store.View{Conversation: id, Count: r.ViewItems, Tokens: r.ViewTokens, LastUser: r.LastUser}
-			return fillWindow(c, &v, w)
-		})
+func (r *Records) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
+	return dbfile.Read(ctx, r.File, func(c *dbfile.Conn) (store.View, error) {
+		row, err := ReadConversation(c, id)
+		if err != nil {
+			return store.View{}, err
+		}
+		v := store.View{Conversation: id, Count: row.ViewItems, Tokens: row.ViewTokens, LastUser: row.LastUser}
+		return v, fillWindow(c, &v, w)
 	})
-	return v, err
 }
 
 // fillWindow fills v with the items that w asks for. It costs as much as those
@@ -221,40 +193,25 @@ func newestItems(c *dbfile.Conn, v *store.View, w store.Window) ([]store.Item, e
 	}
 	newest := make([]store.Item, 0, max(0, expected))
 	tokens := 0
-	s, err := c.Stmt(`SELECT` + itemColumns + ` WHERE v.conversation = ? AND v.pos > ? ORDER BY v.pos DESC LIMIT ?`)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Reset()
-	if err := dbfile.Bind(s, int64(v.Conversation), w.After, limit); err != nil {
-		return nil, err
-	}
-	for s.Step() {
+	err := c.Query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos > ? ORDER BY v.pos DESC LIMIT ?`, func(s *sqlite3.Stmt) error {
 		it, err := scanItem(s)
-		if err != nil {
-			return nil, err
-		}
 		newest = append(newest, it.Item)
-		if tokens += it.Tokens; w.NewestTokens > 0 && tokens >= w.NewestTokens {
-			break
+		if tokens += it.Tokens; err == nil && w.NewestTokens > 0 && tokens >= w.NewestTokens {
+			err = dbfile.ErrStop
 		}
-	}
-	if err := s.Err(); err != nil {
-		return nil, err
+		return err
+	}, int64(v.Conversation), w.After, limit)
+	if errors.Is(err, dbfile.ErrStop) {
+		err = nil
 	}
 	slices.Reverse(newest)
-	return newest, nil
+	return newest, err
 }
 
 // MessagePosition returns the position of a message in views.
 func MessagePosition(c *dbfile.Conn, id store.MessageID) (int64, error) {
-	var pos int64
-	found, err := c.One(`SELECT m.seq + c.base FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
-		dbfile.Int64Column(&pos), int64(id))
-	if err == nil && !found {
-		err = store.Missing(id.String())
-	}
-	return pos, err
+	m, err := FindMessage(c, id)
+	return m.Pos, err
 }
 
 // notSaid are the flags of messages that are not the user's own, whatever their
@@ -273,10 +230,11 @@ func (w *Writer) findLastUser() (err error) {
 	return err
 }
 
+// NewestUser returns the position of the newest message of the view that the
+// user said, or 0.
 func NewestUser(c *dbfile.Conn, id store.ConversationID) (pos int64, err error) {
-	_, err = c.One(`
+	return dbfile.Value[int64](c, `
 		SELECT v.pos FROM view v JOIN messages m ON m.id = v.message
 		WHERE v.conversation = ? AND v.role = 1 AND (m.flags & ?) = 0 AND (v.links IS NULL OR ifnull(json_array_length(v.links, '$[1]'), 0) = 0)
-		ORDER BY v.pos DESC LIMIT 1`, dbfile.Int64Column(&pos), int64(id), int64(notSaid))
-	return pos, err
+		ORDER BY v.pos DESC LIMIT 1`, int64(id), int64(notSaid))
 }

@@ -15,8 +15,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
@@ -43,17 +41,17 @@ var _ store.Writer = (*Writer)(nil)
 // message that fn appended, 0 if it appended none, and the bytes of the records
 // that it added. Where the error is a [*Unclaimed], the messages belong to a
 // conversation whose session key was lost.
-func Update(ctx context.Context, f *dbfile.File, id store.ConversationID, fn func(store.Writer) error) (last store.MessageID, bytes int64, err error) {
-	err = f.Transact(ctx, func(c *dbfile.Conn) error {
-		r, err := ReadConversation(c, id)
+func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) (last store.MessageID, bytes int64, err error) {
+	err = r.File.Transact(ctx, func(c *dbfile.Conn) error {
+		row, err := ReadConversation(c, id)
 		if err != nil {
 			return err
 		}
-		w := &Writer{Conn: c, Row: r, Now: f.Now().UTC()}
+		w := &Writer{Conn: c, Row: row, Now: r.File.Now().UTC()}
 		if err := fn(w); err != nil {
 			return err
 		}
-		last, bytes = w.last, w.Bytes-r.Bytes
+		last, bytes = w.last, w.Bytes-row.Bytes
 		return w.flush()
 	})
 	return last, bytes, err
@@ -66,7 +64,8 @@ func (w *Writer) flush() error {
 	case !w.dirty:
 		return nil
 	case w.last == 0:
-		return w.Exec(foldFlush, w.Summaries, w.ViewItems, w.ViewTokens, w.LastUser, int64(w.ID))
+		return w.Exec(`UPDATE conversations SET summaries = ?, view_items = ?, view_tokens = ?, last_user = ? WHERE id = ?`,
+			w.Summaries, w.ViewItems, w.ViewTokens, w.LastUser, int64(w.ID))
 	}
 	return w.Exec(`
 		UPDATE conversations
@@ -110,12 +109,9 @@ func (w *Writer) append(m *store.NewMessage) (store.Appended, error) {
 	if !m.Said.IsZero() {
 		said = m.Said
 	}
-	var body []byte
-	if m.Body != nil {
-		var err error
-		if body, err = EncodeBody(*m.Body); err != nil {
-			return store.Appended{}, err
-		}
+	body, err := EncodeBody(m.Body)
+	if err != nil {
+		return store.Appended{}, err
 	}
 	seq := w.Messages + 1
 	chain := store.Link(w.Head, *m, body)
@@ -173,54 +169,54 @@ func (w *Writer) active(said time.Time) {
 
 // insertMessage returns 0 if the conversation has the native id already. The
 // conflict clause names that index: any other conflict is an error.
-func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byte) (_ store.MessageID, err error) {
-	s, err := w.Stmt(`
+func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byte) (store.MessageID, error) {
+	cuts, err := CutsOf(m.Cuts)
+	if err != nil {
+		return 0, err
+	}
+	err = w.Exec(`
 		INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (conversation, native) WHERE native IS NOT NULL DO NOTHING`)
-	if err != nil {
+		ON CONFLICT (conversation, native) WHERE native IS NOT NULL DO NOTHING`,
+		int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
+		dbfile.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, BodyColumn(body))
+	if err != nil || w.Changes() == 0 {
 		return 0, err
-	}
-	defer func() { err = errors.Join(err, s.Reset(), s.ClearBindings()) }()
-	var cuts, stored any
-	if len(m.Cuts) > 0 {
-		b, err := json.Marshal(m.Cuts)
-		if err != nil {
-			return 0, err
-		}
-		cuts = string(b)
-	}
-	if body != nil {
-		stored = body
-	}
-	err = dbfile.Bind(s, int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
-		dbfile.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, stored)
-	if err != nil {
-		return 0, err
-	}
-	before := w.TotalChanges()
-	if s.Step(); s.Err() != nil {
-		return 0, s.Err()
-	}
-	if w.TotalChanges() == before {
-		return 0, nil
 	}
 	return store.MessageID(w.LastID()), nil
 }
 
+// CutsOf encodes the cuts of a record.
+func CutsOf(cuts []store.Cut) (any, error) {
+	if len(cuts) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(cuts)
+	return string(b), err
+}
+
+// BodyColumn returns a stored body as a parameter; nil is NULL.
+func BodyColumn(body []byte) any {
+	if body == nil {
+		return nil
+	}
+	return body
+}
+
 // EncodeBody encodes a body without the fields that have columns of their own.
-func EncodeBody(m llms.Message) ([]byte, error) {
+// It returns nil for nil.
+func EncodeBody(body *llms.Message) ([]byte, error) {
+	if body == nil {
+		return nil, nil
+	}
+	m := *body
 	m.ID, m.Time, m.Raw = "", time.Time{}, llms.Raw{}
 	return wire.Encode(llms.FormatLCM, m)
 }
 
 func (w *Writer) existing(native string) (store.Appended, error) {
 	a := store.Appended{Existed: true}
-	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, func(s *sqlite3.Stmt) error {
-		a.ID, a.Seq = store.MessageID(s.ColumnInt64(0)), s.ColumnInt64(1)
-		copy(a.SHA256[:], s.ColumnRawBlob(2))
-		return nil
-	}, int64(w.ID), native)
+	found, err := w.One(`SELECT id, seq, sha256 FROM messages WHERE conversation = ? AND native = ?`, dbfile.Into(&a.ID, &a.Seq, &a.SHA256), int64(w.ID), native)
 	if err == nil && !found {
 		err = fmt.Errorf("native id %q conflicts with nothing", native)
 	}
@@ -229,24 +225,22 @@ func (w *Writer) existing(native string) (store.Appended, error) {
 
 // Attach links a message to its payloads.
 func (w *Writer) Attach(id store.MessageID, m *store.NewMessage) error {
-	for _, p := range m.Payloads {
-		err := w.Exec(`
-			INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`,
-			int64(id), string(p))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return dbfile.Each(m.Payloads, func(p store.PayloadID) error { return LinkPayload(w.Conn, int64(id), string(p)) })
+}
+
+// LinkPayload links a message to a payload, if there is one with the id.
+func LinkPayload(c *dbfile.Conn, message int64, payload string) error {
+	return c.Exec(`INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`, message, payload)
 }
 
 // Stub implements [store.Writer].
 func (w *Writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
-	var pos int64
+	pos, err := MessagePosition(w.Conn, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
 	var old int
-	found, err := w.One(`SELECT pos, tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`,
-		func(s *sqlite3.Stmt) error { pos, old = s.ColumnInt64(0), s.ColumnInt(1); return nil },
-		int64(w.ID), int64(id), w.positionOr0(id))
+	found, err := w.One(`SELECT tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`, dbfile.Into(&old), int64(w.ID), int64(id), pos)
 	switch {
 	case err != nil:
 		return err
@@ -256,12 +250,4 @@ func (w *Writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 	w.dirty = true
 	w.ViewTokens += tokens - old
 	return w.Exec(`UPDATE view SET stub = 1, tokens = ? WHERE conversation = ? AND pos = ?`, tokens, int64(w.ID), pos)
-}
-
-func (w *Writer) positionOr0(id store.MessageID) int64 {
-	pos, err := MessagePosition(w.Conn, id)
-	if err != nil {
-		return 0
-	}
-	return pos
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/llms"
 )
 
 // rebuild makes one conversation again inside a transaction: edges, numbers,
@@ -50,12 +49,7 @@ func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
 	}
 	r := &rebuild{Conn: c, Row: row, messages: map[store.MessageID]message{}, sources: map[int64][]source{},
 		derived: map[int64]store.Summary{}, claimed: map[record.Edge]bool{}}
-	for _, step := range []func() error{r.load, r.findInherited, r.rebuildGraph, r.rebuildView, r.countTotals} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return dbfile.Steps(r.load, r.findInherited, r.rebuildGraph, r.rebuildView, r.countTotals)
 }
 
 // load reads the messages and summaries of the conversation.
@@ -76,10 +70,7 @@ func (r *rebuild) load() error {
 // of the chain stay where they disagree: they show a loss.
 func (r *rebuild) countTotals() error {
 	var count, tokens, bytes int64
-	_, err := r.One(`SELECT count(*), ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
-		count, tokens, bytes = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
-		return nil
-	}, int64(r.ID))
+	_, err := r.One(`SELECT count(*), sum(tokens), sum(size) FROM messages WHERE conversation = ?`, dbfile.Into(&count, &tokens, &bytes), int64(r.ID))
 	if err != nil {
 		return err
 	}
@@ -113,35 +104,18 @@ func (r *rebuild) countTotals() error {
 // lastLink returns the link of the last of count messages, and whether it
 // follows from the one before.
 func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, err error) {
-	prev := store.Genesis
 	if count == 0 {
-		return prev, true, nil
+		return store.Genesis, true, nil
 	}
-	if count > 1 {
-		found, err := r.One(`SELECT chain FROM messages WHERE conversation = ? AND seq = ?`, func(s *sqlite3.Stmt) error {
-			copy(prev[:], s.ColumnRawBlob(0))
-			return nil
-		}, int64(r.ID), count-1)
-		if err != nil || !found {
-			return head, false, err
-		}
+	prev, found, err := record.LinkAt(r.Conn, r.ID, count-1)
+	if err != nil || !found {
+		return head, false, err
 	}
-	found, err := r.One(`SELECT role, flags, said, native, format, size, sha256, chain, body FROM messages WHERE conversation = ? AND seq = ?`,
-		func(s *sqlite3.Stmt) error {
-			n := store.NewMessage{
-				Role: store.RoleOf(s.ColumnInt(0)), Flags: store.Flag(s.ColumnInt64(1)), Said: dbfile.Millis(s, 2), Native: s.ColumnText(3),
-				Format: llms.Format(s.ColumnText(4)), Size: s.ColumnInt64(5),
-			}
-			copy(n.SHA256[:], s.ColumnRawBlob(6))
-			copy(head[:], s.ColumnRawBlob(7))
-			var body []byte
-			if s.ColumnType(8) != sqlite3.NULL {
-				body = s.ColumnBlob(8, []byte{})
-			}
-			// The content of an erased message is gone, so that its link cannot
-			// be checked.
-			linked = n.Flags&store.FlagErased != 0 || store.Link(prev, n, body) == head
-			return nil
-		}, int64(r.ID), count)
+	found, err = r.One(`SELECT `+record.LinkColumns+` FROM messages m WHERE m.conversation = ? AND m.seq = ?`, func(s *sqlite3.Stmt) error {
+		m := record.ScanLink(s, 0)
+		// The link of an erased message cannot be checked: its content is gone.
+		head, linked = m.Chain, m.Flags&store.FlagErased != 0 || m.Follows(prev)
+		return nil
+	}, int64(r.ID), count)
 	return head, linked && found, err
 }

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -52,15 +52,13 @@ func overwrite(path string, head []byte) error {
 
 // restamp writes the version of the tables into the header.
 func restamp(ctx context.Context, path string) error {
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
-	if err != nil {
+	return dbfile.WithConn(ctx, path, dbfile.Options{}, func(c *dbfile.Conn) error {
+		is, err := check.TablesVersion(c, 0)
+		if err == nil && is > 0 {
+			err = c.Write(func() error { return dbfile.WriteStamps(c, is) })
+		}
 		return err
-	}
-	is, err := check.TablesVersion(c, 0)
-	if err == nil && is > 0 {
-		err = c.Script(fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT", is, dbfile.ApplicationID))
-	}
-	return errors.Join(err, c.Close())
+	})
 }
 
 // errPartialLog says that a write-ahead log lacks pages of its database.
@@ -80,11 +78,11 @@ func fromLog(path string) error {
 	}
 	for n := uint32(1); n <= size; n++ {
 		if _, found := pages[n]; !found {
-			return &store.Problem{Err: errPartialLog, Hint: "put the database back beside its log, or restore a backup"}
+			return &hint.Error{Err: errPartialLog, Hint: "put the database back beside its log, or restore a backup"}
 		}
 	}
 	if size == 0 {
-		return &store.Problem{Err: errPartialLog, Hint: "restore a backup"}
+		return &hint.Error{Err: errPartialLog, Hint: "restore a backup"}
 	}
 	tmp, err := dbfile.PartFile(path)
 	if err != nil {

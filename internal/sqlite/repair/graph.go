@@ -31,14 +31,14 @@ func (r *rebuild) rebuildGraph() error {
 		return err
 	}
 	for _, n := range r.summaries {
-		if err := r.Exec(`DELETE FROM edges WHERE summary = ?`, n.Num); err != nil {
+		drop := []string{`DELETE FROM edges WHERE summary = ?`}
+		if len(r.sources[n.Num]) == 0 {
+			drop = append(drop, `DELETE FROM revisions WHERE summary = ?`, `DELETE FROM summaries WHERE num = ?`)
+		}
+		if err := r.ExecAll(drop, n.Num); err != nil {
 			return err
 		}
 		if len(r.sources[n.Num]) == 0 {
-			err := errors.Join(r.Exec(`DELETE FROM revisions WHERE summary = ?`, n.Num), r.Exec(`DELETE FROM summaries WHERE num = ?`, n.Num))
-			if err != nil {
-				return err
-			}
 			continue
 		}
 		for _, s := range r.sources[n.Num] {

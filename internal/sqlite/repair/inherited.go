@@ -65,27 +65,25 @@ func (r *rebuild) proveInherited() error {
 		return nil // the origin has left that branch
 	}
 	items, _ = record.Split(items, last)
-	var messages []store.MessageID
-	var sums []record.Inherited
-	pos := map[store.MessageID]int64{}
+	var found []record.MessageRef
 	for _, it := range items {
 		err := r.descend(record.Edge{Node: it.Node, Num: it.Num}, nil, func(e record.Edge) error {
 			if e.Num != 0 {
 				return nil
 			}
-			_, err := r.One(`SELECT m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`, func(s *sqlite3.Stmt) error {
-				messages, pos[e.Message] = append(messages, e.Message), s.ColumnInt64(0)
-				sums = append(sums, record.Inherited{Pos: s.ColumnInt64(0), SHA256: s.ColumnBlob(1, nil)})
-				return nil
-			}, int64(e.Message))
+			m, err := record.FindMessage(r.Conn, e.Message)
+			found = append(found, m)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if bytes.Equal(record.InheritedDigest(sums), r.Inherited) {
-		r.origin.messages, r.origin.pos = messages, pos
+	if bytes.Equal(record.InheritedDigest(found), r.Inherited) {
+		r.origin.pos = map[store.MessageID]int64{}
+		for _, m := range found {
+			r.origin.messages, r.origin.pos[m.ID] = append(r.origin.messages, m.ID), m.Pos
+		}
 	}
 	return nil
 }
@@ -94,10 +92,9 @@ func (r *rebuild) proveInherited() error {
 // or, in a fork, an inherited one.
 func (r *rebuild) belongs(e record.Edge) (bool, error) {
 	if e.Num != 0 {
-		var of int64
-		found, err := r.One(`SELECT conversation FROM summaries WHERE num = ?`, dbfile.Int64Column(&of), e.Num)
-		_, shared := r.origin.until[store.ConversationID(of)]
-		return found && (store.ConversationID(of) == r.ID || shared), err
+		of, err := dbfile.Value[store.ConversationID](r.Conn, `SELECT conversation FROM summaries WHERE num = ?`, e.Num)
+		_, shared := r.origin.until[of]
+		return of == r.ID || shared, err
 	}
 	if _, own := r.messages[e.Message]; own {
 		return true, nil

@@ -37,9 +37,8 @@ func fixOrphans(c *dbfile.Conn) error {
 		`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`,
 		`DELETE FROM sections WHERE segment NOT IN (SELECT id FROM segments)`,
 		`DELETE FROM view WHERE conversation NOT IN (SELECT id FROM conversations)`,
-		`DELETE FROM branch_items WHERE branch NOT IN (SELECT id FROM branches)`,
-		`DELETE FROM branch_items WHERE branch IN (SELECT id FROM branches WHERE conversation NOT IN (SELECT id FROM conversations))`,
 		`DELETE FROM branches WHERE conversation NOT IN (SELECT id FROM conversations)`,
+		`DELETE FROM branch_items WHERE branch NOT IN (SELECT id FROM branches)`,
 		`DELETE FROM revisions WHERE summary NOT IN (SELECT num FROM summaries)`,
 		`DELETE FROM message_payloads WHERE payload NOT IN (SELECT num FROM payloads) OR message NOT IN (SELECT id FROM messages)`,
 		`UPDATE branches SET after = NULL WHERE after NOT IN (SELECT id FROM messages)`,
@@ -56,10 +55,7 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 	_, err := c.One(`
 		SELECT s.key, ifnull(json_extract(s.data, '$.dir'), '') FROM state s
 		WHERE s.space = 'hosts' AND json_valid(s.data) AND json_extract(s.data, '$.conversation') = ?
-			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.archived_at IS NULL)`, func(s *sqlite3.Stmt) error {
-		key, root = s.ColumnText(0), s.ColumnText(1)
-		return nil
-	}, id)
+			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.archived_at IS NULL)`, dbfile.Into(&key, &root), id)
 	if err != nil {
 		return err
 	}
@@ -101,7 +97,7 @@ func recomputeConversation(c *dbfile.Conn, id int64) error {
 func findForkPoint(c *dbfile.Conn, id int64) error {
 	base := int64(1) << 62
 	_, err := c.One(`SELECT v.pos - m.seq FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ?1 AND m.conversation = ?1 LIMIT 1`,
-		dbfile.Int64Column(&base), id)
+		dbfile.Into(&base), id)
 	if err != nil || base <= 0 {
 		return err
 	}
@@ -111,14 +107,10 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 	}
 	var from, at, last int64
 	err = record.WalkMessages(c, items, func(m record.MessageRef) error {
-		if int64(m.Conversation) == id {
-			return nil
+		if int64(m.Conversation) != id && m.Pos > last {
+			from, at, last = int64(m.Conversation), int64(m.ID), m.Pos
 		}
-		pos, err := record.MessagePosition(c, m.ID)
-		if pos > last {
-			from, at, last = int64(m.Conversation), int64(m.ID), pos
-		}
-		return err
+		return nil
 	})
 	if err != nil || from == 0 {
 		return err
@@ -134,12 +126,12 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 // restorePayloads makes the rows of payloads again, with the id that the hash
 // gives.
 func restorePayloads(c *dbfile.Conn) error {
-	nums, err := c.Int64s(`SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
+	nums, err := dbfile.Column[int64](c, `SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
 	if err != nil {
 		return err
 	}
 	for _, num := range nums {
-		found, err := record.HashChunks(c, num, false)
+		found, err := record.HashChunks(c, num)
 		if err != nil {
 			if errors.As(err, new(*sqlite3.Error)) {
 				return err
@@ -172,10 +164,9 @@ func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
 		return err
 	}
 	// The index holds the conversation of each document.
-	for _, lane := range []int{record.LaneMessages, record.LaneSummaries} {
-		if err := record.DropIndexFrom(c, lane, 0); err != nil {
-			return err
-		}
+	err := dbfile.Each([]int{record.LaneMessages, record.LaneSummaries}, func(lane int) error { return record.DropIndexFrom(c, lane, 0) })
+	if err != nil {
+		return err
 	}
 	return recomputeConversation(c, int64(id))
 }

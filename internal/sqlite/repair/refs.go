@@ -7,6 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -39,11 +40,8 @@ func fixReferences(c *dbfile.Conn) error {
 		return err
 	}
 	for _, n := range all {
-		for _, id := range n.ids {
-			err := c.Exec(`INSERT INTO message_payloads (message, payload) SELECT ?, num FROM payloads WHERE id = ? ON CONFLICT DO NOTHING`, n.message, id)
-			if err != nil {
-				return err
-			}
+		if err := dbfile.Each(n.ids, func(id string) error { return record.LinkPayload(c, n.message, id) }); err != nil {
+			return err
 		}
 	}
 	for _, n := range all {

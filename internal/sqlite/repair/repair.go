@@ -47,8 +47,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 			return ctx.Err()
 		}
 	}
-	var ids []store.ConversationID
-	err := f.Reader(ctx, func(c *dbfile.Conn) (err error) { ids, err = record.ConversationIDs(c); return err })
+	ids, err := dbfile.Read(ctx, f, record.ConversationIDs)
 	errs = append(errs, err)
 	for _, id := range ids { // origins come before their forks
 		err := f.Transact(ctx, func(tx *dbfile.Conn) error { return fixConversation(tx, id) })
@@ -105,7 +104,7 @@ func fixLeases(c *dbfile.Conn, now time.Time) error {
 // fixPayloads corrects the rows of payloads with sound content, and links
 // payloads to the messages that refer to them.
 func fixPayloads(c *dbfile.Conn) error {
-	rows, err := record.PayloadRows(c)
+	rows, err := record.PayloadRows(c, "TRUE")
 	if err != nil {
 		return err
 	}

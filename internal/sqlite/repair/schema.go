@@ -2,7 +2,6 @@ package repair
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,12 +11,11 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 )
 
 // refillSQL fills tables that were missing and are made again, from the rows of
-// other tables. Payloads are filled by refillPayloads.
+// other tables.
 var refillSQL = map[string][]string{
 	"forgotten":      {forgottenOfWhole, forgottenOfParts},
 	"tombstone_salt": {tombstone.EnsureSalt},
@@ -67,12 +65,9 @@ const forgottenOfParts = `
 // Schema makes missing parts of the schema again and removes foreign code,
 // before the database is opened. The caller has made a copy.
 func Schema(ctx context.Context, path string) error {
-	c, err := dbfile.OpenConn(ctx, path, dbfile.Options{CacheKiB: 1 << 10})
-	if err != nil {
-		return dbfile.Explain(path, err)
-	}
-	err = c.Write(func() error { return fixSchema(c) })
-	return dbfile.Explain(path, errors.Join(err, c.Close()))
+	return dbfile.Explain(path, dbfile.WithConn(ctx, path, dbfile.Options{}, func(c *dbfile.Conn) error {
+		return c.Write(func() error { return fixSchema(c) })
+	}))
 }
 
 // fixSchema adds missing tables, columns and indexes that can be derived or
@@ -129,38 +124,10 @@ func fixSchema(c *dbfile.Conn) error {
 
 // refillTable fills a table that was made again from the rows of other tables.
 func refillTable(c *dbfile.Conn, table string) error {
-	if table == "payloads" {
-		return refillPayloads(c)
+	if table == "payloads" { // names and descriptions are restored later, from messages
+		return restorePayloads(c)
 	}
-	for _, sql := range refillSQL[table] {
-		if err := c.Script(sql); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// refillPayloads makes the rows of payloads from their content. Names and
-// descriptions are restored later, from messages.
-func refillPayloads(c *dbfile.Conn) error {
-	nums, err := c.Int64s(`SELECT DISTINCT payload FROM chunks ORDER BY payload`)
-	if err != nil {
-		return err
-	}
-	for _, num := range nums {
-		found, err := record.HashChunks(c, num, false)
-		if err != nil {
-			continue // the messages that need it report it
-		}
-		err = c.Exec(`
-			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
-			VALUES (?, ?, ?, ?, '', '', '', '', '', 0, unixepoch() * 1000) ON CONFLICT DO NOTHING`,
-			num, fmt.Sprintf("file_%x", found.Sum[:8]), found.Sum[:], found.Size)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return dbfile.Each(refillSQL[table], c.Script)
 }
 
 func order(o dbfile.Object) string {
@@ -170,7 +137,7 @@ func order(o dbfile.Object) string {
 	return "2"
 }
 
-func addColumns(c *dbfile.Conn, table string, missing []dbfile.Column) error {
+func addColumns(c *dbfile.Conn, table string, missing []dbfile.ColumnDef) error {
 	for _, col := range missing {
 		if !check.CanAddAgain(table, col) {
 			continue

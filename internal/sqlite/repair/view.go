@@ -49,34 +49,21 @@ func (r *rebuild) rebuildView() error {
 			return err
 		}
 	}
-	for _, step := range []func() error{r.placeLoose, r.placeInherited, r.markRetired, r.writePlacements} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return dbfile.Steps(r.placeLoose, r.placeInherited, r.markRetired, r.writePlacements)
 }
 
 // readPlacements reads the view and the kept branches as they are.
 func (r *rebuild) readPlacements() ([]placement, error) {
-	var all []placement
-	scan := func(s *sqlite3.Stmt) error {
+	return dbfile.List(r.Conn, `
+		SELECT 0 AS branch, v.pos AS pos, v.message, v.summary, s.id, v.stub, v.tokens FROM view v LEFT JOIN summaries s ON s.num = v.summary
+		WHERE v.conversation = ?1
+		UNION ALL SELECT b.id, bi.pos, bi.message, bi.summary, s.id, 0, 0
+		FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
+		WHERE b.conversation = ?1 ORDER BY branch, pos`, func(s *sqlite3.Stmt) placement {
 		p := placement{Edge: record.Edge{Num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
 		p.Message, p.Summary = store.MessageID(s.ColumnInt64(2)), store.SummaryID(s.ColumnText(4))
-		all = append(all, p)
-		return nil
-	}
-	err := r.Query(`
-		SELECT 0, v.pos, v.message, v.summary, s.id, v.stub, v.tokens FROM view v LEFT JOIN summaries s ON s.num = v.summary
-		WHERE v.conversation = ? ORDER BY v.pos`, scan, int64(r.ID))
-	if err != nil {
-		return nil, err
-	}
-	err = r.Query(`
-		SELECT b.id, bi.pos, bi.message, bi.summary, s.id, 0, 0
-		FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
-		WHERE b.conversation = ? ORDER BY b.id, bi.pos`, scan, int64(r.ID))
-	return all, err
+		return p
+	}, int64(r.ID))
 }
 
 // placeIfFree places a node, unless something else leads to a part of it already
@@ -120,12 +107,7 @@ func (r *rebuild) descend(e record.Edge, path []int64, visit func(record.Edge) e
 		return err
 	}
 	path = append(path, e.Num)
-	for _, s := range sources {
-		if err := r.descend(s, path, visit); err != nil {
-			return err
-		}
-	}
-	return nil
+	return dbfile.Each(sources, func(s record.Edge) error { return r.descend(s, path, visit) })
 }
 
 // placeLoose places the nodes that nothing leads to: summaries, the deepest
@@ -228,10 +210,9 @@ func (r *rebuild) itemOf(p placement) (record.ViewItem, error) {
 	items, err := record.ItemsOf(r.Conn, []record.Edge{p.Edge})
 	if err != nil {
 		items = []record.ViewItem{{Item: store.Item{Node: p.Node}}}
-		_, err = r.One(`SELECT tokens, role FROM messages WHERE id = ?`, func(s *sqlite3.Stmt) error {
-			items[0].Tokens, items[0].Role = s.ColumnInt(0), store.RoleOf(s.ColumnInt(1))
-			return nil
-		}, int64(p.Message))
+		var role int
+		_, err = r.One(`SELECT tokens, role FROM messages WHERE id = ?`, dbfile.Into(&items[0].Tokens, &role), int64(p.Message))
+		items[0].Role = store.RoleOf(role)
 	}
 	it := items[0]
 	it.Num, it.Pos = p.Num, p.pos

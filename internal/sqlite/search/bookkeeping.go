@@ -29,7 +29,7 @@ func (b *bookkeeping) snapshot(ctx context.Context, f *dbfile.File) (func(id int
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		return c.Read(func() error {
 			last := b.last
-			if _, err := c.One(`SELECT ifnull(max(id), 0) FROM messages`, dbfile.Int64Column(&last)); err != nil || last == b.last {
+			if _, err := c.One(`SELECT ifnull(max(id), 0) FROM messages`, dbfile.Into(&last)); err != nil || last == b.last {
 				return err
 			}
 			// Searches under way still read the old slice.

@@ -16,7 +16,7 @@ import (
 // document to index again, 0 if all segments are sound.
 func (l *lane) unsound(ctx context.Context, c *dbfile.Conn) (at int64, why string, err error) {
 	var epochs int
-	if _, err := c.One(`SELECT count(*) FROM lanes WHERE lane = ?`, dbfile.IntColumn(&epochs), l.kind); err != nil {
+	if _, err := c.One(`SELECT count(*) FROM lanes WHERE lane = ?`, dbfile.Into(&epochs), l.kind); err != nil {
 		return 0, "", err
 	}
 	ids, infos, err := l.infos(c)
@@ -33,7 +33,7 @@ func (l *lane) unsound(ctx context.Context, c *dbfile.Conn) (at int64, why strin
 		if l.kind == record.LaneSummaries {
 			sql = `SELECT count(*) FROM summaries WHERE num > ? AND num <= ?`
 		}
-		_, err := c.One(sql, dbfile.IntColumn(&docs), from, infos[i].LastID)
+		_, err := c.One(sql, dbfile.Into(&docs), from, infos[i].LastID)
 		if err != nil {
 			return 0, "", err
 		}

@@ -89,13 +89,13 @@ func scanMessageDoc(c *dbfile.Conn, s *sqlite3.Stmt) (segment.Doc, error) {
 
 // watermark returns the highest id that a stored segment of the lane holds.
 func (l *lane) watermark(c *dbfile.Conn) (id int64, err error) {
-	_, err = c.One(`SELECT ifnull(max(last_id), 0) FROM segments WHERE lane = ?`, dbfile.Int64Column(&id), l.kind)
+	_, err = c.One(`SELECT ifnull(max(last_id), 0) FROM segments WHERE lane = ?`, dbfile.Into(&id), l.kind)
 	return id, err
 }
 
 // lastID returns the highest id of a document.
 func (l *lane) lastID(c *dbfile.Conn) (id int64, err error) {
-	_, err = c.One(l.sql.last, dbfile.Int64Column(&id))
+	_, err = c.One(l.sql.last, dbfile.Into(&id))
 	return id, err
 }
 
@@ -164,7 +164,7 @@ func checkEpoch(l *lane, c *dbfile.Conn) error {
 
 // epochOf reads how often documents of the lane have changed.
 func (l *lane) epochOf(c *dbfile.Conn) (epoch int64, err error) {
-	_, err = c.One(`SELECT epoch FROM lanes WHERE lane = ?`, dbfile.Int64Column(&epoch), l.kind)
+	_, err = c.One(`SELECT epoch FROM lanes WHERE lane = ?`, dbfile.Into(&epoch), l.kind)
 	return epoch, err
 }
 

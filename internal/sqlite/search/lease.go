@@ -112,7 +112,7 @@ func leaseKey(l *lane) string { return fmt.Sprintf("index/%d", l.kind) }
 // lease reads the lease of a lane, and reports whether a process holds it. A
 // lease that ends too late was taken with a wrong clock and does not count.
 func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err error) {
-	held, err = state.Get(ctx, l.ix.file, state.LeaseSpace, leaseKey(l))
+	held, err = state.Table{File: l.ix.file}.Get(ctx, state.LeaseSpace, leaseKey(l))
 	if errors.Is(err, store.ErrNotFound) {
 		return held, false, nil
 	}
@@ -122,7 +122,7 @@ func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err err
 // put writes the lease. It reports false if another process has written it.
 func (t *turn) put(ctx context.Context) (ok bool, err error) {
 	now := t.file.Now()
-	version, err := state.Put(ctx, t.file, state.LeaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
+	version, err := state.Table{File: t.file}.Put(ctx, state.LeaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
 	if errors.Is(err, store.ErrConflict) {
 		return false, nil
 	}

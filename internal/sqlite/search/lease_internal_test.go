@@ -36,11 +36,12 @@ func openStore(t *testing.T, path string, o dbfile.Options) *Index {
 // say stores messages of about a size each.
 func say(t *testing.T, ix *Index, n, size int) {
 	t.Helper()
-	c, err := record.OpenConversation(t.Context(), ix.file, store.NewConversation{Key: "many"})
+	records := &record.Records{File: ix.file}
+	c, err := records.Open(t.Context(), store.NewConversation{Key: "many"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, bytes, err := record.Update(t.Context(), ix.file, c.ID, func(w store.Writer) error {
+	last, bytes, err := records.Update(t.Context(), c.ID, func(w store.Writer) error {
 		for i := range n {
 			text := fmt.Sprintf("message %d of many %s", i, strings.Repeat("word ", size/5))
 			m := store.NewMessage{

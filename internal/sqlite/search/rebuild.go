@@ -3,9 +3,9 @@ package search
 import (
 	"context"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
-	"github.com/lossless-context/lcm/internal/store"
 )
 
 // rebuild builds the index of a lane again, because a segment is damaged or has
@@ -13,7 +13,7 @@ import (
 // record.
 func (l *lane) rebuild(ctx context.Context, cause error) error {
 	if l.ix.file.Options().ReadOnly {
-		return &store.Problem{Err: cause, Hint: "open the database for writing once: the search index is then built again"}
+		return &hint.Error{Err: cause, Hint: "open the database for writing once: the search index is then built again"}
 	}
 	l.ix.file.Options().Log.Warn("the search index is damaged or of another version, and is built again", "err", cause)
 	err := l.ix.file.Transact(ctx, func(c *dbfile.Conn) error { return record.DropIndexFrom(c, l.kind, 0) })

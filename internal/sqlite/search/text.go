@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
@@ -49,7 +48,7 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 		return nil
 	}
 	first, last := slices.Min(ids), slices.Max(ids)
-	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
+	return l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
 			return l.sweep(c, ids, first, yield)
 		}
@@ -64,10 +63,6 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 			return nil
 		})
 	})
-	if errors.Is(err, dbfile.ErrStop) {
-		err = nil
-	}
-	return err
 }
 
 func (l *lane) sweep(c *dbfile.Conn, ids []int64, first int64, yield func(id int64, text []byte) bool) error {

@@ -52,7 +52,7 @@ func (f *toolFilter) failed() error {
 }
 
 func (f *toolFilter) uses(id store.MessageID) (bool, error) {
-	for m, err := range record.Messages(f.ctx, f.file, store.MessageQuery{IDs: []store.MessageID{id}}) {
+	for m, err := range (&record.Records{File: f.file}).Messages(f.ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
 			return false, err
 		}
@@ -77,7 +77,7 @@ func (f *toolFilter) nameOf(m store.Message, r *llms.ToolResult) (string, error)
 		return r.Name, nil
 	}
 	before := store.MessageQuery{Conversation: m.Conversation, Before: m.Seq, Newest: true, Limit: callReach}
-	for earlier, err := range record.Messages(f.ctx, f.file, before) {
+	for earlier, err := range (&record.Records{File: f.file}).Messages(f.ctx, before) {
 		if err != nil {
 			return "", err
 		}

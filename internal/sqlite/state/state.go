@@ -30,32 +30,32 @@ func readValue(c *dbfile.Conn, space, key string, now time.Time) (v store.Value,
 	return v, err
 }
 
+// Table is the [store.State] of a file.
+type Table struct{ File *dbfile.File }
+
 // Get implements [store.State].
-func Get(ctx context.Context, f *dbfile.File, space, key string) (v store.Value, err error) {
-	err = f.Reader(ctx, func(c *dbfile.Conn) (err error) {
-		v, err = readValue(c, space, key, f.Now())
+func (t Table) Get(ctx context.Context, space, key string) (store.Value, error) {
+	return dbfile.Read(ctx, t.File, func(c *dbfile.Conn) (store.Value, error) {
+		v, err := readValue(c, space, key, t.File.Now())
 		if err == nil && v.Version == 0 {
 			err = store.Missing(space + "/" + key)
 		}
-		return err
+		return v, err
 	})
-	return v, err
 }
 
 // Put implements [store.State].
-func Put(ctx context.Context, f *dbfile.File, space, key string, data []byte, version int64, expires time.Time) (int64, error) {
-	var next int64
-	err := f.Transact(ctx, func(c *dbfile.Conn) error {
-		if err := expectVersion(c, space, key, version, f.Now()); err != nil {
+func (t Table) Put(ctx context.Context, space, key string, data []byte, version int64, expires time.Time) (next int64, err error) {
+	err = t.File.Transact(ctx, func(c *dbfile.Conn) error {
+		if err := expectVersion(c, space, key, version, t.File.Now()); err != nil {
 			return err
 		}
 		// Versions go on across an expiry, so that a holder of the expired
 		// value cannot mistake a new one for it.
-		_, err := c.One(`
+		next, err = dbfile.Value[int64](c, `
 			INSERT INTO state (space, key, version, expires, data) VALUES (?, ?, 1, ?, ?)
 			ON CONFLICT DO UPDATE SET version = version + 1, expires = excluded.expires, data = excluded.data
-			RETURNING version`,
-			dbfile.Int64Column(&next), space, key, expires, data)
+			RETURNING version`, space, key, expires, data)
 		return err
 	})
 	return next, err
@@ -63,10 +63,11 @@ func Put(ctx context.Context, f *dbfile.File, space, key string, data []byte, ve
 
 // Delete implements [store.State]. The version stays behind in an expired
 // row, for the same reason as in Put.
-func Delete(ctx context.Context, f *dbfile.File, space, key string, version int64) error {
-	return f.Transact(ctx, func(c *dbfile.Conn) error { return DeleteIn(c, space, key, version, f.Now()) })
+func (t Table) Delete(ctx context.Context, space, key string, version int64) error {
+	return t.File.Transact(ctx, func(c *dbfile.Conn) error { return DeleteIn(c, space, key, version, t.File.Now()) })
 }
 
+// DeleteIn is Delete inside a transaction.
 func DeleteIn(c *dbfile.Conn, space, key string, version int64, now time.Time) error {
 	if err := expectVersion(c, space, key, version, now); err != nil {
 		return err
@@ -83,15 +84,10 @@ func expectVersion(c *dbfile.Conn, space, key string, version int64, now time.Ti
 }
 
 // List implements [store.State].
-func List(ctx context.Context, f *dbfile.File, space string) ([]store.Value, error) {
-	var all []store.Value
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return c.Query(liveValues+` ORDER BY key`, func(s *sqlite3.Stmt) error {
-			all = append(all, scanValue(s))
-			return nil
-		}, space, f.Now())
+func (t Table) List(ctx context.Context, space string) ([]store.Value, error) {
+	return dbfile.Read(ctx, t.File, func(c *dbfile.Conn) ([]store.Value, error) {
+		return dbfile.List(c, liveValues+` ORDER BY key`, scanValue, space, t.File.Now())
 	})
-	return all, err
 }
 
 // LeaseSpace is the space of [store.State] in which every package keeps the

@@ -1,8 +1,8 @@
 package stats
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"os"
 	"slices"
 	"sort"
@@ -17,32 +17,24 @@ import (
 // it is as quick as [Read]; Messages is the rest, with indexes and everything
 // small.
 type Space struct {
-	Messages  int64
-	Payloads  int64 // compressed
-	Summaries int64 // with their revisions
-	Index     int64 // the search index
-	Free      int64 // pages that nothing is in: see [DB.Vacuum]
-	Log       int64 // the write-ahead log
+	Messages  int64 `json:"messages"`
+	Payloads  int64 `json:"payloads"`      // compressed
+	Summaries int64 `json:"summaries"`     // with their revisions
+	Index     int64 `json:"searchIndex"`   // the search index
+	Free      int64 `json:"free"`          // pages that nothing is in: see [DB.Vacuum]
+	Log       int64 `json:"writeAheadLog"` // the write-ahead log
 }
 
 // MeasureSpace computes the use of the file.
 func MeasureSpace(ctx context.Context, f *dbfile.File) (Space, error) {
 	var s Space
 	var pages, size, free int64
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return c.Read(func() error {
-			for sql, to := range map[string]*int64{
-				"PRAGMA page_count": &pages, "PRAGMA page_size": &size, "PRAGMA freelist_count": &free,
-				"SELECT ifnull(sum(length(data)), 0) FROM chunks":                                                                    &s.Payloads,
-				"SELECT ifnull(sum(word_bytes + gram_bytes + doc_bytes), 0) FROM segments":                                           &s.Index,
-				"SELECT ifnull((SELECT sum(length(body)) FROM summaries), 0) + ifnull((SELECT sum(length(body)) FROM revisions), 0)": &s.Summaries,
-			} {
-				if _, err := c.One(sql, func(st *sqlite3.Stmt) error { *to = st.ColumnInt64(0); return nil }); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	_, err := dbfile.Read(ctx, f, func(c *dbfile.Conn) (bool, error) {
+		return c.One(`SELECT page_count, page_size, freelist_count, (SELECT sum(length(data)) FROM chunks),
+				(SELECT sum(word_bytes + gram_bytes + doc_bytes) FROM segments),
+				ifnull((SELECT sum(length(body)) FROM summaries), 0) + ifnull((SELECT sum(length(body)) FROM revisions), 0)
+			FROM pragma_page_count, pragma_page_size, pragma_freelist_count`,
+			dbfile.Into(&pages, &size, &free, &s.Payloads, &s.Index, &s.Summaries))
 	})
 	s.Free = free * size
 	s.Messages = max(0, pages*size-s.Free-s.Payloads-s.Index-s.Summaries)
@@ -54,12 +46,12 @@ func MeasureSpace(ctx context.Context, f *dbfile.File) (Space, error) {
 
 // Group counts the conversations that have something in common.
 type Group struct {
-	Name          string
-	Conversations int64
-	Messages      int64
-	Tokens        int64
-	Bytes         int64 // of the original records
-	Summaries     int64
+	Name          string `json:"name"`
+	Conversations int64  `json:"conversations"`
+	Messages      int64  `json:"messages"`
+	Tokens        int64  `json:"tokens,omitempty"`
+	Bytes         int64  `json:"bytes,omitempty"` // of the original records
+	Summaries     int64  `json:"summaries,omitempty"`
 }
 
 // The ways to group conversations.
@@ -73,30 +65,21 @@ const (
 // months in order. It reads few messages, at the turns of months; a month has
 // no counts of tokens and bytes.
 func CountBy(ctx context.Context, f *dbfile.File, by string) ([]Group, error) {
-	var groups []Group
-	err := f.Reader(ctx, func(c *dbfile.Conn) error {
-		return c.Read(func() (err error) {
-			if by == ByMonth {
-				groups, err = countMonths(c)
-				return err
-			}
-			name := `c.agent`
-			if by == ByProject {
-				name = `iif(p.origin <> '', p.origin, p.root)`
-			}
-			return c.Query(`
-				SELECT `+name+` AS name, count(*), sum(c.messages), sum(c.tokens), sum(c.bytes), sum(c.summaries)
-				FROM conversations c JOIN projects p ON p.id = c.project WHERE c.erased_at IS NULL
-				GROUP BY name ORDER BY sum(c.messages) DESC, name`, func(s *sqlite3.Stmt) error {
-				groups = append(groups, Group{
-					Name: s.ColumnText(0), Conversations: s.ColumnInt64(1), Messages: s.ColumnInt64(2), Tokens: s.ColumnInt64(3),
-					Bytes: s.ColumnInt64(4), Summaries: s.ColumnInt64(5),
-				})
-				return nil
-			})
+	return dbfile.Read(ctx, f, func(c *dbfile.Conn) ([]Group, error) {
+		if by == ByMonth {
+			return countMonths(c)
+		}
+		name := `c.agent`
+		if by == ByProject {
+			name = `iif(p.origin <> '', p.origin, p.root)`
+		}
+		return dbfile.List(c, `
+			SELECT `+name+` AS name, count(*), sum(c.messages), sum(c.tokens), sum(c.bytes), sum(c.summaries)
+			FROM conversations c JOIN projects p ON p.id = c.project WHERE c.erased_at IS NULL
+			GROUP BY name ORDER BY sum(c.messages) DESC, name`, func(s *sqlite3.Stmt) Group {
+			return Group{s.ColumnText(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4), s.ColumnInt64(5)}
 		})
 	})
-	return groups, err
 }
 
 // countMonths counts by when messages were said. Within a conversation that is
@@ -107,11 +90,10 @@ func countMonths(c *dbfile.Conn) ([]Group, error) {
 		id, messages int64
 		first, last  time.Time
 	}
-	var talks []talk
-	err := c.Query(`SELECT id, messages, created_at, updated_at FROM conversations WHERE messages > 0 AND erased_at IS NULL`, func(s *sqlite3.Stmt) error {
-		talks = append(talks, talk{s.ColumnInt64(0), s.ColumnInt64(1), dbfile.Millis(s, 2), dbfile.Millis(s, 3)})
-		return nil
-	})
+	talks, err := dbfile.List(c, `SELECT id, messages, created_at, updated_at FROM conversations WHERE messages > 0 AND erased_at IS NULL`,
+		func(s *sqlite3.Stmt) talk {
+			return talk{s.ColumnInt64(0), s.ColumnInt64(1), dbfile.Millis(s, 2), dbfile.Millis(s, 3)}
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +126,9 @@ func countMonths(c *dbfile.Conn) ([]Group, error) {
 		}
 	}
 	var all []Group
-	for _, g := range by {
-		all = append(all, *g)
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		all = append(all, *by[name])
 	}
-	slices.SortFunc(all, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
@@ -156,9 +137,7 @@ func countMonths(c *dbfile.Conn) ([]Group, error) {
 func saidBefore(c *dbfile.Conn, id, from, to int64, when time.Time) (int64, error) {
 	var failed error
 	n := sort.Search(int(to-from), func(i int) bool {
-		said := int64(0)
-		_, err := c.One(`SELECT ifnull(said, stored) FROM messages WHERE conversation = ? AND seq = ?`,
-			dbfile.Int64Column(&said), id, from+int64(i)+1)
+		said, err := dbfile.Value[int64](c, `SELECT ifnull(said, stored) FROM messages WHERE conversation = ? AND seq = ?`, id, from+int64(i)+1)
 		if err != nil {
 			failed = err
 		}

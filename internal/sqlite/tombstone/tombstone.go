@@ -10,7 +10,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -23,16 +22,13 @@ import (
 // the database; the others came with tombstones from archives.
 type Hasher struct{ Salts [][]byte }
 
+// ReadHasher reads the salts of the database.
 func ReadHasher(c *dbfile.Conn) (Hasher, error) {
-	var u Hasher
-	err := c.Query(`SELECT salt FROM tombstone_salt ORDER BY rowid`, func(s *sqlite3.Stmt) error {
-		u.Salts = append(u.Salts, s.ColumnBlob(0, nil))
-		return nil
-	})
-	if err == nil && u.Salts == nil {
-		err = fmt.Errorf("the salt of the tombstones: %w", store.ErrNotFound)
+	salts, err := dbfile.Column[[]byte](c, `SELECT salt FROM tombstone_salt ORDER BY rowid`)
+	if err == nil && salts == nil {
+		err = store.Missing("the salt of the tombstones")
 	}
-	return u, err
+	return Hasher{salts}, err
 }
 
 // The kinds of hashes. All but the last two include the key of the session. For
@@ -190,8 +186,8 @@ func (r Refusal) Refuses(c *dbfile.Conn, n *Identity) (refused, weak bool, times
 	}
 	count := func(sums [][]byte) (n int, err error) {
 		for _, sum := range sums {
-			var times int
-			if _, err := c.One(`SELECT ifnull(sum(n), 0) FROM tombstones WHERE hash = ?`, dbfile.IntColumn(&times), sum); err != nil {
+			times, err := dbfile.Value[int](c, `SELECT sum(n) FROM tombstones WHERE hash = ?`, sum)
+			if err != nil {
 				return 0, err
 			}
 			n += times

@@ -17,9 +17,8 @@ type Found struct {
 	Err  error
 }
 
-// List lists a directory in the order of names and resolves symbolic links. A link
-// that leads out of root is an entry with an error; if dir itself does, it is the
-// only entry. A missing directory is empty.
+// List lists a directory by name and resolves symbolic links. A link out of root is an
+// entry with an error; if dir itself is one, it is the only entry.
 func List(root, dir string) []Found {
 	found, err := list(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,8 +72,7 @@ func list(root, dir string) ([]Found, error) {
 // ErrOutside says that a path leads out of a directory.
 var ErrOutside = errors.New("out of")
 
-// Within returns ErrOutside if a path, with symbolic links resolved, leads out of a
-// directory.
+// Within returns ErrOutside if a path, links resolved, leads out of a directory.
 func Within(root, path string) error {
 	_, err := relative(root, path)
 	return err
@@ -104,8 +102,7 @@ func relative(root, path string) (string, error) {
 	return at, nil
 }
 
-// Stat returns the absolute path and the info of a regular file. The info is nil if
-// there is none.
+// Stat returns the absolute path and the info of a regular file, or nil.
 func Stat(path string) (string, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {

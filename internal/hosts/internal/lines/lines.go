@@ -18,6 +18,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -39,14 +40,12 @@ type Line struct {
 	Start, End int64
 	// Head identifies the file by its beginning.
 	Head string
-	// Anew says that reading began at the start because the offset is from
-	// another file.
+	// Anew says that the offset is from another file: reading began at the start.
 	Anew bool
 }
 
-// Read yields the lines of a file from an offset on. It decompresses files that end
-// in .zst, skips empty lines, and yields a last line without a line feed only if it
-// is a whole JSON object.
+// Read yields the lines of a file, or of a .zst file, from an offset on. It skips empty
+// lines, and a last line without a line feed that is no whole JSON object.
 func Read(ctx context.Context, path string, offset int64, head string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r := &reader{ctx: ctx, path: path, max: MaxLine}
@@ -209,15 +208,19 @@ func (r *reader) next() (Line, error) {
 	}
 }
 
-// complete reports whether a line without its line feed is a whole record: no prefix
-// of a JSON object is an object.
+// HasPrefix reports whether a text begins with one of the marks, after white space.
+func HasPrefix(text string, marks ...string) bool {
+	text = strings.TrimSpace(text)
+	return slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(text, mark) })
+}
+
+// complete reports whether a line without its line feed is a whole JSON object.
 func complete(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) > 0 && line[0] == '{' && json.Valid(line)
 }
 
-// line reads up to the next line feed; whole says that there is one. It skips a line
-// that is longer than the limit.
+// line reads up to the next line feed, if there is one. It skips lines that are too long.
 func (r *reader) line() (content []byte, whole, tooLong bool, err error) {
 	for {
 		piece, err := r.in.ReadSlice('\n')

@@ -4,16 +4,17 @@
 package quote
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/safetext"
 )
 
-// Text returns stored text between quotation marks, on one line of at most n
-// characters. Quotation marks inside become apostrophes: otherwise a text could end
-// its own quotation and continue as lcm's words.
+// Text returns stored text between quotation marks, on one line of at most n characters.
+// Quotation marks inside become apostrophes: the text must not end its own quotation.
 func Text(text string, n int) string {
 	return `"` + strings.ReplaceAll(Line(text, n), `"`, "'") + `"`
 }
@@ -49,6 +50,20 @@ func Line(text string, n int) string {
 		count, space = count+size, false
 	}
 	return b.String()
+}
+
+// Block frames a text for an agent's context. Ingest keeps such blocks out of recall.
+func Block(text string) string {
+	return ingest.ContextTag + ` source="lcm">` + "\n" + text + "\n</lcm-context>"
+}
+
+// Session names a conversation and its agent, which has at most n characters.
+func Session(number int64, agent string, n int) string {
+	name := fmt.Sprintf("conversation %d", number)
+	if agent != "" {
+		name += " with " + Line(agent, n)
+	}
+	return name
 }
 
 // Time returns a time in UTC to the minute, or "-" for none.

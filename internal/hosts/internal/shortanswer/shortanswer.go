@@ -9,8 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
-// longest is the length in characters up to which a message is an answer and not a
-// request.
+// longest is the longest answer in characters; a longer message is a request.
 const longest = 160
 
 // answer matches the words of a choice.

@@ -11,8 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// JSON is a JSON file, with or without comments and trailing commas. Its methods return
-// the file after an edit.
+// JSON is a JSON file with or without comments. Its methods return the edited file.
 type JSON struct {
 	src  []byte
 	mark []byte // a byte order mark, which is kept but not JSON
@@ -100,8 +99,7 @@ func (d *JSON) find(path []string) *hujson.Value {
 	return at
 }
 
-// memberOf returns the index of a member. Of two with one name the last counts, as it
-// does for the programs that read the file.
+// memberOf returns the index of a member: of two with one name, the last.
 func memberOf(o *hujson.Object, name string) int {
 	for i := len(o.Members) - 1; i >= 0; i-- {
 		var s string
@@ -112,8 +110,7 @@ func memberOf(o *hujson.Object, name string) int {
 	return -1
 }
 
-// Set sets the member at a path, and makes missing objects on the way; made lists their
-// paths. It does not touch an equal value.
+// Set sets the member at a path, if it differs. made lists the objects that it made.
 func (d *JSON) Set(value any, path ...string) (out *JSON, made [][]string, err error) {
 	if same(d.Get(path...), value) {
 		return d, nil, nil

@@ -117,8 +117,7 @@ func (d *JSON) comma(from, to int) int {
 	return -1
 }
 
-// cut removes the i-th entry of an object or array, the white space before it, and one
-// comma.
+// cut removes the i-th entry, the white space before it, and one comma.
 func (d *JSON) cut(holder *hujson.Value, i int) (*JSON, error) {
 	entries := spans(holder)
 	e, end := entries[i], holder.EndOffset-1

@@ -12,8 +12,7 @@ const (
 	SectionEnd   = "<!-- lcm:end -->"
 )
 
-// SetSection puts a text between marks at the end of a file, or replaces the existing
-// section.
+// SetSection puts a text between marks at the end of a file, or replaces the section.
 func SetSection(src []byte, text string) ([]byte, error) {
 	nl := lineEnd(src)
 	section := SectionBegin + nl + strings.ReplaceAll(strings.TrimSpace(text), "\n", nl) + nl + SectionEnd + nl

@@ -13,9 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/tomledit"
 )
 
-// SetTable sets the keys of a TOML table [a.b] to the given lines, each of the
-// form `key = value`. Other keys of the table stay. It fails if a table with
-// other values is not written under a header of its own.
+// SetTable sets the keys of a TOML table [a.b] to lines like `key = value`. Other keys
+// stay. It fails if a table with other values has no header of its own.
 func SetTable(src []byte, path []string, lines []string) ([]byte, error) {
 	before, err := parseTOML(src)
 	if err != nil {
@@ -46,8 +45,7 @@ func SetTable(src []byte, path []string, lines []string) ([]byte, error) {
 	return []byte(out), nil
 }
 
-// CutTable removes a table and the tables below it from a TOML file, with the
-// empty line before it. A missing table is not an error.
+// CutTable removes a table, if there is one, and the tables below it.
 func CutTable(src []byte, path []string) ([]byte, error) {
 	before, err := parseTOML(src)
 	if err != nil {
@@ -108,8 +106,8 @@ func covers(have, want map[string]any) bool {
 	return true
 }
 
-// onlyChanged reports whether two documents differ only in the table at a path,
-// and that table now has the values of want (nil: it is gone).
+// onlyChanged reports whether two documents differ only in the table at a path, and that
+// table has the values of want (nil: it is gone).
 func onlyChanged(before, after map[string]any, path []string, want map[string]any) bool {
 	now, ok := lookup(after, path)
 	if want == nil && ok || want != nil && !(ok && covers(now, want)) {
@@ -118,8 +116,8 @@ func onlyChanged(before, after map[string]any, path []string, want map[string]an
 	return reflect.DeepEqual(without(before, path, want), without(after, path, want))
 }
 
-// without returns a document without the keys of want at a path (nil: without the
-// whole table), and without tables that are empty then.
+// without returns a document without the keys of want at a path (nil: without the table),
+// and without tables that are empty then.
 func without(doc map[string]any, path []string, want map[string]any) map[string]any {
 	out := maps.Clone(doc)
 	if len(path) == 0 {
@@ -143,9 +141,8 @@ func without(doc map[string]any, path []string, want map[string]any) map[string]
 	return out
 }
 
-// inline reports whether the table at the path, or one above it, is written as a
-// value or with dotted keys, as in a = { c = 1 } or a.b.c = 1. A header must not
-// add to such a table: the parser here accepts it, but others refuse the file.
+// inline reports whether the table at the path, or one above it, is a value or has dotted
+// keys, as in a = { c = 1 } or a.b.c = 1. A header must not add to it.
 func inline(src string, path []string) bool {
 	return slices.ContainsFunc(tomledit.Scan(src), func(e tomledit.Entry) bool {
 		shared := min(len(e.Key), len(path))

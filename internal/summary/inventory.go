@@ -14,13 +14,12 @@ type entry struct {
 	class  Class
 	origin origin // the best of its occurrences
 	tf     int
-	order  int // of first appearance
 	score  int64
 }
 
-// ledger gathers every identifier of the material, wherever it stands, so
-// that those in no kept sentence can still be listed.
-type ledger struct {
+// inventory has every identifier of the material, so that those in no kept sentence
+// can still be listed.
+type inventory struct {
 	entries []entry
 	index   map[string]int
 }
@@ -34,22 +33,21 @@ var classWeight = map[Class]float64{
 // originWeight prefers the messages of people to tool output.
 var originWeight = [...]float64{fromUser: 2, fromAssistant: 1, fromCode: 0.4, fromTool: 0.2}
 
-func (l *ledger) add(text string, class Class, from origin) {
+func (l *inventory) add(text string, class Class, from origin) {
 	i, ok := l.index[text]
 	if !ok {
 		i = len(l.entries)
 		l.index[text] = i
-		l.entries = append(l.entries, entry{text: text, class: class, origin: from, order: i})
+		l.entries = append(l.entries, entry{text: text, class: class, origin: from})
 	}
 	e := &l.entries[i]
 	e.tf++
 	e.origin = min(e.origin, from)
 }
 
-// inherit adds an entry of an older summary's ledger. An older summary may be
-// a model's, so an entry is taken only if it is an identifier through and
-// through.
-func (l *ledger) inherit(item ledgerItem) {
+// inherit adds an identifier that an older summary lists. A model may have written
+// the summary, so the text counts only if all of it is one identifier.
+func (l *inventory) inherit(item listed) {
 	ids := Identifiers(item.text)
 	if len(ids) != 1 || ids[0].Text != item.text {
 		return
@@ -63,7 +61,7 @@ func (l *ledger) inherit(item ledgerItem) {
 
 // ranked returns the entries that are worth the most for their length first:
 // those that were said, and those that were only seen in tool traffic or code.
-func (l *ledger) ranked() (said, seen []entry) {
+func (l *inventory) ranked() (said, seen []entry) {
 	for _, e := range l.entries {
 		worth := classWeight[e.class] * (1 + 0.3*math.Log(float64(e.tf))) * originWeight[e.origin]
 		if e.origin > fromAssistant && e.class == ClassNumber {
@@ -76,21 +74,16 @@ func (l *ledger) ranked() (said, seen []entry) {
 			seen = append(seen, e)
 		}
 	}
-	byScore := func(a, b entry) int {
-		if c := cmp.Compare(b.score, a.score); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.order, b.order)
-	}
-	slices.SortFunc(said, byScore)
-	slices.SortFunc(seen, byScore)
+	byScore := func(a, b entry) int { return cmp.Compare(b.score, a.score) }
+	slices.SortStableFunc(said, byScore) // of equals, the first that appeared
+	slices.SortStableFunc(seen, byScore)
 	return said, seen
 }
 
 // missing returns up to limit entries that kept does not mention.
 func missing(entries []entry, kept string, limit int) []entry {
 	present := map[string]bool{}
-	var names strings.Builder // what kept mentions, which is all that need be searched
+	var names strings.Builder // the identifiers of kept
 	for _, id := range Identifiers(kept) {
 		if !present[id.Text] {
 			present[id.Text] = true
@@ -109,7 +102,7 @@ func missing(entries []entry, kept string, limit int) []entry {
 	return out
 }
 
-// listing is a choice of ledger entries, best first.
+// listing is a line of identifiers, best first.
 type listing struct {
 	head    string
 	entries []entry
@@ -151,7 +144,7 @@ func (l listing) first(n int) string {
 	if len(ids) == 0 {
 		return ""
 	}
-	return l.head + joinLedger(ids) + "\n"
+	return l.head + joinIdentifiers(ids) + "\n"
 }
 
 // fit renders as many entries as cost at most budget tokens.
