@@ -125,6 +125,11 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.CoveredBy != "" {
 		parts = append(parts, "in "+m.CoveredBy)
 	}
+	for _, id := range m.AlsoIn {
+		if id != m.CoveredBy {
+			parts = append(parts, "in "+id)
+		}
+	}
 	if len(m.FileIDs) > 0 && m.Type != "file" {
 		parts = append(parts, "inside "+strings.Join(m.FileIDs, ", "))
 	}
