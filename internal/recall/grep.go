@@ -109,6 +109,9 @@ type Match struct {
 	// Beside says that the match has none of the words itself but stands next
 	// to messages that do: ranking brings in what surrounds an answer.
 	Beside bool `json:"beside,omitempty"`
+	// Instruction says that the match has none of the words but is a standing
+	// instruction of the user, which the work that is asked for may have to follow.
+	Instruction bool `json:"instruction,omitempty"`
 	// Damaged says that the snippet may not be what was said: what is stored is
 	// not what arrived.
 	Damaged bool     `json:"damaged,omitempty"`

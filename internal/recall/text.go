@@ -136,6 +136,9 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.Beside {
 		parts = append(parts, "beside a match")
 	}
+	if m.Instruction {
+		parts = append(parts, "standing instruction")
+	}
 	if m.Damaged {
 		parts = append(parts, "DAMAGED")
 	}
