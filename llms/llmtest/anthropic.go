@@ -117,7 +117,7 @@ func anthropicInput(u llms.Usage) object {
 
 func anthropicMessage(r wireRequest, reply Reply) object {
 	return object{
-		"id": fmt.Sprintf("msg_%d", r.Number), "type": "message", "role": "assistant", "model": r.Model,
+		"id": "msg_" + reply.ID, "type": "message", "role": "assistant", "model": r.Model,
 		"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": anthropicInput(reply.Usage),
 	}
 }
@@ -130,17 +130,16 @@ type block struct {
 }
 
 func anthropicBlocks(reply Reply) []block {
-	const signature = "c2NyaXB0ZWQ="
 	var blocks []block
 	if reply.Reasoning != "" {
 		b := block{
 			start: object{"type": "thinking", "thinking": "", "signature": ""},
-			whole: object{"type": "thinking", "thinking": reply.Reasoning, "signature": signature},
+			whole: object{"type": "thinking", "thinking": reply.Reasoning, "signature": reply.Signature},
 		}
 		for _, piece := range pieces(reply.Reasoning) {
 			b.deltas = append(b.deltas, object{"type": "thinking_delta", "thinking": piece})
 		}
-		b.deltas = append(b.deltas, object{"type": "signature_delta", "signature": signature})
+		b.deltas = append(b.deltas, object{"type": "signature_delta", "signature": reply.Signature})
 		blocks = append(blocks, b)
 	}
 	if reply.Text != "" {

@@ -97,7 +97,7 @@ func chatCall(i int, call llms.ToolCall, arguments string) object {
 func chatFrames(r wireRequest, reply Reply) []frame {
 	chunk := func(delta object, finish any) frame {
 		return frame{data: object{
-			"id": fmt.Sprintf("chatcmpl-%d", r.Number), "object": "chat.completion.chunk", "created": created, "model": r.Model,
+			"id": "chatcmpl-" + reply.ID, "object": "chat.completion.chunk", "created": created, "model": r.Model,
 			"choices": []any{object{"index": 0, "delta": delta, "finish_reason": finish}},
 		}}
 	}
@@ -142,7 +142,7 @@ func chatWhole(r wireRequest, reply Reply) any {
 		message["tool_calls"] = calls
 	}
 	return object{
-		"id": fmt.Sprintf("chatcmpl-%d", r.Number), "object": "chat.completion", "created": created, "model": r.Model,
+		"id": "chatcmpl-" + reply.ID, "object": "chat.completion", "created": created, "model": r.Model,
 		"choices": []any{object{"index": 0, "message": message, "finish_reason": chatFinish(reply.Stop), "logprobs": nil}},
 		"usage":   chatUsage(reply.Usage),
 	}

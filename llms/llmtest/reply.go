@@ -15,7 +15,13 @@ type Responder func(r llms.Request) Reply
 
 // Reply is the answer to one request.
 type Reply struct {
+	// ID is the end of the answer's id on the wire, as in msg_ID. Empty: the
+	// server numbers its answers.
+	ID        string
 	Reasoning string
+	// Signature is the provider's seal of Reasoning, which clients send back.
+	// Empty: a fixed one.
+	Signature string
 	Text      string
 	// Calls are the tools it calls. A call without an id is given one.
 	Calls []llms.ToolCall
@@ -103,6 +109,9 @@ func (r Reply) finished(request llms.Request) Reply {
 		calls[i] = call
 	}
 	r.Calls = calls
+	if r.Signature == "" {
+		r.Signature = "c2NyaXB0ZWQ="
+	}
 	if r.Stop == "" {
 		r.Stop = llms.StopEnd
 		if len(calls) > 0 {

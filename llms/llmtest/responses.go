@@ -25,7 +25,7 @@ var responsesFace = face{
 // response is the object that opens and closes an answer.
 func response(r wireRequest, reply Reply, done bool) object {
 	o := object{
-		"id": fmt.Sprintf("resp_%d", r.Number), "object": "response", "created_at": created, "model": r.Model,
+		"id": "resp_" + reply.ID, "object": "response", "created_at": created, "model": r.Model,
 		"status": "in_progress", "output": []any{}, "error": nil, "incomplete_details": nil, "instructions": nil,
 		"metadata": object{}, "parallel_tool_calls": true, "tool_choice": "auto", "tools": []any{}, "usage": nil,
 	}
@@ -63,13 +63,13 @@ type item struct {
 func responseItems(r wireRequest, reply Reply) []item {
 	var items []item
 	if reply.Reasoning != "" {
-		items = append(items, reasoningItem(fmt.Sprintf("rs_%d", r.Number), reply.Reasoning))
+		items = append(items, reasoningItem("rs_"+reply.ID, reply.Reasoning, reply.Signature))
 	}
 	if reply.Text != "" {
-		items = append(items, messageItem(fmt.Sprintf("msg_%d", r.Number), reply.Text))
+		items = append(items, messageItem("msg_"+reply.ID, reply.Text))
 	}
 	for i, call := range reply.Calls {
-		items = append(items, callItem(fmt.Sprintf("fc_%d_%d", r.Number, i+1), call, r.Namespaces[call.Name]))
+		items = append(items, callItem(fmt.Sprintf("fc_%s_%d", reply.ID, i+1), call, r.Namespaces[call.Name]))
 	}
 	return items
 }
@@ -103,11 +103,11 @@ func messageItem(id, text string) item {
 	return it
 }
 
-func reasoningItem(id, text string) item {
+func reasoningItem(id, text, signature string) item {
 	part := func(text string) object { return object{"type": "summary_text", "text": text} }
 	it := item{
 		start: object{"type": "reasoning", "id": id, "summary": []any{}},
-		whole: object{"type": "reasoning", "id": id, "summary": []any{part(text)}, "encrypted_content": "c2NyaXB0ZWQ="},
+		whole: object{"type": "reasoning", "id": id, "summary": []any{part(text)}, "encrypted_content": signature},
 	}
 	it.events = append(it.events, event("response.reasoning_summary_part.added", object{"item_id": id, "summary_index": 0, "part": part("")}))
 	for _, piece := range pieces(text) {

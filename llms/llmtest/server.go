@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -85,7 +86,6 @@ type wireRequest struct {
 	llms.Request
 	Stream       bool
 	IncludeUsage bool // Chat Completions: usage only comes when asked for
-	Number       int  // of the exchange, from 1
 	// Namespaces has, for the Responses API, the namespace that a tool's name
 	// begins with.
 	Namespaces map[string]string
@@ -124,7 +124,7 @@ func (h *Handler) face(f face) http.HandlerFunc {
 			return
 		}
 		reply := h.model(request.Request).finished(request.Request)
-		request.Number = h.keep(Exchange{Face: f.name, Path: r.URL.Path, Header: r.Header, Body: body, Request: request.Request, Reply: reply})
+		reply = h.keep(Exchange{Face: f.name, Path: r.URL.Path, Header: r.Header, Body: body, Request: request.Request, Reply: reply})
 		switch {
 		case reply.Fault != nil && reply.Fault.Kind == FaultStatus:
 			writeFailure(w, f, reply.Fault)
@@ -136,11 +136,15 @@ func (h *Handler) face(f face) http.HandlerFunc {
 	}
 }
 
-func (h *Handler) keep(e Exchange) int {
+// keep records an exchange and returns its reply, numbered if it has no id.
+func (h *Handler) keep(e Exchange) Reply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if e.Reply.ID == "" {
+		e.Reply.ID = strconv.Itoa(len(h.exchanges) + 1)
+	}
 	h.exchanges = append(h.exchanges, e)
-	return len(h.exchanges)
+	return e.Reply
 }
 
 func (h *Handler) spend(u llms.Usage) {
