@@ -1,0 +1,263 @@
+package apiform_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+)
+
+const anthropic = `{"model":"claude-x","messages":[
+ {"role":"user","content":[{"type":"text","text":"<system-reminder>rules</system-reminder>"},{"type":"text","text":"hello \"you\""}]},
+ {"role":"system","content":"be brief"},
+ {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s=="},{"type":"text","text":"I look."},{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]},
+ {"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":[{"type":"text","text":"a"},{"type":"image","source":{"data":"IMG"}}]}]},
+ {"role":"assistant","content":"done"},
+ {"role":"user","content":[{"type":"text","text":"more","cache_control":{"type":"ephemeral","ttl":"1h"}}]}
+],"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}],"tools":[{"name":"Bash"}],"stream":true}`
+
+const responses = `{"model":"gpt-x","input":[
+ {"type":"message","role":"developer","content":[{"type":"input_text","text":"rules"}]},
+ {"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]},
+ {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"xx"},
+ {"type":"function_call","call_id":"call_1","name":"exec_command","arguments":"{}"},
+ {"type":"function_call","call_id":"call_2","name":"exec_command","arguments":"{}"},
+ {"type":"function_call_output","call_id":"call_1","output":"a"},
+ {"type":"function_call_output","call_id":"call_2","output":"b"},
+ {"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}
+],"store":false}`
+
+const chat = `{"model":"local","messages":[
+ {"role":"system","content":"rules"},
+ {"role":"user","content":"hello"},
+ {"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"bash","arguments":"{}"}}]},
+ {"role":"tool","tool_call_id":"call_1","content":"a"},
+ {"role":"assistant","content":"done"},
+ {"role":"user","content":[{"type":"text","text":"more"}]}
+]}`
+
+var bodies = map[apiform.Form]string{apiform.Messages: anthropic, apiform.Responses: responses, apiform.Chat: chat}
+
+// describe shows a request in one line for each message.
+func describe(r *apiform.Request) string {
+	var b strings.Builder
+	for i, m := range r.Messages {
+		fmt.Fprintf(&b, "%s calls=%d results=%d", []string{"user", "assistant", "system"}[m.Role], len(m.Calls), len(m.Results))
+		for _, t := range m.Texts {
+			fmt.Fprintf(&b, " %q", r.TextOf(i, t))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestParse(t *testing.T) {
+	for form, want := range map[apiform.Form]string{
+		apiform.Messages: `user calls=0 results=0 "<system-reminder>rules</system-reminder>" "hello \"you\""
+system calls=0 results=0 "be brief"
+assistant calls=1 results=0 "I look."
+user calls=0 results=1
+assistant calls=0 results=0 "done"
+user calls=0 results=0 "more"
+`,
+		apiform.Responses: `system calls=0 results=0 "rules"
+user calls=0 results=0 "hello"
+assistant calls=2 results=0
+user calls=0 results=1
+user calls=0 results=1
+assistant calls=0 results=0 "done"
+`,
+		apiform.Chat: `system calls=0 results=0 "rules"
+user calls=0 results=0 "hello"
+assistant calls=1 results=0
+user calls=0 results=1
+assistant calls=0 results=0 "done"
+user calls=0 results=0 "more"
+`,
+	} {
+		r, err := apiform.Parse(form, []byte(bodies[form]), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, describe(r)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestParseAgain: a request that continues another one is read as if it were alone.
+func TestParseAgain(t *testing.T) {
+	for form, body := range bodies {
+		before, err := apiform.Parse(form, []byte(body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before.Forget()
+		// The mark moves to the last message, which changes one in the middle.
+		longer := strings.Replace(body, `,"cache_control":{"type":"ephemeral","ttl":"1h"}}]}
+]`, `}]}
+]`, 1)
+		longer = strings.Replace(longer, "\n]", ",\n"+map[apiform.Form]string{
+			apiform.Messages:  `{"role":"assistant","content":[{"type":"text","text":"yes","cache_control":{"type":"ephemeral","ttl":"1h"}}]}`,
+			apiform.Responses: `{"type":"function_call","call_id":"call_3","name":"x","arguments":""}`,
+			apiform.Chat:      `{"role":"assistant","content":"yes"}`,
+		}[form]+"\n]", 1)
+		alone, err := apiform.Parse(form, []byte(longer), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := apiform.Parse(form, []byte(longer), before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(describe(alone), describe(again)); diff != "" || alone.Units != again.Units {
+			t.Errorf("units %d and %d: %s", alone.Units, again.Units, diff)
+		}
+		edits := []apiform.Edit{{From: 2, To: 3, Say: []string{"x"}}}
+		if a, b := alone.Rewrite(edits), again.Rewrite(edits); !bytes.Equal(a, b) {
+			t.Errorf("%s\n%s", a, b)
+		}
+	}
+}
+
+func TestRewrite(t *testing.T) {
+	for form, want := range map[apiform.Form]string{
+		apiform.Messages:  `{"role":"user","content":[{"type":"text","text":"one <a>"},{"type":"text","text":"two","cache_control":{"type":"ephemeral","ttl":"1h"}}]}`,
+		apiform.Responses: `{"type":"message","role":"user","content":[{"type":"input_text","text":"one <a>"},{"type":"input_text","text":"two"}]}`,
+		apiform.Chat:      `{"role":"user","content":"one <a>\n\ntwo"}`,
+	} {
+		r, err := apiform.Parse(form, []byte(bodies[form]), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := r.Rewrite([]apiform.Edit{{From: 2, To: 4, Say: []string{"one <a>", "two"}}})
+		if !json.Valid(out) || !bytes.Contains(out, []byte(want)) {
+			t.Errorf("%s", out)
+		}
+		for i := range r.Messages {
+			if got := bytes.Contains(out, r.Raw(i)); got != (i < 2 || i >= 4) {
+				t.Errorf("message %d is in the new body: %v", i, got)
+			}
+		}
+		if !bytes.Equal(r.Rewrite(nil), r.Body) {
+			t.Error("without edits the body has changed")
+		}
+	}
+}
+
+// TestMarks: there are never more than four cache marks.
+func TestMarks(t *testing.T) {
+	mark := `"cache_control":{"type":"ephemeral"}`
+	for inside := range 5 {
+		messages := []string{`{"role":"user","content":"a"}`, `{"role":"assistant","content":"b"}`}
+		for range inside {
+			messages = append(messages, `{"role":"user","content":[{"type":"text","text":"x",`+mark+`}]}`)
+		}
+		body := `{"messages":[` + strings.Join(messages, ",") + `]}`
+		r, err := apiform.Parse(apiform.Messages, []byte(body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := r.Rewrite([]apiform.Edit{{From: 1, To: 2, Say: []string{"s"}}})
+		if got, want := strings.Count(string(out), mark), min(4, inside+1); inside > 0 && got != want {
+			t.Errorf("%d marks of %d, want %d", got, inside, want)
+		}
+	}
+}
+
+// TestShapes: bodies that programs read in different ways are left alone.
+func TestShapes(t *testing.T) {
+	for name, body := range map[string]string{
+		"no object":        `[]`,
+		"no messages":      `{"model":"x"}`,
+		"empty messages":   `{"messages":[]}`,
+		"messages twice":   `{"messages":[{"role":"user","content":"a"}],"messages":[]}`,
+		"escaped key":      `{"messages":[{"role":"user","cont\u0065nt":"a"}]}`,
+		"more after it":    `{"messages":[{"role":"user","content":"a"}]} x`,
+		"cut":              `{"messages":[{"role":"user","content":"a"}`,
+		"brackets crossed": `{"messages":[{"role":"user","content":"a"]}`,
+		"unknown role":     `{"messages":[{"role":"ghost","content":"a"}]}`,
+		"content a number": `{"messages":[{"role":"user","content":1}]}`,
+		"call without id":  `{"messages":[{"role":"assistant","content":[{"type":"tool_use","name":"x"}]}]}`,
+		"deep":             `{"messages":[{"role":"user","content":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}]}`,
+	} {
+		if _, err := apiform.Parse(apiform.Messages, []byte(body), nil); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for name, c := range map[string]struct {
+		body   string
+		stream bool
+		want   apiform.Usage
+	}{
+		"Anthropic stream": {"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3,\"cache_read_input_tokens\":40,\"cache_creation_input_tokens\":500,\"output_tokens\":1}}}\n\n" +
+			"data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"\\\"usage\\\"\"}}\n\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":17}}\n\n", true, apiform.Usage{Input: 3, CacheRead: 40, CacheWrite: 500, Output: 17}},
+		"Anthropic cut":    {"data: {\"message\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\ndata: {\"type\":\"cont", true, apiform.Usage{Input: 3, Output: 1}},
+		"Anthropic JSON":   {`{"content":[],"usage":{"input_tokens":5,"output_tokens":2}}`, false, apiform.Usage{Input: 5, Output: 2}},
+		"Responses stream": {"data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":100,\"input_tokens_details\":{\"cached_tokens\":80},\"output_tokens\":9}}}\n\n", true, apiform.Usage{Input: 20, CacheRead: 80, Output: 9}},
+		"Chat stream":      {"data: {\"choices\":[],\"usage\":null}\n\ndata: {\"usage\":{\"prompt_tokens\":100,\"prompt_tokens_details\":{\"cached_tokens\":60},\"completion_tokens\":7}}\n\ndata: [DONE]\n\n", true, apiform.Usage{Input: 40, CacheRead: 60, Output: 7}},
+		"nothing":          {"data: {}\n\n", true, apiform.Usage{}},
+	} {
+		var got apiform.Usage
+		r := &apiform.UsageReader{ReadCloser: io.NopCloser(oneByOne{strings.NewReader(c.body)}), Stream: c.stream, Done: func(u apiform.Usage, _ bool) { got = u }}
+		passed, err := io.ReadAll(r)
+		if err != nil || string(passed) != c.body {
+			t.Errorf("%s: %q, %v", name, passed, err)
+		}
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// oneByOne reads a few bytes at a time, as from a network.
+type oneByOne struct{ r io.Reader }
+
+func (o oneByOne) Read(p []byte) (int, error) { return o.r.Read(p[:min(len(p), 7)]) }
+
+// FuzzParse: no body makes Parse panic; a body that is valid JSON stays valid JSON with
+// any edit, and keeps the bytes of every other message.
+func FuzzParse(f *testing.F) {
+	for form, body := range bodies {
+		f.Add(int(form), []byte(body), 1, 2)
+	}
+	f.Add(1, []byte(`{"messages":[{"role":"user","content":"\ud800"}]}`), 0, 1)
+	f.Fuzz(func(t *testing.T, form int, body []byte, from, to int) {
+		r, err := apiform.Parse(apiform.Form(1+(form&0xff)%3), body, nil)
+		if err != nil {
+			return
+		}
+		again, err := apiform.Parse(r.Form, body, r)
+		if err != nil || !slices.EqualFunc(r.Messages, again.Messages, func(a, b apiform.Message) bool { return a.Units == b.Units && a.Role == b.Role }) {
+			t.Fatal("a second reading differs")
+		}
+		if !bytes.Equal(r.Rewrite(nil), body) {
+			t.Fatal("without edits the body has changed")
+		}
+		n := len(r.Messages)
+		from = (from&0xffff)%n + 0
+		to = from + 1 + (to&0xffff)%(n-from)
+		out := r.Rewrite([]apiform.Edit{{From: from, To: to, Say: []string{"said"}}})
+		if json.Valid(body) && !json.Valid(out) {
+			t.Fatalf("not JSON any more: %s", out)
+		}
+		for i := range r.Messages {
+			if (i < from || i >= to) && !bytes.Contains(out, r.Raw(i)) {
+				t.Fatalf("message %d has changed", i)
+			}
+			for _, text := range r.Messages[i].Texts {
+				r.TextOf(i, text)
+			}
+		}
+	})
+}

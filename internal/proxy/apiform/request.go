@@ -1,0 +1,270 @@
+package apiform
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/maphash"
+	"strings"
+)
+
+// Form is the form of an API's requests.
+type Form int
+
+// The forms.
+const (
+	None      Form = iota // not a request to a model
+	Messages              // Anthropic Messages
+	Responses             // OpenAI Responses
+	Chat                  // OpenAI Chat Completions
+)
+
+// FormOf returns the form of the requests to a path.
+func FormOf(path string) Form {
+	path = strings.TrimSuffix(path, "/")
+	switch {
+	case strings.HasSuffix(path, "/messages"):
+		return Messages
+	case strings.HasSuffix(path, "/responses"):
+		return Responses
+	case strings.HasSuffix(path, "/chat/completions"):
+		return Chat
+	}
+	return None
+}
+
+// Role says who speaks in a message of a request.
+type Role byte
+
+// The roles. Results of tools are User.
+const (
+	User Role = iota
+	Assistant
+	System
+)
+
+// Key is an anchor: a hash of a tool call's id or of a text.
+type Key uint64
+
+// CallKey is the anchor of a tool call's id.
+func CallKey(id string) Key { return sum([]byte("call\x00" + id)) }
+
+// TextKey is the anchor of a text. White space around it does not count.
+func TextKey(text []byte) Key { return sum(bytes.TrimSpace(text)) }
+
+func sum(b []byte) Key {
+	h := sha256.Sum256(b)
+	return Key(binary.BigEndian.Uint64(h[:]))
+}
+
+// Text is a text of a message.
+type Text struct {
+	Key Key
+	// Reminder says that the host wrote it for the model, not the user.
+	Reminder bool
+	// from and to are the range of the string literal in the message.
+	from, to int
+}
+
+// Message is a message of a request: one element of its array or, in Responses, the
+// elements of one answer of the model.
+type Message struct {
+	Role    Role
+	Calls   []Key
+	Results []Key
+	Texts   []Text
+	// Opaque says that it has a part of an unknown kind; it has to stay.
+	Opaque bool
+	// Units is its size: bytes, with a fixed cost for an image.
+	Units int
+	// Checkpoint is the number of the last message behind a checkpoint that it
+	// carries, or 0.
+	Checkpoint int64
+
+	from, to int    // its range in the body
+	mark     []byte // the value of its last cache mark
+	marks    int
+	hash     uint64
+}
+
+// Prompt reports whether the user wrote something in it.
+func (m *Message) Prompt() bool {
+	if m.Role != User {
+		return false
+	}
+	for _, t := range m.Texts {
+		if !t.Reminder {
+			return true
+		}
+	}
+	return false
+}
+
+// Request is a parsed request body.
+type Request struct {
+	Form     Form
+	Body     []byte
+	Model    string
+	Stream   bool
+	Tools    bool // the model is offered tools
+	Messages []Message
+	// Units is the size of the body, as [Message.Units].
+	Units int
+
+	from, to int // the range of the elements in the body
+	outside  int // cache marks outside of the messages
+	items    []Message
+}
+
+// seed is the process's seed of the hashes that recognise messages again.
+var seed = maphash.MakeSeed()
+
+// Parse reads a body. before is the last request of the same session, or nil: its
+// messages are not read again.
+func Parse(form Form, body []byte, before *Request) (*Request, error) {
+	r := &Request{Form: form, Body: body, from: -1}
+	p := parser{Request: r}
+	if before != nil && before.Form == form {
+		p.known = before.items
+	}
+	name := "messages"
+	if form == Responses {
+		name = "input"
+	}
+	end, err := eachMember(body, space(body, 0), func(key string, at int) (int, error) {
+		switch key {
+		case name:
+			return p.messages(at)
+		case "model":
+			end := valueEnd(body, at)
+			if end > 0 {
+				text, _ := unquote(body[at:end])
+				r.Model = string(text)
+			}
+			return end, nil
+		case "stream":
+			r.Stream = bytes.HasPrefix(body[at:], []byte("true"))
+		case "system":
+			return p.marksIn(at)
+		case "tools":
+			if at < len(body) && body[at] == '[' {
+				i := space(body, at+1)
+				r.Tools = i < len(body) && body[i] != ']'
+			}
+			return p.marksIn(at)
+		}
+		return 0, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if space(body, end) != len(body) {
+		return nil, shapeError("there is more after the body")
+	}
+	if r.from < 0 || len(r.items) == 0 {
+		return nil, shapeError("no %s", name)
+	}
+	r.group()
+	r.Units += len(body) - (r.to - r.from)
+	return r, nil
+}
+
+type parser struct {
+	*Request
+	known []Message // of the request before
+}
+
+// messages reads the array of messages.
+func (p *parser) messages(at int) (int, error) {
+	read := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage}[p.Form]
+	same := true // all messages so far are those of the request before
+	end, err := eachElement(p.Body, at, func(i int) (int, error) {
+		n := len(p.items)
+		if n == 0 {
+			p.from = i
+		}
+		if same = same && n < len(p.known); same {
+			old := p.known[n]
+			size := old.to - old.from
+			if i+size <= len(p.Body) && maphash.Bytes(seed, p.Body[i:i+size]) == old.hash {
+				old.from, old.to = i, i+size
+				p.items = append(p.items, old)
+				p.to = old.to
+				return old.to, nil
+			}
+		}
+		end := valueEnd(p.Body, i)
+		if end < 0 {
+			return end, nil
+		}
+		m, err := read(p.Body[i:end])
+		if err != nil {
+			return 0, err
+		}
+		m.from, m.to, m.hash = i, end, maphash.Bytes(seed, p.Body[i:end])
+		m.mark = bytes.Clone(m.mark) // it outlives the body
+		p.items = append(p.items, m)
+		p.to = end
+		return end, nil
+	})
+	return end, err
+}
+
+// marksIn counts the cache marks of the blocks of an array.
+func (p *parser) marksIn(at int) (int, error) {
+	if at >= len(p.Body) || p.Body[at] != '[' {
+		return 0, nil
+	}
+	return eachElement(p.Body, at, func(i int) (int, error) {
+		if p.Body[i] != '{' {
+			return 0, nil
+		}
+		return eachMember(p.Body, i, func(key string, _ int) (int, error) {
+			if key == "cache_control" {
+				p.outside++
+			}
+			return 0, nil
+		})
+	})
+}
+
+// group makes the messages of the elements. In Responses an answer of the model is
+// several elements, and a reasoning element is refused without the ones after it.
+func (r *Request) group() {
+	for _, m := range r.items {
+		r.Units += m.Units
+	}
+	if r.Form != Responses {
+		r.Messages = r.items
+		return
+	}
+	r.Messages = make([]Message, 0, len(r.items))
+	for i, m := range r.items {
+		if i > 0 && m.Role == Assistant && r.items[i-1].Role == Assistant {
+			last := &r.Messages[len(r.Messages)-1]
+			for _, t := range m.Texts {
+				t.from, t.to = t.from+m.from-last.from, t.to+m.from-last.from
+				last.Texts = append(last.Texts[:len(last.Texts):len(last.Texts)], t)
+			}
+			last.Calls = append(last.Calls[:len(last.Calls):len(last.Calls)], m.Calls...)
+			last.Results = append(last.Results[:len(last.Results):len(last.Results)], m.Results...)
+			last.Opaque = last.Opaque || m.Opaque
+			last.Units += m.Units
+			last.to = m.to
+			continue
+		}
+		r.Messages = append(r.Messages, m)
+	}
+}
+
+// Raw returns the bytes of a message.
+func (r *Request) Raw(i int) []byte { return r.Body[r.Messages[i].from:r.Messages[i].to] }
+
+// TextOf returns a text of a message.
+func (r *Request) TextOf(i int, t Text) string {
+	text, _ := unquote(r.Raw(i)[t.from:t.to])
+	return string(text)
+}
+
+// Forget drops the body, so that the request can be kept for the next Parse.
+func (r *Request) Forget() { r.Body = nil }
