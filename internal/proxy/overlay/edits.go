@@ -1,0 +1,138 @@
+package overlay
+
+import (
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+)
+
+// continued is said where messages give way to a summary that is shown before.
+const continued = "[The messages that stood here are part of the summary above.]"
+
+// edits makes the edits of the messages that are dropped.
+func (l *layer) edits() (Laid, error) {
+	var out Laid
+	said := l.absorbed()
+	skip := l.oldReminders(said)
+	shown := make([]bool, len(l.plan.Covers))
+	last := none
+	ms := l.req.Messages
+	for i := 0; i < len(ms); {
+		if !l.drop[i] && !said[i] {
+			i++
+			continue
+		}
+		e := apiform.Edit{From: i}
+		for ; i < len(ms) && (l.drop[i] || said[i]); i++ {
+			out.Dropped++
+			out.Removed += ms[i].Units
+			slices.Sort(l.links[i])
+			for _, n := range l.links[i] {
+				c := l.plan.of(n)
+				if !l.drop[i] || shown[c] {
+					continue
+				}
+				if c < last {
+					return Laid{}, errOrder
+				}
+				last, shown[c] = c, true
+				out.Used = append(out.Used, int(c))
+				if len(out.Used) == 1 && l.o.Intro != "" {
+					e.Say = append(e.Say, l.o.Intro)
+				}
+				e.Say = append(e.Say, l.plan.Covers[c].Text)
+			}
+			e.Say = append(e.Say, l.sayAgain(i, said[i], skip)...)
+		}
+		e.To = i
+		if len(e.Say) == 0 {
+			e.Say = []string{continued}
+		}
+		out.Added += apiform.UnitsOf(e.Say)
+		out.Edits = append(out.Edits, e)
+	}
+	return out, nil
+}
+
+// absorbed finds the system messages of an Anthropic request whose next message is
+// dropped. They may stand only between a user message and an answer, so they are said
+// as reminders.
+func (l *layer) absorbed() []bool {
+	ms := l.req.Messages
+	said := make([]bool, len(ms))
+	if l.req.Form != apiform.Messages {
+		return said
+	}
+	for i := len(ms) - 2; i >= 0; i-- {
+		said[i] = ms[i].Role == apiform.System && (l.drop[i+1] || said[i+1])
+	}
+	return said
+}
+
+// reminders yields the reminders of the messages that go, in order.
+func (l *layer) reminders(said []bool, yield func(i int, t apiform.Text)) {
+	for i := range l.req.Messages {
+		texts := l.carried[i]
+		if said[i] {
+			texts = l.req.Messages[i].Texts
+		} else if !l.drop[i] {
+			continue
+		}
+		for _, t := range texts {
+			if said[i] || t.Reminder {
+				yield(i, t)
+			}
+		}
+	}
+}
+
+// oldReminders returns the reminders that are not said again: repetitions, and the
+// oldest where there are too many.
+func (l *layer) oldReminders(said []bool) map[apiform.Key]int {
+	total := 0
+	first := map[apiform.Key]int{} // the message that says it
+	var order []apiform.Key
+	size := map[apiform.Key]int{}
+	l.reminders(said, func(i int, t apiform.Text) {
+		if _, known := first[t.Key]; known {
+			return
+		}
+		first[t.Key] = i
+		order = append(order, t.Key)
+		size[t.Key] = len(l.req.TextOf(i, t))
+		total += size[t.Key]
+	})
+	for _, k := range order {
+		if l.o.MaxReminders <= 0 || total <= l.o.MaxReminders {
+			break
+		}
+		total -= size[k]
+		first[k] = -1
+	}
+	return first
+}
+
+// sayAgain returns the texts of a message that goes and that no summary covers.
+func (l *layer) sayAgain(i int, system bool, first map[apiform.Key]int) (say []string) {
+	texts := l.carried[i]
+	if system {
+		texts = l.req.Messages[i].Texts
+	}
+	for _, t := range texts {
+		text := l.req.TextOf(i, t)
+		switch {
+		case system || t.Reminder:
+			if first[t.Key] != i {
+				continue
+			}
+			first[t.Key] = -1 // once
+			if system {
+				text = "<system-reminder>\n" + text + "\n</system-reminder>"
+			}
+		case text == "":
+			continue
+		}
+		say = append(say, text)
+	}
+	return say
+}
