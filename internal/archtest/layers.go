@@ -91,6 +91,8 @@ var Layers = [][]string{
 	}, {
 		"internal/doctor",
 		"internal/fromconfig",
+		"internal/proxy/...",
+		"internal/strictapi",
 		"store/sqlite",
 	}, {
 		"examples/...",

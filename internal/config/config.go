@@ -24,6 +24,7 @@ type Config struct {
 	Agents     Agents
 	MCP        MCP
 	Hooks      Hooks
+	Proxy      Proxy
 	Log        Log
 
 	// File is the path of the configuration file, which may not exist.
@@ -127,6 +128,12 @@ type MCP struct {
 // Hooks configures the context that lcm gives to agents.
 type Hooks struct {
 	PromptRecall bool `key:"hooks.prompt_recall"`
+}
+
+// Proxy configures `lcm run` and `lcm proxy`.
+type Proxy struct {
+	Budget  int      `key:"proxy.budget"`  // 0 is 60 % of the model's window, and at most 150,000
+	Budgets []string `key:"proxy.budgets"` // PATTERN=TOKENS, for models and projects
 }
 
 // Log configures the log.

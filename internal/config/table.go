@@ -124,6 +124,11 @@ var table = []Setting{
 	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",
 		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to three cited lines of the record, at most 290 tokens together. false adds nothing to prompts."},
 
+	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
+		Doc: "The most tokens of a request that `lcm run` and `lcm proxy` send to a model. Above it the oldest messages give way to their summaries. 0 means 60 % of the model's window, and at most 150,000."},
+	{Key: "proxy.budgets", Env: "LCM_PROXY_BUDGETS", Kind: Strings,
+		Doc: "Budgets for some models or projects, as `PATTERN=TOKENS`. A pattern is compared with the model's name, and with the project's directory and git origin; `*` stands for any characters. The first that fits counts, before `proxy.budget`."},
+
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
 		Doc: "What is logged."},
 	{Key: "log.format", Env: "LCM_LOG_FORMAT", Kind: String, Default: "text", Enum: []string{"text", "json"},

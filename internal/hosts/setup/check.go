@@ -87,6 +87,16 @@ func Connected(m hosts.Machine) (connected, installed []string) {
 	return connected, installed
 }
 
+// HasServer reports whether the settings of a host start lcm's MCP server.
+func HasServer(m hosts.Machine, host string) bool {
+	t, ok := targetOf(host)
+	if !ok {
+		return false
+	}
+	now, err := t.configured(m)
+	return err == nil && len(now.server) > 0
+}
+
 // check checks one host.
 type check struct {
 	Inspection

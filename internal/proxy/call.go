@@ -1,0 +1,147 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+)
+
+type apiUsage = apiform.Usage
+
+// maxBody is the size above which a request body is passed on without being read. The
+// largest body that was seen had 4 MB for 10,000 messages.
+const maxBody = 96 << 20
+
+// call is one request to a model.
+type call struct {
+	server  *Server
+	session *session
+	began   time.Time
+	made    Made    // what the request is made of
+	answer  *answer // the proxy answers itself
+}
+
+// prepare reads a request to a model and replaces its body if that is needed. It
+// returns nil for every other request.
+func (s *Server) prepare(r *http.Request, path string) *call {
+	form := apiform.FormOf(path)
+	host, id := identity(r.Header)
+	if r.Method != http.MethodPost || form == apiform.None || id == "" {
+		return nil
+	}
+	raw, whole, err := readBody(r)
+	if err != nil || !whole {
+		return nil // the transport reports the error
+	}
+	one := s.session(host, id)
+	c := &call{server: s, session: one, began: s.Clock(), made: Made{Run: s.Run.ID, At: s.Clock()}}
+	body, err := decoded(r.Header.Get("Content-Encoding"), raw)
+	if err != nil {
+		c.fail("the encoding of the body is not known")
+		return c
+	}
+	out := c.rewrite(r, form, body)
+	if out != nil && !s.Observe {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(out)), int64(len(out))
+		r.Header.Set("Content-Length", strconv.Itoa(len(out)))
+		r.Header.Del("Content-Encoding")
+	}
+	if c.answer != nil {
+		c.made.Status = c.answer.status
+	}
+	c.made.Latency = s.Clock().Sub(c.began)
+	return c
+}
+
+// readBody reads a body and leaves it readable. whole is false for one that is too
+// long.
+func readBody(r *http.Request) (body []byte, whole bool, err error) {
+	var b bytes.Buffer
+	if r.ContentLength > 0 && r.ContentLength <= maxBody {
+		b.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err = io.Copy(&b, io.LimitReader(r.Body, maxBody+1))
+	rest := struct {
+		io.Reader
+		io.Closer
+	}{bytes.NewReader(b.Bytes()), r.Body}
+	if err != nil || b.Len() > maxBody {
+		rest.Reader = io.MultiReader(bytes.NewReader(b.Bytes()), r.Body)
+		r.Body = rest
+		return nil, false, err
+	}
+	r.Body = rest
+	return b.Bytes(), true, nil
+}
+
+// decoded returns the body without its encoding.
+func decoded(encoding string, body []byte) ([]byte, error) {
+	switch encoding {
+	case "", "identity":
+		return body, nil
+	case "zstd":
+		d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		return d.DecodeAll(body, nil)
+	}
+	return nil, fmt.Errorf("the encoding %q", encoding)
+}
+
+// rewrite returns the new body, or nil if the request stays as it is. A panic leaves it
+// as it is too.
+func (c *call) rewrite(r *http.Request, form apiform.Form, body []byte) (out []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.Log.Error("the proxy failed and passed a request on unchanged", "panic", p, "stack", string(debug.Stack()))
+			c.fail("an error in the proxy")
+			out = nil
+		}
+	}()
+	return c.session.rewrite(c, r.Header, form, body)
+}
+
+// fail notes why the request passes unchanged.
+func (c *call) fail(why string) { c.made.Failure = why }
+
+// watch reads the usage of an answer as it passes.
+func (c *call) watch(resp *http.Response) {
+	c.made.Status = resp.StatusCode
+	if resp.StatusCode != http.StatusOK {
+		c.done(apiUsage{}, true)
+		return
+	}
+	if c.made.Dropped > 0 && resp.Request != nil && apiform.FormOf(resp.Request.URL.Path) == apiform.Responses {
+		// Codex would else add an estimate of all earlier reasoning.
+		resp.Header.Set("X-Reasoning-Included", "true")
+	}
+	stream := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	resp.Body = &apiform.UsageReader{ReadCloser: resp.Body, Stream: stream, Done: c.done}
+}
+
+// done ends a call.
+func (c *call) done(u apiUsage, _ bool) {
+	c.made.Usage = u
+	if c.made.Units > 0 && u.Total() > 0 && !c.server.Observe {
+		c.session.calibrate(c.made.Model, c.made.Units, u.Total())
+	}
+	if c.made.Units > 0 && c.server.Observe && u.Total() > 0 {
+		c.session.calibrate(c.made.Model, c.made.FullUnits, u.Total())
+	}
+	m := c.made
+	c.server.Log.Debug("request", "session", c.session.key, "messages", m.Messages, "full", m.FullTokens, "sent", m.Tokens, "dropped", m.Dropped,
+		"summaries", len(m.Summaries), "fold", m.Fold, "usage", u, "latency", m.Latency, "failure", m.Failure, "note", m.Note)
+	c.server.ledger.add(c.session.key, c.made)
+	c.session.kick()
+}

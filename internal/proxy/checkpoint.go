@@ -1,0 +1,196 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/hosts/claude"
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// A host keeps its whole history and sends it in each request. A checkpoint lets Claude
+// Code throw it away: the proxy refuses a request that is too large, as the API does for
+// one that does not fit the window. The host then asks for a summary, and the proxy
+// answers with the view of the record and a mark. Later requests carry the mark instead
+// of the messages before it.
+
+// checkpointTime is how long the proxy may take to answer a request for a summary. A
+// model takes longer.
+const checkpointTime = 20 * time.Second
+
+// CheckpointBytes is the size of a request body above which Claude Code is made to
+// compact: about 700,000 tokens.
+const CheckpointBytes = 3 << 20
+
+//go:embed checkpoint.md
+var checkpointText string
+
+// orders are texts of the message with which Claude Code asks for a summary of the
+// conversation.
+var orders = []string{"Respond with TEXT ONLY", "create a detailed summary of the conversation"}
+
+// isCompaction reports whether a request asks for a summary of the conversation.
+func (s *session) isCompaction(r *apiform.Request) bool {
+	i := len(r.Messages) - 1
+	for i > 0 && r.Messages[i].Role == apiform.System { // newer models are told something after it
+		i--
+	}
+	m := &r.Messages[i]
+	if s.host != claude.Name || r.Form != apiform.Messages || m.Role != apiform.User || len(m.Texts) == 0 {
+		return false
+	}
+	text := r.TextOf(i, m.Texts[len(m.Texts)-1])
+	for _, order := range orders {
+		if !strings.Contains(text, order) {
+			return false
+		}
+	}
+	return true
+}
+
+// refuse reports whether a request is so large that the host has to compact. A host that
+// did not compact after a refusal is left alone.
+func (s *session) refuse(c *call, r *apiform.Request, body []byte) bool {
+	limit := s.server.CheckpointBytes
+	if limit <= 0 || len(body) < limit || s.host != claude.Name || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
+		return false
+	}
+	s.refused = true
+	c.made.Note = "the host was made to compact"
+	message := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.made.FullTokens, c.made.Window)
+	c.answer = jsonAnswer(http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": message}})
+	return true
+}
+
+// compacted answers a request for a summary from the record, or reports why it cannot.
+// It releases the session meanwhile.
+func (s *session) compacted(c *call, r *apiform.Request) error {
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	ctx, cancel := context.WithTimeout(s.server.ctx, checkpointTime)
+	defer cancel()
+	text, err := s.checkpointOver(ctx, r)
+	if err != nil {
+		return err
+	}
+	c.made.Checkpoint = true
+	c.answer = textAnswer(r, text)
+	return nil
+}
+
+// errBehind says that the transcript does not have all of a request yet.
+var errBehind = errors.New("the transcript is behind the request")
+
+// checkpointOver returns the view of the record as a summary of a request.
+func (s *session) checkpointOver(ctx context.Context, r *apiform.Request) (string, error) {
+	if err := s.complete(ctx, r); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	last := s.index.Last(r)
+	want := max(s.budget/4, lcm.MinBudget)
+	s.mu.Unlock()
+	if last == 0 {
+		return "", errBehind
+	}
+	// The engine folds down from its soft threshold.
+	if _, err := s.server.Engine.Compact(ctx, s.conversation(), lcm.CompactOptions{Budget: int(float64(want) / softThreshold)}); err != nil {
+		return "", err
+	}
+	view, err := s.server.Engine.Session(s.key).Preview(ctx, want)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, m := range view.Messages {
+		if m.Role != llms.RoleUser || !strings.HasPrefix(m.PlainText(), "<summary ") {
+			fmt.Fprintf(&b, "[%s] ", m.Role)
+		}
+		b.WriteString(m.Render())
+		b.WriteString("\n\n")
+	}
+	// The host takes the text between <summary> and </summary>.
+	body := strings.NewReplacer("<summary", "<lcm-summary", "</summary>", "</lcm-summary>").Replace(b.String())
+	return strings.NewReplacer("{view}", strings.TrimSpace(body), "{mark}", apiform.CheckpointMark(int64(last))).Replace(checkpointText), nil
+}
+
+// complete waits until the record has every call and result of a request: the host
+// writes its transcript a moment after it sends.
+func (s *session) complete(ctx context.Context, r *apiform.Request) error {
+	for {
+		if err := s.catchUp(ctx); err != nil {
+			return err
+		}
+		if err := s.extend(ctx); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		has := s.index.HasAll(r)
+		s.mu.Unlock()
+		if has {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errBehind
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// answer is an answer that the proxy gives itself.
+type answer struct {
+	status int
+	kind   string
+	body   []byte
+}
+
+func (a *answer) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", a.kind)
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // the client may have gone
+}
+
+func jsonAnswer(status int, v any) *answer {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return &answer{status: http.StatusInternalServerError}
+	}
+	return &answer{status, "application/json", body}
+}
+
+// textAnswer is an answer of Anthropic's API that says a text. It cost no tokens.
+func textAnswer(r *apiform.Request, text string) *answer {
+	usage := map[string]any{"input_tokens": 0, "output_tokens": 0}
+	message := map[string]any{"id": "msg_lcm_checkpoint", "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}
+	block := map[string]any{"type": "text", "text": text}
+	if !r.Stream {
+		message["content"], message["stop_reason"] = []any{block}, "end_turn"
+		return jsonAnswer(http.StatusOK, message)
+	}
+	var b bytes.Buffer
+	for _, e := range []map[string]any{
+		{"type": "message_start", "message": message},
+		{"type": "content_block_start", "index": 0, "content_block": map[string]any{"type": "text", "text": ""}},
+		{"type": "content_block_delta", "index": 0, "delta": map[string]any{"type": "text_delta", "text": text}},
+		{"type": "content_block_stop", "index": 0},
+		{"type": "message_delta", "delta": map[string]any{"stop_reason": "end_turn", "stop_sequence": nil}, "usage": usage},
+		{"type": "message_stop"},
+	} {
+		data, err := json.Marshal(e)
+		if err != nil {
+			return &answer{status: http.StatusInternalServerError}
+		}
+		fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", e["type"], data)
+	}
+	return &answer{http.StatusOK, "text/event-stream", b.Bytes()}
+}

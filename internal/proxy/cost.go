@@ -1,0 +1,66 @@
+package proxy
+
+import "net/http"
+
+// The prices of input, in uncached input tokens.
+const (
+	readPrice  = 0.1
+	writePrice = 1.25
+)
+
+// inputCost is the price of an answer's input.
+func inputCost(u apiUsage) float64 {
+	return float64(u.Input) + readPrice*float64(u.CacheRead) + writePrice*float64(u.CacheWrite)
+}
+
+// The simulation of a host without the proxy: it compacts when the room for an answer
+// and a reserve are all that is left of the window, and goes on with this much.
+const (
+	hostReserve    = 33_000
+	afterCompacted = 30_000
+)
+
+// costs adds up the price of a session's requests, and simulates the price that they
+// would have had without the proxy.
+type costs struct {
+	plain, folded growing
+	offset        int // what the simulated host has thrown away
+}
+
+// growing simulates the provider's cache for a history that grows.
+type growing struct{ last int }
+
+// add returns the price of the next request. exchanged is the size of its beginning
+// that is not what was sent before, 0 if it continues the request before.
+func (g *growing) add(tokens int, exchanged bool) float64 {
+	read := min(g.last, tokens)
+	if exchanged {
+		read = 0
+	}
+	if tokens*2 < g.last { // a request beside the history, such as that for a title
+		return float64(tokens)
+	}
+	g.last = tokens
+	return readPrice*float64(read) + writePrice*float64(tokens-read)
+}
+
+// add returns the price of a request, and its price without the proxy. In observe mode
+// the first is simulated too.
+func (c *costs) add(m Made, observe bool) (cost, plain float64) {
+	if m.Checkpoint || m.Status != 0 && m.Status != http.StatusOK || m.FullTokens == 0 {
+		return inputCost(m.Usage), 0
+	}
+	full := m.FullTokens - c.offset
+	if full > m.Window-hostReserve {
+		plain = c.plain.add(full, false) // the request for a summary
+		c.offset = m.FullTokens - afterCompacted
+		plain += c.plain.add(afterCompacted, true)
+		c.plain.last = afterCompacted
+	} else {
+		plain = c.plain.add(max(full, 0), false)
+	}
+	if observe {
+		return c.folded.add(m.Tokens, m.Fold), plain
+	}
+	return inputCost(m.Usage), plain
+}

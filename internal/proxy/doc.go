@@ -1,0 +1,36 @@
+// Package proxy stands between an agent program and its model, and keeps the requests
+// below a budget without losing anything.
+//
+// A host such as Claude Code sends its whole history in each request, until it throws
+// most of it away. The proxy replaces the oldest messages of a request with lcm's
+// summaries of exactly those messages. Everything else passes through, byte for byte:
+// other paths, answers and their streams, credentials, and every request below the
+// budget.
+//
+// # One way in
+//
+// The proxy records nothing from requests. It reads the host's transcript, as import
+// and hooks do, after each request and in the background. A request is laid over the
+// stored summaries by the ids of its tool calls and by hashes of its texts (package
+// overlay). The bodies are read and rewritten by package apiform.
+//
+// # Keeping the provider's cache
+//
+// The summaries that are shown stay the same until a request would be above the budget
+// again. Before that, the next ones are made in the background: folding begins at foldAt
+// of the budget and goes down to foldTo. So a request rarely waits for a fold, and never
+// longer than patience; it never waits for the first fold of a long history.
+//
+// # Failures
+//
+// Any failure (an unknown shape, a busy database, a fold that is late) sends the
+// original request unchanged. Runs keep a count of them for `lcm status --runs` and
+// `lcm doctor`.
+//
+// # Security
+//
+// The proxy listens on loopback. A request must name the proxy in its Host header, must
+// not come from a web page, and must have the run's secret as the first part of its
+// path. Credentials are passed on and neither stored nor logged. Requests with a
+// subscription login pass unchanged unless the user allows more.
+package proxy

@@ -1,0 +1,48 @@
+package launch
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/hint"
+)
+
+// anthropicAPI is where Anthropic's models are.
+const anthropicAPI = "https://api.anthropic.com"
+
+var claudeCode = host{
+	routes: func(p Program) (map[string]*url.URL, error) {
+		for _, name := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
+			if v := p.Machine.Env(name, ""); v != "" && v != "0" && v != "false" {
+				return nil, hint.New("start Claude Code without lcm run", "%s is set: lcm run has Anthropic's API only", name)
+			}
+		}
+		u, err := parse(p.Machine.Env("ANTHROPIC_BASE_URL", anthropicAPI))
+		return map[string]*url.URL{"anthropic": u}, err
+	},
+	child: func(p Program, x Proxy, routes map[string]*url.URL, connect bool) (Child, error) {
+		c := Child{Path: p.Path, Args: slices.Clone(p.Args), Env: []string{"ANTHROPIC_BASE_URL=" + x.URL("anthropic")}}
+		// Claude Code switches the search for tools off behind a base URL of the
+		// user's own, because not every server has it. Anthropic's has.
+		if routes["anthropic"].String() == anthropicAPI && p.Machine.Env("ENABLE_TOOL_SEARCH", "") == "" {
+			c.Env = append(c.Env, "ENABLE_TOOL_SEARCH=true")
+		}
+		if connect && !claudeSubcommand(p.Args) {
+			server := map[string]any{"type": "stdio", "command": p.Server[0], "args": p.Server[1:]}
+			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"lcm": server}})
+			if err != nil {
+				return c, err
+			}
+			c.Args = append([]string{"--mcp-config=" + string(config)}, c.Args...)
+		}
+		return c, nil
+	},
+}
+
+// claudeSubcommand reports whether the arguments begin with a command that is no
+// session, and does not take the flags of one.
+func claudeSubcommand(args []string) bool {
+	return len(args) > 0 && slices.Contains(strings.Fields("agents auth auto-mode config doctor install mcp migrate-installer plugin plugins setup-token update upgrade"), args[0])
+}

@@ -1,0 +1,102 @@
+// Package launch prepares the start of an agent program behind the proxy: which model
+// APIs it uses, and the arguments and environment with which it uses the proxy instead.
+//
+// Nothing is written to the program's settings: what is prepared holds for one process.
+// The proxy's secret is passed in the environment, never in the arguments, which other
+// users of the machine can see.
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+)
+
+// Proxy is the part of the proxy that a program has to know.
+type Proxy interface {
+	// URL is the base URL of a route, with the secret.
+	URL(route string) string
+	// BareURL is the same without the secret, which goes into a header.
+	BareURL(route string) string
+	Secret() string
+}
+
+// Program is a program to be started.
+type Program struct {
+	Host string
+	// Path is the program, Args its arguments.
+	Path string
+	Args []string
+	// Machine is where its settings are; Dir is the working directory.
+	Machine hosts.Machine
+	Dir     string
+	// Server is the command of lcm's MCP server, which is connected for the run if
+	// the host's settings do not have one.
+	Server []string
+}
+
+// Child is how a program is started behind the proxy.
+type Child struct {
+	Path string
+	Args []string
+	Env  []string // added to the environment
+}
+
+// host knows one agent program.
+type host struct {
+	// routes returns the model APIs that the program uses.
+	routes func(p Program) (map[string]*url.URL, error)
+	// child returns the arguments and the environment for the program. connect says
+	// that the MCP server has to be connected.
+	child func(p Program, x Proxy, routes map[string]*url.URL, connect bool) (Child, error)
+}
+
+var known = map[string]host{"claude": claudeCode, "codex": codexCLI, "opencode": openCode}
+
+// Hosts lists the programs that can be started.
+func Hosts() []string { return []string{"claude", "codex", "opencode"} }
+
+// HostOf returns the host of a program, by its file name.
+func HostOf(program string) (string, error) {
+	name := strings.TrimSuffix(filepath.Base(program), filepath.Ext(program))
+	if _, ok := known[name]; !ok {
+		return "", hint.New("programs: "+strings.Join(Hosts(), ", ")+"; `lcm proxy` serves other clients that take a base URL",
+			"lcm does not know how to run %q", program)
+	}
+	return name, nil
+}
+
+// Routes returns the model APIs that a program uses.
+func (p Program) Routes() (map[string]*url.URL, error) { return known[p.Host].routes(p) }
+
+// Child returns how the program is started behind the proxy.
+func (p Program) Child(x Proxy, routes map[string]*url.URL) (Child, error) {
+	connect := len(p.Server) > 0 && !setup.HasServer(p.Machine, p.Host)
+	c, err := known[p.Host].child(p, x, routes, connect)
+	if err != nil {
+		return c, err
+	}
+	// A proxy for the rest of the network must not be asked for loopback.
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		c.Env = append(c.Env, name+"="+strings.TrimPrefix(p.Machine.Env(name, "")+",127.0.0.1,localhost", ","))
+	}
+	return c, nil
+}
+
+// parse parses the base URL of a model API.
+func parse(base string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, fmt.Errorf("the base URL of the model API: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errors.New("the base URL of the model API is not an http or https address")
+	}
+	return u, nil
+}

@@ -1,0 +1,96 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Made says what one request was made of: ids and sizes, no content.
+type Made struct {
+	At           time.Time     `json:"at"`
+	Run          string        `json:"run"`
+	Model        string        `json:"model"`
+	Window       int           `json:"window"`
+	Budget       int           `json:"budget"`
+	Messages     int           `json:"messages"`         // in the host's request
+	FullTokens   int           `json:"fullTokens"`       // of the host's request, estimated
+	Tokens       int           `json:"tokens"`           // of the request that was sent, estimated
+	Dropped      int           `json:"dropped"`          // messages that gave way to summaries
+	Summaries    []UsedSummary `json:"summaries"`        // in their place
+	Fold         bool          `json:"fold,omitempty"`   // other summaries than in the request before
+	Usage        apiUsage      `json:"usage"`            // of the answer
+	Status       int           `json:"status,omitempty"` // of the answer
+	Failure      string        `json:"failure,omitempty"`
+	Note         string        `json:"note,omitempty"`
+	Subscription bool          `json:"subscription,omitempty"`
+	Checkpoint   bool          `json:"checkpoint,omitempty"` // the proxy answered it
+	Latency      time.Duration `json:"latency"`
+
+	FullUnits    int `json:"fullUnits"`
+	Units        int `json:"units"`
+	DroppedUnits int `json:"droppedUnits,omitempty"`
+	AddedUnits   int `json:"addedUnits,omitempty"`
+}
+
+// UsedSummary is a summary in a request.
+type UsedSummary struct {
+	ID       store.SummaryID `json:"id"`
+	Messages int             `json:"messages"` // beneath it
+	Tokens   int             `json:"tokens"`
+}
+
+// Run is the record of one run of the proxy.
+type Run struct {
+	ID      string    `json:"id"`
+	Host    string    `json:"host"`
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Observe bool      `json:"observe,omitempty"`
+
+	Sessions     []string       `json:"sessions,omitempty"`
+	Requests     int            `json:"requests"`
+	Changed      int            `json:"changed"`      // requests with summaries
+	Folds        int            `json:"folds"`        // times that other summaries were shown
+	Largest      int            `json:"largest"`      // tokens of the largest request that was sent
+	LargestFull  int            `json:"largestFull"`  // of the largest request of the host
+	Usage        apiUsage       `json:"usage"`        // of all answers
+	Cost         float64        `json:"cost"`         // input, in uncached input tokens
+	Plain        float64        `json:"plain"`        // the same without the proxy, simulated
+	Verbatim     int64          `json:"verbatim"`     // messages of the run's sessions in the record
+	Subscription int            `json:"subscription"` // requests that passed because of a subscription login
+	Checkpoints  int            `json:"checkpoints"`
+	Failures     map[string]int `json:"failures,omitempty"` // requests that passed unchanged, by reason
+	Problems     map[string]int `json:"problems,omitempty"` // of the work in the background
+}
+
+// The spaces of [store.State] for runs, by id, and for the last requests of sessions, by
+// session key.
+const (
+	runSpace     = "proxy-run"
+	requestSpace = "proxy-request"
+)
+
+// Records of runs are kept for runsKept; of a session the last requestsKept requests.
+const (
+	runsKept     = 90 * 24 * time.Hour
+	requestsKept = 100
+	writeEvery   = 2 * time.Second
+)
+
+// PassedUnchanged counts the requests that passed unchanged because something failed.
+func (r Run) PassedUnchanged() int {
+	n := 0
+	for _, times := range r.Failures {
+		n += times
+	}
+	return n
+}
+
+// CacheHitRate is the share of the input that the provider read from its cache.
+func (r Run) CacheHitRate() float64 {
+	if r.Usage.Total() == 0 {
+		return 0
+	}
+	return float64(r.Usage.CacheRead) / float64(r.Usage.Total())
+}

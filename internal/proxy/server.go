@@ -1,0 +1,254 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Feed is the part of [hosts.Feed] that the proxy uses.
+type Feed interface {
+	Locate(ctx context.Context, host, path, session string) (hosts.Transcript, error)
+	CatchUp(ctx context.Context, t hosts.Transcript, l hosts.Limits) (hosts.Report, error)
+}
+
+// Config configures a Server.
+type Config struct {
+	Engine *lcm.Engine
+	Feed   Feed
+	// Routes are the model APIs, by the second part of the path.
+	Routes map[string]*url.URL
+	// Budget returns the budget for a model with the given window, in tokens.
+	Budget func(model string, window int) int
+	// Observe records and measures, and changes nothing.
+	Observe bool
+	// Subscription allows requests with a subscription login to be changed.
+	Subscription bool
+	// CheckpointBytes is the size of a body from which on the host is made to
+	// compact; 0 is never.
+	CheckpointBytes int
+	Run             Run // the fields that describe the run
+	Clock           func() time.Time
+	Log             *slog.Logger
+}
+
+// SecretHeader may carry the secret instead of the path.
+const SecretHeader = "X-Lcm-Secret"
+
+// Server is the proxy. It is made by New, and ends with the context of Serve.
+type Server struct {
+	Config
+	store     store.Store
+	secret    string
+	transport http.RoundTripper
+	cal       *calibration
+	ledger    *ledger
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	work     sync.WaitGroup
+	ctx      context.Context // of the background work
+	stop     context.CancelFunc
+	addr     string
+}
+
+// New returns a server. Its background work ends with ctx or Close.
+func New(ctx context.Context, c Config) (*Server, error) {
+	switch {
+	case c.Engine == nil || c.Feed == nil:
+		return nil, errors.New("proxy: no engine or no feed was given")
+	case len(c.Routes) == 0:
+		return nil, errors.New("proxy: no model API was given")
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Budget == nil {
+		c.Budget = DefaultBudget
+	}
+	var secret [16]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return nil, fmt.Errorf("make a secret: %w", err)
+	}
+	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport()}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	s.cal = newCalibration(s.store)
+	s.ledger = newLedger(s.store, c.Run, c.Clock)
+	s.work.Go(func() {
+		s.ledger.keep(s.ctx, s.cal.save, func(err error) { s.Log.Warn("the record of the run could not be written", "error", err) })
+	})
+	return s, nil
+}
+
+// transport connects to the APIs. It leaves bodies as they are.
+func transport() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableCompression = true
+	t.ResponseHeaderTimeout = 0 // a model may think for long
+	return t
+}
+
+// Listen listens on a loopback address, at a random port if the address has port 0.
+func (s *Server) Listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		return nil, errors.Join(errors.New("the proxy listens on loopback only"), l.Close())
+	}
+	s.addr = l.Addr().String()
+	return l, nil
+}
+
+// URL returns the base URL of a route for a client.
+func (s *Server) URL(route string) string { return "http://" + s.addr + "/" + s.secret + "/" + route }
+
+// BareURL returns the base URL of a route for a client that sends the secret as a
+// header.
+func (s *Server) BareURL(route string) string { return "http://" + s.addr + "/-/" + route }
+
+// Secret returns the secret, for [SecretHeader].
+func (s *Server) Secret() string { return s.secret }
+
+// Serve answers requests until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-ctx.Done()
+		_ = server.Close() // the client has gone
+	}()
+	err := server.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) {
+		<-ended
+		return nil
+	}
+	return err
+}
+
+// Close reads the transcripts of the sessions to their ends, within the context, and
+// writes the record of the run.
+func (s *Server) Close(ctx context.Context) error {
+	s.stop()
+	s.work.Wait()
+	var problems []error
+	var messages int64
+	for _, one := range s.all() {
+		if err := one.catchUp(ctx); err != nil && !errors.Is(err, hosts.ErrNoTranscript) {
+			problems = append(problems, err)
+		}
+		if id := one.conversation(); id != 0 {
+			if c, err := s.store.Conversation(ctx, id); err == nil {
+				messages += c.Messages - c.Erased
+			}
+		}
+	}
+	s.ledger.verbatim(messages)
+	s.cal.save(ctx)
+	return errors.Join(append(problems, s.ledger.close(ctx))...)
+}
+
+// Result returns the record of the run so far.
+func (s *Server) Result() Run { return s.ledger.snapshot() }
+
+func (s *Server) all() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := make([]*session, 0, len(s.sessions))
+	for _, one := range s.sessions {
+		found = append(found, one)
+	}
+	return found
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	route, path, ok := s.admit(r)
+	if !ok {
+		http.Error(w, "forbidden", http.StatusForbidden)
+		return
+	}
+	upstream, ok := s.Routes[route]
+	if !ok {
+		http.Error(w, "no such route", http.StatusNotFound)
+		return
+	}
+	r.Header.Del(SecretHeader)
+	call := s.prepare(r, path)
+	if call != nil && call.answer != nil {
+		call.answer.write(w)
+		call.done(apiUsage{}, true)
+		return
+	}
+	p := httputil.ReverseProxy{
+		Transport: s.transport,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = upstream.Scheme, upstream.Host, upstream.Host
+			p.Out.URL.Path = strings.TrimSuffix(upstream.Path, "/") + path
+			p.Out.URL.RawPath = ""
+			p.Out.URL.User = upstream.User
+			if call != nil {
+				p.Out.Header.Set("Accept-Encoding", "identity") // so that the usage can be read
+			}
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			if call != nil {
+				call.watch(resp)
+			}
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if call != nil {
+				call.done(apiUsage{}, false)
+			}
+			if !errors.Is(err, context.Canceled) {
+				s.Log.Warn("the model API cannot be reached", "route", route, "error", err)
+			}
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		FlushInterval: -1,
+		ErrorLog:      slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+	p.ServeHTTP(w, r)
+}
+
+// admit checks that a request comes from the run's own client, and splits its path.
+func (s *Server) admit(r *http.Request) (route, path string, ok bool) {
+	host, port, err := net.SplitHostPort(r.Host)
+	_, own, _ := net.SplitHostPort(s.addr)
+	if err != nil || port != own || host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		return "", "", false
+	}
+	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+		return "", "", false
+	}
+	given, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if given == "-" {
+		given = r.Header.Get(SecretHeader)
+	}
+	if subtle.ConstantTimeCompare([]byte(given), []byte(s.secret)) != 1 {
+		return "", "", false
+	}
+	route, path, _ = strings.Cut(rest, "/")
+	return route, "/" + path, true
+}

@@ -1,0 +1,244 @@
+package proxy
+
+import (
+	"context"
+	_ "embed"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+	"github.com/lossless-context/lcm/internal/proxy/overlay"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// The marks between which a session's requests stay, as percentages of the part of the
+// budget that is left for messages.
+const (
+	foldAt     = 85 // the next summaries are made from here on
+	foldTo     = 25 // what folding leaves
+	foldEnough = 50 // summaries that leave less are not replaced before they are shown
+)
+
+// patience is how long a request waits for a fold that is late.
+const patience = time.Second
+
+// longHistory is how many budgets a view may have for a request to wait for its fold.
+const longHistory = 4
+
+//go:embed intro.md
+var intro string
+
+// session is the state of one session of a host.
+type session struct {
+	server *Server
+	key    string // of its conversation
+	host   string
+	id     string
+
+	kicked chan struct{}
+	feeds  sync.Mutex // one reading of the transcript at a time
+
+	mu    sync.Mutex
+	conv  store.ConversationID
+	path  string // of the transcript
+	index *overlay.Index
+	// shown is the plan of the last request that was changed, ready the newest one.
+	shown, ready *overlay.Plan
+	last         *apiform.Request // the last long request
+	lastSent     int              // its size as it was sent
+	checkpoint   store.MessageID  // of the last request
+	ratio        float64          // tokens of a unit, from the session's own answers
+	budget       int              // of the last request
+	model        string
+	viewTokens   int           // of the stored view, 0 before it was read
+	erased       int64         // erased messages of the conversation
+	turns        int           // how often the background work was done
+	working      bool          // it is being done
+	news         chan struct{} // closed when it has got further
+	refused      bool          // the host was made to compact, and has not asked for a summary yet
+}
+
+// session returns the state of a session and starts its background work.
+func (s *Server) session(host, id string) *session {
+	key := host + ":" + id
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.sessions[key]
+	if !ok {
+		one = &session{server: s, key: key, host: host, id: id, kicked: make(chan struct{}, 1), index: overlay.NewIndex(), news: make(chan struct{})}
+		s.sessions[key] = one
+		if s.ctx.Err() == nil {
+			s.work.Go(func() { one.run(s.ctx) })
+		}
+	}
+	return one
+}
+
+// kick has the background work look at the session.
+func (s *session) kick() {
+	select {
+	case s.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// rewrite decides what a request is made of, and returns the new body, or nil if it
+// stays as it is.
+func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	req, err := apiform.Parse(form, body, s.last)
+	if err != nil {
+		c.fail(err.Error())
+		return nil
+	}
+	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
+		s.last, s.lastSent = req, req.Units
+	}
+	win := window(h, req.Model)
+	s.model, s.budget = req.Model, s.server.Budget(req.Model, win)
+	s.checkpoint = s.checkpointOf(req)
+	made := &c.made
+	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
+	made.Window, made.Budget = win, s.budget
+	made.FullTokens = s.tokens(req.Model, req.Units)
+	made.Tokens = made.FullTokens
+	if subscription(h) && !s.server.Subscription {
+		made.Subscription = true
+		return nil
+	}
+	compaction := s.isCompaction(req)
+	if compaction && !s.server.Observe {
+		s.refused = false
+		if err := s.compacted(c, req); err == nil {
+			return nil
+		} else {
+			made.Note = "the host's own summary: " + err.Error()
+		}
+	}
+	if made.FullTokens <= s.budget {
+		return nil
+	}
+	laid, plan, err := s.layInTime(req)
+	switch {
+	case err != nil:
+		c.fail(err.Error())
+		return nil
+	case len(laid.Edits) == 0:
+		made.Note = "not folded yet"
+		return nil
+	}
+	if !compaction && s.refuse(c, req, body) {
+		return nil
+	}
+	made.Fold = plan != s.shown
+	s.shown = plan
+	made.Units = size(req, laid)
+	if s.last == req {
+		s.lastSent = made.Units
+	}
+	made.Tokens = s.tokens(req.Model, made.Units)
+	made.Dropped, made.DroppedUnits, made.AddedUnits = laid.Dropped, laid.Removed, laid.Added
+	for _, i := range laid.Used {
+		cover := plan.Covers[i]
+		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: len(cover.Messages), Tokens: s.tokens(req.Model, len(cover.Text))})
+	}
+	return req.Rewrite(laid.Edits)
+}
+
+// size is the size of a request after its edits.
+func size(r *apiform.Request, l overlay.Laid) int { return r.Units - l.Removed + l.Added }
+
+// lay lays the plan that is shown over a request or, if the request is too large with
+// it, the newest plan.
+func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error) {
+	o := s.options()
+	now, err := s.shown.Lay(req, s.index, o)
+	if err == nil && len(now.Edits) > 0 && s.tokens(req.Model, size(req, now)) <= s.budget {
+		return now, s.shown, nil
+	}
+	if s.ready == nil || s.ready == s.shown {
+		return now, s.shown, err
+	}
+	next, problem := s.ready.Lay(req, s.index, o)
+	if problem != nil || size(req, next) >= size(req, now) && err == nil {
+		return now, s.shown, err
+	}
+	return next, s.ready, nil
+}
+
+func (s *session) options() overlay.Options {
+	return overlay.Options{Checkpoint: s.checkpoint, Intro: intro, MaxReminders: s.budget / 2} // an eighth of the budget, at four bytes a token
+}
+
+// tokens estimates the tokens of a size.
+func (s *session) tokens(model string, units int) int {
+	r := s.ratio
+	if r == 0 || model != s.model {
+		r = s.server.cal.ratio(s.server.ctx, model)
+	}
+	return int(float64(units) * r)
+}
+
+// calibrate learns from an answer how many tokens a request had. Short requests, such
+// as those for a title, say little about long ones.
+func (s *session) calibrate(model string, units, tokens int) {
+	r := float64(tokens) / float64(units)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !plausible(r) || s.last != nil && 4*units < s.last.Units && units < 4*s.budget/10 {
+		return
+	}
+	if model == s.model {
+		s.ratio = r
+	}
+	s.server.cal.learn(model, r)
+}
+
+// checkpointOf returns the checkpoint that a request carries at the beginning of the
+// history: lcm's own, which must be one of this conversation, or a summary of the host,
+// which stands for the messages before it.
+func (s *session) checkpointOf(r *apiform.Request) store.MessageID {
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if m.Role == apiform.Assistant {
+			break
+		}
+		if id := store.MessageID(m.Checkpoint); id > 0 && s.index.Has(id) {
+			return id
+		}
+		for _, t := range m.Texts {
+			if id := s.index.HostSummary(t.Key); id != 0 {
+				return id
+			}
+		}
+	}
+	return 0
+}
+
+// layInTime is lay, and waits for the background work where that may help: a session
+// that is resumed has to be read, and a fold may be late.
+func (s *session) layInTime(req *apiform.Request) (overlay.Laid, *overlay.Plan, error) {
+	ctx, cancel := context.WithTimeout(s.server.ctx, patience)
+	defer cancel()
+	enough := s.turns + 1
+	if s.working { // on an older state
+		enough++
+	}
+	s.kick()
+	for {
+		laid, plan, err := s.lay(req)
+		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget
+		if fits || s.server.Observe || s.turns >= enough || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
+			return laid, plan, err
+		}
+		news := s.news
+		s.mu.Unlock()
+		select {
+		case <-news:
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+	}
+}
