@@ -55,12 +55,12 @@ func foldAbove(cfg *config.Config) int {
 }
 
 // folder returns the engine that folds unasked. It calls a model only if the settings say so.
-func (ar *archive) folder() (*lcm.Engine, error) {
+func (ar *archive) folder(more ...lcm.Option) (*lcm.Engine, error) {
 	cfg := *ar.cfg
 	if cfg.Compaction.Background != config.BackgroundModel {
 		cfg.Summary.Model = ""
 	}
-	return newEngine(&cfg, ar.db, ar.counter, ar.log)
+	return newEngine(&cfg, ar.db, ar.counter, ar.log, more...)
 }
 
 // foldInBackground folds the given conversations, nil for all, that are large enough.

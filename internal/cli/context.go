@@ -41,6 +41,7 @@ type contextCommand struct {
 	budget            int
 	openai, anthropic bool
 	items, fold       bool
+	proxied           string
 }
 
 func newContext(p *program) *cobra.Command {
@@ -55,19 +56,31 @@ For an agent, a view above the hard threshold of the budget is folded into
 summaries first. --fold does the same, and keeps the summaries; no message is
 lost by that.
 
---openai and --anthropic print the messages as those APIs take them.`,
+--openai and --anthropic print the messages as those APIs take them.
+
+--proxied shows instead what the last request of a session behind ` + "`lcm run`" + ` was
+made of: the messages that were kept and dropped, and the summaries. It takes a
+session key, the beginning of a session's id, or "last".`,
 		Example: `lcm context
 lcm context 3 --budget 32000 --items
 lcm context --budget 32000 --fold
-lcm context --openai | jq '.[-1]'`,
+lcm context --openai | jq '.[-1]'
+lcm context --proxied last`,
 		Args: cobra.MatchAll(cmd.argument, cmd.check),
-		RunE: cmd.runs(toRead, cmd.context),
+		RunE: func(c *cobra.Command, args []string) error {
+			show := cmd.context
+			if cmd.proxied != "" {
+				show = cmd.proxiedRequest
+			}
+			return cmd.runs(toRead, show)(c, args)
+		},
 	}
 	cmd.flag(c)
 	c.Flags().IntVarP(&cmd.budget, "budget", "b", 0, "size of the context window in tokens (default: context.token_budget)")
 	c.Flags().BoolVar(&cmd.openai, "openai", false, "print the messages for OpenAI's API")
 	c.Flags().BoolVar(&cmd.anthropic, "anthropic", false, "print the system prompt and the messages for Anthropic's API")
 	c.Flags().BoolVar(&cmd.fold, "fold", false, "fold the view first where an agent's would be, and keep the summaries")
+	c.Flags().StringVar(&cmd.proxied, "proxied", "", "show the last request of this session behind lcm run")
 	c.Flags().BoolVar(&cmd.items, "items", false, "only list the items and their sizes")
 	return cmd.jsonFlag(c)
 }

@@ -313,6 +313,9 @@ func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, 
 	for _, f := range setup.Check(ctx, in) {
 		found = append(found, doctor.Finding{Code: f.Code, Severity: doctor.Severity(f.Severity), Where: f.Host, Message: f.Message, Advice: f.Fix})
 	}
+	if db != nil {
+		found = append(found, runFindings(ctx, db, time.Now())...)
+	}
 	return found
 }
 

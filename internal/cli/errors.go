@@ -87,6 +87,10 @@ func exitCode(err error) int {
 // endCode returns the exit code: that of the signal that stopped the command, else that of
 // the error. A failure of grep is 2: its 1 means that nothing was found.
 func (p *program) endCode(ctx context.Context, err error) int {
+	var child *childEnded
+	if errors.As(err, &child) {
+		return child.code
+	}
 	switch code := exitCode(err); {
 	case err == nil || errors.Is(err, errNoMatch):
 		return code
@@ -103,7 +107,7 @@ func (p *program) endCode(ctx context.Context, err error) int {
 
 // report prints an error in one line, and its hint in a second one.
 func (p *program) report(err error) {
-	if errors.Is(err, errNoMatch) {
+	if errors.Is(err, errNoMatch) || errors.As(err, new(*childEnded)) {
 		return
 	}
 	if errors.Is(err, context.Canceled) {

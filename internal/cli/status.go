@@ -33,7 +33,8 @@ type groupReport struct {
 
 type statusCommand struct {
 	*program
-	by string
+	by     string
+	ofRuns bool
 }
 
 func newStatus(p *program) *cobra.Command {
@@ -43,18 +44,25 @@ func newStatus(p *program) *cobra.Command {
 		Short: "Count what the database holds",
 		Long: `Count conversations, messages, summaries, payloads, the use of the file and the
 cost of models. --by counts by project, by host, or by month, which shows how it
-grows. This reads no message, so it takes well under a second whatever the size
-of the database.`,
-		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --json | jq .messages",
+grows. --runs lists the runs of ` + "`lcm run`" + ` and ` + "`lcm proxy`" + `: requests, savings,
+cache hits, folds and failures. This reads no message, so it takes well under a
+second whatever the size of the database.`,
+		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --runs\nlcm status --json | jq .messages",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if groupings := flagValues["by"]; cmd.by != "" && !slices.Contains(groupings, cmd.by) {
 				return wrongUsage(c, fmt.Errorf("--by takes %s, not %q", strings.Join(groupings, ", "), cmd.by))
 			}
-			return cmd.runs(toRead, cmd.run)(c, nil)
+			show := cmd.run
+			if cmd.ofRuns {
+				show = cmd.printRuns
+			}
+			return cmd.runs(toRead, show)(c, nil)
 		},
 	}
+	c.Flags().BoolVar(&cmd.ofRuns, "runs", false, "list the runs of agents behind lcm")
 	c.Flags().StringVar(&cmd.by, "by", "", "count by project, host or month")
+	c.MarkFlagsMutuallyExclusive("runs", "by")
 	return cmd.jsonFlag(c)
 }
 
