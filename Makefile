@@ -10,6 +10,8 @@ FUZZJOBS ?= 1
 TORTURE  ?= 10m
 SOAK     ?= 1h
 BENCHTIME ?= 1s
+# Anything here adds the runs of minutes to e2e: a million tokens, every scene in opencode.
+LONG     ?=
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -47,7 +49,7 @@ lint: ## Check formatting, vet and staticcheck
 	$(GO) run $(STATICCHECK) ./...
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
-	$(GO) test -tags e2e -count=1 -v -timeout 40m ./e2e
+	LCM_E2E_LONG=$(LONG) $(GO) test -tags e2e -count=1 -v -timeout 90m ./e2e
 
 fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
 	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" FUZZJOBS="$(FUZZJOBS)" sh scripts/fuzz.sh

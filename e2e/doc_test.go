@@ -12,4 +12,11 @@
 // results hold the answer, how much of each result is content, and the tokens
 // of lcm's tools in a request. All results are kept in
 // e2e/cache/questions.txt, and a request of each host beside it.
+//
+// The tests in run_*_test.go run the agents twice, without lcm and with `lcm run`,
+// against an API that refuses what the real ones refuse (internal/strictapi).
+// TestRunLong has turns that do not fit the model's window, TestRunScenes what users
+// do in the middle of one, TestRunKilled kills lcm again and again, and TestRunSecrets
+// looks for credentials. LCM_E2E_LONG=1 (`make e2e LONG=1`) adds the runs that take
+// minutes; LCM_E2E_DUMP names a directory that keeps each request.
 package e2e

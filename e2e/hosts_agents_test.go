@@ -20,7 +20,7 @@ type claudeAgent struct{}
 func (claudeAgent) name() string { return "claude" }
 
 func (claudeAgent) prepare(b *bed) {
-	b.env = append(b.env, "ANTHROPIC_BASE_URL="+b.model.URL, "ANTHROPIC_API_KEY=anything", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
+	b.env = append(b.env, "ANTHROPIC_BASE_URL="+b.url, "ANTHROPIC_API_KEY=anything", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1")
 	b.write(filepath.Join(b.home, ".claude", "settings.json"), "{\n    \"cleanupPeriodDays\": 99,\n    \"hooks\": {}\n}\n")
 	b.write(filepath.Join(b.home, ".claude", "CLAUDE.md"), "# Mine\n")
@@ -32,10 +32,14 @@ func (a claudeAgent) ask(b *bed, prompt string) string { return a.run(b, prompt)
 
 func (a claudeAgent) goOn(b *bed, prompt string) string { return a.run(b, prompt, "--continue") }
 
-func (claudeAgent) run(b *bed, prompt string, more ...string) string {
+func (claudeAgent) program(b *bed) string {
+	return filepath.Join(b.programs, "@anthropic-ai", "claude-code-linux-x64", "claude")
+}
+
+func (a claudeAgent) run(b *bed, prompt string, more ...string) string {
 	args := append([]string{"-p", prompt, "--output-format", "json",
 		"--allowedTools", "Bash,mcp__lcm__lcm_grep,mcp__lcm__lcm_describe,mcp__lcm__lcm_expand_query,mcp__lcm__expand"}, more...)
-	return b.run(filepath.Join(b.programs, "@anthropic-ai", "claude-code-linux-x64", "claude"), args...)
+	return b.host(a.program(b), args...)
 }
 
 func (a claudeAgent) compact(b *bed, prompt string) bool {
@@ -65,7 +69,7 @@ model_provider = "x"
 
 [model_providers.x]
 name = "x"
-base_url = "`+b.model.URL+`/v1"
+base_url = "`+b.url+`/v1"
 wire_api = "responses"
 env_key = "ANY"
 `)
@@ -76,7 +80,7 @@ func (a codexAgent) ask(b *bed, prompt string) string { return a.run(b, prompt) 
 func (a codexAgent) goOn(b *bed, prompt string) string { return a.run(b, "resume", "--last", prompt) }
 
 func (a codexAgent) run(b *bed, args ...string) string {
-	return b.run(a.program(b), append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, args...)...)
+	return b.host(a.program(b), append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, args...)...)
 }
 
 // compact has it compact before the turn, because there is more in the context
@@ -201,8 +205,8 @@ func (opencodeAgent) prepare(b *bed) {
 	b.write(filepath.Join(b.home, ".config", "opencode", "opencode.jsonc"), `{
   "$schema": "https://opencode.ai/config.json", // which it adds where it is not
   // the model of the test
-  "provider": {"x": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "`+b.model.URL+`/v1", "apiKey": "x"},
-    "models": {"scripted": {"limit": {"context": 100000, "output": 4000}}}}},
+  "provider": {"x": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "`+b.url+`/v1", "apiKey": "x"},
+    "models": {"scripted": {"limit": {"context": 200000, "output": 4000}}}}},
   "model": "x/scripted", "autoupdate": false, "share": "disabled",
 }
 `)
@@ -215,7 +219,7 @@ func (a opencodeAgent) ask(b *bed, prompt string) string { return a.run(b, promp
 func (a opencodeAgent) goOn(b *bed, prompt string) string { return a.run(b, "--continue", prompt) }
 
 func (a opencodeAgent) run(b *bed, args ...string) string {
-	return b.run(a.program(b), append([]string{"run"}, args...)...)
+	return b.host(a.program(b), append([]string{"run"}, args...)...)
 }
 
 func (opencodeAgent) program(b *bed) string {

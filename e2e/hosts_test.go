@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +63,11 @@ type bed struct {
 	home, work    string
 	lcm, programs string
 	model         *llmtest.Server
+	url           string // of the model
 	env           []string
+	// wrap is the command before that of an agent, and flags are added to the
+	// agent's own.
+	wrap, flags []string
 }
 
 const (
@@ -110,8 +115,15 @@ func newBed(t *testing.T, home, work string, play llmtest.Responder) *bed {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = model.Close() })
+	b := emptyBed(t, home, work)
+	b.model, b.url = model, model.URL
+	return b
+}
+
+// emptyBed makes a bed without a model.
+func emptyBed(t *testing.T, home, work string) *bed {
 	return &bed{
-		T: t, home: home, work: work, lcm: os.Getenv(lcmEnv), programs: filepath.Join(os.Getenv(programsEnv), "node_modules"), model: model,
+		T: t, home: home, work: work, lcm: os.Getenv(lcmEnv), programs: filepath.Join(os.Getenv(programsEnv), "node_modules"),
 		env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"},
 	}
 }
@@ -124,6 +136,13 @@ func (b *bed) write(path, content string) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// host runs an agent and returns what it printed.
+func (b *bed) host(program string, args ...string) string {
+	b.Helper()
+	all := slices.Concat(b.wrap, []string{program}, args, b.flags)
+	return b.run(all[0], all[1:]...)
 }
 
 // run runs a program in the project and returns what it printed.

@@ -41,7 +41,7 @@ func withoutNetwork(t *testing.T) bool {
 	if programs == "" {
 		programs = npmInstall(t, hostsManifest)
 	}
-	args := []string{os.Args[0], "-test.run=" + only(t.Name(), flag.Lookup("test.run").Value.String()), "-test.v", "-test.timeout=30m"}
+	args := []string{os.Args[0], "-test.run=" + only(t.Name(), flag.Lookup("test.run").Value.String()), "-test.v", "-test.timeout=60m"}
 	if flags, ok := namespace(); ok {
 		args = append(append(flags, "sh", "-c", `ip link set lo up && exec "$0" "$@"`), args...)
 	} else {

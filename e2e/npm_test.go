@@ -31,16 +31,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// root is the directory of the module.
-func root(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 var build = sync.OnceValues(func() (path string, err error) {
 	path = filepath.Join(scratch, "lcm")
 	c := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/lcm")

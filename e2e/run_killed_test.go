@@ -1,0 +1,76 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/strictapi"
+)
+
+// kills is how often the proxy of a session is killed.
+const kills = 20
+
+// TestRunKilled kills lcm again and again in the middle of a session's turns, and goes
+// on with the session. Every request is valid, the record has what a fresh import of
+// the transcript has, and the first turn's fact is found in the end.
+func TestRunKilled(t *testing.T) {
+	if !withoutNetwork(t) {
+		return
+	}
+	for _, h := range []agent{claudeAgent{}, codexAgent{}} {
+		t.Run(h.name(), func(t *testing.T) {
+			b := newRunBed(t, h, proxied(sceneBudget), strictapi.Options{})
+			b.logs(10, 28_000)
+			if h.name() == "claude" {
+				b.flags = []string{"--model", "claude-sonnet-4-6"}
+			}
+			random := rand.New(rand.NewPCG(1, 2))
+			if o := b.ask("Print logs. play:read4first"); o.Code != 0 {
+				t.Fatal(tail(o.log))
+			}
+			for i := range kills {
+				b.kill(b.command(fmt.Sprintf("Go on. play:read6x%s", letters(i)), true), time.Duration(random.IntN(2500))*time.Millisecond)
+			}
+			o := b.goOn("What opens the harbour gate? play:recall1last")
+			if o.Code != 0 || o.Answer != "The gate opens with "+needle+", says lcm_grep." {
+				t.Errorf("the last turn ends with %d %q\n%s", o.Code, o.Answer, tail(o.log))
+			}
+			b.totals()
+			b.valid()
+			b.sameDigest()
+		})
+	}
+}
+
+// letters is a number written with letters, which the name of a play may end with.
+func letters(i int) string { return string([]byte{byte('a' + i/26), byte('a' + i%26)}) }
+
+// kill starts a turn, kills lcm after some time, and then the agent, which has lost its
+// model.
+func (b *runBed) kill(line []string, after time.Duration) {
+	b.Helper()
+	before := strictapi.Sum(b.api.Records()).Requests
+	c := b.prepared(line)
+	b.start(c)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	// A host takes a while to start: the time counts from its first request.
+	for deadline := time.Now().Add(30 * time.Second); strictapi.Sum(b.api.Records()).Requests == before && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	select {
+	case <-time.After(after):
+	case err := <-ended:
+		b.Logf("the turn ended before the kill: %v", err)
+		return
+	}
+	_ = c.Process.Kill() // only lcm
+	<-ended
+	time.Sleep(50 * time.Millisecond)
+	_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // the rest of the group, which may be gone
+}
