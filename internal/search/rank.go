@@ -29,7 +29,7 @@ type Weights struct {
 func DefaultWeights() Weights {
 	return Weights{
 		Pair: 0.5, Neighbour: 0.3, Answer: 0.7, Second: 0.25, Session: 0.15, Coverage: 0.4,
-		FirstPerson: 1.3, When: 0.15, Span: 0.5, Instruction: 0.25, Near: 0.8, UserRole: 1,
+		FirstPerson: 1.3, When: 0.15, Span: 0.5, Instruction: 0.25, Near: 0.5, UserRole: 1,
 	}
 }
 
