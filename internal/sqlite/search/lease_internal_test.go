@@ -143,7 +143,7 @@ func TestMergeYields(t *testing.T) {
 
 // TestIndexDue: indexing is due after many short messages, or a few long ones.
 func TestIndexDue(t *testing.T) {
-	for name, test := range map[string]struct{ before, size int }{"short": {249, 10}, "long": {1, 300 << 10}} {
+	for name, test := range map[string]struct{ before, size int }{"short": {127, 10}, "long": {1, 150 << 10}} {
 		t.Run(name, func(t *testing.T) {
 			ix := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), dbfile.Options{DeferIndex: true})
 			say(t, ix, test.before, test.size)
