@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -248,7 +250,7 @@ func Load(o Options) (*Config, error) {
 // fill sets each setting to the value of its strongest source.
 func (c *Config) fill(o Options, file *document) error {
 	var wrong []error
-	for key := range sorted(o.Flags) {
+	for _, key := range slices.Sorted(maps.Keys(o.Flags)) {
 		if _, ok := lookup(key); !ok {
 			wrong = append(wrong, unknown(&Error{Source: FromFlag, Key: key}))
 		}
