@@ -392,6 +392,7 @@ texts where rg is not installed or reads a pattern differently.`,
 	})
 	c.Flags().IntVar(&o.Messages, "messages", 200_000, "number of messages in the database")
 	c.Flags().IntVar(&o.Runs, "runs", 3, "how often each pattern is searched for; the fastest counts")
+	c.Flags().BoolVar(&o.PageOnly, "page-only", false, "leave out the complete counts")
 	c.Flags().StringSliceVar(&o.Sources, "sources", nil, "directories with text files (default: of the Go distribution)")
 	return benchDir(c, &o.Dir, "the database, which is kept")
 }
