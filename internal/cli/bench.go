@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/hooks"
 	"github.com/lossless-context/lcm/internal/bench/imports"
 	"github.com/lossless-context/lcm/internal/bench/needle"
+	"github.com/lossless-context/lcm/internal/bench/patterns"
 	evidence "github.com/lossless-context/lcm/internal/bench/recall"
 	"github.com/lossless-context/lcm/internal/bench/retention"
 	"github.com/lossless-context/lcm/internal/bench/scale"
@@ -33,7 +34,8 @@ func newBench(p *program) *cobra.Command {
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p), newBenchCache(p), newBenchProxy(p))
+	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p),
+		newBenchPatterns(p), newBenchCache(p), newBenchProxy(p))
 	return c
 }
 
@@ -362,4 +364,36 @@ that begin with it, are counted under several bounds.`,
 	c.MarkFlagsMutuallyExclusive("identifiers", "data")
 	c.MarkFlagsMutuallyExclusive("identifiers", "max-tokens")
 	return c
+}
+
+func newBenchPatterns(p *program) *cobra.Command {
+	var o patterns.Options
+	c := p.benchmark("measuring", &cobra.Command{
+		Use:   "patterns",
+		Short: "Time regular expressions beside ripgrep over the same bytes",
+		Long: `Make a database of real text, which is sources and documents of the Go
+distribution and the module cache as tool outputs and the bundled session as
+talk, and search it for 40 kinds of pattern. Printed is the processor time of a
+page of matches and of a complete count, beside that of rg on a file with the
+same messages. The counts are compared with those of rg, or of a loop over all
+texts where rg is not installed or reads a pattern differently.`,
+		Example: "lcm bench patterns --messages 20000\nlcm bench patterns --messages 1000000 --dir /var/tmp/patterns --json",
+	}, func(ctx context.Context, b *bar) (m measured, err error) {
+		if o.Messages < 1 || o.Runs < 1 {
+			return m, failed(exitUsage, "", "--messages and --runs must be positive")
+		}
+		if o.Dir == "" {
+			if o.Dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
+				return m, err
+			}
+			defer os.RemoveAll(o.Dir)
+		}
+		o.Progress = b.set
+		return checked(patterns.Measure(ctx, o))
+	})
+	c.Flags().IntVar(&o.Messages, "messages", 200_000, "number of messages in the database")
+	c.Flags().IntVar(&o.Runs, "runs", 3, "how often each pattern is searched for; the fastest counts")
+	c.Flags().BoolVar(&o.PageOnly, "page-only", false, "leave out the complete counts")
+	c.Flags().StringSliceVar(&o.Sources, "sources", nil, "directories with text files (default: of the Go distribution)")
+	return benchDir(c, &o.Dir, "the database, which is kept")
 }

@@ -16,6 +16,7 @@ type found struct {
 	share int
 	doc   uint32
 	score float64
+	terms uint64 // of the query that it has, as far as they were looked up
 }
 
 // compare orders by score, then newest first: segments are in order of ids, and
@@ -204,6 +205,7 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 		if doc >= end || mask&must != must || mask&not != 0 || mask&^not == 0 {
 			continue
 		}
+		f.terms = mask
 		if !sh.plain {
 			if ok, err := p.filter.passes(sh.r, doc); err != nil {
 				return err

@@ -9,12 +9,14 @@
 //
 // [Index.Grep] returns exactly the documents that the expression matches,
 // newest first: every candidate is verified against its text. A pattern that
-// requires no trigram reads every text; [GrepResult] says so.
+// requires no trigram reads every text; [GrepResult] says so. A search that
+// wants no more matches stops reading.
 //
 // [Index.Search] reads a question as alternatives and ranks the documents by
 // BM25 of the best passage, by words that stand side by side as in the query, by
 // the messages before and after, and by the session around them (see [Rank]).
-// Its work is bounded: words too common to look up are scored only among the
+// Its work is bounded: of the candidates that are ranked only the best are scored
+// against their texts, and the others keep the score of their postings; words too common to look up are scored only among the
 // candidates of rarer ones, and when all are that common the newest matches are
 // ranked; [Result] says so. The division of documents into segments does not
 // change an answer.

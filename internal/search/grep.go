@@ -33,6 +33,7 @@ type GrepResult struct {
 // of that.
 func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield func(id int64) bool) (GrepResult, error) {
 	res := GrepResult{Scanned: !req.Pattern.Indexed(), Complete: true}
+	with := &matchers{pattern: req.Pattern}
 	// The first answers are wanted soon, the rest at speed.
 	size := 64
 	for n := len(ix.Segments) - 1; n >= 0; n-- {
@@ -49,7 +50,7 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 			ids = ids[len(part):]
 			size = min(2*size, 16*partDocs)
 			var more bool
-			if more, err = req.part(ctx, part, fetch, yield, &res); err == nil && !more {
+			if more, err = req.part(ctx, part, with, fetch, yield, &res); err == nil && !more {
 				res.Complete = false
 				return res, nil
 			}
@@ -63,8 +64,8 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 }
 
 // part reads and matches one run of candidates, and yields in their order.
-func (req GrepRequest) part(ctx context.Context, ids []int64, fetch Fetch, yield func(int64) bool, res *GrepResult) (bool, error) {
-	hits, read, err := req.match(ctx, ids, fetch)
+func (req GrepRequest) part(ctx context.Context, ids []int64, with *matchers, fetch Fetch, yield func(int64) bool, res *GrepResult) (bool, error) {
+	hits, read, err := req.match(ctx, ids, with, fetch)
 	res.Read += read
 	if err == nil {
 		err = ctx.Err()
@@ -85,19 +86,23 @@ func (req GrepRequest) part(ctx context.Context, ids []int64, fetch Fetch, yield
 }
 
 // match returns the candidates that match and how many texts were read.
-func (req GrepRequest) match(ctx context.Context, ids []int64, fetch Fetch) (hits map[int64]bool, read int, err error) {
+func (req GrepRequest) match(ctx context.Context, ids []int64, with *matchers, fetch Fetch) (hits map[int64]bool, read int, err error) {
 	parts := slices.Collect(slices.Chunk(ids, partDocs))
 	found, counts := make([][]int64, len(parts)), make([]int, len(parts))
-	match := func(i int) error {
-		return fetch(ctx, parts[i], func(id int64, text []byte) bool {
-			counts[i]++
-			if ctx.Err() == nil && req.Pattern.re.Match(text) {
-				found[i] = append(found[i], id)
-			}
-			return ctx.Err() == nil
-		})
-	}
-	err = inParallel(len(parts), req.Readers, func() func(int) error { return match })
+	workers := 0
+	err = inParallel(len(parts), req.Readers, func() func(int) error {
+		m := with.at(workers)
+		workers++
+		return func(i int) error {
+			return fetch(ctx, parts[i], func(id int64, text []byte) bool {
+				counts[i]++
+				if ctx.Err() == nil && m.match(text) {
+					found[i] = append(found[i], id)
+				}
+				return ctx.Err() == nil
+			})
+		}
+	})
 	hits = make(map[int64]bool)
 	for i := range parts {
 		for _, id := range found[i] {

@@ -33,6 +33,10 @@ type Pattern struct {
 	source string
 	re     *regexp.Regexp
 	query  *analysis.TrigramQuery
+
+	prog    *syntax.Prog
+	literal []byte // that every match contains; may be empty
+	whole   bool   // the literal is the expression
 }
 
 // ParsePattern reads an expression. Its error is a *PatternError.
@@ -48,7 +52,13 @@ func ParsePattern(expr string) (*Pattern, error) {
 	if err != nil {
 		return nil, patternError(expr, err)
 	}
-	return &Pattern{expr, re, analysis.RequiredTrigrams(tree.Simplify())}, nil
+	p := &Pattern{source: expr, re: re, query: analysis.RequiredTrigrams(tree)}
+	tree = tree.Simplify() // which takes repetitions apart
+	p.literal, p.whole = requiredLiteral(tree)
+	if p.prog, err = syntax.Compile(tree); err != nil {
+		return nil, patternError(expr, err)
+	}
+	return p, nil
 }
 
 func patternError(expr string, err error) error {

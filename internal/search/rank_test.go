@@ -134,3 +134,22 @@ func both(a, b Fetch) Fetch {
 		return errors.Join(a(ctx, ids, yield), b(ctx, ids, yield))
 	}
 }
+
+// Of many matches only the best are scored against their texts; all of them are
+// ranked. An identifier is looked for in every text.
+func TestTextsReadForARanking(t *testing.T) {
+	var docs []segment.Doc
+	for i := range 3 * scoredCount {
+		docs = append(docs, segment.Doc{ID: int64(i + 1), Text: fmt.Appendf(nil, "the deploy of part_%d was fine", i)})
+	}
+	ix, fetch := indexOf(t, docs)
+	for query, read := range map[string]int{"deploy": scoredCount, "deploy part_7": len(docs)} {
+		res, err := ix.Search(t.Context(), Request{Query: parsed(t, query)}, fetch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Verified != read || len(res.Hits) != len(docs) || res.Ranked != len(docs) {
+			t.Errorf("%q: %d texts were read, %d hits, %d ranked", query, res.Verified, len(res.Hits), res.Ranked)
+		}
+	}
+}

@@ -28,7 +28,8 @@ var defaultLimits = limits{postings: 1 << 20, common: 1 << 19, newest: 1 << 17}
 
 // More bounds.
 const (
-	candidateCount = 400       // documents scored against their text
+	candidateCount = 400       // documents that are ranked
+	scoredCount    = 100       // the best of them, which are scored against their text
 	datedCount     = 100       // more of them from the times that the query names
 	verifyLimit    = 100_000   // candidates read to verify phrases
 	prefixTerms    = 512       // terms that one prefix* stands for

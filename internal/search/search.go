@@ -168,8 +168,12 @@ func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]C
 	list = p.withDated(list)
 	added += len(list)
 	res.Unranked = res.Unranked || p.matched > len(list)
+	list, rest := p.toRead(list, len(list)-added)
 	docs, all, err := p.read(list, candidateCount+added, fetch, res)
 	if err != nil {
+		return nil, err
+	}
+	if docs, err = p.unread(docs, rest); err != nil {
 		return nil, err
 	}
 	res.Unranked = res.Unranked || !all
@@ -232,6 +236,8 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 		if d.read {
 			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
 			c.Instruction = d.text.instruction
+		} else {
+			c.Counts = d.counts(len(p.query.terms))
 		}
 		out = append(out, c)
 	}

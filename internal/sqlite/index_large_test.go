@@ -64,3 +64,48 @@ func find(t *testing.T, db *sqlite.DB, pattern string) {
 		t.Errorf("%s: %d hits, %v", pattern, len(found.Hits), err)
 	}
 }
+
+// A process that wrote many documents seals them when it ends, so that the next
+// one only opens the segment. A few are left to memory.
+func TestCloseSealsTheTail(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		o       sqlite.Options
+		docs    int
+		indexed int64
+	}{
+		{"many", sqlite.Options{}, 300, 300},
+		{"few", sqlite.Options{}, 3, 0},
+		{"left to another process", sqlite.Options{DeferIndex: true}, 300, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "lcm.db")
+			db := open(t, path, c.o)
+			talk, err := db.Open(t.Context(), store.NewConversation{Key: "talk"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = db.Update(t.Context(), talk.ID, func(w store.Writer) error {
+				for i := range c.docs {
+					text := fmt.Sprintf("message needle%d", i)
+					m := store.NewMessage{Role: llms.RoleUser, Format: llms.FormatText, Record: []byte(text), Size: int64(len(text)), SHA256: sha256.Sum256([]byte(text)), Tokens: 3}
+					if _, err := w.Append(t.Context(), m); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			db = open(t, path, sqlite.Options{ReadOnly: true})
+			if st, err := search.ReadStats(t.Context(), db.File()); err != nil || st.Docs != c.indexed {
+				t.Errorf("%d documents are sealed, want %d: %v", st.Docs, c.indexed, err)
+			}
+			find(t, db, fmt.Sprintf("needle%d", c.docs-1))
+		})
+	}
+}

@@ -67,5 +67,9 @@ func (db *DB) File() *dbfile.File { return db.file }
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }
 
-// Close waits for the calls that are under way and closes the file.
-func (db *DB) Close() error { return db.file.Close() }
+// Close seals the search index of what was written, waits for the calls that
+// are under way and closes the file.
+func (db *DB) Close() error {
+	db.index.Close()
+	return db.file.Close()
+}

@@ -24,7 +24,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 		db.index.Forget()
 		return db.Update(ctx, id, fn)
 	}
-	if err == nil && last != 0 {
+	if err == nil {
 		db.index.Written(ctx, int64(last), bytes)
 	}
 	return err

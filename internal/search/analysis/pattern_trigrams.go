@@ -19,10 +19,12 @@ type TrigramQuery struct {
 
 // Bounds on the sets of strings that the analysis carries along.
 const (
-	maxExact = 16  // strings, if they are all that an expression matches
-	maxEdge  = 20  // strings that it may begin or end with
-	maxCross = 64  // strings of a product, before it is given up
-	maxClass = 100 // runes of a class that are tried one by one
+	maxExact   = 16  // strings, if they are all that an expression matches
+	maxEdge    = 100 // strings that it may begin or end with: two digits are a hundred
+	maxCross   = 100 // strings of a product that are kept as all that is matched
+	maxOptions = 300 // strings whose trigrams are asked for as alternatives
+	maxClass   = 100 // runes of a class that are tried one by one
+	maxCopies  = 4   // of a repeated expression that are looked at
 )
 
 // RequiredTrigrams derives the grams that any match of a parsed expression must have.
@@ -80,9 +82,9 @@ func analysePattern(re *syntax.Regexp) patternInfo {
 		return alternateInfo(analysePattern(re.Sub[0]), patternInfo{exact: []string{""}})
 	case syntax.OpPlus:
 		info = analysePattern(re.Sub[0])
-		if info.exact != nil {
-			info.prefix, info.suffix, info.exact = info.exact, slices.Clone(info.exact), nil
-		}
+		info.open()
+	case syntax.OpRepeat:
+		return repeatInfo(re)
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		info = anything()
 	default: // star, and operators that a later version of the syntax may add
@@ -135,17 +137,50 @@ func concatInfo(x, y patternInfo) patternInfo {
 		out.settle(false)
 		return out
 	}
+	out.match = both(out.match, both(gramsOf(x.exact), gramsOf(y.exact)))
 	out.prefix, out.suffix = x.prefixes(), y.suffixes()
-	if x.exact != nil {
+	if x.exact != nil && len(x.exact)*len(y.prefixes()) <= maxOptions {
 		out.prefix = cross(x.exact, y.prefixes())
 	}
-	if y.exact != nil {
+	if y.exact != nil && len(x.suffixes())*len(y.exact) <= maxOptions {
 		out.suffix = cross(x.suffixes(), y.exact)
 	}
 	// The grams where the two meet are in neither.
-	out.match = both(out.match, gramsOf(cross(x.suffixes(), y.prefixes())))
+	if ends, begins := x.suffixes(), y.prefixes(); len(ends)*len(begins) <= maxOptions {
+		out.match = both(out.match, gramsOf(cross(ends, begins)))
+	} else {
+		out.match = both(out.match, both(meeting(ends, begins, 2, 1), meeting(ends, begins, 1, 2)))
+	}
 	out.settle(false)
 	return out
+}
+
+// meeting asks for the grams of so many bytes of ends followed by so many bytes
+// of begins, if they are not too many.
+func meeting(ends, begins []string, before, after int) *TrigramQuery {
+	ends, begins = lastBytes(ends, before), firstBytes(begins, after)
+	if len(ends)*len(begins) > maxOptions {
+		return nil
+	}
+	return gramsOf(cross(ends, begins))
+}
+
+// repeatInfo is the info of an expression that is repeated: its matches begin
+// and end with the least number of copies.
+func repeatInfo(re *syntax.Regexp) patternInfo {
+	if re.Min == 0 {
+		return anything()
+	}
+	sub := analysePattern(re.Sub[0])
+	info := sub
+	for range min(re.Min, maxCopies) - 1 {
+		info = concatInfo(info, sub)
+	}
+	if re.Max != re.Min || re.Min > maxCopies {
+		info.open()
+	}
+	info.settle(false)
+	return info
 }
 
 func alternateInfo(x, y patternInfo) patternInfo {
@@ -183,17 +218,25 @@ func (p *patternInfo) settle(final bool) {
 		p.match = both(p.match, both(gramsOf(p.prefix), gramsOf(p.suffix)))
 	}
 	for n := 2; ; n-- {
-		p.prefix = shorten(p.prefix, func(s string) string { return s[:min(n, len(s))] })
+		p.prefix = firstBytes(p.prefix, n)
 		if len(p.prefix) <= maxEdge {
 			break
 		}
 	}
 	for n := 2; ; n-- {
-		p.suffix = shorten(p.suffix, func(s string) string { return s[len(s)-min(n, len(s)):] })
+		p.suffix = lastBytes(p.suffix, n)
 		if len(p.suffix) <= maxEdge {
 			break
 		}
 	}
+}
+
+func firstBytes(set []string, n int) []string {
+	return shorten(set, func(s string) string { return s[:min(n, len(s))] })
+}
+
+func lastBytes(set []string, n int) []string {
+	return shorten(set, func(s string) string { return s[len(s)-min(n, len(s)):] })
 }
 
 func shorten(set []string, cut func(string) string) []string {
@@ -221,8 +264,12 @@ func cross(x, y []string) []string {
 	return sortedSet(out)
 }
 
-// gramsOf asks for all grams of one of the strings.
+// gramsOf asks for all grams of one of the strings. A nil set, and one of too
+// many strings, asks for nothing.
 func gramsOf(set []string) *TrigramQuery {
+	if set == nil || len(set) > maxOptions {
+		return nil
+	}
 	if len(set) == 0 {
 		return &TrigramQuery{Never: true}
 	}

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/record"
@@ -33,6 +34,7 @@ type Index struct {
 	indexing bool  // the background indexer is running
 	sealed   int64 // messages up to this id are known to be in segments
 	unsealed int64 // bytes of records that this process wrote since it indexed
+	wrote    bool  // this process has written
 }
 
 // New returns the index of a file.
@@ -56,9 +58,9 @@ func (ix *Index) Load(ctx context.Context) error {
 	})
 }
 
-// Written runs after a write that appended messages up to last, with so many
-// bytes of records. It starts the background indexer when enough is unindexed,
-// and indexes in the foreground when too much is.
+// Written runs after a write. last is the last message that it appended, 0 if
+// none, and bytes the size of the records. It starts the background indexer when
+// enough is unindexed, and indexes in the foreground when too much is.
 func (ix *Index) Written(ctx context.Context, last, bytes int64) {
 	if ix.file.Options().DeferIndex {
 		return
@@ -66,6 +68,7 @@ func (ix *Index) Written(ctx context.Context, last, bytes int64) {
 	ix.mu.Lock()
 	behind := last - ix.sealed
 	ix.unsealed += bytes
+	ix.wrote = true
 	least := int64(due)
 	if ix.unsealed >= heavy {
 		least = 1
@@ -118,6 +121,37 @@ func (ix *Index) follow(ctx context.Context, least int64, wait bool) error {
 // Reindex brings the search index up to the last document. Searches do not
 // need it; it makes the next ones faster.
 func (ix *Index) Reindex(ctx context.Context) error { return ix.follow(ctx, 1, true) }
+
+// closeTime bounds the work of Close. A seal of the documents that may be
+// unindexed takes a tenth of it; merges take the rest.
+const closeTime = 5 * time.Second
+
+// Close seals the documents that this process wrote; the caller then closes the
+// file. Otherwise every later process would index them in memory before its
+// first search: after an import of 900 messages that took more than half of the
+// time of `lcm grep`.
+func (ix *Index) Close() {
+	ix.mu.Lock()
+	wrote := ix.wrote
+	ix.mu.Unlock()
+	if !wrote || ix.file.Options().DeferIndex {
+		return
+	}
+	done := make(chan struct{})
+	started := ix.file.Background(func(ctx context.Context) {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(ctx, closeTime)
+		defer cancel()
+		for _, l := range ix.lanes() {
+			if err := l.sealDue(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				ix.warn(err)
+			}
+		}
+	})
+	if started {
+		<-done
+	}
+}
 
 // Due reports whether so many messages are unindexed that the first search of a
 // new process is slow, and no process is indexing them. A program with

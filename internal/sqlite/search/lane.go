@@ -37,6 +37,7 @@ type lane struct {
 // laneSQL is where a lane's documents come from.
 type laneSQL struct {
 	last string // the highest id
+	size string // of the documents after an id: how many, their bytes, the highest id
 	docs string // documents after an id: id, conversation, time, role, flags and the columns for scan
 	byID string // the same for one id
 	scan func(c *dbfile.Conn, s *sqlite3.Stmt) (segment.Doc, error)
@@ -49,6 +50,7 @@ func newLane(ix *Index, kind int) *lane {
 	if kind == record.LaneSummaries {
 		l.sql = laneSQL{
 			last: `SELECT ifnull(max(num), 0) FROM summaries`,
+			size: `SELECT count(*), ifnull(sum(length(body)), 0), ifnull(max(num), 0) FROM summaries WHERE num > ?`,
 			docs: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num > ? ORDER BY num`,
 			byID: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num = ?`,
 			scan: scanSummaryDoc,
@@ -59,6 +61,7 @@ func newLane(ix *Index, kind int) *lane {
 	const columns = `SELECT id, conversation, ifnull(said, stored), role, flags, format, record, body FROM messages `
 	l.sql = laneSQL{
 		last: `SELECT ifnull(max(id), 0) FROM messages`,
+		size: `SELECT count(*), ifnull(sum(size), 0), ifnull(max(id), 0) FROM messages WHERE id > ?`,
 		docs: columns + `WHERE id > ? AND flags & 128 = 0 ORDER BY id`,
 		byID: columns + `WHERE id = ? AND flags & 128 = 0`,
 		scan: scanMessageDoc,

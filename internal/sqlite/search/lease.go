@@ -53,7 +53,11 @@ func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error 
 			return err
 		}
 		if turn != nil {
-			return errors.Join(l.catchUpAlone(ctx, turn, end, least), turn.release(ctx))
+			lost, err := l.catchUpAlone(ctx, turn, end, least)
+			if err := errors.Join(err, turn.release(ctx)); err != nil || !lost {
+				return err
+			}
+			continue
 		}
 		if !wait {
 			return nil
@@ -150,23 +154,25 @@ func (t *turn) release(ctx context.Context) error {
 	return err
 }
 
-// catchUpAlone seals and merges while the process holds the lease.
-func (l *lane) catchUpAlone(ctx context.Context, t *turn, end, least int64) error {
+// catchUpAlone seals and merges while the process holds the lease. It reports
+// whether the lease was lost before all was done: on a busy machine one step may
+// take longer than the lease lasts.
+func (l *lane) catchUpAlone(ctx context.Context, t *turn, end, least int64) (lost bool, err error) {
 	for {
 		sealed, err := l.seal(ctx, least)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := l.merge(ctx, t); errors.Is(err, segment.ErrCorrupt) {
-			return nil // the next search builds the index again
+			return false, nil // the next search builds the index again
 		} else if err != nil {
-			return err
+			return false, err
 		}
 		if sealed == 0 || sealed >= end {
-			return nil
+			return false, nil
 		}
 		if ok, err := t.renew(ctx); err != nil || !ok {
-			return err
+			return !ok, err
 		}
 	}
 }

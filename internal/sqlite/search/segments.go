@@ -26,49 +26,54 @@ const (
 )
 
 // How much a new process may have to index in memory before its first search,
-// in documents and in bytes of records. The hook before a prompt waits 200 ms
-// for its search.
+// in documents and in bytes of records. More is sealed: by the process that
+// wrote it when it ends, by the process in the background that a hook starts,
+// or by the first search. 256 KiB take about 20 ms to index.
 const (
-	dueDocs  = 250
-	dueBytes = 512 << 10
+	dueDocs  = 128
+	dueBytes = 256 << 10
 )
 
-// unindexed returns the number of messages that are not in segments, the bytes
-// of their records, and the last of them.
+// unindexed returns the number of documents that are not in segments, their
+// bytes, and the last of them.
 func (l *lane) unindexed(ctx context.Context) (docs, bytes, last int64, err error) {
 	err = l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		after, err := l.watermark(c)
 		if err != nil {
 			return err
 		}
-		_, err = c.One(`SELECT count(*), ifnull(sum(size), 0), ifnull(max(id), 0) FROM messages WHERE id > ?`,
-			func(s *sqlite3.Stmt) error {
-				docs, bytes, last = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
-				return nil
-			}, after)
+		_, err = c.One(l.sql.size, func(s *sqlite3.Stmt) error {
+			docs, bytes, last = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
+			return nil
+		}, after)
 		return err
 	})
 	return docs, bytes, last, err
 }
 
-// settle seals unindexed messages before the first search of a process, if they
-// are too large to be indexed in memory by every process. It does not wait for
-// another process that is indexing, and does not seal messages that arrive
-// meanwhile: a search beside an import would last as long. With DeferIndex it
+// sealDue seals the documents that are unindexed now, if they are too many to
+// be indexed in memory by every process. It does not wait for another process
+// that is indexing, and does not seal documents that arrive meanwhile: a search
+// beside an import would last as long.
+func (l *lane) sealDue(ctx context.Context) error {
+	docs, bytes, last, err := l.unindexed(ctx)
+	if err != nil || docs < dueDocs && bytes < dueBytes {
+		return err
+	}
+	return l.followTo(ctx, last, 1, false)
+}
+
+// settle runs sealDue before the first search of a process. With DeferIndex it
 // does nothing: a hook that was ended by its deadline before it had indexed 7
 // MB started again with every prompt, and answered none.
 func (l *lane) settle(ctx context.Context) error {
 	l.mu.Lock()
 	cold := l.tail.LastID() == 0
 	l.mu.Unlock()
-	if !cold || l.kind != record.LaneMessages || l.ix.file.Options().ReadOnly || l.ix.file.Options().DeferIndex {
+	if !cold || l.ix.file.Options().ReadOnly || l.ix.file.Options().DeferIndex {
 		return nil
 	}
-	_, bytes, last, err := l.unindexed(ctx)
-	if err != nil || bytes < heavy {
-		return err
-	}
-	return l.followTo(ctx, last, 1, false)
+	return l.sealDue(ctx)
 }
 
 // backlogged is how many documents are built into few large segments, on all
