@@ -254,7 +254,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 		Matches: []Match{}, NextCursor: next(lanes, q.digest, at),
 	}
 	a.account(lanes)
-	if a.Matches, err = s.matches(ctx, q, picked); err != nil {
+	if a.Matches, err = s.matches(ctx, q.showing(lanes), picked); err != nil {
 		return GrepAnswer{}, err
 	}
 	if q.search.Sort == store.ByRecency {

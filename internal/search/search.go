@@ -5,7 +5,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
+	"github.com/lossless-context/lcm/internal/search/dates"
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
@@ -26,9 +28,12 @@ type Request struct {
 	Sort    Sort
 	Limit   int      // hits returned; zero: all that were ranked
 	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
-	Now     int64    // milliseconds, for ByHybrid; zero: the newest hit
 	Readers int      // goroutines that may call fetch at once; zero: one
 	Weights *Weights // nil: DefaultWeights
+	// Now is the time of the question, from which ByHybrid counts ages and
+	// dates such as "last week" count back, in its zone. Zero: ages count from
+	// the newest hit, and only dates with a year are read.
+	Now time.Time
 	// Group, when set, names the group of each document (a summary's sources,
 	// a thread), which then takes the place of sessions in the ranking. Zero
 	// keeps the session.
@@ -63,8 +68,9 @@ type Result struct {
 
 // Term is a term of the query with how often the scope has it.
 type Term struct {
-	Word     string // as it was typed, folded
-	Passages int    // that hold it
+	Word     string   // as it was typed, folded
+	Passages int      // that hold it
+	Also     []string // other words that were taken for it, as the texts have them
 }
 
 // Search answers a full-text query over the segments.
@@ -73,11 +79,21 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if ix.limits != nil {
 		p.limits = *ix.limits
 	}
+	weights := DefaultWeights()
+	if req.Weights != nil {
+		weights = *req.Weights
+	}
 	if err := p.open(ix); err != nil {
 		return Result{}, err
 	}
 	if err := p.lookup(); err != nil {
 		return Result{}, err
+	}
+	if err := p.alternatives(fetch, weights); err != nil {
+		return Result{}, err
+	}
+	if req.Sort != ByRecency {
+		p.spans = dates.Find(p.query.text, req.Now)
 	}
 	p.scorer = newScorer(p.query, &p.stats, p.norms())
 	res := Result{}
@@ -105,7 +121,7 @@ func (p *search) account(res *Result) {
 	res.Newest = p.newest
 	res.Passages = int(p.stats.passages)
 	for i, t := range p.query.terms {
-		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].df)})
+		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].own), p.scorer.formsOf(p.also[i])})
 	}
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)
@@ -132,6 +148,9 @@ func (p *search) best(req Request, fetch Fetch, res *Result) ([]Candidate, error
 	if p.allCommon(chosen) && !p.query.verifies() {
 		budget, p.newest = p.limits.newest, true
 	}
+	if len(p.spans) > 0 && !p.query.verifies() {
+		p.dated = &best{n: datedCount}
+	}
 	for n := len(p.shares) - 1; n >= 0; n-- {
 		if budget <= 0 {
 			p.cut, res.Unranked = true, true
@@ -144,8 +163,11 @@ func (p *search) best(req Request, fetch Fetch, res *Result) ([]Candidate, error
 		budget -= touched
 	}
 	list := into.sorted()
+	added := -len(list)
+	list = p.withDated(list)
+	added += len(list)
 	res.Unranked = res.Unranked || p.matched > len(list)
-	docs, all, err := p.read(list, candidateCount, fetch, res)
+	docs, all, err := p.read(list, candidateCount+added, fetch, res)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +229,7 @@ func (p *search) score(docs []scoredDoc, req Request) ([]Candidate, error) {
 		c := candidate(row, d.score)
 		c.Exact = d.exact
 		if d.read {
-			c.Score, c.Counts, c.Dated = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated
+			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
 		}
 		out = append(out, c)
 	}
@@ -239,7 +261,7 @@ func (p *search) order(ctx context.Context, req Request, list []Candidate) ([]Hi
 	if req.Weights != nil {
 		weights = *req.Weights
 	}
-	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When}
+	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When, Spans: p.spans}
 	ranked := Rank(q, list, weights)
 	if req.Sort == ByHybrid {
 		fade(ranked, req.Now)
@@ -272,8 +294,10 @@ func regroup(ctx context.Context, req Request, list []Candidate) error {
 }
 
 // fade divides scores by age: a hit of a thousand hours ago counts half.
-func fade(ranked []Ranked, now int64) {
-	if now == 0 {
+func fade(ranked []Ranked, asked time.Time) {
+	now := asked.UnixMilli()
+	if asked.IsZero() {
+		now = 0
 		for _, r := range ranked {
 			now = max(now, r.Time)
 		}

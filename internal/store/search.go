@@ -115,6 +115,9 @@ type Found struct {
 type Word struct {
 	Text     string
 	Passages int
+	// Also are other words that were taken for it, because no text has it or
+	// because they are forms of it.
+	Also []string
 }
 
 // Hit is one match.
