@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/bench/harness"
@@ -14,9 +16,14 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
+// embedTimeout lets the benchmark wait for an embedding model longer than a search
+// does: it measures the order, not the time.
+const embedTimeout = 10 * time.Minute
+
 // Measure runs all questions of a dataset, also through the search of a database
-// that it makes in a temporary directory.
-func Measure(ctx context.Context, data Dataset) (r Report, err error) {
+// that it makes in a temporary directory. embedder, unless it is nil, returns the
+// embedding model to run them with once more; its use is recorded in that database.
+func Measure(ctx context.Context, data Dataset, embedder func(store.State) llms.Embedder) (r Report, err error) {
 	record, err := harness.Temp(ctx, "", sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
 	if err != nil {
 		return r, err
@@ -26,7 +33,17 @@ func Measure(ctx context.Context, data Dataset) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	return Run(ctx, data, Options{Also: []Contender{{Name: "lcm grep on a database", Search: in.search}}})
+	also := []Contender{{Name: "lcm grep on a database", Search: in.search}}
+	if embedder != nil {
+		if e := embedder(record.DB); e != nil {
+			with := *in
+			if with.recall, err = recall.New(record.DB, recall.WithReranker(recall.NewReranker(e, record.DB, embedTimeout))); err != nil {
+				return r, err
+			}
+			also = append(also, Contender{Name: "lcm grep with " + e.Name(), Search: with.searchByMeaning})
+		}
+	}
+	return Run(ctx, data, Options{Also: also})
 }
 
 // database is a dataset in a database.
@@ -76,15 +93,31 @@ func load(ctx context.Context, db *sqlite.DB, data Dataset) (*database, error) {
 
 // search asks a question as an agent does.
 func (d *database) search(ctx context.Context, conversation, question string) ([]string, error) {
+	found, _, err := d.grep(ctx, conversation, question)
+	return found, err
+}
+
+// searchByMeaning is search that fails where the embedding model does.
+func (d *database) searchByMeaning(ctx context.Context, conversation, question string) ([]string, error) {
+	found, notes, err := d.grep(ctx, conversation, question)
+	for _, n := range notes {
+		if err == nil && strings.HasPrefix(n, recall.WordsOnly) {
+			err = errors.New(n)
+		}
+	}
+	return found, err
+}
+
+func (d *database) grep(ctx context.Context, conversation, question string) (found, notes []string, err error) {
 	a, err := d.recall.Grep(ctx, recall.GrepRequest{
 		Pattern: question, Mode: store.FullText, Where: recall.Where{ConversationID: d.conversations[conversation]},
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found := make([]string, len(a.Matches))
+	found = make([]string, len(a.Matches))
 	for i, m := range a.Matches {
 		found[i] = d.names[m.ID]
 	}
-	return found, nil
+	return found, a.Notes, nil
 }
