@@ -286,6 +286,7 @@ a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
 
 func newBenchRecall(p *program) *cobra.Command {
 	var path string
+	var typos, ablate bool
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "recall",
 		Short: "Count how much of the evidence a question's search finds",
@@ -295,8 +296,11 @@ comes first: by the index alone, by two plain full-text searches, and by lcm gre
 on a database with the whole data set in it. Where ` + "`embeddings.model`" + ` is set, lcm
 grep is measured with it too. The bundled set has 2,211 messages and 342
 questions; --data takes LoCoMo's JSON, or the evidence format that the package
-internal/bench/recall documents.`,
-		Example: "lcm bench recall\nlcm bench recall --data locomo10.json --json",
+internal/bench/recall documents.
+
+--typos puts one typing mistake into each question, the same one in every run.
+--ablate measures the index alone, with all parts of the ranking and without each.`,
+		Example: "lcm bench recall\nlcm bench recall --data locomo10.json --json\nlcm bench recall --ablate",
 	}, func(ctx context.Context, _ *bar) (measured, error) {
 		data, err := evidence.Bundled()
 		if path != "" {
@@ -305,6 +309,12 @@ internal/bench/recall documents.`,
 		if err != nil {
 			return measured{}, failed(exitFailure, "`go doc github.com/lossless-context/lcm/internal/bench/recall` describes the formats", "%w", err)
 		}
+		if typos {
+			data = data.WithTypos()
+		}
+		if ablate {
+			return reported(evidence.Ablate(ctx, data))
+		}
 		cfg, err := p.settings()
 		if err != nil {
 			return measured{}, err
@@ -312,6 +322,8 @@ internal/bench/recall documents.`,
 		return reported(evidence.Measure(ctx, data, func(state store.State) llms.Embedder { return fromconfig.Embedder(cfg, state) }))
 	})
 	c.Flags().StringVar(&path, "data", "", "data set (default: the bundled one)")
+	c.Flags().BoolVar(&typos, "typos", false, "put one typing mistake into each question")
+	c.Flags().BoolVar(&ablate, "ablate", false, "measure the ranking without each of its parts")
 	return c
 }
 

@@ -33,6 +33,7 @@ type Query struct {
 	Ignored     int            // words beyond the limit
 	FirstPerson bool           // asks about the speaker: I, my, we
 	When        bool           // asks for a time
+	Task        bool           // asks for work to be done
 
 	filterOnce sync.Once
 	filter     *analysis.TermFilter
@@ -202,6 +203,7 @@ func (p *queryParser) cues(clauses []clause) {
 			words = append(words, analysis.PlainWords([]byte(c.text))...)
 		}
 	}
+	p.q.Task = analysis.AsksToDo(words)
 	for i, w := range words {
 		if firstPersonWords[w] {
 			p.q.FirstPerson = true
@@ -334,7 +336,7 @@ func (q *Query) termFilter() *analysis.TermFilter {
 func (q *Query) with(also map[int][]string) *Query {
 	out := &Query{
 		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers,
-		Dropped: q.Dropped, Ignored: q.Ignored, FirstPerson: q.FirstPerson, When: q.When,
+		Dropped: q.Dropped, Ignored: q.Ignored, FirstPerson: q.FirstPerson, When: q.When, Task: q.Task,
 	}
 	for n := range q.terms {
 		for _, term := range also[n] {

@@ -20,6 +20,7 @@ type Weights struct {
 	FirstPerson float64 // factor for the user's own words in a first-person question
 	When        float64 // share of the best score for a dated message, when a time is asked
 	Span        float64 // share of the best score for a message of the time that the question names
+	Instruction float64 // share of the best score for a standing instruction, when work is asked for
 	Near        float64 // factor for the words that stand for one that the record lacks; 0: none do
 	UserRole    uint8   // the role that a first-person question asks about; 1 by default
 }
@@ -28,7 +29,7 @@ type Weights struct {
 func DefaultWeights() Weights {
 	return Weights{
 		Pair: 0.5, Neighbour: 0.3, Answer: 0.7, Second: 0.25, Session: 0.15, Coverage: 0.4,
-		FirstPerson: 1.3, When: 0.15, Span: 0.5, Near: 0.8, UserRole: 1,
+		FirstPerson: 1.3, When: 0.15, Span: 0.5, Instruction: 0.25, Near: 0.8, UserRole: 1,
 	}
 }
 
@@ -45,6 +46,7 @@ type Candidate struct {
 	Dated        bool      // says when something was
 	Words        int       // length of its text
 	Asks         bool      // its text ends with a question
+	Instruction  bool      // its text is a standing instruction
 	Exact        int       // identifiers of the query that it has: more of them come first
 }
 
@@ -53,6 +55,7 @@ type Question struct {
 	IDF         []float64 // of each term
 	FirstPerson bool
 	When        bool
+	Task        bool         // asks for work to be done
 	Spans       []dates.Span // of time, that the question names
 }
 
@@ -110,6 +113,9 @@ func Rank(q Question, candidates []Candidate, w Weights) []Ranked {
 		}
 		if q.When && r.Dated {
 			r.Rank += w.When * top
+		}
+		if q.Task && r.Instruction && r.Role == w.UserRole {
+			r.Rank += w.Instruction * top
 		}
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
 	}

@@ -64,6 +64,7 @@ type search struct {
 	newest  bool             // every word was too common: the newest set is ranked
 	cut     bool             // not every match was looked at
 	matched int
+	ranked  int             // matches that were ranked
 	placed  map[int64]place // of the candidates
 	dated   *best           // matches of the times that the query names; nil without any
 	scorer  *scorer

@@ -33,6 +33,8 @@ type textScore struct {
 	phrases  float64   // weight of the phrases it has without being required to
 	dated    bool
 	asks     bool
+
+	instruction bool // a standing one, if the query asks for work
 }
 
 // passageScore is a passage that holds at least one term.
@@ -65,6 +67,7 @@ func (sc *scorer) score(text []byte) textScore {
 	p.close(&out)
 	out.phrases = sc.query.preferred(text, sc.stats.idf)
 	out.asks = analysis.EndsWithQuestion(text)
+	out.instruction = sc.query.Task && analysis.IsInstruction(text)
 	if sc.query.When {
 		out.dated = analysis.HasDate(text)
 	}

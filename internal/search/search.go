@@ -49,6 +49,7 @@ type Hit struct {
 	Session      int64   // equal for hits of one session
 	Score        float64 // final, comparable within one answer
 	Matched      bool    // has words of the query itself, not only beside it
+	Instruction  bool    // a standing instruction, which a question that asks for work brings in
 }
 
 // Result is the answer to a Request and an account of how it was found.
@@ -101,11 +102,11 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if req.Sort == ByRecency {
 		find = p.newestFirst
 	}
-	hits, err := find(req, fetch, &res)
+	hits, err := find(req, weights, fetch, &res)
 	if err != nil {
 		return Result{}, err
 	}
-	if res.Hits, err = p.order(ctx, req, hits); err != nil {
+	if res.Hits, err = p.order(ctx, req, weights, hits); err != nil {
 		return Result{}, err
 	}
 	if req.Limit > 0 && len(res.Hits) > req.Limit {
@@ -117,7 +118,7 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 
 func (p *search) account(res *Result) {
 	res.Matched = p.matched
-	res.Ranked = len(p.placed)
+	res.Ranked = p.ranked
 	res.Newest = p.newest
 	res.Passages = int(p.stats.passages)
 	for i, t := range p.query.terms {
@@ -137,7 +138,7 @@ func (p *search) account(res *Result) {
 
 // best finds the best documents by their postings, and scores them by their
 // texts.
-func (p *search) best(req Request, fetch Fetch, res *Result) ([]Candidate, error) {
+func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]Candidate, error) {
 	n := candidateCount
 	if p.query.verifies() {
 		n = verifyLimit
@@ -176,7 +177,11 @@ func (p *search) best(req Request, fetch Fetch, res *Result) ([]Candidate, error
 		// Those that nobody read may not match at all.
 		p.cut, p.matched = p.cut || res.Unranked, len(docs)
 	}
-	return p.score(docs, req)
+	p.ranked = len(docs)
+	if docs, err = p.addInstructions(docs, weights, fetch); err != nil {
+		return nil, err
+	}
+	return p.score(docs, weights)
 }
 
 // offer finds the matches of one share among its documents up to end, and
@@ -213,11 +218,7 @@ func (p *search) allCommon(chosen []int) bool {
 }
 
 // score turns the texts that were read into candidates with scores.
-func (p *search) score(docs []scoredDoc, req Request) ([]Candidate, error) {
-	weights := DefaultWeights()
-	if req.Weights != nil {
-		weights = *req.Weights
-	}
+func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 	out := make([]Candidate, 0, len(docs))
 	p.placed = make(map[int64]place, len(docs))
 	for _, d := range docs {
@@ -230,6 +231,7 @@ func (p *search) score(docs []scoredDoc, req Request) ([]Candidate, error) {
 		c.Exact = d.exact
 		if d.read {
 			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
+			c.Instruction = d.text.instruction
 		}
 		out = append(out, c)
 	}
@@ -241,12 +243,12 @@ func candidate(row segment.DocRow, score float64) Candidate {
 }
 
 // order ranks the candidates, with their neighbours, as the request asks.
-func (p *search) order(ctx context.Context, req Request, list []Candidate) ([]Hit, error) {
+func (p *search) order(ctx context.Context, req Request, weights Weights, list []Candidate) ([]Hit, error) {
 	if req.Sort == ByRecency {
 		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
 		hits := make([]Hit, len(list))
 		for i, c := range list {
-			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true}
+			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, false}
 		}
 		return hits, nil
 	}
@@ -257,18 +259,14 @@ func (p *search) order(ctx context.Context, req Request, list []Candidate) ([]Hi
 	if err := regroup(ctx, req, list); err != nil {
 		return nil, err
 	}
-	weights := DefaultWeights()
-	if req.Weights != nil {
-		weights = *req.Weights
-	}
-	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When, Spans: p.spans}
+	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When, Task: p.query.Task, Spans: p.spans}
 	ranked := Rank(q, list, weights)
 	if req.Sort == ByHybrid {
 		fade(ranked, req.Now)
 	}
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
-		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0}
+		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, r.Instruction && r.Score == 0}
 	}
 	return hits, nil
 }

@@ -43,7 +43,27 @@ func Measure(ctx context.Context, data Dataset, embedder func(store.State) llms.
 			also = append(also, Contender{Name: "lcm grep with " + e.Name(), Search: with.searchByMeaning})
 		}
 	}
+	folded := false
+	also = append(also, Contender{Name: "lcm grep after compaction", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
+		if !folded {
+			if err := fold(ctx, record.Engine, data); err != nil {
+				return nil, err
+			}
+			folded = true
+		}
+		return in.search(ctx, conversation, question)
+	}})
 	return Run(ctx, data, Options{Also: also})
+}
+
+// fold compacts all conversations of a dataset into extractive summaries.
+func fold(ctx context.Context, engine *lcm.Engine, data Dataset) error {
+	for _, talk := range data.Conversations {
+		if _, err := engine.Session(talk.ID).Compact(ctx, lcm.CompactOptions{Budget: 8000, Full: true}); err != nil {
+			return fmt.Errorf("compact conversation %s: %w", talk.ID, err)
+		}
+	}
+	return nil
 }
 
 // database is a dataset in a database.
@@ -91,7 +111,7 @@ func load(ctx context.Context, db *sqlite.DB, data Dataset) (*database, error) {
 	return d, nil
 }
 
-// search asks a question as an agent does.
+// search asks a question as an agent does. A summary has no id in the dataset.
 func (d *database) search(ctx context.Context, conversation, question string) ([]string, error) {
 	found, _, err := d.grep(ctx, conversation, question)
 	return found, err

@@ -14,6 +14,10 @@ type searcher interface {
 	search(ctx context.Context, q Question, conversation int64) ([]int64, error)
 }
 
+// noMessage is a place of a ranking that is taken by something else than a
+// message of the dataset.
+const noMessage = 0
+
 // contender is a caller's way of searching, in numbers.
 type contender struct {
 	Contender
@@ -27,6 +31,10 @@ func (s contender) search(ctx context.Context, q Question, conversation int64) (
 	}
 	var out []int64
 	for _, id := range ids {
+		if id == "" {
+			out = append(out, noMessage)
+			continue
+		}
 		n, ok := s.corpus.ids[conversation-1][id]
 		if !ok {
 			return nil, fmt.Errorf("question %q: message %q is not in conversation %q", q.Text, id, q.Conversation)

@@ -300,7 +300,7 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 	}
 	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		for i, h := range hits {
-			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched}
+			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched && !h.Instruction, Instruction: h.Instruction}
 			if l.kind == record.LaneMessages {
 				out[i].Message = store.MessageID(h.ID)
 			}
