@@ -19,8 +19,9 @@ func Embedder(cfg *config.Config, state store.State) llms.Embedder {
 		return nil
 	}
 	return &lazyEmbedder{name: "openai/" + cfg.Embeddings.Model, make: sync.OnceValues(func() (llms.Embedder, error) {
-		// A search has no time for a second try.
-		c := openai.Config{Model: cfg.Embeddings.Model, BaseURL: cfg.Embeddings.BaseURL, MaxRetries: -1}
+		// A search has time for one more try: servers close connections that were
+		// idle for a while, and the next call on one fails at once.
+		c := openai.Config{Model: cfg.Embeddings.Model, BaseURL: cfg.Embeddings.BaseURL, MaxRetries: 1}
 		if c.BaseURL == "" {
 			c.BaseURL = cfg.Models.OpenAIBaseURL
 			c.APIKey = keyFor(cfg, "models.openai_api_key", cfg.Models.OpenAIAPIKey, "models.openai_base_url")
