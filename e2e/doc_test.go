@@ -12,4 +12,6 @@
 // results hold the answer, how much of each result is content, and the tokens
 // of lcm's tools in a request. All results are kept in
 // e2e/cache/questions.txt, and a request of each host beside it.
+//
+// TestEmbeddings has matches ordered by a real encoder of sentences.
 package e2e
