@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -92,20 +91,15 @@ beneath it, down to the messages. Runs of messages are one line; --messages list
 each. --depth 1 draws the view alone, --depth 2 also the sources of its summaries,
 and so on; where it stops, a line says how much is below.`,
 		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
-		Args:    cmd.argument,
-		RunE: func(c *cobra.Command, args []string) error {
-			if cmd.depth < 0 {
-				return wrongUsage(c, errors.New("--depth cannot be negative"))
+		Args:    cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.depth < 0 }, "--depth cannot be negative")),
+		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
+			conv, err := ar.pick(ctx, cmd.choice)
+			if err != nil {
+				return err
 			}
-			return cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
-				conv, err := ar.pick(ctx, cmd.choice)
-				if err != nil {
-					return err
-				}
-				cmd.reader = ar.db
-				return cmd.print(ctx, conv)
-			})(c, args)
-		},
+			cmd.reader = ar.db
+			return cmd.print(ctx, conv)
+		}),
 	}
 	cmd.flag(c)
 	c.Flags().BoolVarP(&cmd.messages, "messages", "m", false, "list every message")

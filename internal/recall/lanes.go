@@ -147,7 +147,7 @@ func merge(lanes []*lane, sort store.Sort, limit int, beneath map[store.SummaryI
 
 // rankedBeneath is how many messages of a ranking are looked at for the summaries
 // that cover them. It is the same for every page.
-const rankedBeneath = DefaultLimit
+const rankedBeneath = 2 * DefaultLimit
 
 // foundBeneath maps the summaries of a ranked answer to the best of the messages
 // found that they cover. A summary took the place of a message that says more:
@@ -169,9 +169,6 @@ func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, fro
 	}
 	out := make(map[store.SummaryID]store.MessageID)
 	for _, h := range hits[:min(rankedBeneath, len(hits))] {
-		if h.Beside {
-			continue
-		}
 		for above := []store.Node{{Message: h.Message}}; len(above) > 0; above = above[1:] {
 			over, err := s.store.Derived(ctx, above[0])
 			if err != nil {

@@ -326,7 +326,9 @@ func (v *vocabulary) mistypedEnding(t queryTerm) ([]string, error) {
 	// The stems lie side by side in the dictionary: a walk is less work than
 	// looking up each.
 	return v.walk(
-		func(b []byte) bool { return strings.HasPrefix(shared, string(b)) || strings.HasPrefix(string(b), shared) },
+		func(b []byte) bool {
+			return strings.HasPrefix(shared, string(b)) || strings.HasPrefix(string(b), shared)
+		},
 		func(term []byte) bool { return stems[string(term)] })
 }
 

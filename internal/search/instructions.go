@@ -1,7 +1,6 @@
 package search
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/search/analysis"
@@ -50,8 +49,8 @@ func (p *search) instructions(userRole uint8) ([]found, error) {
 	return into.sorted(), nil
 }
 
-// addInstructions adds the instructions that the words of the query did not find
-// to the texts that are ranked.
+// addInstructions marks the instructions among the texts that are ranked, and
+// adds those that the words of the query did not find.
 func (p *search) addInstructions(docs []scoredDoc, w Weights, fetch Fetch) ([]scoredDoc, error) {
 	if !p.query.Task || w.Instruction == 0 || p.strict() {
 		return docs, nil
@@ -60,16 +59,23 @@ func (p *search) addInstructions(docs []scoredDoc, w Weights, fetch Fetch) ([]sc
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(f found) bool {
-		return slices.ContainsFunc(docs, func(d scoredDoc) bool { return d.share == f.share && d.doc == f.doc })
-	})
+	p.scorer.instructions = true
 	got, err := p.readWindow(list, fetch)
 	if err != nil {
 		return nil, err
 	}
+	at := make(map[int64]int, len(docs))
+	for i, d := range docs {
+		at[d.id] = i
+	}
 	kept := 0
 	for _, d := range got {
-		if kept < instructionsKept && d.text.instruction {
+		i, found := at[d.id]
+		switch {
+		case !d.text.instruction:
+		case found:
+			docs[i].text.instruction = true
+		case kept < instructionsKept:
 			docs = append(docs, d.scoredDoc)
 			kept++
 		}

@@ -21,6 +21,8 @@ type scorer struct {
 	terms *analysis.TermFilter
 
 	forms *wordForms // of the terms that stand for others
+	// instructions says that texts are read to find standing instructions.
+	instructions bool
 
 	tokens  []analysis.Token
 	scratch []byte
@@ -34,7 +36,7 @@ type textScore struct {
 	dated    bool
 	asks     bool
 
-	instruction bool // a standing one, if the query asks for work
+	instruction bool // a standing one; see addInstructions
 }
 
 // passageScore is a passage that holds at least one term.
@@ -67,7 +69,7 @@ func (sc *scorer) score(text []byte) textScore {
 	p.close(&out)
 	out.phrases = sc.query.preferred(text, sc.stats.idf)
 	out.asks = analysis.EndsWithQuestion(text)
-	out.instruction = sc.query.Task && analysis.IsInstruction(text)
+	out.instruction = sc.instructions && analysis.IsInstruction(text)
 	if sc.query.When {
 		out.dated = analysis.HasDate(text)
 	}

@@ -97,7 +97,7 @@ func (m *Meter) Name() string { return m.engine.Name() }
 // Stream implements [llms.Model].
 func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
-		hold, err := m.allow(ctx, estimate(r))
+		hold, err := m.allow(ctx, int64(sent(r)+r.MaxTokens)) // the most that it may use
 		if err != nil {
 			yield(llms.Event{}, err)
 			return
@@ -131,8 +131,8 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 		}
 		crashed = false
 		guessed := used == llms.Usage{} && heard.Len() > 0
-		if guessed {
-			used = guess(r, heard.String())
+		if guessed { // it was cut off, and some providers report the usage only at the end
+			used = llms.Usage{InputTokens: sent(r), OutputTokens: llms.Estimate.Count(heard.String())}
 		}
 		// Tokens are recorded even if the caller has gone.
 		err = m.record(context.WithoutCancel(ctx), m.modelOf(r), hold, used, guessed, failure)
@@ -199,15 +199,6 @@ func (m *account) allow(ctx context.Context, estimate int64) (hold string, err e
 
 // holdTime is how long the reservation of a call that never ended counts.
 const holdTime = 10 * time.Minute
-
-// guess estimates the usage of a stream that was cut off: some providers report it
-// only at the end.
-func guess(r llms.Request, heard string) llms.Usage {
-	return llms.Usage{InputTokens: sent(r), OutputTokens: llms.Estimate.Count(heard)}
-}
-
-// estimate returns the most tokens that a call may use.
-func estimate(r llms.Request) int64 { return int64(sent(r) + r.MaxTokens) }
 
 // sent estimates the tokens of a request.
 func sent(r llms.Request) int {

@@ -5,7 +5,7 @@ import "slices"
 var (
 	// ruleWords make a rule of the sentence that they stand in, unless somebody
 	// tells of himself or of others with them: "I always forget".
-	ruleWords = WordSet("always never whenever immer nie niemals toujours jamais siempre nunca sempre mai altijd nooit всегда никогда")
+	ruleWords = WordSet("always never whenever immer niemals toujours jamais siempre nunca sempre altijd nooit всегда никогда")
 	tellers   = WordSet(`i he she it they who ive id hes shes theyve theyd has have had is are was were will would does did almost nearly as
 		ich er sie es sind war waren il elle ils a fue son`)
 	ruleRuns = [][]string{

@@ -10,7 +10,7 @@ func TestIsInstruction(t *testing.T) {
 		"I prefer short answers.":                       true,
 		"Make sure that every test can fail.":           true,
 		"Whenever I ask about code, show an example.":   true,
-		"Immer Tabs verwenden, nie Leerzeichen.":        true,
+		"Immer Tabs verwenden, niemals Leerzeichen.":    true,
 		"I always forget the password.":                 false,
 		"She has never been there.":                     false,
 		"The server was never restarted, as it was up.": false,
