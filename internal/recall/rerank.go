@@ -75,7 +75,7 @@ func (r *Reranker) Search(ctx context.Context, from Store, q store.Search) (stor
 	wide := q
 	wide.Limit, wide.After.Offset = max(rerankFirst, q.After.Offset+q.Limit), 0
 	found, err := from.Search(ctx, wide)
-	if err != nil || len(found.Hits) < 2 {
+	if err != nil {
 		return found, err
 	}
 	top := found.Hits[:min(rerankFirst, len(found.Hits))]
@@ -127,6 +127,9 @@ func pageOf(found store.Found, offset, limit int, reranked bool) store.Found {
 // rerank orders hits by words and meaning, and sets their scores so. It reports
 // false where it left them as they are.
 func (r *Reranker) rerank(ctx context.Context, from Store, question string, hits []store.Hit) (bool, error) {
+	if len(hits) < 2 {
+		return false, nil
+	}
 	texts, err := readTexts(ctx, from, hits)
 	if err != nil {
 		return false, err

@@ -177,7 +177,7 @@ func TestMeaningLeavesExactQuestionsAlone(t *testing.T) {
 	e := &topicEmbedder{}
 	g := f.with(e, time.Minute)
 	for _, pattern := range []string{
-		"harbour", "harbour invoice_rows_7", "harbour src/main.go", "harbour 3f9a1c7", "the subProcess of the harbour", `"harbour log"`, "+harbour accident", "harbour -bread", "harb* accident",
+		"harbour", "zeppelin quartz", "harbour invoice_rows_7", "harbour src/main.go", "harbour 3f9a1c7", "the subProcess of the harbour", `"harbour log"`, "+harbour accident", "harbour -bread", "harb* accident",
 	} {
 		_, want := f.ask(pattern, c, 70, "")
 		if _, got := g.ask(pattern, c, 70, ""); !slices.Equal(got, want) {
