@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -30,6 +32,26 @@ func WithExpansionModel(e llms.Model) Option {
 	}
 }
 
+// embedding is how matches are ordered by meaning.
+type embedding struct {
+	engine  llms.Embedder
+	timeout time.Duration
+}
+
+// WithEmbedder orders the first matches of full-text questions by meaning with an
+// embedding model. A search waits for the model for timeout at most (1.5 seconds
+// if 0), and then returns the matches in the order of their words, with a note.
+// Texts are sent without secrets and private blocks.
+func WithEmbedder(e llms.Embedder, timeout time.Duration) Option {
+	return func(s *settings) error {
+		if e == nil {
+			return errors.New("the embedder is nil")
+		}
+		s.embedding = embedding{e, timeout}
+		return nil
+	}
+}
+
 // WithExpansionLimits bounds the cost of one question about the record. Zero
 // fields keep their defaults.
 func WithExpansionLimits(l QuestionLimits) Option {
@@ -47,11 +69,17 @@ type asking struct {
 func (e *Engine) ready() (*asking, error) {
 	a := &e.asking
 	a.once.Do(func() {
-		if a.recall, a.err = recall.New(e.store, recall.WithCounter(e.settings.counter), recall.WithClock(e.settings.clock)); a.err != nil {
+		var reranker *recall.Reranker
+		if m := e.settings.embedding; m.engine != nil {
+			vectors, _ := e.store.(store.VectorCache)
+			reranker = recall.NewReranker(m.engine, vectors, m.timeout)
+		}
+		if a.recall, a.err = recall.New(e.store, recall.WithCounter(e.settings.counter), recall.WithClock(e.settings.clock), recall.WithReranker(reranker)); a.err != nil {
 			return
 		}
 		c := delegation.Config{
 			Recall: a.recall, Store: e.store, Counter: e.settings.counter, Clock: e.settings.clock, Limits: e.settings.expansion.limits,
+			Reranker: reranker,
 		}
 		if model := e.settings.expansion.engine; model != nil {
 			c.Runner = subAgents{model}

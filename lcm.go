@@ -83,7 +83,7 @@
 //
 // Options of [New]: [WithBudget], [WithThresholds], [WithLowThreshold], [WithCounter],
 // [WithSummariser], [WithPolicy], [WithBounds], [WithLargeContent],
-// [WithExpansionModel], [WithExpansionLimits], [WithPrivacy], [WithClock],
+// [WithExpansionModel], [WithExpansionLimits], [WithEmbedder], [WithPrivacy], [WithClock],
 // [WithLogger], [WithoutBackground], and [WithSettings] for the user's own
 // settings. Options of [Engine.Session]: [InProject],
 // [ByAgent], [Titled], [ChildOf]. Options of [Session.Tools] and
@@ -133,6 +133,7 @@ type settings struct {
 	log        *slog.Logger
 	foreground bool
 	expansion  expansion
+	embedding  embedding
 	privacy    Privacy
 }
 

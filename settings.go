@@ -8,8 +8,8 @@ import (
 // WithSettings applies the user's settings as the command does: environment
 // variables (LCM_MAX_EXPAND_TOKENS and others) over the settings file over the
 // defaults; docs/CONFIG.md lists them. It leaves out the settings that choose
-// models and tokenizers: pass those with [WithExpansionModel], [WithSummariser]
-// and [WithCounter]. Options after it win.
+// models and tokenizers: pass those with [WithExpansionModel], [WithEmbedder],
+// [WithSummariser] and [WithCounter]. Options after it win.
 func WithSettings() Option {
 	return func(s *settings) error {
 		cfg, err := config.Load(config.Options{})

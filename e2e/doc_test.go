@@ -19,4 +19,6 @@
 // do in the middle of one, TestRunKilled kills lcm again and again, and TestRunSecrets
 // looks for credentials. LCM_E2E_LONG=1 (`make e2e LONG=1`) adds the runs that take
 // minutes; LCM_E2E_DUMP names a directory that keeps each request.
+//
+// TestEmbeddings has matches ordered by a real encoder of sentences.
 package e2e

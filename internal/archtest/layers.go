@@ -68,6 +68,7 @@ var Layers = [][]string{
 		"internal/sqlite/erase",
 		"internal/sqlite/search",
 		"internal/sqlite/stats",
+		"internal/sqlite/vectors",
 	}, {
 		"internal/sqlite/check",
 	}, {

@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/retention"
 	"github.com/lossless-context/lcm/internal/bench/scale"
 	"github.com/lossless-context/lcm/internal/bench/soak"
+	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/internal/store"
@@ -294,9 +295,10 @@ func newBenchRecall(p *program) *cobra.Command {
 		Long: `Ask every question of a data set and count how much of its evidence is among the
 first 5, 10 and 20 messages found, and how often a session that holds evidence
 comes first: by the index alone, by two plain full-text searches, and by lcm grep
-on a database with the whole data set in it. The bundled set has 2,211 messages
-and 342 questions; --data takes LoCoMo's JSON, or the evidence format that the
-package internal/bench/recall documents.
+on a database with the whole data set in it. Where ` + "`embeddings.model`" + ` is set, lcm
+grep is measured with it too. The bundled set has 2,211 messages and 342
+questions; --data takes LoCoMo's JSON, or the evidence format that the package
+internal/bench/recall documents.
 
 --typos puts one typing mistake into each question, the same one in every run.
 --ablate measures the index alone, with all parts of the ranking and without each.`,
@@ -315,7 +317,11 @@ package internal/bench/recall documents.
 		if ablate {
 			return reported(evidence.Ablate(ctx, data))
 		}
-		return reported(evidence.Measure(ctx, data))
+		cfg, err := p.settings()
+		if err != nil {
+			return measured{}, err
+		}
+		return reported(evidence.Measure(ctx, data, func(state store.State) llms.Embedder { return fromconfig.Embedder(cfg, state) }))
 	})
 	c.Flags().StringVar(&path, "data", "", "data set (default: the bundled one)")
 	c.Flags().BoolVar(&typos, "typos", false, "put one typing mistake into each question")

@@ -90,7 +90,7 @@ func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command,
 			if *at, err = w.resolve(ctx, ar); err != nil {
 				return err
 			}
-			svc, err := recall.New(ar.db, recall.WithCounter(ar.counter))
+			svc, err := ar.engine.Recall()
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,7 @@ type Config struct {
 	Compaction Compaction
 	Summary    Summary
 	Models     Models
+	Embeddings Embeddings
 	Recall     Recall
 	Agents     Agents
 	MCP        MCP
@@ -102,6 +103,14 @@ type Models struct {
 	AnthropicBaseURL string `key:"models.anthropic_base_url"`
 	OpenAIAPIKey     string `key:"models.openai_api_key"`
 	OpenAIBaseURL    string `key:"models.openai_base_url"`
+}
+
+// Embeddings says which model orders matches by meaning.
+type Embeddings struct {
+	Model   string        `key:"embeddings.model"` // empty: none
+	BaseURL string        `key:"embeddings.base_url"`
+	APIKey  string        `key:"embeddings.api_key"`
+	Timeout time.Duration `key:"embeddings.timeout_ms"`
 }
 
 // Recall bounds questions about the record.

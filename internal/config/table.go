@@ -100,6 +100,15 @@ var table = []Setting{
 	{Key: "models.openai_base_url", Env: "OPENAI_BASE_URL", Kind: String,
 		Doc: "Where OpenAI's protocol is spoken, if not at OpenAI: Ollama, vLLM and others, such as `http://127.0.0.1:11434/v1`. A key that is only in the environment is not sent to an address that only this file names."},
 
+	{Key: "embeddings.model", Env: "LCM_EMBEDDINGS_MODEL", Kind: String,
+		Doc: "The embedding model that orders the first matches of full-text questions by meaning, such as `nomic-embed-text`. Empty means none: matches are ordered by their words, and no text is sent. With a model, each full-text search sends the question and those of its first 50 messages that have no stored vector, without secrets and private blocks."},
+	{Key: "embeddings.base_url", Env: "LCM_EMBEDDINGS_BASE_URL", Kind: String,
+		Doc: "Where that model is served, by OpenAI's protocol, such as `http://127.0.0.1:11434/v1` for Ollama. Empty means `models.openai_base_url`, with its key."},
+	{Key: "embeddings.api_key", Env: "LCM_EMBEDDINGS_API_KEY", Kind: String, Secret: true,
+		Doc: "The key for `embeddings.base_url`. A key that is only in the environment is not sent to an address that only this file names."},
+	{Key: "embeddings.timeout_ms", Env: "LCM_EMBEDDINGS_TIMEOUT_MS", Kind: Duration, Default: "1500", Min: 1, Max: hour,
+		Doc: "The longest that a search waits for that model. After it the matches come in the order of their words, with a note."},
+
 	{Key: "recall.expansion_model", Env: "LCM_EXPANSION_MODEL", Kind: String,
 		Doc: "The model that answers questions about the record. Empty means `subagents.model`, else the model of the agent that asks; without any, answers are ranked verbatim passages."},
 	{Key: "recall.max_expand_tokens", Env: "LCM_MAX_EXPAND_TOKENS", Kind: Int, Default: "40000", Min: 1,

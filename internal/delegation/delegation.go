@@ -127,6 +127,8 @@ func (l Limits) withDefaults() Limits {
 type Config struct {
 	Recall Recall
 	Store  recall.Store
+	// Reranker orders the messages of evidence by meaning; it may be nil.
+	Reranker *recall.Reranker
 	// Runner runs sub-agents; without one, and without one in the request,
 	// answers are evidence.
 	Runner  Runner

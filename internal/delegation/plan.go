@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/prose"
@@ -112,6 +113,11 @@ func (d *Delegator) plan(ctx context.Context, r Request) (*plan, error) {
 		if w := found.Widened; w != nil && p.widened == "" {
 			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, prose.Plural(w.Elsewhere, "match", "matches"))
 			p.notes = append(p.notes, p.widened)
+		}
+		for _, n := range found.Notes {
+			if strings.HasPrefix(n, recall.WordsOnly) {
+				p.notes = include(p.notes, n)
+			}
 		}
 		p.matches += len(found.Matches)
 		if i == 0 {

@@ -47,7 +47,7 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 		Mode: store.FullText, Pattern: text, Since: p.since, Before: p.before, Sort: store.ByRelevance, Limit: evidenceHits,
 	}
 	recall.Narrow(&request, p.scope)
-	found, err := d.config.Store.Search(ctx, request)
+	found, err := d.config.Reranker.Search(ctx, d.config.Store, request)
 	if errors.Is(err, search.ErrNoWords) {
 		return nil, nil
 	}

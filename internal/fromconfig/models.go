@@ -65,17 +65,25 @@ func guessProvider(model string) string {
 
 // metered counts and limits the use of a model.
 func metered(cfg *config.Config, engine llms.Model, state store.State, purpose string) (llms.Model, error) {
-	return spend.NewMeter(engine, state, purpose, spend.Limits{
-		TokensPerDay: int64(cfg.Models.TokensPerDay), Failures: cfg.Summary.BreakerThreshold, Cooldown: cfg.Summary.BreakerCooldown,
-		Account: account(cfg),
-	}, nil)
+	return spend.NewMeter(engine, state, purpose, limits(cfg), nil)
 }
 
-// account identifies a key and server by four bytes of a hash: enough to notice
+func limits(cfg *config.Config) spend.Limits {
+	return spend.Limits{
+		TokensPerDay: int64(cfg.Models.TokensPerDay), Failures: cfg.Summary.BreakerThreshold, Cooldown: cfg.Summary.BreakerCooldown,
+		Account: account(cfg),
+	}
+}
+
+// account identifies keys and servers by four bytes of a hash: enough to notice
 // a changed key, too little to reveal it.
 func account(cfg *config.Config) string {
-	m := cfg.Models
-	sum := sha256.Sum256([]byte(strings.Join([]string{"lcm account", m.AnthropicAPIKey, m.AnthropicBaseURL, m.OpenAIAPIKey, m.OpenAIBaseURL}, "\x00")))
+	m, e := cfg.Models, cfg.Embeddings
+	parts := []string{"lcm account", m.AnthropicAPIKey, m.AnthropicBaseURL, m.OpenAIAPIKey, m.OpenAIBaseURL}
+	if e.APIKey != "" || e.BaseURL != "" {
+		parts = append(parts, e.APIKey, e.BaseURL)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:4])
 }
 

@@ -24,6 +24,12 @@ import (
 // models are those of a scripted server.
 func configured(t *testing.T, model llmtest.Responder, env map[string]string) (*lcm.Session, *llmtest.Handler) {
 	t.Helper()
+	_, session, h := configuredEngine(t, model, env)
+	return session, h
+}
+
+func configuredEngine(t *testing.T, model llmtest.Responder, env map[string]string) (*lcm.Engine, *lcm.Session, *llmtest.Handler) {
+	t.Helper()
 	h := llmtest.NewHandler(model)
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
@@ -63,7 +69,7 @@ func configured(t *testing.T, model llmtest.Responder, env map[string]string) (*
 	if err := session.Append(t.Context(), ms...); err != nil {
 		t.Fatal(err)
 	}
-	return session, h
+	return engine, session, h
 }
 
 var (

@@ -209,3 +209,22 @@ func (f *projectStore) within(ctx context.Context, chosen []store.ConversationID
 	}
 	return ids, err
 }
+
+// Vectors implements [store.VectorCache] where the store does. Vectors are found
+// by the hash of a text that the caller has.
+func (f *projectStore) Vectors(ctx context.Context, model string, texts []store.TextHash) (map[store.TextHash][]byte, error) {
+	cache, ok := f.Store.(store.VectorCache)
+	if !ok {
+		return nil, nil
+	}
+	return cache.Vectors(ctx, model, texts)
+}
+
+// PutVectors implements [store.VectorCache] where the store does.
+func (f *projectStore) PutVectors(ctx context.Context, model string, vectors []store.MessageVector) error {
+	cache, ok := f.Store.(store.VectorCache)
+	if !ok {
+		return nil
+	}
+	return cache.PutVectors(ctx, model, vectors)
+}

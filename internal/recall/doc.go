@@ -26,6 +26,12 @@
 // The prompt of the current turn, lcm's own output and the bookkeeping of
 // hosts are found only when everything is asked for.
 //
+// # Meaning
+//
+// With an embedding model, a [Reranker] orders the first matches of a full-text
+// question by words and meaning. It adds no match and removes none. Where the
+// model is away or slow, the order of the words stays, and a note says so.
+//
 // # Other packages
 //
 // Package store keeps the record and searches it; package search reads patterns

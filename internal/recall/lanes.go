@@ -19,6 +19,8 @@ type place struct {
 	Total   int   `asn1:"optional,tag:5"`
 	AtLeast bool  `asn1:"optional,tag:6"`
 	Done    bool  `asn1:"optional,tag:7"`
+	// Reranked is that of [store.Cursor].
+	Reranked bool `asn1:"optional,tag:8"`
 }
 
 // places are those of a grep's two lanes. Words says that the first page read
@@ -55,6 +57,7 @@ func (l *lane) take() store.Hit {
 	l.used++
 	l.place.Taken++
 	l.place.Below, l.place.Offset, l.place.Through, l.place.Now = h.After.Below, h.After.Offset, h.After.Through, h.After.Now
+	l.place.Reranked = h.After.Reranked
 	return h
 }
 
@@ -105,7 +108,7 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	}
 	search := q.search
 	search.Summaries = l.summaries
-	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now}
+	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now, Reranked: l.place.Reranked}
 	if begun {
 		search.CountTo = 0 // the first page has counted
 	}
@@ -113,7 +116,7 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath
 	}
 	var err error
-	if l.found, err = s.store.Search(ctx, search); err != nil {
+	if l.found, err = s.reranker.Search(ctx, s.store, search); err != nil {
 		return err
 	}
 	if !begun {

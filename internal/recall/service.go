@@ -19,11 +19,12 @@ type Store interface {
 
 // Service answers questions about the record. It is safe for concurrent use.
 type Service struct {
-	store   Store
-	scopes  scopeResolver
-	counter llms.Counter
-	countTo int
-	clock   func() time.Time
+	store    Store
+	scopes   scopeResolver
+	counter  llms.Counter
+	countTo  int
+	clock    func() time.Time
+	reranker *Reranker // nil: matches are ordered by words
 }
 
 // Option sets something of a Service.

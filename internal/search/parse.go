@@ -102,6 +102,14 @@ func (q *Query) Words() []string {
 	return out
 }
 
+// Plain reports a query of words alone: none is an identifier, required, excluded
+// or a beginning.
+func (q *Query) Plain() bool {
+	return len(q.identifiers) == 0 && !slices.ContainsFunc(q.terms, func(t queryTerm) bool {
+		return t.must || t.not || t.prefix != "" || t.kind == analysis.NameToken
+	})
+}
+
 // clause is one piece of the query as typed.
 type clause struct {
 	text      string

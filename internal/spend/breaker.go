@@ -20,9 +20,9 @@ type breaker struct {
 // probeTime is how long other calls wait for the one that tries a key again.
 const probeTime = time.Minute
 
-func (m *Meter) breakerKey() string { return m.engine.Name() + "@" + m.limits.Account }
+func (m *account) breakerKey() string { return m.name + "@" + m.limits.Account }
 
-func (m *Meter) breaker(ctx context.Context) (b breaker, err error) {
+func (m *account) breaker(ctx context.Context) (b breaker, err error) {
 	v, err := m.state.Get(ctx, breakerSpace, m.breakerKey())
 	if errors.Is(err, store.ErrNotFound) {
 		return b, nil
@@ -35,7 +35,7 @@ func (m *Meter) breaker(ctx context.Context) (b breaker, err error) {
 
 // pass refuses a call while the circuit is open. After the cooldown, the first
 // caller may try, and others are refused until its result is known.
-func (m *Meter) pass(ctx context.Context) error {
+func (m *account) pass(ctx context.Context) error {
 	b, err := m.breaker(ctx)
 	if err != nil || b.Failures < m.limits.Failures {
 		return err
@@ -47,7 +47,7 @@ func (m *Meter) pass(ctx context.Context) error {
 			return
 		}
 		if wait := b.OpenUntil.Sub(m.clock()); wait > 0 {
-			refused = &llms.Error{Class: llms.ClassAuth, Provider: m.engine.Name(), Message: fmt.Sprintf(
+			refused = &llms.Error{Class: llms.ClassAuth, Provider: m.name, Message: fmt.Sprintf(
 				"the key was refused %d times in a row; it is not tried again for %s, another key at once", b.Failures, wait.Round(time.Second))}
 			return
 		}
@@ -57,7 +57,7 @@ func (m *Meter) pass(ctx context.Context) error {
 }
 
 // received records whether the key was refused.
-func (m *Meter) received(ctx context.Context, refused bool) error {
+func (m *account) received(ctx context.Context, refused bool) error {
 	b, err := m.breaker(ctx)
 	if err != nil || !refused && b == (breaker{}) {
 		return err

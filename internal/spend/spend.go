@@ -1,6 +1,7 @@
-// Package spend records and limits the use of models. A [Meter] wraps a model and
-// records the tokens of every call by purpose, model and day. It refuses calls once
-// a cap is reached, and stops calling a provider that keeps refusing the key. All
+// Package spend records and limits the use of models. A [Meter] wraps a model, an
+// [EmbedderMeter] an embedding model. They record the tokens of every call by
+// purpose, model and day. They refuse calls once a cap is reached, and stop calling
+// a provider that keeps refusing the key. All
 // state is in the store, so that a restart neither forgets the tokens used nor
 // starts to hammer a provider again.
 //
@@ -57,24 +58,37 @@ func (l Limits) withDefaults() Limits {
 
 // Meter is a model whose calls are recorded and limited.
 type Meter struct {
-	engine  llms.Model
+	engine llms.Model
+	account
+}
+
+// account records and limits the calls of one model for one purpose.
+type account struct {
+	name    string // of the model, with its provider
 	state   store.State
 	purpose string
 	limits  Limits
 	clock   func() time.Time
 }
 
-var _ llms.Model = (*Meter)(nil)
+var (
+	_ llms.Model    = (*Meter)(nil)
+	_ llms.Embedder = (*EmbedderMeter)(nil)
+)
 
 // NewMeter returns engine, metered for a purpose such as "summary".
 func NewMeter(engine llms.Model, state store.State, purpose string, limits Limits, clock func() time.Time) (*Meter, error) {
 	if engine == nil || state == nil {
 		return nil, errors.New("spend: a meter needs a model and a store")
 	}
+	return &Meter{engine, newAccount(engine.Name(), state, purpose, limits, clock)}, nil
+}
+
+func newAccount(name string, state store.State, purpose string, limits Limits, clock func() time.Time) account {
 	if clock == nil {
 		clock = time.Now
 	}
-	return &Meter{engine: engine, state: state, purpose: purpose, limits: limits.withDefaults(), clock: clock}, nil
+	return account{name: name, state: state, purpose: purpose, limits: limits.withDefaults(), clock: clock}
 }
 
 // Name implements [llms.Model].
@@ -83,7 +97,7 @@ func (m *Meter) Name() string { return m.engine.Name() }
 // Stream implements [llms.Model].
 func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event, error] {
 	return func(yield func(llms.Event, error) bool) {
-		hold, err := m.allow(ctx, r)
+		hold, err := m.allow(ctx, int64(sent(r)+r.MaxTokens)) // the most that it may use
 		if err != nil {
 			yield(llms.Event{}, err)
 			return
@@ -95,7 +109,7 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 		crashed := true
 		defer func() {
 			if crashed { // release the reservation; the panic continues
-				_ = m.record(context.WithoutCancel(ctx), r, hold, used, false, errCrashed)
+				_ = m.record(context.WithoutCancel(ctx), m.modelOf(r), hold, used, false, errCrashed)
 			}
 		}()
 		for event, err := range m.engine.Stream(ctx, r) {
@@ -121,7 +135,7 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 			used = llms.Usage{InputTokens: sent(r), OutputTokens: llms.Estimate.Count(heard.String())}
 		}
 		// Tokens are recorded even if the caller has gone.
-		err = m.record(context.WithoutCancel(ctx), r, hold, used, guessed, failure)
+		err = m.record(context.WithoutCancel(ctx), m.modelOf(r), hold, used, guessed, failure)
 		if failure == nil {
 			failure = err
 		}
@@ -150,7 +164,7 @@ func largest(a, b llms.Usage) llms.Usage {
 
 // allow refuses a call if the circuit is open or the call could exceed the day's
 // cap. Otherwise it reserves the most that the call may use.
-func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err error) {
+func (m *account) allow(ctx context.Context, estimate int64) (hold string, err error) {
 	if err := m.pass(ctx); err != nil {
 		return "", err
 	}
@@ -158,7 +172,6 @@ func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err err
 		return "", nil
 	}
 	now := m.clock()
-	estimate := int64(sent(r) + r.MaxTokens) // the most that it may use
 	hold = rand.Text()
 	var refused error
 	err = change(ctx, m.state, daySpace, day(now), func(d *dayTotal) {
@@ -172,7 +185,7 @@ func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err err
 			taken += h.Tokens
 		}
 		if taken+estimate > m.limits.TokensPerDay {
-			refused = &llms.Error{Class: llms.ClassQuota, Provider: m.engine.Name(), Message: fmt.Sprintf(
+			refused = &llms.Error{Class: llms.ClassQuota, Provider: m.name, Message: fmt.Sprintf(
 				"%d tokens were spent today, this call may cost %d, and the cap is %d", taken, estimate, m.limits.TokensPerDay)}
 			return
 		}
@@ -214,8 +227,8 @@ type held struct {
 }
 
 // record records the usage and the result of a call.
-func (m *Meter) record(ctx context.Context, r llms.Request, hold string, used llms.Usage, guessed bool, failure error) error {
-	entry := Entry{Purpose: m.purpose, Model: m.modelOf(r), Day: day(m.clock())}
+func (m *account) record(ctx context.Context, model, hold string, used llms.Usage, guessed bool, failure error) error {
+	entry := Entry{Purpose: m.purpose, Model: model, Day: day(m.clock())}
 	errs := []error{change(ctx, m.state, ledgerSpace, entry.key(), func(e *Entry) {
 		e.Purpose, e.Model, e.Day = entry.Purpose, entry.Model, entry.Day
 		e.Calls++
@@ -242,7 +255,7 @@ func (m *Meter) record(ctx context.Context, r llms.Request, hold string, used ll
 
 // modelOf returns the model of a request.
 func (m *Meter) modelOf(r llms.Request) string {
-	name := m.engine.Name()
+	name := m.name
 	if r.Model == "" {
 		return name
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/sqlite/state"
+	"github.com/lossless-context/lcm/internal/sqlite/vectors"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -38,11 +39,15 @@ type DB struct {
 	state.Table
 	check.Checker
 	erase.Eraser
+	vectors.Cache
 	file  *dbfile.File
 	index *search.Index
 }
 
-var _ store.Store = (*DB)(nil)
+var (
+	_ store.Store       = (*DB)(nil)
+	_ store.VectorCache = (*DB)(nil)
+)
 
 // Open opens the database at path and brings its schema up to date. A file
 // that does not exist is made, readable by its owner only, and so is its
@@ -53,7 +58,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{Records: record.Records{File: f}, Table: state.Table{File: f}, Checker: check.Checker{File: f}, Eraser: erase.Eraser{File: f},
-		file: f, index: search.New(f)}
+		Cache: vectors.Cache{File: f}, file: f, index: search.New(f)}
 	if err := db.index.Load(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

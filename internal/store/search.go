@@ -88,6 +88,8 @@ type Cursor struct {
 	// milliseconds from which [ByHybrid] counts ages.
 	Through int64
 	Now     int64
+	// Reranked says that an embedding model ordered the first results anew.
+	Reranked bool
 }
 
 // Found is one page of results.

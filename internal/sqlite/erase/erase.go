@@ -169,8 +169,12 @@ func (e *erasing) findAffected() (err error) {
 	})
 }
 
-// unindexed drops the segments of the search index with erased documents.
+// unindexed drops the segments of the search index with erased documents, and
+// the embedding vectors of erased messages.
 func (e *erasing) unindexed() error {
+	if err := e.Exec(`DELETE FROM vectors WHERE message IN (SELECT id FROM temp.erasing)`); err != nil {
+		return err
+	}
 	for lane, first := range map[int]string{
 		record.LaneMessages:  `SELECT min(id) FROM temp.erasing`,
 		record.LaneSummaries: `SELECT min(num) FROM temp.unwording`,

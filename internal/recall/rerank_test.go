@@ -1,0 +1,261 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// topics are the words that the embedder of these tests knows, by meaning.
+var topics = []string{"accident crash collision", "boat ship vessel", "bread loaf bakery", "weather rain storm"}
+
+// topicEmbedder has one dimension for each topic. It keeps the texts that it gets.
+type topicEmbedder struct {
+	mu    sync.Mutex
+	texts []string
+	calls int
+	fail  error
+	hang  bool
+}
+
+func (e *topicEmbedder) Name() string { return "test/topics" }
+
+func (e *topicEmbedder) Embed(ctx context.Context, texts []string) (llms.Embeddings, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls++
+	if e.hang {
+		<-ctx.Done()
+		return llms.Embeddings{}, ctx.Err()
+	}
+	if e.fail != nil {
+		return llms.Embeddings{}, e.fail
+	}
+	e.texts = append(e.texts, texts...)
+	out := llms.Embeddings{}
+	for _, text := range texts {
+		v := make([]float32, len(topics)+1)
+		v[len(topics)] = 0.2
+		for i, words := range topics {
+			for word := range strings.FieldsSeq(words) {
+				if strings.Contains(strings.ToLower(text), word) {
+					v[i] = 1
+				}
+			}
+		}
+		out.Vectors = append(out.Vectors, v)
+	}
+	return out, nil
+}
+
+// harbour has 70 messages about the harbour. Message 20 is about a crash.
+func harbour(t *testing.T) (*fixture, store.ConversationID, []store.MessageID) {
+	t.Helper()
+	f := newFixture(t)
+	c := f.open("harbour")
+	var ms []llms.Message
+	for i := range 70 {
+		text := fmt.Sprintf("The harbour log of day %d: the harbour was quiet and the bread from the bakery came late.", i)
+		switch {
+		case i > 20:
+			text += strings.Repeat(" The tide came in and went out, and the gulls sat on the posts.", 4)
+		case i == 20:
+			text = "The harbour log of day 20: a collision at the pier, nobody was hurt, and much was written about it in the papers of the town."
+		}
+		ms = append(ms, llms.User(text))
+	}
+	return f, c, f.say(c, ms...)
+}
+
+const aboutTheCrash = "harbour accident"
+
+// with returns the fixture's record with a reranker.
+func (f *fixture) with(e llms.Embedder, timeout time.Duration) *fixture {
+	f.t.Helper()
+	g := *f
+	var err error
+	if g.Service, err = recall.New(f.db, recall.WithReranker(recall.NewReranker(e, f.db, timeout))); err != nil {
+		f.t.Fatal(err)
+	}
+	return &g
+}
+
+func (f *fixture) ask(pattern string, c store.ConversationID, limit int, cursor string) (recall.GrepAnswer, []string) {
+	f.t.Helper()
+	a, err := f.Grep(f.t.Context(), recall.GrepRequest{
+		Pattern: pattern, Mode: store.FullText, Scope: recall.InMessages, Where: recall.Where{ConversationID: c}, Limit: limit, Cursor: cursor,
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var ids []string
+	for _, m := range a.Matches {
+		ids = append(ids, m.ID)
+	}
+	return a, ids
+}
+
+// A message that says it in other words moves up.
+func TestMeaningOrdersTheFirstMatches(t *testing.T) {
+	f, c, ids := harbour(t)
+	crash := ids[20].String()
+	_, words := f.ask(aboutTheCrash, c, 70, "")
+	before := slices.Index(words, crash)
+	a, meant := f.with(&topicEmbedder{}, time.Minute).ask(aboutTheCrash, c, 70, "")
+	after := slices.Index(meant, crash)
+	if before < 5 || after != 0 {
+		t.Errorf("the crash was match %d by words, and is match %d by meaning", before, after)
+	}
+	if len(meant) != 70 || len(a.Notes) > 0 {
+		t.Errorf("%d matches, notes %q", len(meant), a.Notes)
+	}
+	for i := 1; i < len(a.Matches); i++ {
+		if a.Matches[i].Score > a.Matches[i-1].Score || a.Matches[i].Score < 0 {
+			t.Errorf("match %d has the score %g after %g", i, a.Matches[i].Score, a.Matches[i-1].Score)
+		}
+	}
+	slices.Sort(words)
+	slices.Sort(meant)
+	if !slices.Equal(words, meant) {
+		t.Error("by meaning other messages were found than by words")
+	}
+}
+
+// Pages of a question that was ordered by meaning have every match once.
+func TestMeaningPages(t *testing.T) {
+	f, c, _ := harbour(t)
+	f = f.with(&topicEmbedder{}, time.Minute)
+	_, whole := f.ask(aboutTheCrash, c, 70, "")
+	var paged []string
+	cursor := ""
+	for range 20 {
+		a, ids := f.ask(aboutTheCrash, c, 7, cursor)
+		paged = append(paged, ids...)
+		if cursor = a.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(paged, whole) {
+		t.Errorf("pages:\n%v\nat once:\n%v", paged, whole)
+	}
+}
+
+// A cursor keeps the order of its first page, or is refused: the matches in
+// between would be lost.
+func TestMeaningDoesNotChangeBetweenPages(t *testing.T) {
+	f, c, _ := harbour(t)
+	e := &topicEmbedder{}
+	first, _ := f.with(e, time.Minute).ask(aboutTheCrash, c, 7, "")
+	e.fail = errors.New("the server is away")
+	_, err := f.with(e, time.Minute).Grep(t.Context(), recall.GrepRequest{
+		Pattern: aboutTheCrash, Mode: store.FullText, Scope: recall.InMessages, Where: recall.Where{ConversationID: c}, Limit: 7, Cursor: first.NextCursor,
+	})
+	if !errors.Is(err, recall.ErrRefused) || !strings.Contains(err.Error(), "the server is away") {
+		t.Errorf("a page after one by meaning: %v", err)
+	}
+	byWords, one := f.with(e, time.Minute).ask(aboutTheCrash, c, 7, "")
+	e.fail = nil
+	_, two := f.with(e, time.Minute).ask(aboutTheCrash, c, 7, byWords.NextCursor)
+	_, whole := f.ask(aboutTheCrash, c, 14, "")
+	if got := append(one, two...); !slices.Equal(got, whole) {
+		t.Errorf("pages by words: %v, want %v", got, whole)
+	}
+}
+
+// Questions for exact words keep the order of the words, and send nothing.
+func TestMeaningLeavesExactQuestionsAlone(t *testing.T) {
+	f, c, _ := harbour(t)
+	e := &topicEmbedder{}
+	g := f.with(e, time.Minute)
+	for _, pattern := range []string{
+		"harbour", "zeppelin quartz", "harbour invoice_rows_7", "harbour src/main.go", "harbour 3f9a1c7", "the subProcess of the harbour", `"harbour log"`, "+harbour accident", "harbour -bread", "harb* accident",
+	} {
+		_, want := f.ask(pattern, c, 70, "")
+		if _, got := g.ask(pattern, c, 70, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: the order changed", pattern)
+		}
+	}
+	for _, r := range []recall.GrepRequest{
+		{Pattern: "harbour log", Mode: store.Regex},
+		{Pattern: aboutTheCrash, Mode: store.FullText, Sort: store.ByRecency},
+		{Pattern: aboutTheCrash, Mode: store.FullText, Scope: recall.InSummaries},
+	} {
+		r.ConversationID = c
+		if _, err := g.Grep(t.Context(), r); err != nil {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if e.calls != 0 {
+		t.Errorf("the model was called %d times with %q", e.calls, e.texts)
+	}
+}
+
+// Where the model is away or slow, the order of the words comes, with a note; and
+// the next search does not wait again.
+func TestWithoutTheModelTheWordsAnswer(t *testing.T) {
+	f, c, _ := harbour(t)
+	_, want := f.ask(aboutTheCrash, c, 70, "")
+	for name, e := range map[string]*topicEmbedder{"away": {fail: errors.New("connection refused")}, "no answer within 30ms": {hang: true}} {
+		g := f.with(e, 30*time.Millisecond)
+		for range 2 {
+			a, got := g.ask(aboutTheCrash, c, 70, "")
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: the order is not that of the words", name)
+			}
+			i := slices.IndexFunc(a.Notes, func(n string) bool { return strings.HasPrefix(n, recall.WordsOnly) })
+			if i < 0 || e.hang && !strings.Contains(a.Notes[i], name) || !e.hang && !strings.Contains(a.Notes[i], "connection refused") {
+				t.Errorf("%s: the notes are %q", name, a.Notes)
+			}
+		}
+		if e.calls != 1 {
+			t.Errorf("%s: the model was called %d times", name, e.calls)
+		}
+	}
+}
+
+// A text is sent once: its vector is stored. A question is remembered by the
+// service.
+func TestVectorsAreStored(t *testing.T) {
+	f, c, _ := harbour(t)
+	e := &topicEmbedder{}
+	g := f.with(e, time.Minute)
+	_, first := g.ask(aboutTheCrash, c, 70, "")
+	sent := len(e.texts)
+	if sent != 51 {
+		t.Errorf("%d texts were sent for 50 matches and a question", sent)
+	}
+	if _, again := g.ask(aboutTheCrash, c, 70, ""); len(e.texts) != sent || !slices.Equal(again, first) {
+		t.Errorf("the same search sent %d texts more", len(e.texts)-sent)
+	}
+	e.texts = nil
+	if _, again := f.with(e, time.Minute).ask(aboutTheCrash, c, 70, ""); !slices.Equal(e.texts, []string{aboutTheCrash}) || !slices.Equal(again, first) {
+		t.Errorf("another process sent %q", e.texts)
+	}
+}
+
+// Secrets and private blocks are never sent, even if the record has them in the
+// open.
+func TestSecretsAreNotSent(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("harbour")
+	const token = "ghp_q7Rk2ZpX9vLt5WzB7cNd3YpF6gHjS4uE1oQx"
+	f.say(c,
+		llms.User("the harbour accident cost us the token "+token+" of the crane"),
+		llms.User("the harbour accident <private>was the mayor's fault</private> and we say no more"),
+		llms.User("the harbour accident again"))
+	e := &topicEmbedder{}
+	f.with(e, time.Minute).ask("harbour accident "+"report", c, 10, "")
+	all := strings.Join(e.texts, "\n")
+	if len(e.texts) != 4 || strings.Contains(all, token) || strings.Contains(all, "mayor") || !strings.Contains(all, "of the crane") {
+		t.Errorf("sent:\n%s", all)
+	}
+}
