@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -80,6 +82,7 @@ func span(from, to time.Time) string {
 type treeCommand struct {
 	choice
 	treeDrawing
+	html string
 }
 
 func newTree(p *program) *cobra.Command {
@@ -90,17 +93,26 @@ func newTree(p *program) *cobra.Command {
 		Long: `Draw the view of a conversation, oldest first: each summary with its sources
 beneath it, down to the messages. Runs of messages are one line; --messages lists
 each. --depth 1 draws the view alone, --depth 2 also the sources of its summaries,
-and so on; where it stops, a line says how much is below.`,
-		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
+and so on; where it stops, a line says how much is below.
+
+--html writes a page to a file instead: a map of all summaries, their texts and
+their sources. It needs no server and no network, and shows secrets as searches do.`,
+		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'\nlcm tree 3 --html tree.html",
 		Args:    cmd.argument,
 		RunE: func(c *cobra.Command, args []string) error {
 			if cmd.depth < 0 {
 				return wrongUsage(c, errors.New("--depth cannot be negative"))
 			}
+			if cmd.html != "" && cmd.json {
+				return wrongUsage(c, errors.New("--html and --json exclude each other"))
+			}
 			return cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
 				conv, err := ar.pick(ctx, cmd.choice)
 				if err != nil {
 					return err
+				}
+				if cmd.html != "" {
+					return cmd.writePage(ar, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
 				}
 				cmd.reader = ar.db
 				return cmd.print(ctx, conv)
@@ -110,6 +122,7 @@ and so on; where it stops, a line says how much is below.`,
 	cmd.flag(c)
 	c.Flags().BoolVarP(&cmd.messages, "messages", "m", false, "list every message")
 	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "draw this many levels, 0 for all")
+	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file")
 	return cmd.jsonFlag(c)
 }
 

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os/exec"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
@@ -110,4 +114,23 @@ func openBrowser(ctx context.Context, link string) {
 	if c.Start() == nil {
 		go func() { _ = c.Wait() }()
 	}
+}
+
+// writePage writes a page that needs no server to a new file.
+func (p *program) writePage(ar *archive, path string, write func(*ui.Server, io.Writer) error) error {
+	s, err := newUIServer(ar)
+	if err != nil {
+		return err
+	}
+	err = writeNew(path, ".lcm-page-*", func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		return errors.Join(write(s, b), b.Flush())
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return failed(exitUsage, "remove it, or choose another name", "%s exists already", safetext.Line(path))
+	}
+	if err == nil {
+		p.note("wrote %s", safetext.Line(path))
+	}
+	return err
 }

@@ -21,6 +21,9 @@
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew
 //	POST /ask                   q=: an answer by the configured model
 //
+// [Server.WriteSession] and [Server.WriteTree] write a page into one file that needs
+// no server.
+//
 // A page with ?fragment=1 is its main part alone.
 //
 // # Guarantees

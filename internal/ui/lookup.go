@@ -145,13 +145,16 @@ const listed = 200
 const expandLine = "Expand for details about"
 
 func (s *Server) summaryPage(r *http.Request) (d summaryData, err error) {
-	ctx := r.Context()
 	id, err := parsed(r)
 	if err != nil || id.Summary == "" {
 		return d, errors.Join(err, store.ErrNotFound)
 	}
-	if d.Summary, err = store.First(s.record.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id.Summary}})); err != nil {
-		return d, fmt.Errorf("%s: %w", id.Summary, err)
+	return s.summary(r.Context(), id.Summary)
+}
+
+func (s *Server) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
+	if d.Summary, err = store.First(s.record.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}})); err != nil {
+		return d, fmt.Errorf("%s: %w", id, err)
 	}
 	c, err := s.record.Conversation(ctx, d.Summary.Conversation)
 	if err != nil {
@@ -164,7 +167,7 @@ func (s *Server) summaryPage(r *http.Request) (d summaryData, err error) {
 	if at := strings.LastIndex(d.Body, expandLine); at >= 0 {
 		d.Body, d.Expand = strings.TrimSpace(d.Body[:at]), strings.TrimSpace(d.Body[at:])
 	}
-	sources, err := s.record.Sources(ctx, id.Summary)
+	sources, err := s.record.Sources(ctx, id)
 	if err != nil {
 		return d, err
 	}
@@ -172,7 +175,7 @@ func (s *Server) summaryPage(r *http.Request) (d summaryData, err error) {
 	if d.Sources, err = s.references(ctx, sources[:min(listed, len(sources))]); err != nil {
 		return d, err
 	}
-	derived, err := s.record.Derived(ctx, store.Node{Summary: id.Summary})
+	derived, err := s.record.Derived(ctx, store.Node{Summary: id})
 	if err != nil {
 		return d, err
 	}
