@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -211,11 +212,23 @@ func TestAskCitesMessages(t *testing.T) {
 	v := newSite(t)
 	v.addSample()
 	page := v.page("/ask?q=" + url.QueryEscape("When was the polling interval decided?"))
-	m := regexp.MustCompile(`href="(/message/msg_\d+)"`).FindStringSubmatch(page)
+	m := regexp.MustCompile(`href="(/session/1\?at=\d+)#(msg_\d+)"`).FindStringSubmatch(page)
 	if m == nil {
 		t.Fatalf("no citation leads to a message:\n%s", page)
 	}
-	v.page(m[1])
+	has(t, v.page(m[1]), `id="`+m[2]+`"`)
+	for _, p := range api[struct {
+		Passages []struct{ ID, Quote, Before, After string }
+	}](v, "/ask?q="+url.QueryEscape("When was the polling interval decided?")).Passages {
+		id, err := store.ParseID(p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := v.engine.Store().Text(t.Context(), store.Node{Message: id.Message, Summary: id.Summary})
+		if err != nil || !strings.Contains(string(text), p.Quote) {
+			t.Errorf("%s does not say %q (%v)", p.ID, p.Quote, err)
+		}
+	}
 }
 
 // TestFileIsShownAndSaved checks the page of a payload and its bytes.

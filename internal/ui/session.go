@@ -147,7 +147,7 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 		d.Messages, d.After, err = s.list(ctx, store.MessageQuery{Conversation: c.ID, After: after}, window, d.All)
 		d.Before = after > 0
 	default:
-		err = s.around(ctx, &d, c, at)
+		err = s.loadAround(ctx, &d, c, at)
 	}
 	if err != nil {
 		return d, err
@@ -175,8 +175,8 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	return d, nil
 }
 
-// around loads a quarter of a window before a place, and the rest from it on.
-func (s *Server) around(ctx context.Context, d *sessionData, c store.Conversation, at int64) error {
+// loadAround loads a quarter of a window before a place, and the rest from it on.
+func (s *Server) loadAround(ctx context.Context, d *sessionData, c store.Conversation, at int64) error {
 	at = min(at, max(c.Messages, 1))
 	older, before, err := s.list(ctx, store.MessageQuery{Conversation: c.ID, Before: at, Newest: true}, window/4, d.All)
 	if err != nil {

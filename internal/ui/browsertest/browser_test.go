@@ -46,7 +46,7 @@ type record struct {
 func (r *record) lcm(args ...string) {
 	r.t.Helper()
 	c := exec.CommandContext(r.t.Context(), env(r.t, "LCM_BIN"), append([]string{"--db", r.db}, args...)...)
-	c.Env = append(os.Environ(), "HOME="+filepath.Dir(r.db))
+	c.Env, c.Dir = append(os.Environ(), "HOME="+filepath.Dir(r.db)), filepath.Dir(r.db)
 	if out, err := c.CombinedOutput(); err != nil {
 		r.t.Fatalf("lcm %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -55,7 +55,11 @@ func (r *record) lcm(args ...string) {
 // serve imports transcripts, folds them and starts `lcm ui`.
 func serve(t *testing.T, transcripts ...string) *record {
 	t.Helper()
-	r := &record{t: t, db: filepath.Join(t.TempDir(), "lcm.db")}
+	dir := filepath.Join(t.TempDir(), "trackd") // which names the project
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := &record{t: t, db: filepath.Join(dir, "lcm.db")}
 	for i, path := range transcripts {
 		r.lcm("import", path)
 		r.lcm("compact", fmt.Sprint(i+1), "--budget", "16000")
@@ -83,7 +87,14 @@ func serve(t *testing.T, transcripts ...string) *record {
 	return r
 }
 
-func sample() string { return filepath.Join("..", "..", "sample", "session.jsonl") }
+// sample returns the path of the bundled session.
+func sample() string {
+	path, err := filepath.Abs(filepath.Join("..", "..", "sample", "session.jsonl"))
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
 
 // browser is a tab that has opened the link.
 type browser struct {
@@ -250,9 +261,9 @@ func TestAsk(t *testing.T) {
 	b := sessions(t)
 	b.visit("/ask")
 	b.run(chromedp.SendKeys("#question", "When was the polling interval decided?", chromedp.ByQuery), chromedp.Click("#ask-form button", chromedp.ByQuery))
-	b.until(`document.querySelector('.citations a[href^="/message/"]')`)
-	b.run(chromedp.Click(`.citations a[href^="/message/"]`, chromedp.ByQuery))
-	b.until(`location.pathname.startsWith('/message/')`)
+	b.until(`document.querySelector('.citations a[href*="#msg_"]')`)
+	b.run(chromedp.Click(`.citations a[href*="#msg_"]`, chromedp.ByQuery))
+	b.until(`document.querySelector('.message.focus')?.id === location.hash.slice(1)`)
 	b.clean()
 }
 
@@ -282,7 +293,7 @@ func TestLive(t *testing.T) {
 
 // pages are looked at by axe-core, measured and photographed.
 var pages = []struct{ name, path string }{
-	{"home", "/"}, {"session", "/session/1?at=200"}, {"summary", ""}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
+	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
 	{"context", "/session/1/context?at=400&budget=16000"}, {"ask", "/ask?q=When+was+the+polling+interval+decided%3F"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
 }
 
@@ -304,6 +315,10 @@ func TestAccessible(t *testing.T) {
 			for _, p := range pages {
 				name := fmt.Sprintf("%s-%s-%d", p.name, scheme, width)
 				b.visit(p.path)
+				if p.name == "panel" {
+					b.run(chromedp.Evaluate(`document.querySelector('.icicle a[data-panel]').dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))`, nil))
+					b.until(`document.querySelector('#panel h1')`)
+				}
 				time.Sleep(700 * time.Millisecond) // parts that are loaded later
 				if shots != "" {
 					var png []byte
