@@ -2,16 +2,26 @@ package lcm
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lossless-context/lcm/internal/compact"
 )
 
+// lowBySoft is the low threshold by the soft one. `lcm bench cache` compares
+// costs: with a half, a host that compacts is cheaper with a cache of an hour.
+const lowBySoft = 0.4
+
 // limits turns a budget into the sizes at which compaction works.
 func (e *Engine) limits(budget int) compact.Limits {
+	low := e.settings.low
+	if low == 0 {
+		low = lowBySoft * e.settings.soft
+	}
 	return compact.Limits{
 		Budget: budget,
 		Soft:   int(e.settings.soft * float64(budget)),
 		Hard:   int(e.settings.hard * float64(budget)),
+		Low:    int(low * float64(budget)),
 	}
 }
 
@@ -66,10 +76,11 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.closed = true
 	keeper := e.keeper
 	e.mu.Unlock()
+	err := e.endFolds(ctx)
 	if keeper == nil {
-		return nil
+		return err
 	}
-	return keeper.Close(ctx)
+	return errors.Join(err, keeper.Close(ctx))
 }
 
 // Settle waits until background work has nothing left to do.
@@ -77,8 +88,8 @@ func (e *Engine) Settle(ctx context.Context) error {
 	e.mu.Lock()
 	keeper := e.keeper
 	e.mu.Unlock()
-	if keeper == nil {
-		return nil
+	if err := e.waitFolds(ctx); err != nil || keeper == nil {
+		return err
 	}
 	return keeper.Wait(ctx)
 }
@@ -96,8 +107,9 @@ type CompactOptions struct {
 	OnFold func(Report)
 }
 
-// Compact folds the session now, until it is below the soft threshold or
-// nothing is left to fold. The report adds up all runs.
+// Compact folds the session now, if it is above the soft threshold, until it is
+// below the low threshold or nothing is left to fold. The report adds up all
+// runs.
 func (s *Session) Compact(ctx context.Context, o CompactOptions) (Report, error) {
 	budget, err := s.useBudget(o.Budget)
 	if err != nil {

@@ -31,13 +31,19 @@ type Context struct {
 	// arrived; each says so in its text.
 	Damaged []MessageID
 	// Compaction reports the folding that Context waited for. It is nil if
-	// nothing had to be folded.
+	// nothing had to be folded. With the reason "behind", folding took longer
+	// than a second and goes on in the background.
 	Compaction *Report
+	// Unfolded is how many tokens of older items are left out of Messages and
+	// not folded yet. Later contexts show summaries of them.
+	Unfolded int
 }
 
 // Context returns the messages for the model within a budget of tokens; 0
 // stands for the last budget used. It waits for folding only where the view
-// is above the hard threshold of the budget.
+// is above the hard threshold of the budget, and for at most a second: then it
+// returns the newest messages that fit, Unfolded says how much is left out, and
+// folding goes on in the background.
 func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
 	budget, err := s.useBudget(budget)
 	if err != nil {
@@ -94,6 +100,13 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 			c.Damaged = append(c.Damaged, it.Message)
 		}
 	}
+	if c.Skipped+len(c.Dropped) > 0 {
+		c.Unfolded = view.Tokens
+		for _, it := range out.Items {
+			c.Unfolded -= it.Tokens
+		}
+		c.Unfolded = max(c.Unfolded, 0)
+	}
 	return c, nil
 }
 
@@ -123,13 +136,17 @@ func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.
 	if err != nil || view.Tokens < e.limits(budget).Hard {
 		return view, nil, err
 	}
-	// If folding stops early, this context leaves out the items that do not
-	// fit, and the report says why.
-	report, err := e.runner.Run(ctx, id, e.limits(budget), compact.Hard)
+	// If folding stops early or takes long, this context leaves out the items
+	// that do not fit, and the report says why.
+	report, err := e.foldFor(ctx, id, budget)
 	if err != nil {
 		return view, nil, err
 	}
+	before := view.Tokens
 	view, err = e.store.View(ctx, id, window)
+	if report.Reason == compact.Behind {
+		report.TokensBefore, report.TokensAfter = before, view.Tokens
+	}
 	return view, &report, err
 }
 

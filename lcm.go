@@ -59,8 +59,12 @@
 // # Folding
 //
 // Below the soft threshold (75 % of the budget) the context is the history
-// itself. Above it, the engine folds older messages in the background. Above the
-// hard threshold (95 %), Context folds before it returns. Without a model,
+// itself. Above it, the engine folds older messages in the background, down to
+// the low threshold (30 %), and shows the result at once. Then the beginning of
+// the context stays the same, byte for byte, until the soft threshold is reached
+// again, so that a provider's prompt cache keeps working.
+// Above the hard threshold (95 %), Context waits for folding, for at most a
+// second; then it returns the newest messages that fit. Without a model,
 // summaries are extractive: sentences of the messages, without a network, and the
 // same for the same messages. [WithSummariser] with [NewModelSummariser] has a
 // model write them.
@@ -77,7 +81,7 @@
 //
 // # Options
 //
-// Options of [New]: [WithBudget], [WithThresholds], [WithCounter],
+// Options of [New]: [WithBudget], [WithThresholds], [WithLowThreshold], [WithCounter],
 // [WithSummariser], [WithPolicy], [WithBounds], [WithLargeContent],
 // [WithExpansionModel], [WithExpansionLimits], [WithPrivacy], [WithClock],
 // [WithLogger], [WithoutBackground], and [WithSettings] for the user's own
@@ -111,6 +115,7 @@ type Engine struct {
 
 	mu     sync.Mutex
 	keeper *compact.Maintainer // started when there is first something to fold
+	folds  map[ConversationID]*foldRun
 	closed bool
 }
 
@@ -119,6 +124,7 @@ type settings struct {
 	counter    llms.Counter
 	budget     int
 	soft, hard float64
+	low        float64 // 0 is 0.4 of soft
 	policy     Policy
 	bounds     Bounds
 	summariser Summariser
@@ -157,13 +163,28 @@ func WithBudget(tokens int) Option {
 }
 
 // WithThresholds sets the shares of the budget at which folding begins in the
-// background (0.75) and at which Context waits for it (0.95).
+// background (0.75) and at which Context waits for it, for at most a second
+// (0.95).
 func WithThresholds(soft, hard float64) Option {
 	return func(s *settings) error {
 		if !(soft > 0 && soft <= hard && hard <= 1) {
 			return fmt.Errorf("thresholds %g and %g are out of order: want 0 < soft ≤ hard ≤ 1", soft, hard)
 		}
 		s.soft, s.hard = soft, hard
+		return nil
+	}
+}
+
+// WithLowThreshold sets the share of the budget down to which folding goes once
+// it has begun. It is at most the soft threshold; 0 stands for 0.4 of that.
+// With the soft threshold itself, every turn above it folds a little and
+// changes the beginning of the context.
+func WithLowThreshold(low float64) Option {
+	return func(s *settings) error {
+		if !(low >= 0 && low <= 1) {
+			return fmt.Errorf("the low threshold %g is out of range: want 0 ≤ low ≤ soft", low)
+		}
+		s.low = low
 		return nil
 	}
 }
@@ -223,7 +244,10 @@ func New(s Store, options ...Option) (*Engine, error) {
 			return nil, fmt.Errorf("lcm: %w", err)
 		}
 	}
-	e := &Engine{store: s, settings: set}
+	if set.low > set.soft {
+		return nil, fmt.Errorf("lcm: the low threshold %g is above the soft threshold %g", set.low, set.soft)
+	}
+	e := &Engine{store: s, settings: set, folds: map[ConversationID]*foldRun{}}
 	var err error
 	if e.ingest, err = ingest.New(s, set.counter, set.threshold, ingest.WithPrivacy(set.privacy)); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func WithSettings() Option {
 		}
 		v := engineconfig.Of(cfg)
 		for _, o := range []Option{
-			WithBudget(v.Budget), WithThresholds(v.Soft, v.Hard), WithPolicy(v.Policy), WithBounds(v.Bounds),
+			WithBudget(v.Budget), WithThresholds(v.Soft, v.Hard), WithLowThreshold(v.Low), WithPolicy(v.Policy), WithBounds(v.Bounds),
 			WithLargeContent(v.LargeContent), WithPrivacy(v.Privacy), WithExpansionLimits(v.Limits),
 		} {
 			if err := o(s); err != nil {

@@ -1,7 +1,6 @@
 package llms
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"strconv"
@@ -82,10 +81,6 @@ type lifeKey struct{}
 type signOfLife struct {
 	idle time.Duration // how long the connection may be silent
 	sign func()
-}
-
-func withSignOfLife(ctx context.Context, life signOfLife) context.Context {
-	return context.WithValue(ctx, lifeKey{}, life)
 }
 
 // retryAfter reads how long a provider asks to wait, in any of the forms in

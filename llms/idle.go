@@ -29,7 +29,7 @@ func GiveUpWhenIdle(ctx context.Context, provider string, idle time.Duration, st
 		timer := time.AfterFunc(idle, func() { cancel(ErrIdle) })
 		defer timer.Stop()
 		life := signOfLife{idle: idle, sign: func() { timer.Reset(idle) }}
-		for event, err := range stream(withSignOfLife(watched, life)) {
+		for event, err := range stream(context.WithValue(watched, lifeKey{}, life)) {
 			timer.Stop()
 			if err != nil && errors.Is(context.Cause(watched), ErrIdle) {
 				silent := &Error{Class: ClassTransient, Provider: provider,

@@ -78,10 +78,8 @@ func (p Part) validate() error {
 	if p.Ref != nil && p.Text != "" {
 		return errors.New("llms: a part with a Ref still has its text")
 	}
-	if len(p.Extra) > 0 {
-		if !json.Valid(p.Extra) {
-			return errors.New("llms: Extra is not valid JSON")
-		}
+	if len(p.Extra) > 0 && !json.Valid(p.Extra) {
+		return errors.New("llms: Extra is not valid JSON")
 	}
 	return nil
 }

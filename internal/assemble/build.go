@@ -117,7 +117,6 @@ type builder struct {
 	cuts    []bool
 	groups  []group
 	pin     int // the index of the pinned item, or -1
-	tail    int // the index of the first tail item
 	partial bool
 	repairs []string
 }
@@ -145,7 +144,6 @@ func withPinned(in Input) store.View {
 // render makes the messages of every group of the view.
 func (b *builder) render() error {
 	b.pin = Pinned(b.view)
-	b.tail = TailAt(b.view, b.cuts, b.Policy, b.Budget)
 	names := newNamer()
 	b.groups = make([]group, 0, len(b.view.Items))
 	entries := make([]entry, 0, len(b.view.Items)) // of all groups

@@ -2,6 +2,7 @@ package assemble_test
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -227,6 +228,40 @@ func TestFreshImagesAreShown(t *testing.T) {
 	}
 	if out.Tokens > 2000 {
 		t.Errorf("%d tokens", out.Tokens)
+	}
+}
+
+// Images that no longer fit give way seldom: not each time the conversation grows.
+func TestImagesGiveWayInSteps(t *testing.T) {
+	const budget = 32_000
+	h := newHistory(budget)
+	h.in.Payloads = map[store.PayloadID][]byte{}
+	var before []llms.Message
+	changes, shown := 0, 0
+	for i := range 120 {
+		id := fmt.Sprintf("file_%d", i)
+		h.in.Payloads[store.PayloadID(id)] = []byte("image")
+		h.add(llms.Message{Role: llms.RoleUser, Parts: []llms.Part{
+			{Kind: llms.PartText, Text: strings.Repeat("word ", 50)},
+			{Kind: llms.PartBlob, Ref: &llms.Ref{ID: id, Name: "shot.png", MIME: "image/png", Bytes: 9, Tokens: 1600}},
+		}})
+		out := build(t, h)
+		if !cmp.Equal(before, out.Messages[:len(before)]) {
+			changes++
+		}
+		if last := out.Messages[len(out.Messages)-1]; last.Parts[1].Blob == nil {
+			t.Fatalf("the newest of %d images is not shown", i+1)
+		}
+		shown = 0
+		for _, m := range out.Messages {
+			if m.Parts[1].Blob != nil {
+				shown++
+			}
+		}
+		before = out.Messages
+	}
+	if changes == 0 || changes > 120*(1600+100)/(budget/8) || shown < 3 {
+		t.Errorf("the prefix changed %d times, %d images are left", changes, shown)
 	}
 }
 

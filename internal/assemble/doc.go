@@ -17,7 +17,8 @@
 //     messages before it stay the same, byte for byte, so that a provider's
 //     prompt cache keeps working. Each summary is a message of its own for
 //     that reason: folding one part of a conversation does not touch the
-//     messages before it.
+//     messages before it. Images that no longer fit become references in
+//     steps of an eighth of the budget.
 //
 // The text of a summary is untrusted: [RenderSummary] escapes and labels it, and
 // takes ids, counts and times from the record, never from the text.

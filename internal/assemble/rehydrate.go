@@ -7,39 +7,76 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Wanted lists the payloads that Build would put back into the tail if it was
-// given them: images and files that a model looks at rather than reads about.
-// Long text stays a reference, because it was taken out to save room and the
-// reference says what is in it.
+// Wanted lists the payloads that Build would put back if it was given them:
+// images and files that a model looks at rather than reads about. Long text stays
+// a reference, because it was taken out to save room and the reference says what
+// is in it.
 func Wanted(in Input) []store.PayloadID {
 	v := withPinned(in)
 	var ids []store.PayloadID
 	seen := map[store.PayloadID]bool{}
+	for _, it := range v.Items[restoredFrom(in, v):] {
+		for _, ref := range in.blobs(it) {
+			if id := store.PayloadID(ref.ID); !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// blobs returns the references of an item to images and files.
+func (in Input) blobs(it store.Item) (refs []*llms.Ref) {
+	if it.IsSummary() || it.Stub {
+		return nil
+	}
 	var walk func(parts []llms.Part)
 	walk = func(parts []llms.Part) {
 		for _, p := range parts {
 			if p.Result != nil {
 				walk(p.Result.Output)
 			}
-			if p.Kind != llms.PartBlob || p.Ref == nil || p.Ref.Tokens > in.Budget {
-				continue
-			}
-			if id := store.PayloadID(p.Ref.ID); !seen[id] {
-				seen[id] = true
-				ids = append(ids, id)
+			if p.Kind == llms.PartBlob && p.Ref != nil && p.Ref.Tokens <= in.Budget {
+				refs = append(refs, p.Ref)
 			}
 		}
 	}
-	for _, it := range v.Items[Tail(v, in.Policy, in.Budget):] {
-		if !it.IsSummary() && !it.Stub {
-			walk(in.Messages[it.Message].Body.Parts)
-		}
-	}
-	return ids
+	walk(in.Messages[it.Message].Body.Parts)
+	return refs
 }
 
-// rehydrate puts externalised content back into the messages of the tail,
-// newest first, as far as it fits into what is left of the budget.
+// restoredFrom returns the index of the first item whose images are put back. It
+// is the first item after the last summary, if all images after it fit the budget
+// beside the view. Otherwise the oldest images stay references, an eighth of the
+// budget at a time: an image that leaves the prompt changes all that follows it
+// for the provider's cache, so they leave seldom and together.
+func restoredFrom(in Input, v store.View) int {
+	first := oldest(v)
+	for i := first; i < len(v.Items); i++ {
+		if v.Items[i].IsSummary() {
+			first = i + 1
+		}
+	}
+	tokens := make([]int, len(v.Items)+1) // of the images from an item on
+	for i := len(v.Items) - 1; i >= first; i-- {
+		tokens[i] = tokens[i+1]
+		for _, ref := range in.blobs(v.Items[i]) {
+			tokens[i] += ref.Tokens
+		}
+	}
+	step := max(1, in.Budget/8)
+	skip := (max(0, tokens[first]-max(0, in.Budget-v.Tokens)) + step - 1) / step * step
+	from := first
+	// The newest images stay as long as they fit at all, see rehydrate.
+	for i := first; i < len(v.Items) && tokens[i+1] > 0 && tokens[first]-tokens[i+1] <= skip; i++ {
+		from = i + 1
+	}
+	return from
+}
+
+// rehydrate puts images and files back into the messages from restoredFrom on,
+// newest first, as far as they fit into what is left of the budget.
 func (b *builder) rehydrate(left int) int {
 	if len(b.Payloads) == 0 {
 		return left
@@ -48,9 +85,10 @@ func (b *builder) rehydrate(left int) int {
 	if b.partial {
 		spare -= llms.CountMessage(b.Counter, llms.User(notice))
 	}
+	from := restoredFrom(b.Input, b.view)
 	for n := len(b.groups) - 1; n >= 0; n-- {
 		g := &b.groups[n]
-		if g.to <= b.tail {
+		if g.to <= from {
 			break
 		}
 		for k := len(g.entries) - 1; g.chosen && k >= 0; k-- {

@@ -32,6 +32,16 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// refuse returns a check that refuses the flags for which a condition holds.
+func refuse(when func() bool, why string) cobra.PositionalArgs {
+	return func(c *cobra.Command, _ []string) error {
+		if when() {
+			return wrongUsage(c, errors.New(why))
+		}
+		return nil
+	}
+}
+
 // count counts the flags that are set.
 func count(flags ...bool) (n int) {
 	for _, set := range flags {

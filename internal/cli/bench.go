@@ -34,7 +34,7 @@ func newBench(p *program) *cobra.Command {
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p), newBenchUI(p))
+	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p), newBenchCache(p), newBenchUI(p))
 	return c
 }
 
@@ -307,6 +307,7 @@ the first byte of the answer.`,
 
 func newBenchRecall(p *program) *cobra.Command {
 	var path string
+	var typos, ablate bool
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "recall",
 		Short: "Count how much of the evidence a question's search finds",
@@ -315,8 +316,11 @@ first 5, 10 and 20 messages found, and how often a session that holds evidence
 comes first: by the index alone, by two plain full-text searches, and by lcm grep
 on a database with the whole data set in it. The bundled set has 2,211 messages
 and 342 questions; --data takes LoCoMo's JSON, or the evidence format that the
-package internal/bench/recall documents.`,
-		Example: "lcm bench recall\nlcm bench recall --data locomo10.json --json",
+package internal/bench/recall documents.
+
+--typos puts one typing mistake into each question, the same one in every run.
+--ablate measures the index alone, with all parts of the ranking and without each.`,
+		Example: "lcm bench recall\nlcm bench recall --data locomo10.json --json\nlcm bench recall --ablate",
 	}, func(ctx context.Context, _ *bar) (measured, error) {
 		data, err := evidence.Bundled()
 		if path != "" {
@@ -325,9 +329,17 @@ package internal/bench/recall documents.`,
 		if err != nil {
 			return measured{}, failed(exitFailure, "`go doc github.com/lossless-context/lcm/internal/bench/recall` describes the formats", "%w", err)
 		}
+		if typos {
+			data = data.WithTypos()
+		}
+		if ablate {
+			return reported(evidence.Ablate(ctx, data))
+		}
 		return reported(evidence.Measure(ctx, data))
 	})
 	c.Flags().StringVar(&path, "data", "", "data set (default: the bundled one)")
+	c.Flags().BoolVar(&typos, "typos", false, "put one typing mistake into each question")
+	c.Flags().BoolVar(&ablate, "ablate", false, "measure the ranking without each of its parts")
 	return c
 }
 

@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,28 +26,11 @@ lcm config path`,
 			if err != nil {
 				return err
 			}
-			return p.result(map[string]any{"file": cfg.File, "settings": cfg.Values()}, "%s", withoutSecrets(cfg.Render()))
+			return p.result(map[string]any{"file": cfg.File, "settings": cfg.Values()}, "%s", cfg.Render())
 		},
 	}
 	c.AddCommand(newConfigGet(p), newConfigSet(p), newConfigPath(p))
 	return p.jsonFlag(c)
-}
-
-// withoutSecrets comments out hidden settings: a file made of the output must not set them.
-func withoutSecrets(rendered string) string {
-	var b strings.Builder
-	section := ""
-	for line := range strings.Lines(rendered) {
-		if strings.HasPrefix(line, "[") {
-			section = strings.Trim(line, "[]\n")
-		}
-		name, value, _ := strings.Cut(line, " = ")
-		if isSecret(section+"."+name) && strings.HasPrefix(value, strconv.Quote(config.Redacted)) {
-			b.WriteString("# ")
-		}
-		b.WriteString(line)
-	}
-	return b.String()
 }
 
 func isSecret(key string) bool {

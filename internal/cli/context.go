@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/wire"
@@ -92,6 +93,12 @@ func (cmd *contextCommand) context(ctx context.Context, ar *archive) error {
 		look = session.Context
 	}
 	view, err := look(ctx, cmd.budget)
+	if err == nil && view.Compaction != nil && view.Compaction.Reason == compact.Behind {
+		if err = ar.engine.Settle(ctx); err == nil {
+			cmd.note("folded first, to fit")
+			view, err = look(ctx, cmd.budget)
+		}
+	}
 	if err != nil {
 		return explainBudget(err)
 	}

@@ -65,13 +65,8 @@ func newConversations(p *program) *cobra.Command {
 first. If it has none, all are listed. One without a title shows how its first
 question begins. The list fits the terminal, or $COLUMNS; --json has it all.`,
 		Example: "lcm conversations\nlcm conversations --all --limit 0\nlcm conversations --json | jq '.[].key'",
-		Args:    usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if cmd.limit < 0 {
-				return wrongUsage(c, errors.New("--limit cannot be negative"))
-			}
-			return cmd.runs(toRead, cmd.list)(c, nil)
-		},
+		Args:    cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return cmd.limit < 0 }, "--limit cannot be negative")),
+		RunE:    cmd.runs(toRead, cmd.list),
 	}
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "those of every project")
 	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many, 0 for no limit")
@@ -225,20 +220,6 @@ func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string,
 
 // titleLooks is how many messages are searched for the first question.
 const titleLooks = 20
-
-// clipLeft cuts the beginning of a text, because paths differ at their end.
-func clipLeft(text string, width int) string {
-	if lipgloss.Width(text) <= width {
-		return text
-	}
-	r := []rune(text)
-	used, from := 1, len(r)
-	for from > 0 && used+lipgloss.Width(string(r[from-1])) <= width {
-		from--
-		used += lipgloss.Width(string(r[from]))
-	}
-	return "…" + string(r[from:])
-}
 
 func orDash(s string) string { return cmp.Or(s, "-") }
 

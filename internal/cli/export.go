@@ -125,12 +125,9 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, ar *archive) error 
 	}
 	removeLeftovers(cmd.program, filepath.Dir(cmd.output), begun)
 	r.Seconds = time.Since(begun).Seconds()
-	if cmd.json {
-		return errors.Join(cmd.printJSON(r), cmd.exportDamage(r))
-	}
-	cmd.printf("%s\n%s, %s in %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes), prose.Count(r.Messages, "message", "messages"),
-		prose.Count(r.Conversations, "conversation", "conversations"), took(r.Seconds), r.Digest)
-	return cmd.exportDamage(r)
+	err := cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes),
+		extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
+	return errors.Join(err, cmd.exportDamage(r))
 }
 
 // exportDamage warns of the damaged parts of an archive and returns their error.
@@ -334,11 +331,8 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir str
 		return failed(exitFailure, "everything else was written", "%s could not be written whole", prose.Count(failures, "conversation", "conversations"))
 	}
 	removeLeftovers(cmd.program, dir, time.Now())
-	if cmd.json {
-		return cmd.printJSON(r)
-	}
-	cmd.printf("%s: %s in %s, %s\n", safetext.Line(dir), prose.Count(r.Messages, "record", "records"), prose.Count(r.Conversations, "file", "files"), prose.Size(r.Bytes))
-	return nil
+	return cmd.result(r, "%s: %s in %s, %s\n", safetext.Line(dir), prose.Count(r.Messages, "record", "records"),
+		prose.Count(r.Conversations, "file", "files"), prose.Size(r.Bytes))
 }
 
 // records writes the original records of a conversation, one a line. It skips unreadable

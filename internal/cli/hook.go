@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
@@ -112,54 +112,33 @@ func (h *hookCommand) run(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.limit)
 	defer cancel()
-	h.within(ctx, func() error {
+	err := given(ctx, func(ctx context.Context) error {
 		if h.goOn {
 			return h.rest(ctx)
 		}
 		return h.answer(ctx)
 	})
+	if err != nil { // the log may be on the drive that does not answer
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookGrace)
+		defer cancel()
+		_ = given(end, func(context.Context) error { h.log(err); return nil })
+	}
 }
 
 // hookGrace is how long a run that was told to end may take to do so.
 const hookGrace = time.Second
 
-// within runs work and logs its error. It returns when ctx has ended, even if the work
-// hangs in a system call, such as a read from a dead network drive.
-func (h *hookCommand) within(ctx context.Context, work func() error) {
-	done := h.start(work)
-	select {
-	case <-done:
-		return
-	case <-ctx.Done():
+// given runs work. It returns when ctx has ended, even if the work hangs in a system call,
+// such as a read from a dead network drive.
+func given(ctx context.Context, work func(context.Context) error) error {
+	_, err := guard.Call(ctx, hookGrace, func(ctx context.Context) (struct{}, error) { return struct{}{}, work(ctx) })
+	if p, ok := errors.AsType[*guard.Panic](err); ok {
+		return fmt.Errorf("%v\n%s", p.Value, p.Stack)
 	}
-	select {
-	case <-done:
-	case <-time.After(hookGrace):
-		select {
-		case <-h.start(func() error { return errHookHangs }):
-		case <-time.After(hookGrace):
-		}
+	if errors.Is(err, guard.ErrGivenUp) {
+		return errors.New("the hook was given up: a file that it needs does not answer")
 	}
-}
-
-// errHookHangs is logged if a hook does not end.
-var errHookHangs = errors.New("the hook was given up: a file that it needs does not answer")
-
-// start runs work in a goroutine, logs its error or panic, and then closes the channel.
-func (h *hookCommand) start(work func() error) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if r := recover(); r != nil {
-				h.log(fmt.Errorf("%v\n%s", r, debug.Stack()))
-			}
-		}()
-		if err := work(); err != nil {
-			h.log(err)
-		}
-	}()
-	return done
+	return err
 }
 
 // open opens the database with relaxed durability: a lost write is read again from the

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/engineconfig"
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
 	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/lease"
+	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -29,7 +31,6 @@ const maxHeld = 64 << 20
 // importer stores the new messages of a source in one conversation.
 type importer struct {
 	*archive
-	guard  *guard
 	ingest *ingest.Ingester
 	conv   store.ConversationID
 	bar    *bar
@@ -46,83 +47,32 @@ type importer struct {
 }
 
 func (ar *archive) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
-	in := &importer{archive: ar, guard: &guard{DB: ar.db}, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
+	in := &importer{archive: ar, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
 	var err error
-	in.ingest, err = ingest.New(in.guard, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(engineconfig.Privacy(ar.cfg)))
+	in.ingest, err = ingest.New(ar.db, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(engineconfig.Privacy(ar.cfg)))
 	return in, err
 }
 
-// errMoved says that someone else added to the conversation since it was read.
-var errMoved = errors.New("another process is adding to the conversation")
-
-// guard is a store that writes to a conversation only if nobody has added to it since it
-// was compared with the input. Two imports of one file at once would both store it.
-type guard struct {
-	*sqlite.DB
-	on   bool
-	head [sha256.Size]byte
-	// before is called before each write, if a test sets it.
-	before func(context.Context) error
-}
-
-// watch has the writes from here on refused if the conversation moves.
-func (g *guard) watch(ctx context.Context, id store.ConversationID) error {
-	c, err := g.DB.Conversation(ctx, id)
-	g.on, g.head = true, c.Head
-	return err
-}
-
-// Update implements [ingest.Store].
-func (g *guard) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
-	if g.before != nil {
-		if err := g.before(ctx); err != nil {
-			return err
-		}
-	}
-	var head [sha256.Size]byte
-	err := g.DB.Update(ctx, id, func(w store.Writer) error {
-		if g.on && w.Conversation().Head != g.head {
-			return errMoved
-		}
-		err := fn(w)
-		head = w.Conversation().Head
-		return err
-	})
-	if err == nil {
-		g.head = head
-	}
-	return err
-}
-
-// maxTries is how often an input is compared again because the conversation has grown.
-const maxTries = 20
+// importLease is how long a killed import blocks others of the same conversation.
+const importLease = time.Minute
 
 // run stores messages with ids by their ids. It aligns a history without ids as a whole,
 // and appends one that is too large for that in batches.
-func (in *importer) run(ctx context.Context, src *source, plan survey) error {
+func (in *importer) run(ctx context.Context, src *source, plan survey) (err error) {
 	if plan.ids {
 		return in.append(ctx, src, 0)
 	}
 	if src.size <= in.held {
 		return in.align(ctx, src)
 	}
-	for try := 1; ; try++ {
-		err := in.goOn(ctx, src)
-		switch {
-		case !errors.Is(err, errMoved):
-			return err
-		case try == maxTries:
-			return failed(exitFailure, "repeat the command when it is done", "%w", err)
-		}
-		in.batch, in.bytes = in.batch[:0], 0
-	}
-}
-
-// goOn appends the part of a history that is not stored yet.
-func (in *importer) goOn(ctx context.Context, src *source) error {
-	if err := in.guard.watch(ctx, in.conv); err != nil {
+	// Two imports of one file at once would both store it.
+	leases := &lease.Leases{State: in.db, Space: "import", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: importLease}
+	mine, err := leases.Take(ctx, fmt.Sprint(in.conv), true)
+	if err != nil {
 		return err
 	}
+	stop := mine.Keep(ctx)
+	defer func() { err = errors.Join(err, stop(), mine.Release(ctx)) }()
 	shared, differs, err := in.shared(ctx, src)
 	switch {
 	case err != nil:
@@ -135,7 +85,7 @@ func (in *importer) goOn(ctx context.Context, src *source) error {
 
 // append stores the messages after those that are known.
 func (in *importer) append(ctx context.Context, src *source, skip int) error {
-	in.report.Known, in.done = skip-in.report.New, skip
+	in.report.Known, in.done = skip, skip
 	err := src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
 		if skip > 0 {
 			skip--
@@ -217,7 +167,6 @@ func sameMessage(stored store.Message, m llms.Message) bool {
 
 // align aligns the whole history with the stored one.
 func (in *importer) align(ctx context.Context, src *source) error {
-	in.guard.on = false // Sync sees for itself whether the conversation has moved
 	var history []llms.Message
 	err := src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
 		history = append(history, m)
@@ -230,7 +179,7 @@ func (in *importer) align(ctx context.Context, src *source) error {
 	if err != nil {
 		return err
 	}
-	in.report.New += len(done.Stored)
+	in.report.New = len(done.Stored)
 	in.report.Known = len(history) - in.report.New
 	in.report.Loose, in.report.Late, in.report.Rewound = done.Loose, done.Late, done.Rewound != nil
 	return nil

@@ -54,13 +54,10 @@ list of processes. Web pages are refused unless --allow-origin names theirs.`,
 lcm mcp --project-only
 lcm mcp --http 8765
 LCM_MCP_TOKEN=$(openssl rand -hex 24) lcm mcp --http 0.0.0.0:8765`,
-		Args: usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if cmd.http == "" && (cmd.token != "" || len(cmd.origins) > 0) {
-				return wrongUsage(c, errors.New("--token and --allow-origin are for --http: over pipes there is only the program that started lcm"))
-			}
-			return cmd.serveMCP(c.Context())
-		},
+		Args: cobra.MatchAll(usage(cobra.NoArgs), refuse(
+			func() bool { return cmd.http == "" && (cmd.token != "" || len(cmd.origins) > 0) },
+			"--token and --allow-origin are for --http: over pipes there is only the program that started lcm")),
+		RunE: func(c *cobra.Command, _ []string) error { return cmd.serveMCP(c.Context()) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&cmd.http, "http", "", "serve over HTTP on this port or address")

@@ -125,7 +125,11 @@ func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *sl
 func (ar *archive) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return errors.Join(ar.engine.Close(ctx), ar.db.Close())
+	err := ar.engine.Close(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil // folding was interrupted; it goes on the next time
+	}
+	return errors.Join(err, ar.db.Close())
 }
 
 // runs returns the RunE of a command that works on the database.

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
@@ -267,21 +268,14 @@ func (p *program) shown(text string) string {
 }
 
 // clip shortens a line to a width, measured as a terminal would.
-func clip(text string, width int) string {
-	if lipgloss.Width(text) <= width {
-		return text
+func clip(text string, width int) string { return ansi.Truncate(text, width, "…") }
+
+// clipLeft cuts the beginning of a text, because paths differ at their end.
+func clipLeft(text string, width int) string {
+	if over := lipgloss.Width(text) - width; over > 0 {
+		return ansi.TruncateLeft(text, over+1, "…")
 	}
-	var b strings.Builder
-	used := 0
-	for _, r := range text {
-		w := lipgloss.Width(string(r))
-		if used+w > width-1 {
-			break
-		}
-		used += w
-		b.WriteRune(r)
-	}
-	return b.String() + "…"
+	return text
 }
 
 // table lays text out in columns. A header that begins with ">" aligns to the right.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -98,26 +97,19 @@ and so on; where it stops, a line says how much is below.
 --html writes a page to a file instead: a map of all summaries, their texts and
 their sources. It needs no server and no network, and shows secrets as searches do.`,
 		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'\nlcm tree 3 --html tree.html",
-		Args:    cmd.argument,
-		RunE: func(c *cobra.Command, args []string) error {
-			if cmd.depth < 0 {
-				return wrongUsage(c, errors.New("--depth cannot be negative"))
+		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.depth < 0 }, "--depth cannot be negative"),
+			refuse(func() bool { return cmd.html != "" && cmd.json }, "--html and --json exclude each other")),
+		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
+			conv, err := ar.pick(ctx, cmd.choice)
+			if err != nil {
+				return err
 			}
-			if cmd.html != "" && cmd.json {
-				return wrongUsage(c, errors.New("--html and --json exclude each other"))
+			if cmd.html != "" {
+				return cmd.writePage(ar, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
 			}
-			return cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
-				conv, err := ar.pick(ctx, cmd.choice)
-				if err != nil {
-					return err
-				}
-				if cmd.html != "" {
-					return cmd.writePage(ar, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
-				}
-				cmd.reader = ar.db
-				return cmd.print(ctx, conv)
-			})(c, args)
-		},
+			cmd.reader = ar.db
+			return cmd.print(ctx, conv)
+		}),
 	}
 	cmd.flag(c)
 	c.Flags().BoolVarP(&cmd.messages, "messages", "m", false, "list every message")

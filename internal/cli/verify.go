@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -58,22 +57,18 @@ and the exit code is then 6.
 The digest is the same for the same messages, whatever the database; while
 anything is wrong there is none.`,
 		Example: "lcm verify\nlcm verify 3\nlcm verify --all --json | jq .digest",
-		Args:    cmd.argument,
-		RunE: func(c *cobra.Command, args []string) error {
-			if cmd.all && cmd.number != 0 {
-				return wrongUsage(c, errors.New("--all and a conversation exclude each other"))
+		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.all && cmd.number != 0 },
+			"--all and a conversation exclude each other")),
+		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
+			r, err := ar.verify(ctx, cmd.choice, cmd.all)
+			switch {
+			case damaged(err):
+				return advise(exitDatabase, beyondReading, err)
+			case err != nil:
+				return err
 			}
-			return cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
-				r, err := ar.verify(ctx, cmd.choice, cmd.all)
-				switch {
-				case damaged(err):
-					return advise(exitDatabase, beyondReading, err)
-				case err != nil:
-					return err
-				}
-				return cmd.print(r)
-			})(c, args)
-		},
+			return cmd.print(r)
+		}),
 	}
 	cmd.flag(c)
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation")

@@ -97,11 +97,20 @@ func (n *run) summaries(ctx context.Context, ids []store.SummaryID) (found []sto
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	for s, err := range n.store.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
+	written := slices.DeleteFunc(slices.Clone(ids), func(id store.SummaryID) bool { _, made := n.batch.made[id]; return made })
+	stored := make(map[store.SummaryID]store.Summary, len(written))
+	for s, err := range n.store.Summaries(ctx, store.SummaryQuery{IDs: written}) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, s)
+		stored[s.ID] = s
+	}
+	for _, id := range ids {
+		if s, ok := n.batch.made[id]; ok {
+			found = append(found, s)
+		} else if s, ok := stored[id]; ok {
+			found = append(found, s)
+		}
 	}
 	return found, nil
 }

@@ -34,24 +34,41 @@ type Step struct {
 const (
 	exhaustedSoft = "what is outside the fresh tail is folded as far as the soft threshold asks for"
 	exhaustedHard = "the fresh tail and the newest user message leave no room; nothing else is left to fold"
+	exhaustedFew  = "too little is outside the fresh tail for a fold that pays; it is folded at the hard threshold"
 )
 
-// Plan decides the next action on a view: none below the soft
-// threshold, then the oldest and shallowest fold that the policy allows, and
-// above the hard limit any fold that makes the view smaller. Its result
-// depends on nothing but its arguments.
+// pays reports whether a run in the background removes enough from a view to be
+// worth a new beginning, which the provider has to read and cache again: the
+// messages before the tail must hold half the way down to the low-water mark.
+func pays(v store.View, lim Limits, pol Policy) bool {
+	if !lim.hasLow() || v.Skipped > 0 || v.Tokens >= lim.Hard {
+		return true
+	}
+	tokens := 0
+	for _, it := range v.Items[:assemble.Tail(v, pol.Policy, lim.Hard)] {
+		if !it.IsSummary() {
+			tokens += it.Tokens
+		}
+	}
+	return tokens >= (lim.Soft-lim.Low)/2
+}
+
+// Plan decides the next action of a run on a view: none below the low-water
+// mark, then the oldest and shallowest fold that the policy allows, and above
+// the hard limit any fold that makes the view smaller. Its result depends on
+// nothing but its arguments. A run begins at the soft threshold.
 //
 // A view that was read in part may be planned for; no fold spans the gap. Calls
 // and results that hold more than half the hard limit together, because they
 // overlap without end, may be parted when nothing else is left to fold.
 func Plan(v store.View, lim Limits, pol Policy) Step {
 	lim = lim.withDefaults()
-	if v.Tokens < lim.Soft {
+	if v.Tokens < lim.Low {
 		return Step{}
 	}
 	pol = pol.withDefaults()
 	if pol.FreshTailTokens <= 0 {
-		pol.FreshTailTokens = lim.Budget / 2
+		pol.FreshTailTokens = lim.freshTail()
 	}
 	pressure := v.Tokens >= lim.Hard
 	for _, reach := range assemble.Reaches() {

@@ -8,6 +8,11 @@ type Limits struct {
 	Budget int
 	Soft   int
 	Hard   int
+	// Low is the low-water mark. A run that begins at Soft folds down to Low and
+	// shows all its folds at once, so that the beginning of the view stays the
+	// same until the view has grown to Soft again. Without a mark below Soft, a
+	// run stops below Soft and shows each fold at once.
+	Low int
 }
 
 // DefaultBudget is the budget of Limits that do not set one.
@@ -24,7 +29,24 @@ func (l Limits) withDefaults() Limits {
 		l.Hard = l.Budget * 95 / 100
 	}
 	l.Hard = max(l.Hard, l.Soft)
+	if l.Low <= 0 {
+		l.Low = l.Soft
+	}
+	l.Low = min(l.Low, l.Soft)
 	return l
+}
+
+// hasLow reports whether there is a low-water mark below the soft threshold.
+func (l Limits) hasLow() bool { return l.Low < l.Soft }
+
+// freshTail is the size of the fresh tail where the policy does not set one:
+// half the budget, or two thirds of the low-water mark. The last third is for
+// summaries; a larger tail would keep the view above the mark.
+func (l Limits) freshTail() int {
+	if l.hasLow() {
+		return min(l.Budget/2, l.Low*2/3)
+	}
+	return l.Budget / 2
 }
 
 // Policy says how a view is folded. Fields that are zero have the defaults

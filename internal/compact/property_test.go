@@ -78,6 +78,9 @@ func checkView(t *rapid.T, s *memory, before, v store.View, lim compact.Limits, 
 	policy := pol.Policy
 	if policy.FreshTailTokens == 0 {
 		policy.FreshTailTokens = lim.Budget / 2
+		if lim.Low > 0 {
+			policy.FreshTailTokens = min(lim.Budget/2, lim.Low*2/3)
+		}
 	}
 	for _, it := range before.Items[assemble.Tail(before, policy, lim.Hard):] {
 		untouched(it, "tail")
@@ -141,6 +144,9 @@ func TestViewStaysWithinTheHardLimit(t *testing.T) {
 		})
 	}
 	t.Run("extractive", func(t *testing.T) { rapid.Check(t, conversing{}.converse) })
+	t.Run("low-water mark", func(t *testing.T) {
+		rapid.Check(t, conversing{fallback: &summariser{write: cut}, low: true}.converse)
+	})
 }
 
 // cut keeps the beginning of the material.
@@ -153,6 +159,7 @@ type conversing struct {
 	primary  *summariser
 	fallback summary.Summariser
 	bounds   compact.Bounds
+	low      bool // with a low-water mark
 }
 
 // converse holds a conversation and compacts it as an engine would.
@@ -163,6 +170,9 @@ func (c conversing) converse(t *rapid.T) {
 	s.clock = func() time.Time { return now }
 	budget := rapid.IntRange(4000, 10000).Draw(t, "budget")
 	lim := compact.Limits{Budget: budget, Soft: budget * 75 / 100, Hard: budget * 95 / 100}
+	if c.low {
+		lim.Low = budget * rapid.IntRange(10, 70).Draw(t, "low") / 100
+	}
 	pol := compact.Policy{Policy: assemble.Policy{FreshTail: rapid.IntRange(1, 64).Draw(t, "tail")}}
 	cfg := compact.Config{Store: s, State: s, Fallback: c.fallback, Policy: pol, Bounds: c.bounds, Clock: s.clock, Owner: "test"}
 	calls := func() int64 { return 0 }

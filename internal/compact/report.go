@@ -12,9 +12,9 @@ type Mode string
 
 // The modes of a run.
 const (
-	// Soft stops below the soft threshold and honours the ledger's pauses.
+	// Soft stops below the low-water mark and honours the ledger's pauses.
 	Soft Mode = "soft"
-	// Hard must get below the hard limit, and goes on to the soft threshold
+	// Hard must get below the hard limit, and goes on to the low-water mark
 	// as far as its bounds allow. It waits for another process that is
 	// compacting the conversation.
 	Hard Mode = "hard"
@@ -51,6 +51,8 @@ const (
 	Interrupted Reason = "interrupted"
 	// Busy says that another run is compacting the conversation.
 	Busy Reason = "busy"
+	// Behind says that the run is still under way.
+	Behind Reason = "behind"
 )
 
 // Report describes a run.

@@ -9,7 +9,6 @@ import (
 	"github.com/lossless-context/lcm/internal/assemble"
 	"github.com/lossless-context/lcm/internal/lease"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 )
 
 // maxStale is how many folds of a run may fail because the view has changed.
@@ -28,7 +27,7 @@ type run struct {
 	lim    Limits
 	pol    Policy
 	began  time.Time
-	view   store.View // as the store has it, see read and replace
+	view   store.View // as the store will have it once the batch is committed
 	spent  bool       // no more of the oldest items can be read until some are folded
 	report Report
 	lease  *lease.Lease
@@ -36,11 +35,21 @@ type run struct {
 	calls    int
 	failures int            // of the summariser, in a row
 	whole    map[int64]bool // positions of messages that a stub does not make smaller
+	batch    batch
 }
 
-// loop plans, folds and writes until there is a reason to stop. Each fold is one
-// transaction, so a crash leaves a valid view at any point.
+// loop plans, folds and writes until there is a reason to stop. Folds are written
+// in batches, each in one transaction, so a crash leaves a valid view at any point.
 func (n *run) loop(ctx context.Context) error {
+	err := n.steps(ctx)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	// The folds of a run that is interrupted are kept: they may have been paid for.
+	return errors.Join(err, n.commit(context.WithoutCancel(ctx)))
+}
+
+func (n *run) steps(ctx context.Context) error {
 	limit := n.passLimit()
 	for n.report.Reason == "" {
 		step := Plan(n.view, n.lim, n.pol)
@@ -49,6 +58,8 @@ func (n *run) loop(ctx context.Context) error {
 		switch {
 		case n.unsure(step, stubs):
 			err = n.refill(ctx)
+		case step.Fold == nil && len(stubs) == 0 && len(n.batch.folds) > 0:
+			err = n.commit(ctx) // the view may have changed: then there is more to do
 		case step.Fold == nil && len(stubs) == 0:
 			n.finish(step)
 		case n.report.Passes >= limit:
@@ -149,9 +160,9 @@ func (n *run) stub(ctx context.Context, indices []int) error {
 	return nil
 }
 
-// fold makes one fold: it loads the sources, has them summarised and writes the
-// summary. If no summary is smaller than the sources, later plans leave out runs
-// of that size.
+// fold makes one fold: it loads the sources, has them summarised and adds the
+// summary to the batch. If no summary is smaller than the sources, later plans
+// leave out runs of that size.
 func (n *run) fold(ctx context.Context, f Fold) error {
 	n.report.Passes++
 	m, err := n.load(ctx, f)
@@ -166,29 +177,11 @@ func (n *run) fold(ctx context.Context, f Fold) error {
 	if err != nil || n.report.Reason != "" {
 		return err
 	}
-	var made store.Summary
-	err = n.store.Update(ctx, n.id, func(tx store.Writer) (err error) {
-		made, err = tx.Fold(ctx, store.NewSummary{Over: n.view.Items[f.From:f.To], Wording: w})
-		return err
-	})
-	if errors.Is(err, store.ErrStale) {
-		return n.stale(ctx)
+	n.replace(f, n.batch.add(f, n.view.Items[f.From:f.To], m.shape, w))
+	if len(n.batch.folds) < n.batch.size {
+		return nil
 	}
-	if err != nil {
-		return err
-	}
-	n.replace(f, made)
-	if f.Kind == summary.Leaf {
-		n.report.Leaves++
-	} else {
-		n.report.Condensed++
-	}
-	n.report.TokensIn += w.TokensIn
-	n.report.TokensOut += w.TokensOut
-	if n.onFold != nil {
-		n.onFold(n.report)
-	}
-	return nil
+	return n.commit(ctx)
 }
 
 // replace puts a summary in the place of its sources in the view in memory,
@@ -204,5 +197,4 @@ func (n *run) replace(f Fold, s store.Summary) {
 		v.Gap -= removed
 	}
 	n.spent = false
-	n.report.TokensAfter = v.Tokens
 }

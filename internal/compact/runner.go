@@ -142,15 +142,22 @@ func (r *Runner) OnFold(fn func(Report)) *Runner {
 	return &copied
 }
 
-// Run compacts a conversation until its view is below the limits that the mode
-// asks for, or a bound is reached. The report says which; an error means that
-// the store failed or ctx ended. The folds that the report counts stay
+// Run compacts a conversation whose view is above the soft threshold until it is
+// below the low-water mark, or a bound is reached. The report says which; an error
+// means that the store failed or ctx ended. The folds that the report counts stay
 // folded.
 func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, mode Mode) (Report, error) {
 	n := &run{Runner: r, id: id, mode: mode, lim: lim.withDefaults(), pol: r.policy, began: r.clock()}
 	n.report = Report{Conversation: id, Mode: mode}
 	if mode == Full {
-		n.lim.Soft = 1
+		n.lim.Soft, n.lim.Low = 1, 1
+	}
+	if n.pol.FreshTailTokens <= 0 {
+		n.pol.FreshTailTokens = n.lim.freshTail()
+	}
+	n.batch.size = 1
+	if n.lim.hasLow() {
+		n.batch.size = n.bounds.MaxPasses
 	}
 	err := n.guarded(ctx)
 	n.report.Elapsed = r.clock().Sub(n.began)
@@ -177,6 +184,10 @@ func (n *run) guarded(ctx context.Context) error {
 		return err
 	}
 	n.report.TokensBefore = n.view.Tokens
+	if n.mode == Soft && !pays(n.view, n.lim, n.pol) {
+		n.report.Reason, n.report.Detail = Exhausted, exhaustedFew
+		return nil
+	}
 	if step.Fold == nil && len(step.Stubs) == 0 {
 		n.finish(step)
 		return nil
@@ -234,7 +245,11 @@ func (n *run) leased(ctx context.Context, entry *Entry) error {
 	if err = n.reserve(ctx, entry); err == nil {
 		err = n.read(ctx, windowFirst)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case n.view.Tokens < n.lim.Soft:
+		n.report.Reason = Done // another run was faster
+	default:
 		err = n.loop(ctx)
 	}
 	if err != nil {

@@ -24,7 +24,7 @@ func (n *run) read(ctx context.Context, oldest int) error {
 	w := store.Window{Oldest: oldest, Newest: max(windowNewest, 2*n.pol.FreshTail)}
 	v, err := n.store.View(ctx, n.id, w)
 	if err == nil {
-		n.view, n.spent = v, oldest >= windowOldest
+		n.view, n.spent, n.batch = v, oldest >= windowOldest, batch{size: n.batch.size}
 		n.report.TokensAfter = v.Tokens
 	}
 	return err
@@ -35,7 +35,7 @@ func (n *run) read(ctx context.Context, oldest int) error {
 // call whose result may be among them, or too few items were read for a leaf.
 func (n *run) unsure(step Step, stubs []int) bool {
 	v := &n.view
-	if n.spent || v.Skipped == 0 || v.Gap >= windowOldest || v.Tokens < n.lim.Soft {
+	if n.spent || v.Skipped == 0 || v.Gap >= windowOldest || v.Tokens < n.lim.Low {
 		return false
 	}
 	if step.Fold == nil {
@@ -70,6 +70,9 @@ func (n *run) refill(ctx context.Context) error {
 		return err
 	}
 	if more == nil {
+		if err := n.commit(ctx); err != nil {
+			return err
+		}
 		return n.read(ctx, windowOldest)
 	}
 	n.extend(more)
@@ -82,9 +85,9 @@ func (n *run) further(ctx context.Context) ([]store.Item, error) {
 	if n.view.Gap == 0 {
 		return nil, nil
 	}
-	w := store.Window{After: n.view.Items[n.view.Gap-1].Pos, Oldest: min(windowMore, n.view.Skipped)}
+	w := store.Window{After: n.batch.end(n.view.Items[n.view.Gap-1]), Oldest: min(windowMore, n.view.Skipped)}
 	v, err := n.store.View(ctx, n.id, w)
-	if err != nil || v.Count != n.view.Count {
+	if err != nil || v.Count != n.view.Count+n.batch.removed {
 		return nil, err
 	}
 	newest := n.view.Items[n.view.Gap:]

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,8 +52,9 @@ type Context struct {
 	TokenBudget        int     `key:"context.token_budget"`
 	SoftThreshold      float64 `key:"context.context_threshold"`
 	HardThreshold      float64 `key:"context.hard_threshold"`
+	LowThreshold       float64 `key:"context.low_threshold"` // 0 is 0.4 of the soft threshold
 	FreshTailCount     int     `key:"context.fresh_tail_count"`
-	FreshTailMaxTokens int     `key:"context.fresh_tail_max_tokens"` // 0 is half the budget
+	FreshTailMaxTokens int     `key:"context.fresh_tail_max_tokens"` // 0 is two thirds of the low threshold
 	Tokenizer          string  `key:"context.tokenizer"`
 }
 
@@ -248,7 +251,7 @@ func Load(o Options) (*Config, error) {
 // fill sets each setting to the value of its strongest source.
 func (c *Config) fill(o Options, file *document) error {
 	var wrong []error
-	for key := range sorted(o.Flags) {
+	for _, key := range slices.Sorted(maps.Keys(o.Flags)) {
 		if _, ok := lookup(key); !ok {
 			wrong = append(wrong, unknown(&Error{Source: FromFlag, Key: key}))
 		}
@@ -300,6 +303,7 @@ func (c *Config) agree() error {
 		}
 	}
 	below("context.context_threshold", "context.hard_threshold", c.Context.SoftThreshold <= c.Context.HardThreshold)
+	below("context.low_threshold", "context.context_threshold", c.Context.LowThreshold <= c.Context.SoftThreshold)
 	below("compaction.leaf_target_tokens", "compaction.leaf_chunk_tokens", c.Compaction.LeafTargetTokens <= c.Compaction.LeafChunkTokens)
 	below("compaction.condensed_target_tokens", "compaction.leaf_chunk_tokens", c.Compaction.CondensedTargetTokens <= c.Compaction.LeafChunkTokens)
 	below("compaction.condensed_min_fanout_hard", "compaction.condensed_min_fanout", c.Compaction.CondensedMinFanoutHard <= c.Compaction.CondensedMinFanout)

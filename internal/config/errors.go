@@ -2,9 +2,6 @@ package config
 
 import (
 	"fmt"
-	"iter"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hint"
@@ -103,15 +100,4 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// sorted iterates over a map in the order of its keys.
-func sorted[V any](m map[string]V) iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			if !yield(k, m[k]) {
-				return
-			}
-		}
-	}
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -36,14 +38,13 @@ func parseFile(path string, src []byte) (*document, error) {
 		}
 		d.values[key] = value
 	}
-	for section, content := range sorted(tree) {
-		names, ok := content.(map[string]any)
+	for _, section := range slices.Sorted(maps.Keys(tree)) {
+		names, ok := tree[section].(map[string]any)
 		if !ok {
-			add(section, content)
-			continue
+			add(section, tree[section])
 		}
-		for name, value := range sorted(names) {
-			add(section+"."+name, value)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			add(section+"."+name, names[name])
 		}
 	}
 	return d, errors.Join(wrong...)

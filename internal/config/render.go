@@ -55,7 +55,7 @@ func (s Setting) text(value any) string {
 }
 
 // Render formats every setting as a configuration file, each with the source of
-// its value. The result is itself a valid file, except for secrets.
+// its value. The result is itself a valid file, in which secrets are comments.
 func (c *Config) Render() string {
 	var b strings.Builder
 	section := ""
@@ -66,6 +66,9 @@ func (c *Config) Render() string {
 			}
 			section = s.Section()
 			fmt.Fprintf(&b, "[%s]\n", section)
+		}
+		if s.Secret && s.get(c) != "" {
+			b.WriteString("# ") // a file made of the output must not set it
 		}
 		fmt.Fprintf(&b, "%s = %s", s.Name(), literal(s.shown(s.get(c))))
 		switch c.origin[s.Key] {

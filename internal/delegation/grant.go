@@ -145,26 +145,43 @@ func (g *Grant) allow(ctx context.Context, id store.ID) (holder store.MessageID,
 const maxClimb = 64
 
 // covers reports whether a node is granted or lies beneath a granted summary.
-func (g *Grant) covers(ctx context.Context, n store.Node) (bool, error) {
-	level := []store.Node{n}
-	for range maxClimb {
+func (g *Grant) covers(ctx context.Context, n store.Node) (covered bool, err error) {
+	err = climb(ctx, g.store, n, func(at store.Node, _ int) (bool, error) {
+		covered = covered || g.known[at] || slices.Contains(g.allows.Summaries, at.Summary) || at.Message != 0 && slices.Contains(g.allows.Messages, at.Message)
+		return !covered, nil
+	})
+	if covered {
+		g.known[n] = true
+	}
+	return covered, err
+}
+
+// climb visits a node and the summaries above it, level by level, each once. It goes
+// on above a node where visit returns true.
+func climb(ctx context.Context, s recall.Store, n store.Node, visit func(n store.Node, level int) (bool, error)) error {
+	seen := map[store.Node]bool{n: true}
+	for at, level := []store.Node{n}, 0; len(at) > 0 && level <= maxClimb; level++ {
 		var up []store.Node
-		for _, at := range level {
-			if g.known[at] || slices.Contains(g.allows.Summaries, at.Summary) || at.Message != 0 && slices.Contains(g.allows.Messages, at.Message) {
-				g.known[at], g.known[n] = true, true
-				return true, nil
+		for _, n := range at {
+			if on, err := visit(n, level); err != nil {
+				return err
+			} else if !on {
+				continue
 			}
-			derived, err := g.store.Derived(ctx, at)
+			derived, err := s.Derived(ctx, n)
 			if err != nil {
-				return false, err
+				return err
 			}
 			for _, id := range derived {
-				up = append(up, store.Node{Summary: id})
+				if above := (store.Node{Summary: id}); !seen[above] {
+					seen[above] = true
+					up = append(up, above)
+				}
 			}
 		}
-		level = up
+		at = up
 	}
-	return false, nil
+	return nil
 }
 
 func (g *Grant) refuse(id store.ID) error {

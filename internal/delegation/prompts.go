@@ -52,15 +52,12 @@ func taskPrompt(r Request, b *bucket) (string, error) {
 	for _, id := range b.messages {
 		p.MessageIDs = append(p.MessageIDs, id.String())
 	}
-	call, err := plainJSON(p)
+	call, err := jsonstring.Marshal(p)
 	if err != nil {
 		return "", err
 	}
-	question, err := plainJSON(r.Prompt)
-	if err != nil {
-		return "", err
-	}
-	return fill(taskText, "Payload", call, "Question", question, "MaxTokens", strconv.Itoa(r.MaxTokens)), nil
+	question, err := jsonstring.Marshal(r.Prompt)
+	return fill(taskText, "Payload", string(call), "Question", string(question), "MaxTokens", strconv.Itoa(r.MaxTokens)), err
 }
 
 // againPrompt asks once more after a reply that was rejected: for valid JSON, or
@@ -71,9 +68,4 @@ func againPrompt(no *rejection) string {
 		form = ungroundedText
 	}
 	return fill(form, "Problem", prose.Clip(no.problem, 200), "Hint", no.hint)
-}
-
-func plainJSON(v any) (string, error) {
-	raw, err := jsonstring.Marshal(v)
-	return string(raw), err
 }

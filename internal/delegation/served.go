@@ -101,36 +101,20 @@ func (g *Grant) account(ctx context.Context) (*reading, error) {
 
 // climb goes from a served node up to the summaries that were granted.
 func (r *reading) climb(ctx context.Context, g *Grant, s *served) error {
-	climbed := map[store.SummaryID]bool{}
-	level := []store.Node{s.node}
-	for depth := 0; len(level) > 0 && depth < maxClimb; depth++ {
-		var up []store.Node
-		for _, n := range level {
-			above, err := g.store.Derived(ctx, n)
-			if err != nil {
-				return err
-			}
-			for _, id := range above {
-				if climbed[id] {
-					continue
-				}
-				climbed[id] = true
-				if ok, err := g.covers(ctx, store.Node{Summary: id}); err != nil {
-					return err
-				} else if !ok {
-					continue
-				}
-				if depth == 0 && s.beneath && !slices.Contains(r.opened, id) {
-					r.opened = append(r.opened, id)
-					r.source[id] = s
-				}
-				if !s.node.IsSummary() {
-					r.read[id] = append(r.read[id], s)
-				}
-				up = append(up, store.Node{Summary: id})
-			}
+	return climb(ctx, g.store, s.node, func(n store.Node, level int) (bool, error) {
+		if level == 0 {
+			return true, nil
 		}
-		level = up
-	}
-	return nil
+		if ok, err := g.covers(ctx, n); err != nil || !ok {
+			return false, err
+		}
+		if level == 1 && s.beneath && !slices.Contains(r.opened, n.Summary) {
+			r.opened = append(r.opened, n.Summary)
+			r.source[n.Summary] = s
+		}
+		if !s.node.IsSummary() {
+			r.read[n.Summary] = append(r.read[n.Summary], s)
+		}
+		return true, nil
+	})
 }

@@ -25,7 +25,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
@@ -142,7 +141,7 @@ func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 	if missing, err := check.Schema(ctx, p.Path); err == nil && len(missing) > 0 {
 		return missing
 	}
-	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + message(cause)}}
+	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + dbfile.WithoutHint(cause)}}
 }
 
 // incomplete are the codes of a database that lacks tables or columns.
@@ -206,14 +205,6 @@ func closed(faults []store.Fault) bool {
 	return slices.ContainsFunc(faults, func(f store.Fault) bool {
 		return slices.Contains([]string{"absent", "wal-orphan", "header", "file", "schema-newer", "schema-version"}, f.Code)
 	})
-}
-
-func message(err error) string {
-	var p *hint.Error
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
 }
 
 // roomWanted is how many bytes must fit on the disk. Storing a session needs less.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -65,7 +66,7 @@ func (p Patient) removeLeftovers(r *Report) {
 			return false
 		}
 		if err := p.removeUnfinished(f.Where); err != nil {
-			r.Failures = append(r.Failures, f.Where+": "+message(err))
+			r.Failures = append(r.Failures, f.Where+": "+dbfile.WithoutHint(err))
 			return false
 		}
 		return true

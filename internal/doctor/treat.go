@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/repair"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -92,36 +92,17 @@ func (p Patient) keep(ctx context.Context, r Report, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	for _, suffix := range []string{"", "-wal"} {
-		if err := copyFile(p.Path+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
+	if backup.Exists(to) {
+		return os.ErrExist
 	}
-	return nil
-}
-
-func copyFile(from, to string) (err error) {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
-		_ = os.Remove(to) // an incomplete backup must not look like a backup
-	}
-	return err
+	return backup.CopyFiles(ctx, p.Path, to)
 }
 
 // mend applies the fixes, and returns the failures.
 func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	fail := func(what string, err error) {
 		if err != nil {
-			failures = append(failures, what+": "+message(err))
+			failures = append(failures, what+": "+dbfile.WithoutHint(err))
 		}
 	}
 	var faults []store.Fault

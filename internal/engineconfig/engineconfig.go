@@ -22,6 +22,7 @@ import (
 type Values struct {
 	Budget       int
 	Soft, Hard   float64 // thresholds
+	Low          float64 // 0 is 0.4 of Soft
 	Policy       compact.Policy
 	Bounds       compact.Bounds
 	LargeContent int
@@ -33,7 +34,7 @@ type Values struct {
 func Of(cfg *config.Config) Values {
 	return Values{
 		Budget: cfg.Context.TokenBudget,
-		Soft:   cfg.Context.SoftThreshold, Hard: cfg.Context.HardThreshold,
+		Soft:   cfg.Context.SoftThreshold, Hard: cfg.Context.HardThreshold, Low: cfg.Context.LowThreshold,
 		Policy:       policy(cfg),
 		Bounds:       bounds(cfg),
 		LargeContent: cfg.Ingest.LargeFileTokenThreshold,

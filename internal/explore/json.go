@@ -9,15 +9,15 @@ import (
 // json describes one JSON value: its shape down to three levels.
 func (e *explorer) json() {
 	e.title("JSON")
-	p := jsonScanner{data: bytes.TrimPrefix(e.data, []byte("\xef\xbb\xbf"))}
+	data := bytes.TrimPrefix(e.data, []byte("\xef\xbb\xbf"))
 	s := &shape{}
-	p.value(s, 0)
+	end, err := readShape(data, s)
 	e.out.add(s.label())
 	s.inner().write(&e.out, 1)
-	if p.bad {
-		e.out.addf("not complete JSON: stopped at byte %s", prose.Number(p.pos))
-	} else if p.space() != 0 {
-		e.out.addf("more text follows the value, from byte %s on", prose.Number(p.pos))
+	if rest := bytes.TrimSpace(data[end:]); err != nil {
+		e.out.addf("not complete JSON: stopped at byte %s", prose.Number(end))
+	} else if len(rest) > 0 {
+		e.out.addf("more text follows the value, from byte %s on", prose.Number(bytes.Index(data[end:], rest)+end))
 	}
 }
 
@@ -42,9 +42,7 @@ func (e *explorer) jsonl() {
 		if records++; records > headRecords && n%step != 0 {
 			continue
 		}
-		p := jsonScanner{data: line}
-		p.value(s, 0)
-		if p.bad || p.space() != 0 {
+		if end, err := readShape(line, s); err != nil || len(bytes.TrimSpace(line[end:])) > 0 {
 			if broken == 0 {
 				firstBroken = n
 			}

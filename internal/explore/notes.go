@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // notes collects the lines of a summary, cleaned, up to a limit of tokens.
@@ -77,16 +78,11 @@ func clean(s string) string {
 		switch {
 		case r == '\t':
 			return ' '
-		case r == utf8.RuneError, unicode.IsControl(r), hides(r):
+		case r == utf8.RuneError, unicode.IsControl(r), safetext.Escaped(r), safetext.Unseen(r), unicode.In(r, unicode.Zl, unicode.Zp):
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(s, ""))
-}
-
-func hides(r rune) bool {
-	return r == 0xad || r == 0x61c || r == 0x180e || r >= 0x200b && r <= 0x200f && r != 0x200d && r != 0x200c ||
-		r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r >= 0xfff0 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe007f
 }
 
 // clip cuts s to at most limit bytes at a rune's edge and marks the cut.

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,174 +52,74 @@ func (s *shape) field(key string) *shape {
 	return f
 }
 
-// jsonScanner walks JSON without building it. It is lenient: it looks for the
-// shape of a value, not for mistakes, and stops where it cannot go on.
-type jsonScanner struct {
+// jsonReader reads the shape of a JSON text. It stops where the text is not JSON.
+type jsonReader struct {
+	*json.Decoder
 	data []byte
-	pos  int
-	bad  bool
 }
 
-func (p *jsonScanner) space() byte {
-	for ; p.pos < len(p.data); p.pos++ {
-		if b := p.data[p.pos]; b != ' ' && b != '\t' && b != '\r' && b != '\n' {
-			return b
-		}
-	}
-	return 0
+// readShape adds the shape of the first value of a text to s. It returns where the
+// value ends, and an error if it does not end.
+func readShape(data []byte, s *shape) (end int, err error) {
+	r := jsonReader{json.NewDecoder(bytes.NewReader(data)), data}
+	err = r.value(s, 0)
+	return int(r.InputOffset()), err
 }
+
+// next is the text from the next key or value on.
+func (r jsonReader) next() []byte { return bytes.TrimLeft(r.data[r.InputOffset():], " \t\r\n,:") }
 
 // value reads a value into s, or past it where s is nil.
-func (p *jsonScanner) value(s *shape, depth int) {
-	b := p.space()
-	if s == nil {
-		p.skip()
-		return
+func (r jsonReader) value(s *shape, depth int) error {
+	var first byte
+	if next := r.next(); len(next) > 0 {
+		first = next[0]
 	}
-	s.saw(typeOf(b))
-	switch nested := b == '{' || b == '['; {
-	case nested && depth >= shapeDepth:
-		s.unread = true
-		p.skip()
-	case b == '{':
-		p.object(s, depth)
-	case b == '[':
-		p.array(s, depth)
-	default:
-		start := p.pos
-		p.skip()
-		if s.sample == "" {
-			s.sample = oneLine(p.data[start:min(p.pos, start+160)], 40)
+	nested := first == '{' || first == '['
+	if s != nil {
+		s.saw(typeOf(first))
+		if nested && depth < shapeDepth {
+			return r.inside(s, depth, first == '{')
 		}
+		s.unread = s.unread || nested
 	}
+	var raw json.RawMessage
+	err := r.Decode(&raw)
+	if s != nil && !nested && s.sample == "" {
+		s.sample = oneLine(raw[:min(len(raw), 160)], 40)
+	}
+	return err
 }
 
-func (p *jsonScanner) object(s *shape, depth int) {
-	p.pos++
-	for !p.bad {
-		switch p.space() {
-		case '}':
-			p.pos++
-			return
-		case ',':
-			p.pos++
-			continue
-		case '"':
-		default:
-			p.bad = true
-			return
-		}
-		start := p.pos + 1
-		p.string()
-		if p.bad {
-			return
-		}
-		key := oneLine(p.data[start:max(start, p.pos-1)], 48)
-		if p.space() != ':' {
-			p.bad = true
-			return
-		}
-		p.pos++
-		p.value(s.field(key), depth+1)
-	}
-}
-
-func (p *jsonScanner) array(s *shape, depth int) {
-	p.pos++
+// inside reads the fields of an object or the elements of an array.
+func (r jsonReader) inside(s *shape, depth int, object bool) error {
+	_, err := r.Token()
 	n := 0
-	for !p.bad {
-		switch p.space() {
-		case ']':
-			p.pos++
-			s.items = max(s.items, n)
-			return
-		case ',':
-			p.pos++
-			continue
-		case 0:
-			p.bad = true
-			continue
-		}
-		if s.elem == nil {
-			s.elem = &shape{}
-		}
-		if n < shapeElements {
-			p.value(s.elem, depth+1)
-		} else {
-			p.skip()
-		}
-		n++
-	}
-	s.items = max(s.items, n)
-}
-
-// skip moves past one value, counting brackets rather than recursing.
-func (p *jsonScanner) skip() {
-	open := 0
-	for p.pos < len(p.data) {
-		switch b := p.space(); b {
-		case '"':
-			p.string()
-			if p.bad {
-				return
+	for ; err == nil && r.More(); n++ {
+		into := s.elem
+		switch {
+		case object:
+			key := r.next()
+			if _, err = r.Token(); err != nil {
+				return err
 			}
-		case '{', '[':
-			open++
-			p.pos++
-		case '}', ']':
-			if open == 0 {
-				p.bad = true // a bracket that nothing opened
-				return
-			}
-			open--
-			p.pos++
-		case ',', ':':
-			if open == 0 {
-				p.bad = true
-				return
-			}
-			p.pos++
-			continue
-		case 0:
-			p.bad = true
-			return
-		default:
-			p.scalar()
+			end := len(key) - len(r.data) + int(r.InputOffset())
+			into = s.field(oneLine(key[1:end-1], 48))
+		case n >= shapeElements:
+			into = nil
+		case into == nil:
+			into = &shape{}
+			s.elem = into
 		}
-		if open == 0 {
-			return
-		}
+		err = r.value(into, depth+1)
 	}
-	p.bad = true
-}
-
-// scalar moves past a number or a literal, at least by one byte.
-func (p *jsonScanner) scalar() {
-	p.pos++
-	for p.pos < len(p.data) && bytes.IndexByte([]byte(" \t\r\n,:{}[]\""), p.data[p.pos]) < 0 {
-		p.pos++
+	if !object {
+		s.items = max(s.items, n)
 	}
-}
-
-// string moves past a string.
-func (p *jsonScanner) string() {
-	p.pos++
-	for {
-		i := bytes.IndexByte(p.data[p.pos:], '"')
-		if i < 0 {
-			p.pos, p.bad = len(p.data), true
-			return
-		}
-		end := p.pos + i
-		slashes := 0
-		for end-1-slashes >= p.pos && p.data[end-1-slashes] == '\\' {
-			slashes++
-		}
-		p.pos = end + 1
-		if slashes%2 == 0 {
-			return
-		}
+	if err == nil {
+		_, err = r.Token() // the closing bracket
 	}
+	return err
 }
 
 func typeOf(b byte) string {

@@ -19,6 +19,7 @@ func Options(cfg *config.Config, state store.State, counter llms.Counter) []lcm.
 		lcm.WithCounter(counter),
 		lcm.WithBudget(v.Budget),
 		lcm.WithThresholds(v.Soft, v.Hard),
+		lcm.WithLowThreshold(v.Low),
 		lcm.WithPolicy(v.Policy),
 		lcm.WithBounds(v.Bounds),
 		lcm.WithLargeContent(v.LargeContent),

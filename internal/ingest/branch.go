@@ -52,88 +52,44 @@ func (b *branch) newest() store.MessageID {
 	return b.items[len(b.items)-1].Message
 }
 
-// count returns how many messages the branch has.
-func (b *branch) count(ctx context.Context) (int, error) {
-	n := 0
-	var folded []store.SummaryID
-	for _, it := range b.items {
-		if it.IsSummary() {
-			folded = append(folded, it.Summary)
-		} else {
-			n++
-		}
-	}
-	if len(folded) == 0 {
-		return n, nil
-	}
-	for s, err := range b.store.Summaries(ctx, store.SummaryQuery{IDs: folded}) {
-		if err != nil {
-			return 0, err
-		}
-		n += s.Messages
-	}
-	return n, nil
-}
-
 // all returns the ids of the branch, oldest first.
 func (b *branch) all(ctx context.Context) ([]store.MessageID, error) {
 	if b.ids != nil {
 		return b.ids, nil
 	}
-	ids, err := b.first(ctx, -1)
-	b.ids = ids
-	return ids, err
-}
-
-// first returns the n oldest ids, oldest first; all of them if n is negative.
-func (b *branch) first(ctx context.Context, n int) ([]store.MessageID, error) {
-	var ids []store.MessageID
+	ids := make([]store.MessageID, 0, len(b.items))
+	var err error
 	for _, it := range b.items {
-		if len(ids) == n {
-			break
-		}
-		var err error
-		if ids, err = b.leaves(ctx, ids, it.Node, n, false); err != nil {
+		if ids, err = b.leaves(ctx, ids, it.Node); err != nil {
 			return nil, err
 		}
 	}
+	b.ids = ids
 	return ids, nil
 }
 
-// last returns the n newest ids, oldest first.
-func (b *branch) last(ctx context.Context, n int) ([]store.MessageID, error) {
-	var ids []store.MessageID
-	for i := len(b.items) - 1; i >= 0 && len(ids) < n; i-- {
-		var err error
-		if ids, err = b.leaves(ctx, ids, b.items[i].Node, n, true); err != nil {
-			return nil, err
-		}
+// set returns the ids of the branch as a set.
+func (b *branch) set(ctx context.Context) (map[store.MessageID]bool, error) {
+	ids, err := b.all(ctx)
+	set := make(map[store.MessageID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
 	}
-	slices.Reverse(ids)
-	return ids, nil
+	return set, err
 }
 
-// leaves adds the messages below a node until there are n.
-func (b *branch) leaves(ctx context.Context, ids []store.MessageID, node store.Node, n int, backwards bool) ([]store.MessageID, error) {
+// leaves adds the messages below a node.
+func (b *branch) leaves(ctx context.Context, ids []store.MessageID, node store.Node) ([]store.MessageID, error) {
 	if !node.IsSummary() {
 		return append(ids, node.Message), nil
 	}
 	sources, err := b.store.Sources(ctx, node.Summary)
-	if err != nil {
-		return nil, err
-	}
-	if backwards {
-		slices.Reverse(sources)
-	}
 	for _, s := range sources {
-		if len(ids) == n {
-			break
-		}
-		if ids, err = b.leaves(ctx, ids, s, n, backwards); err != nil {
-			return nil, err
+		if err == nil {
+			ids, err = b.leaves(ctx, ids, s)
 		}
 	}
-	return ids, nil
+	return ids, err
 }
 
 // batch is how many messages are read at a time.

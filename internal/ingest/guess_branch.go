@@ -49,7 +49,10 @@ func (in *Ingester) guessBranch(ctx context.Context, p *plan) error {
 	if at < 0 {
 		return nil
 	}
-	on := setOf(active)
+	on, err := p.branch.set(ctx)
+	if err != nil {
+		return err
+	}
 	later = slices.DeleteFunc(later, func(m store.Message) bool { return on[m.ID] })
 	off, err := in.identified(ctx, nil, later)
 	if err != nil {
@@ -78,11 +81,11 @@ func (p *plan) leaf(ctx context.Context) (store.MessageID, error) {
 	if last >= p.from {
 		return p.known[last].id, nil
 	}
-	newest, err := p.branch.last(ctx, 1) // the history covers the whole branch
-	if err != nil || len(newest) == 0 {
+	active, err := p.branch.all(ctx) // the history covers the whole branch
+	if err != nil || len(active) == 0 {
 		return 0, err
 	}
-	return newest[0], nil
+	return active[len(active)-1], nil
 }
 
 // after reads the messages of a conversation that were stored after a message

@@ -121,15 +121,11 @@ func (in *Ingester) inherited(ctx context.Context, c store.Conversation, ms []In
 	if err != nil {
 		return nil, err
 	}
-	active, err := b.all(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shown := setOf(active)
+	shown, err := b.set(ctx)
 	for i, s := range known {
 		if s != nil && !shown[s.id] {
 			known[i] = nil
 		}
 	}
-	return known, nil
+	return known, err
 }

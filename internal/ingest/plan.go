@@ -106,29 +106,14 @@ func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history [
 // overlaid returns how many messages of a long history match the active branch
 // one to one, or 0 if they do not.
 func (in *Ingester) overlaid(ctx context.Context, b *branch, history []Input) (int, error) {
-	n, err := b.count(ctx)
+	ids, err := b.all(ctx)
+	n := len(ids)
 	if err != nil || n < window || n > len(history) {
 		return 0, err
 	}
-	first, err := b.first(ctx, oldest)
-	if err != nil {
+	ends, err := in.load(ctx, slices.Concat(ids[:oldest], ids[n-window:]))
+	if err != nil || !slices.EqualFunc(ends, slices.Concat(history[:oldest], history[n-window:n]), stored.is) {
 		return 0, err
-	}
-	last, err := b.last(ctx, window)
-	if err != nil {
-		return 0, err
-	}
-	for _, end := range []struct {
-		ids  []store.MessageID
-		said []Input
-	}{{first, history[:oldest]}, {last, history[n-window : n]}} {
-		read, err := in.load(ctx, end.ids)
-		if err != nil {
-			return 0, err
-		}
-		if !slices.EqualFunc(read, end.said, stored.is) {
-			return 0, nil
-		}
 	}
 	return n, nil
 }
@@ -139,12 +124,8 @@ func (p *plan) disproved(ctx context.Context) (bool, error) {
 	if p.last() < p.from || p.from == 0 {
 		return false, nil
 	}
-	active, err := p.branch.all(ctx)
-	if err != nil {
-		return false, err
-	}
-	on := setOf(active)
-	return slices.ContainsFunc(p.known, func(s *stored) bool { return s != nil && on[s.id] }), nil
+	on, err := p.branch.set(ctx)
+	return slices.ContainsFunc(p.known, func(s *stored) bool { return s != nil && on[s.id] }), err
 }
 
 // is reports whether a stored message is the given one: by id and record, or
@@ -160,11 +141,10 @@ func (s stored) is(m Input) bool {
 // forgetUnreached treats inherited messages outside the active branch as
 // unknown: the origin may have rewound past them before the fork.
 func (p *plan) forgetUnreached(ctx context.Context) error {
-	active, err := p.branch.all(ctx)
+	reached, err := p.branch.set(ctx)
 	if err != nil {
 		return err
 	}
-	reached := setOf(active)
 	for i, s := range p.known {
 		if s != nil && s.conv != p.conv.ID && !s.hidden && !reached[s.id] {
 			p.known[i] = nil
@@ -184,7 +164,8 @@ func (in *Ingester) byContent(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	all, err := in.load(ctx, p.unnamed(active))
+	named := p.named()
+	all, err := in.load(ctx, slices.DeleteFunc(slices.Clone(active), func(id store.MessageID) bool { return named[id] }))
 	if err != nil {
 		return err
 	}
@@ -230,20 +211,6 @@ func (p *plan) nameless() (at []int, certain int) {
 		}
 	}
 	return at, certain
-}
-
-func setOf(ids []store.MessageID) map[store.MessageID]bool {
-	set := make(map[store.MessageID]bool, len(ids))
-	for _, id := range ids {
-		set[id] = true
-	}
-	return set
-}
-
-// unnamed leaves out the messages that the history names by id.
-func (p *plan) unnamed(active []store.MessageID) []store.MessageID {
-	named := p.named()
-	return slices.DeleteFunc(slices.Clone(active), func(id store.MessageID) bool { return named[id] })
 }
 
 // named returns the stored messages of the history.

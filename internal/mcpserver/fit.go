@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"sort"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/delegation"
@@ -83,18 +84,12 @@ func (s *Server) trim(a *delegation.Answer) {
 	a.Truncated = true
 	a.TruncatedBy = "maxTokens"
 	a.Notes = append(a.Notes, "the answer was cut at its end for want of room: ask a narrower question")
-	low, high := 0, len(a.Answer)
 	whole := a.Answer
-	for low < high {
-		mid := (low + high + 1) / 2
-		a.Answer = strings.ToValidUTF8(whole[:mid], "")
-		if s.fits(askText(*a), newAskResult(*a)) {
-			low = mid
-		} else {
-			high = mid - 1
-		}
-	}
-	a.Answer = strings.ToValidUTF8(whole[:low], "")
+	most := sort.Search(len(whole), func(n int) bool {
+		a.Answer = strings.ToValidUTF8(whole[:n+1], "")
+		return !s.fits(askText(*a), newAskResult(*a))
+	})
+	a.Answer = strings.ToValidUTF8(whole[:most], "")
 }
 
 // askText renders an answer of lcm_expand_query as text.

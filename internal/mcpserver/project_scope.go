@@ -59,6 +59,15 @@ func (f *projectStore) admitNode(ctx context.Context, n store.Node) error {
 	return store.Missing(n.String())
 }
 
+// unless calls fn, unless there is an error already.
+func unless[T any](err error, fn func() (T, error)) (T, error) {
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return fn()
+}
+
 // inProject passes on the items of the project, and fails at one of another.
 func inProject[T any](ctx context.Context, f *projectStore, all iter.Seq2[T, error], of func(T) (store.ConversationID, string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -81,10 +90,7 @@ func inProject[T any](ctx context.Context, f *projectStore, all iter.Seq2[T, err
 
 // Conversation implements [store.Reader].
 func (f *projectStore) Conversation(ctx context.Context, id store.ConversationID) (store.Conversation, error) {
-	if err := f.admit(ctx, id); err != nil {
-		return store.Conversation{}, err
-	}
-	return f.Store.Conversation(ctx, id)
+	return unless(f.admit(ctx, id), func() (store.Conversation, error) { return f.Store.Conversation(ctx, id) })
 }
 
 // Conversations implements [store.Reader].
@@ -105,10 +111,7 @@ func (f *projectStore) Conversations(ctx context.Context, q store.ConversationQu
 
 // View implements [store.Reader].
 func (f *projectStore) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
-	if err := f.admit(ctx, id); err != nil {
-		return store.View{}, err
-	}
-	return f.Store.View(ctx, id, w)
+	return unless(f.admit(ctx, id), func() (store.View, error) { return f.Store.View(ctx, id, w) })
 }
 
 // Messages implements [store.Reader].
@@ -127,19 +130,13 @@ func (f *projectStore) Summaries(ctx context.Context, q store.SummaryQuery) iter
 
 // Record implements [store.Reader].
 func (f *projectStore) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
-	if err := f.admitNode(ctx, store.Node{Message: id}); err != nil {
-		return nil, err
-	}
-	return f.Store.Record(ctx, id)
+	return unless(f.admitNode(ctx, store.Node{Message: id}), func() ([]byte, error) { return f.Store.Record(ctx, id) })
 }
 
 // Sources implements [store.Reader]. The sources of a summary are in its project
 // or in the one it was forked from; reading the latter fails.
 func (f *projectStore) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
-	if err := f.admitNode(ctx, store.Node{Summary: id}); err != nil {
-		return nil, err
-	}
-	return f.Store.Sources(ctx, id)
+	return unless(f.admitNode(ctx, store.Node{Summary: id}), func() ([]store.Node, error) { return f.Store.Sources(ctx, id) })
 }
 
 // Derived implements [store.Reader]. A fork in another project may have
@@ -182,18 +179,12 @@ func (f *projectStore) Search(ctx context.Context, q store.Search) (store.Found,
 
 // Text implements [store.Searcher].
 func (f *projectStore) Text(ctx context.Context, n store.Node) ([]byte, error) {
-	if err := f.admitNode(ctx, n); err != nil {
-		return nil, err
-	}
-	return f.Store.Text(ctx, n)
+	return unless(f.admitNode(ctx, n), func() ([]byte, error) { return f.Store.Text(ctx, n) })
 }
 
 // Attached implements [store.Attachments].
 func (f *projectStore) Attached(ctx context.Context, id store.MessageID) ([]store.PayloadID, error) {
-	if err := f.admitNode(ctx, store.Node{Message: id}); err != nil {
-		return nil, err
-	}
-	return f.Store.Attached(ctx, id)
+	return unless(f.admitNode(ctx, store.Node{Message: id}), func() ([]store.PayloadID, error) { return f.Store.Attached(ctx, id) })
 }
 
 // Holders implements [store.Attachments].
@@ -207,10 +198,7 @@ func (f *projectStore) Holders(ctx context.Context, id store.PayloadID, in []sto
 
 // Verify implements [store.Checker].
 func (f *projectStore) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
-	if err := f.admit(ctx, id); err != nil {
-		return store.Verification{}, err
-	}
-	return f.Store.Verify(ctx, id)
+	return unless(f.admit(ctx, id), func() (store.Verification, error) { return f.Store.Verify(ctx, id) })
 }
 
 // within returns the chosen conversations (none: all) that are in the project.

@@ -76,7 +76,9 @@ func (s *Server) addTools() error {
 		}
 		offer := &mcp.Tool{
 			Name: t.GetName(), Title: f.title, Description: core.BasicDescription(t), InputSchema: takes.listed,
-			Annotations: annotations(f), Meta: s.toolMeta(),
+			Meta: s.toolMeta(), Annotations: &mcp.ToolAnnotations{
+				Title: f.title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(bool), OpenWorldHint: &f.world,
+			},
 		}
 		if f.schema != nil {
 			schema, err := f.schema()
@@ -93,11 +95,6 @@ func (s *Server) addTools() error {
 // tools returns the tools of a session. The session itself is never opened: each
 // call decides anew which conversation is current.
 func (s *Server) tools() []core.Tool { return s.config.Engine.Session("mcp").Tools() }
-
-func annotations(f toolSpec) *mcp.ToolAnnotations {
-	never := false
-	return &mcp.ToolAnnotations{Title: f.title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &never, OpenWorldHint: &f.world}
-}
 
 // charsPerToken is more than any text has, so that a bound in characters never
 // cuts a text that is within the bound in tokens.

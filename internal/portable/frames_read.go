@@ -225,7 +225,6 @@ type section struct {
 	rest  []byte
 	zeros int64
 	ended bool
-	lossy bool // bytes inside it are missing
 	err   error
 }
 
@@ -268,7 +267,6 @@ func (s *section) fill() {
 		s.ended, s.first = true, &fr
 	default:
 		s.rest, s.zeros = fr.data, fr.lost
-		s.lossy = s.lossy || fr.lost > 0
 	}
 }
 

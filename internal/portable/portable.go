@@ -30,7 +30,6 @@
 package portable
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,50 +97,40 @@ func (r Row) encode(b []byte) ([]byte, error) {
 	if len(r.Columns) != len(r.Values) {
 		return b, fmt.Errorf("a row of %s has %d columns and %d values", r.Table, len(r.Columns), len(r.Values))
 	}
-	b = append(b, '{')
-	b = appendString(b, r.Table)
-	b = append(b, ":{"...)
-	first := true
+	b = append(appendJSON(append(b, '{'), r.Table), ":{"...)
+	comma := ""
 	for i, v := range r.Values {
-		if v == nil {
+		switch raw := v.(type) {
+		case nil:
 			continue
-		}
-		if !first {
-			b = append(b, ',')
-		}
-		first = false
-		b = append(appendString(b, r.Columns[i]), ':')
-		switch v := v.(type) {
 		case int64:
-			b = strconv.AppendInt(b, v, 10)
 		case string:
-			if utf8.ValidString(v) {
-				b = appendString(b, v)
-			} else {
-				b = append(base64.StdEncoding.AppendEncode(append(b, `{"text64":"`...), []byte(v)), `"}`...)
+			if !utf8.ValidString(raw) {
+				v = map[string][]byte{"text64": []byte(raw)} // encoded in base64
 			}
 		case []byte:
-			if utf8.Valid(v) {
-				b = append(appendString(append(b, `{"utf8":`...), string(v)), '}')
-			} else {
-				b = append(base64.StdEncoding.AppendEncode(append(b, `{"base64":"`...), v), `"}`...)
+			v = map[string][]byte{"base64": raw}
+			if utf8.Valid(raw) {
+				v = map[string]string{"utf8": string(raw)}
 			}
 		default:
 			return b, fmt.Errorf("%s.%s has type %T, which is not archived", r.Table, r.Columns[i], v)
 		}
+		b = appendJSON(append(appendJSON(append(b, comma...), r.Columns[i]), ':'), v)
+		comma = ","
 	}
 	b = append(b, '}')
 	if r.Damaged != "" {
-		b = appendString(append(b, `,"damaged":`...), r.Damaged)
+		b = appendJSON(append(b, `,"damaged":`...), r.Damaged)
 	}
 	return append(b, "}\n"...), nil
 }
 
-// appendString appends a JSON string.
-func appendString(b []byte, s string) []byte {
-	q, err := json.Marshal(s)
-	if err != nil { // impossible: it is a string
-		return append(b, `""`...)
+// appendJSON appends a number, a string, or an object of strings.
+func appendJSON(b []byte, v any) []byte {
+	q, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // impossible: such values can be written
 	}
 	return append(b, q...)
 }

@@ -99,6 +99,9 @@ type Match struct {
 	// CoveredBy is the summary that covers a message; a message without one
 	// is in the view as it is.
 	CoveredBy string `json:"coveredBy,omitempty"`
+	// AlsoIn are summaries that match too and cover the message, which is their
+	// best one in this answer.
+	AlsoIn []string `json:"alsoIn,omitempty"`
 	// MessageID is the message that a file belongs to.
 	MessageID string `json:"messageId,omitempty"`
 	// FileIDs are the payloads that hold the match.
@@ -106,6 +109,9 @@ type Match struct {
 	// Beside says that the match has none of the words itself but stands next
 	// to messages that do: ranking brings in what surrounds an answer.
 	Beside bool `json:"beside,omitempty"`
+	// Instruction says that the match has none of the words but is a standing
+	// instruction of the user, which the work that is asked for may have to follow.
+	Instruction bool `json:"instruction,omitempty"`
 	// Damaged says that the snippet may not be what was said: what is stored is
 	// not what arrived.
 	Damaged bool     `json:"damaged,omitempty"`
@@ -170,7 +176,8 @@ type GrepAnswer struct {
 // Messages and summaries are searched apart. By recency the two are merged by
 // time, a summary standing at the newest message it covers. By relevance their
 // scores do not compare, so that two messages are followed by one summary,
-// messages first: they outweigh the summaries made from them.
+// messages first: they outweigh the summaries made from them. A summary of which
+// a message was found takes no place: it is named with that message (AlsoIn).
 func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	a, err := s.grep(ctx, r)
 	// A store that was cut off may have taken what it did not read for absent.
@@ -246,7 +253,11 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	if err != nil {
 		return GrepAnswer{}, err
 	}
-	picked := merge(lanes, q.search.Sort, q.limit)
+	beneath, err := s.foundBeneath(ctx, q, lanes, at)
+	if err != nil {
+		return GrepAnswer{}, err
+	}
+	picked := merge(lanes, q.search.Sort, q.limit, beneath)
 	q.first(picked)
 	at.Words = q.words != nil && q.expression
 	a := GrepAnswer{
@@ -254,9 +265,10 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 		Matches: []Match{}, NextCursor: next(lanes, q.digest, at),
 	}
 	a.account(lanes)
-	if a.Matches, err = s.matches(ctx, q, picked); err != nil {
+	if a.Matches, err = s.matches(ctx, q.showing(lanes), picked); err != nil {
 		return GrepAnswer{}, err
 	}
+	a.nameSummaries(lanes, beneath)
 	if q.search.Sort == store.ByRecency {
 		// The store goes by when messages were stored; what was imported later
 		// may be older.
@@ -291,6 +303,20 @@ func (a *GrepAnswer) account(lanes []*lane) {
 	if a.Unfinished {
 		a.TotalIsLowerBound = true
 		a.note("the search was not finished: narrow it with conversationId, since or a pattern with a literal word in it, or allow more time")
+	}
+}
+
+// nameSummaries names the summaries that match with the best of their messages.
+func (a *GrepAnswer) nameSummaries(lanes []*lane, beneath map[store.SummaryID]store.MessageID) {
+	if len(beneath) == 0 {
+		return
+	}
+	for _, h := range lanes[1].found.Hits[:lanes[1].used] {
+		best, ok := beneath[h.Summary]
+		at := slices.IndexFunc(a.Matches, func(m Match) bool { return m.ID == store.Node{Message: best}.String() })
+		if ok && at >= 0 {
+			a.Matches[at].AlsoIn = append(a.Matches[at].AlsoIn, string(h.Summary))
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -281,12 +282,13 @@ func TestGrepHonoursTheDeadline(t *testing.T) {
 
 func TestRelevanceTakesTwoMessagesForEachSummary(t *testing.T) {
 	f := newFixture(t)
-	c := f.open("mixed")
-	f.say(c, messages(12, func(i int) string { return fmt.Sprintf("the kestrel %d", i) })...)
+	f.say(f.open("messages"), messages(12, func(i int) string { return fmt.Sprintf("the kestrel %d", i) })...)
+	c := f.open("summaries")
+	f.say(c, messages(12, func(i int) string { return fmt.Sprintf("the bird %d", i) })...)
 	for i := range 4 {
 		f.fold(c, i, i+1, fmt.Sprintf("a kestrel, for the %dth time", i))
 	}
-	r := recall.GrepRequest{Pattern: "kestrel", Mode: store.FullText, Limit: 4, Where: recall.Where{Current: c}}
+	r := recall.GrepRequest{Pattern: "kestrel", Mode: store.FullText, Limit: 4, Where: recall.Where{AllConversations: true}}
 	var types []string
 	for {
 		a := f.grep(r)
@@ -299,6 +301,45 @@ func TestRelevanceTakesTwoMessagesForEachSummary(t *testing.T) {
 	}
 	if diff := cmp.Diff("mmsmmsmmsmmsmmmm", strings.Join(types, "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A summary of which a message was found takes no place in a ranking, on any
+// page: it is named with the best of its messages.
+func TestSummaryStandsBesideItsMessage(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("mixed")
+	f.say(c, messages(12, func(i int) string { return fmt.Sprintf("the kestrel %d", i) })...)
+	leaf := f.fold(c, 0, 3, "a kestrel, four times")
+	top := f.fold(c, 0, 2, "kestrels, all in all")
+	for _, limit := range []int{3, 50} {
+		r := recall.GrepRequest{Pattern: "kestrel", Mode: store.FullText, Limit: limit, Where: recall.Where{Current: c}}
+		var named []string
+		n := 0
+		for {
+			a := f.grep(r)
+			for _, m := range a.Matches {
+				n++
+				if m.Type != "message" {
+					t.Errorf("limit %d: %s has a place of its own", limit, m.ID)
+				}
+				named = append(named, m.AlsoIn...)
+			}
+			if r.Cursor = a.NextCursor; r.Cursor == "" {
+				break
+			}
+		}
+		if n != 12 {
+			t.Errorf("limit %d: %d messages, want 12", limit, n)
+		}
+		for _, id := range []string{string(leaf.ID), string(top.ID)} {
+			if limit == 50 && !slices.Contains(named, id) {
+				t.Errorf("summary %s is not named with a message: %v", id, named)
+			}
+		}
+	}
+	if a := f.grep(recall.GrepRequest{Pattern: "kestrel", Scope: recall.InSummaries, Mode: store.FullText, Where: recall.Where{Current: c}}); len(a.Matches) != 2 {
+		t.Errorf("%d summaries, want 2", len(a.Matches))
 	}
 }
 

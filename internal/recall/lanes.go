@@ -109,6 +109,9 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	if begun {
 		search.CountTo = 0 // the first page has counted
 	}
+	if search.Sort != store.ByRecency && q.kinds == InBoth {
+		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath
+	}
 	var err error
 	if l.found, err = s.store.Search(ctx, search); err != nil {
 		return err
@@ -119,17 +122,64 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	return nil
 }
 
-// merge takes up to limit hits from the lanes in the order of the answer.
-func merge(lanes []*lane, sort store.Sort, limit int) []store.Hit {
+// merge takes up to limit hits from the lanes in the order of the answer. A
+// summary of which a message was found (see foundBeneath) takes no place of its
+// own.
+func merge(lanes []*lane, sort store.Sort, limit int, beneath map[store.SummaryID]store.MessageID) []store.Hit {
 	var out []store.Hit
 	for len(out) < limit {
 		l := first(lanes, sort)
 		if l == nil {
 			break
 		}
-		out = append(out, l.take())
+		h := l.take()
+		if _, found := beneath[h.Summary]; found && h.IsSummary() {
+			l.place.Taken--
+			continue
+		}
+		out = append(out, h)
 	}
 	return out
+}
+
+// rankedBeneath is how many messages of a ranking are looked at for the summaries
+// that cover them. It is the same for every page.
+const rankedBeneath = 2 * DefaultLimit
+
+// foundBeneath maps the summaries of a ranked answer to the best of the messages
+// found that they cover. A summary took the place of a message that says more:
+// with summaries among the first ten, they held less evidence than without.
+func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, from places) (map[store.SummaryID]store.MessageID, error) {
+	if q.search.Sort == store.ByRecency || len(lanes) < 2 || len(lanes[1].found.Hits) == 0 {
+		return nil, nil
+	}
+	hits := lanes[0].found.Hits
+	if from.Messages.Offset > 0 || from.Messages.Done { // the first ones were on a page before
+		search := q.search
+		search.After = store.Cursor{Through: from.Messages.Through, Now: from.Messages.Now}
+		search.Limit, search.CountTo = rankedBeneath, 0
+		found, err := s.store.Search(ctx, search)
+		if err != nil {
+			return nil, err
+		}
+		hits = found.Hits
+	}
+	out := make(map[store.SummaryID]store.MessageID)
+	for _, h := range hits[:min(rankedBeneath, len(hits))] {
+		for above := []store.Node{{Message: h.Message}}; len(above) > 0; above = above[1:] {
+			over, err := s.store.Derived(ctx, above[0])
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range over {
+				if _, known := out[id]; !known {
+					out[id] = h.Message
+					above = append(above, store.Node{Summary: id})
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 // first chooses the lane whose turn it is.

@@ -3,6 +3,8 @@ package recall
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/search"
 )
 
 // snippetRunes is how much text is shown around a match unless the request
@@ -38,6 +40,25 @@ func (q *query) excerpt(text []byte) (excerpt, bool) {
 	}
 	e.ranges = append([][2]int{{hit[0], hit[1]}}, q.further(text, hit, e.end)...)
 	return e, true
+}
+
+// showing returns the query with the words that the search took for its own, so
+// that snippets show them.
+func (q *query) showing(lanes []*lane) *query {
+	var terms []search.Term
+	for _, l := range lanes {
+		for _, w := range l.found.Words {
+			if len(w.Also) > 0 {
+				terms = append(terms, search.Term{Word: w.Text, Also: w.Also})
+			}
+		}
+	}
+	if q.words == nil || len(terms) == 0 {
+		return q
+	}
+	out := *q
+	out.words = q.words.With(terms)
+	return &out
 }
 
 // further finds what matches behind the first hit and begins before end. The

@@ -125,11 +125,19 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.CoveredBy != "" {
 		parts = append(parts, "in "+m.CoveredBy)
 	}
+	for _, id := range m.AlsoIn {
+		if id != m.CoveredBy {
+			parts = append(parts, "in "+id)
+		}
+	}
 	if len(m.FileIDs) > 0 && m.Type != "file" {
 		parts = append(parts, "inside "+strings.Join(m.FileIDs, ", "))
 	}
 	if m.Beside {
 		parts = append(parts, "beside a match")
+	}
+	if m.Instruction {
+		parts = append(parts, "standing instruction")
 	}
 	if m.Damaged {
 		parts = append(parts, "DAMAGED")

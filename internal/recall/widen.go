@@ -135,7 +135,12 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 		a.Elsewhere = &Elsewhere{Hits: said.Elsewhere, AtLeast: said.AtLeast, How: "ask again with allConversations: true"}
 		return a, nil
 	}
-	return s.addElsewhere(ctx, &own, w, a, said, w.outside(merge(lanes, w.search.Sort, w.search.Limit), room), better)
+	beneath, err := s.foundBeneath(ctx, w, lanes, places{})
+	if err != nil {
+		return a, err
+	}
+	hits := merge(lanes, w.search.Sort, w.search.Limit, beneath)
+	return s.addElsewhere(ctx, &own, w, a, said, w.outside(hits, room), better)
 }
 
 // addElsewhere puts the matches of the scope and those from elsewhere on one

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/lossless-context/lcm/internal/search/dates"
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
@@ -179,6 +180,8 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 			not |= 1 << i
 		}
 	}
+	oldest, newest := sh.r.Segment.Times()
+	dated := p.dated != nil && dates.Overlaps(p.spans, oldest, newest)
 	docs := sh.r.PassageDocs()
 	for i := 0; i < len(s.touched); {
 		doc, err := docs.At(s.touched[i])
@@ -210,6 +213,32 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 		}
 		p.matched++
 		into.offer(f)
+		if !dated {
+			continue
+		}
+		if row, err := sh.r.Doc(doc); err != nil {
+			return err
+		} else if dates.Within(p.spans, row.Time) > 0 {
+			p.dated.offer(f)
+		}
 	}
 	return nil
+}
+
+// withDated adds the best matches of the times that the query names to the best
+// matches of any time.
+func (p *search) withDated(list []found) []found {
+	if p.dated == nil {
+		return list
+	}
+	have := make(map[place]bool, len(list))
+	for _, f := range list {
+		have[place{f.share, f.doc}] = true
+	}
+	for _, f := range p.dated.sorted() {
+		if !have[place{f.share, f.doc}] {
+			list = append(list, f)
+		}
+	}
+	return list
 }

@@ -4,16 +4,19 @@ import (
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
-// surround gives candidates their sessions and neighbours, and adds the
-// neighbours that have no words of the query themselves: an answer often
+// reach is how far from a message its neighbours count.
+const reach = 2
+
+// surround gives candidates their sessions, lengths and neighbours, and adds
+// the neighbours that have no words of the query themselves: an answer often
 // stands beside the words of its question.
 func (p *search) surround(list []Candidate) ([]Candidate, error) {
 	have := make(map[int64]int, len(list))
 	for i, c := range list {
 		have[c.ID] = i
 	}
-	strict := p.strict()
-	for i := range len(list) {
+	own, strict := len(list), p.strict()
+	for i := range own {
 		at := p.placed[list[i].ID]
 		row, err := p.shares[at.share].r.Doc(at.doc)
 		if err != nil {
@@ -22,55 +25,100 @@ func (p *search) surround(list []Candidate) ([]Candidate, error) {
 		if list[i].Session, err = p.session(at, row); err != nil {
 			return nil, err
 		}
+		if list[i].Words, err = p.words(at, row); err != nil {
+			return nil, err
+		}
 		if strict {
 			continue
 		}
 		for _, forward := range []bool{false, true} {
-			other, ok, err := p.neighbour(&list[i], at, row, forward)
-			if err != nil {
+			if list, err = p.walk(list, have, own, i, forward); err != nil {
 				return nil, err
 			}
-			if _, known := have[other.ID]; ok && !known {
-				have[other.ID] = len(list)
-				list = append(list, other)
-			}
-		}
-	}
-	// A neighbour may stand between two candidates.
-	for i, c := range list {
-		if j, ok := have[c.Prev]; ok && c.Prev != 0 {
-			list[j].Next = list[i].ID
-		}
-		if j, ok := have[c.Next]; ok && c.Next != 0 {
-			list[j].Prev = list[i].ID
 		}
 	}
 	return list, nil
 }
 
-// neighbour links a candidate to the message before or after it, and returns
-// that message as a candidate if it is of the same session and in scope.
-func (p *search) neighbour(c *Candidate, at place, row segment.DocRow, forward bool) (Candidate, bool, error) {
-	beside, ok, err := p.beside(at, row, forward)
-	if err != nil || !ok {
-		return Candidate{}, false, err
+// walk links a candidate to the messages before or after it that are of the
+// same session and in scope, and adds those that are no candidates yet. It ends
+// at one of the first own candidates, whose own walk goes on from there.
+func (p *search) walk(list []Candidate, have map[int64]int, own, from int, forward bool) ([]Candidate, error) {
+	at := p.placed[list[from].ID]
+	for i, step := from, 0; step < reach; step++ {
+		row, err := p.shares[at.share].r.Doc(at.doc)
+		if err != nil {
+			return list, err
+		}
+		next, ok, err := p.beside(at, row, forward)
+		if err != nil || !ok {
+			return list, err
+		}
+		other, ok, err := p.neighbour(next, list[from].Session)
+		if err != nil {
+			return list, err
+		}
+		if forward {
+			list[i].Next, other.Prev = other.ID, list[i].ID
+		} else {
+			list[i].Prev, other.Next = other.ID, list[i].ID
+		}
+		if !ok {
+			return list, nil
+		}
+		j, known := have[other.ID]
+		if !known {
+			j = len(list)
+			have[other.ID] = j
+			list = append(list, other)
+		} else if forward {
+			list[j].Prev = list[i].ID
+		} else {
+			list[j].Next = list[i].ID
+		}
+		if j < own {
+			return list, nil
+		}
+		i, at = j, next
 	}
-	r := p.shares[beside.share].r
-	otherRow, err := r.Doc(beside.doc)
+	return list, nil
+}
+
+// neighbour returns the message at a place as a candidate, and whether it is of
+// the session and in scope.
+func (p *search) neighbour(at place, session int64) (Candidate, bool, error) {
+	r := p.shares[at.share].r
+	row, err := r.Doc(at.doc)
 	if err != nil {
 		return Candidate{}, false, err
 	}
-	other := candidate(otherRow, 0)
-	if forward {
-		c.Next, other.Prev = other.ID, c.ID
-	} else {
-		c.Prev, other.Next = other.ID, c.ID
+	c := candidate(row, 0)
+	if c.Session, err = p.session(at, row); err != nil || c.Session != session {
+		return c, false, err
 	}
-	if other.Session, err = p.session(beside, otherRow); err != nil || other.Session != c.Session {
-		return other, false, err
+	if c.Words, err = p.words(at, row); err != nil {
+		return c, false, err
 	}
-	ok, err = p.filter.passes(r, beside.doc)
-	return other, ok, err
+	ok, err := p.filter.passes(r, at.doc)
+	return c, ok, err
+}
+
+// words is the length of a document, exact up to maxTurnWords.
+func (p *search) words(at place, row segment.DocRow) (int, error) {
+	r := p.shares[at.share].r
+	docs, lengths := r.PassageDocs(), r.PassageLengths()
+	n := 0
+	for passage := row.Passage; n <= maxTurnWords && passage < r.Segment.Passages(); passage++ {
+		if doc, err := docs.At(passage); err != nil || doc != at.doc {
+			return n, err
+		}
+		length, err := lengths.At(passage)
+		if err != nil {
+			return n, err
+		}
+		n += int(length)
+	}
+	return n, nil
 }
 
 // place is where a document is.

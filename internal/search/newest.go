@@ -3,7 +3,7 @@ package search
 // newestFirst finds the newest documents that match. It goes on until it has as
 // many as are asked for or there are no more, however many candidates that
 // takes, so that paging with Below reaches every match.
-func (p *search) newestFirst(req Request, fetch Fetch, res *Result) ([]Candidate, error) {
+func (p *search) newestFirst(req Request, weights Weights, fetch Fetch, res *Result) ([]Candidate, error) {
 	want := req.Limit
 	if want <= 0 {
 		want = candidateCount
@@ -33,7 +33,8 @@ func (p *search) newestFirst(req Request, fetch Fetch, res *Result) ([]Candidate
 				p.matched, p.cut = len(docs), !read || !all || len(list) == n
 			}
 			res.Unranked = p.cut || p.matched > len(docs)
-			return p.score(docs, req)
+			p.ranked = len(docs)
+			return p.score(docs, weights)
 		}
 		last := list[len(list)-1]
 		if below, err = p.shares[last.share].r.DocID(last.doc); err != nil {

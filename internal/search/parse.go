@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ var ErrNoWords = errors.New("index: the query has no words to search for")
 
 // Query is a parsed full-text query.
 type Query struct {
+	text        string // as it was typed
 	terms       []queryTerm
 	pairs       []pair
 	phrases     []phrase
@@ -31,6 +33,7 @@ type Query struct {
 	Ignored     int            // words beyond the limit
 	FirstPerson bool           // asks about the speaker: I, my, we
 	When        bool           // asks for a time
+	Task        bool           // asks for work to be done
 
 	filterOnce sync.Once
 	filter     *analysis.TermFilter
@@ -40,6 +43,8 @@ type Query struct {
 type queryTerm struct {
 	term   string
 	typed  string // for reports
+	raw    string // as it was typed; of an unspaced script, the run that it is part of
+	kind   analysis.Kind
 	prefix string // set for prefix*: folded, not stemmed
 	must   bool
 	not    bool
@@ -67,7 +72,7 @@ func ParseQuery(s string) (*Query, error) {
 	if len(s) > maxQueryBytes {
 		return nil, fmt.Errorf("index: query of %d bytes: the limit is %d", len(s), maxQueryBytes)
 	}
-	p := &queryParser{q: &Query{index: make(map[string]int)}}
+	p := &queryParser{q: &Query{text: s, index: make(map[string]int)}}
 	clauses := splitClauses(s)
 	p.cues(clauses)
 	p.keepStops = allStops(clauses)
@@ -190,6 +195,7 @@ func (p *queryParser) cues(clauses []clause) {
 			words = append(words, analysis.PlainWords([]byte(c.text))...)
 		}
 	}
+	p.q.Task = analysis.AsksToDo(words)
 	for i, w := range words {
 		if firstPersonWords[w] {
 			p.q.FirstPerson = true
@@ -228,7 +234,11 @@ func (p *queryParser) addWords(c clause) {
 		if c.not && t.Whole() {
 			continue
 		}
-		n := p.term(queryTerm{term: t.Term(), typed: t.Plain, must: must, not: not})
+		raw := string(t.Raw)
+		if t.Kind == analysis.PlainToken {
+			raw = c.text
+		}
+		n := p.term(queryTerm{term: t.Term(), typed: t.Plain, raw: raw, kind: t.Kind, must: must, not: not})
 		if t.Whole() || n < 0 || not {
 			continue
 		}
@@ -247,7 +257,7 @@ func (p *queryParser) addPhrase(c clause) {
 		if c.not || !ph.must && analysis.IsStopWord(t.Plain) {
 			continue
 		}
-		n := p.term(queryTerm{term: t.Term(), typed: t.Plain, must: ph.must})
+		n := p.term(queryTerm{term: t.Term(), typed: t.Plain, raw: string(t.Raw), kind: t.Kind, must: ph.must})
 		if n < 0 {
 			continue
 		}
@@ -302,13 +312,49 @@ func (p *queryParser) term(t queryTerm) int {
 func (q *Query) termFilter() *analysis.TermFilter {
 	q.filterOnce.Do(func() {
 		q.filter = new(analysis.TermFilter)
-		for _, t := range q.terms {
-			if t.prefix != "" {
+		for term, n := range q.index {
+			if t := q.terms[n]; t.prefix != "" && term == t.term {
 				q.filter.AddPrefix(t.prefix)
 			} else {
-				q.filter.AddTerm(t.term)
+				q.filter.AddTerm(term)
 			}
 		}
 	})
 	return q.filter
+}
+
+// with returns the query with more terms for some of its words: by their places,
+// the terms that also count as them. A term that the query has already stays.
+func (q *Query) with(also map[int][]string) *Query {
+	out := &Query{
+		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers,
+		Dropped: q.Dropped, Ignored: q.Ignored, FirstPerson: q.FirstPerson, When: q.When, Task: q.Task,
+	}
+	for n := range q.terms {
+		for _, term := range also[n] {
+			if _, taken := out.index[term]; !taken {
+				out.index[term] = n
+			}
+		}
+	}
+	return out
+}
+
+// With returns the query with more words for some of its own, as Result.Terms
+// names them, so that an excerpt shows them too.
+func (q *Query) With(terms []Term) *Query {
+	also := make(map[int][]string)
+	for _, t := range terms {
+		for n, own := range q.terms {
+			if own.typed != t.Word {
+				continue
+			}
+			for _, w := range t.Also {
+				for _, token := range analysis.QueryTokens(w) {
+					also[n] = append(also[n], token.Term())
+				}
+			}
+		}
+	}
+	return q.with(also)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/search/analysis"
+	"github.com/lossless-context/lcm/internal/search/dates"
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
@@ -28,6 +29,7 @@ var defaultLimits = limits{postings: 1 << 20, common: 1 << 19, newest: 1 << 17}
 // More bounds.
 const (
 	candidateCount = 400       // documents scored against their text
+	datedCount     = 100       // more of them from the times that the query names
 	verifyLimit    = 100_000   // candidates read to verify phrases
 	prefixTerms    = 512       // terms that one prefix* stands for
 	scoreTextBytes = 256 << 10 // longer texts keep the score of their postings
@@ -51,16 +53,20 @@ type search struct {
 	ctx     context.Context
 	limits  limits
 	query   *Query
+	spans   []dates.Span // of time, that the query names
 	filter  Filter
 	readers int // goroutines that read texts
 	shares  []*share
 	stats   stats
 	lists   []termList
-	skipped []int // terms too common to look up, scored among candidates
-	newest  bool  // every word was too common: the newest set is ranked
-	cut     bool  // not every match was looked at
+	also    map[int][]string // terms that stand for a term of the query; see alternatives
+	skipped []int            // terms too common to look up, scored among candidates
+	newest  bool             // every word was too common: the newest set is ranked
+	cut     bool             // not every match was looked at
 	matched int
+	ranked  int             // matches that were ranked
 	placed  map[int64]place // of the candidates
+	dated   *best           // matches of the times that the query names; nil without any
 	scorer  *scorer
 }
 
@@ -80,7 +86,8 @@ func (sh *share) whole() bool {
 
 // termList is where one term of the query occurs.
 type termList struct {
-	df      uint32
+	df      uint32                // passages that hold it or a term that stands for it
+	own     uint32                // passages that hold it
 	entries [][]segment.DictEntry // by share
 	partial bool                  // a prefix with more terms than were looked at
 }
@@ -102,9 +109,14 @@ func (s *stats) average() float64 {
 func (s *stats) setIDF(lists []termList) {
 	s.idf = make([]float64, len(lists))
 	for i, l := range lists {
-		df := math.Min(float64(l.df), s.passages)
-		s.idf[i] = math.Log(1 + (s.passages-df+0.5)/(df+0.5))
+		s.idf[i] = s.idfOf(l.df)
 	}
+}
+
+// idfOf is the weight of a term that so many passages hold.
+func (s *stats) idfOf(passages uint32) float64 {
+	df := math.Min(float64(passages), s.passages)
+	return math.Log(1 + (s.passages-df+0.5)/(df+0.5))
 }
 
 // open finds the shares of the scope.
@@ -186,6 +198,7 @@ func (p *search) lookup() error {
 				l.df += df
 			}
 		}
+		l.own = l.df
 	}
 	p.stats.setIDF(p.lists)
 	return nil

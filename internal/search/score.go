@@ -20,6 +20,10 @@ type scorer struct {
 	df    []int // texts in which each pair occurs
 	terms *analysis.TermFilter
 
+	forms *wordForms // of the terms that stand for others
+	// instructions says that texts are read to find standing instructions.
+	instructions bool
+
 	tokens  []analysis.Token
 	scratch []byte
 }
@@ -30,6 +34,9 @@ type textScore struct {
 	counts   []float64 // of each term in the whole text
 	phrases  float64   // weight of the phrases it has without being required to
 	dated    bool
+	asks     bool
+
+	instruction bool // a standing one; see addInstructions
 }
 
 // passageScore is a passage that holds at least one term.
@@ -40,7 +47,7 @@ type passageScore struct {
 }
 
 func newScorer(q *Query, s *stats, norms *[256]float32) *scorer {
-	sc := &scorer{query: q, stats: s, norms: norms, pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), terms: q.termFilter()}
+	sc := &scorer{query: q, stats: s, norms: norms, pairs: make(map[[2]int]int), df: make([]int, len(q.pairs)), terms: q.termFilter(), forms: &wordForms{forms: make(map[string]string)}}
 	for i, p := range q.pairs {
 		sc.pairs[[2]int{p.first, p.second}] = i
 	}
@@ -61,6 +68,8 @@ func (sc *scorer) score(text []byte) textScore {
 	}
 	p.close(&out)
 	out.phrases = sc.query.preferred(text, sc.stats.idf)
+	out.asks = analysis.EndsWithQuestion(text)
+	out.instruction = sc.instructions && analysis.IsInstruction(text)
 	if sc.query.When {
 		out.dated = analysis.HasDate(text)
 	}
@@ -104,6 +113,9 @@ func (sc *scorer) find(t analysis.Token) int {
 		sc.scratch = analysis.WordTerm(sc.scratch[:0], t.Raw)
 	}
 	if n, ok := q.index[string(sc.scratch)]; ok {
+		if sc.forms != nil && q.terms[n].term != string(sc.scratch) {
+			sc.forms.add(string(sc.scratch), t)
+		}
 		return n
 	}
 	if sc.terms.Prefixes && t.Kind != analysis.WholeToken {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
+	"github.com/lossless-context/lcm/internal/search/dates"
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
@@ -26,9 +28,12 @@ type Request struct {
 	Sort    Sort
 	Limit   int      // hits returned; zero: all that were ranked
 	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
-	Now     int64    // milliseconds, for ByHybrid; zero: the newest hit
 	Readers int      // goroutines that may call fetch at once; zero: one
 	Weights *Weights // nil: DefaultWeights
+	// Now is the time of the question, from which ByHybrid counts ages and
+	// dates such as "last week" count back, in its zone. Zero: ages count from
+	// the newest hit, and only dates with a year are read.
+	Now time.Time
 	// Group, when set, names the group of each document (a summary's sources,
 	// a thread), which then takes the place of sessions in the ranking. Zero
 	// keeps the session.
@@ -44,6 +49,7 @@ type Hit struct {
 	Session      int64   // equal for hits of one session
 	Score        float64 // final, comparable within one answer
 	Matched      bool    // has words of the query itself, not only beside it
+	Instruction  bool    // a standing instruction, which a question that asks for work brings in
 }
 
 // Result is the answer to a Request and an account of how it was found.
@@ -63,8 +69,9 @@ type Result struct {
 
 // Term is a term of the query with how often the scope has it.
 type Term struct {
-	Word     string // as it was typed, folded
-	Passages int    // that hold it
+	Word     string   // as it was typed, folded
+	Passages int      // that hold it
+	Also     []string // other words that were taken for it, as the texts have them
 }
 
 // Search answers a full-text query over the segments.
@@ -73,11 +80,21 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if ix.limits != nil {
 		p.limits = *ix.limits
 	}
+	weights := DefaultWeights()
+	if req.Weights != nil {
+		weights = *req.Weights
+	}
 	if err := p.open(ix); err != nil {
 		return Result{}, err
 	}
 	if err := p.lookup(); err != nil {
 		return Result{}, err
+	}
+	if err := p.alternatives(fetch, weights); err != nil {
+		return Result{}, err
+	}
+	if req.Sort != ByRecency {
+		p.spans = dates.Find(p.query.text, req.Now)
 	}
 	p.scorer = newScorer(p.query, &p.stats, p.norms())
 	res := Result{}
@@ -85,11 +102,11 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if req.Sort == ByRecency {
 		find = p.newestFirst
 	}
-	hits, err := find(req, fetch, &res)
+	hits, err := find(req, weights, fetch, &res)
 	if err != nil {
 		return Result{}, err
 	}
-	if res.Hits, err = p.order(ctx, req, hits); err != nil {
+	if res.Hits, err = p.order(ctx, req, weights, hits); err != nil {
 		return Result{}, err
 	}
 	if req.Limit > 0 && len(res.Hits) > req.Limit {
@@ -101,11 +118,11 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 
 func (p *search) account(res *Result) {
 	res.Matched = p.matched
-	res.Ranked = len(p.placed)
+	res.Ranked = p.ranked
 	res.Newest = p.newest
 	res.Passages = int(p.stats.passages)
 	for i, t := range p.query.terms {
-		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].df)})
+		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].own), p.scorer.formsOf(p.also[i])})
 	}
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)
@@ -121,7 +138,7 @@ func (p *search) account(res *Result) {
 
 // best finds the best documents by their postings, and scores them by their
 // texts.
-func (p *search) best(req Request, fetch Fetch, res *Result) ([]Candidate, error) {
+func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]Candidate, error) {
 	n := candidateCount
 	if p.query.verifies() {
 		n = verifyLimit
@@ -131,6 +148,9 @@ func (p *search) best(req Request, fetch Fetch, res *Result) ([]Candidate, error
 	budget := math.MaxInt
 	if p.allCommon(chosen) && !p.query.verifies() {
 		budget, p.newest = p.limits.newest, true
+	}
+	if len(p.spans) > 0 && !p.query.verifies() {
+		p.dated = &best{n: datedCount}
 	}
 	for n := len(p.shares) - 1; n >= 0; n-- {
 		if budget <= 0 {
@@ -144,8 +164,11 @@ func (p *search) best(req Request, fetch Fetch, res *Result) ([]Candidate, error
 		budget -= touched
 	}
 	list := into.sorted()
+	added := -len(list)
+	list = p.withDated(list)
+	added += len(list)
 	res.Unranked = res.Unranked || p.matched > len(list)
-	docs, all, err := p.read(list, candidateCount, fetch, res)
+	docs, all, err := p.read(list, candidateCount+added, fetch, res)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +177,11 @@ func (p *search) best(req Request, fetch Fetch, res *Result) ([]Candidate, error
 		// Those that nobody read may not match at all.
 		p.cut, p.matched = p.cut || res.Unranked, len(docs)
 	}
-	return p.score(docs, req)
+	p.ranked = len(docs)
+	if docs, err = p.addInstructions(docs, weights, fetch); err != nil {
+		return nil, err
+	}
+	return p.score(docs, weights)
 }
 
 // offer finds the matches of one share among its documents up to end, and
@@ -191,11 +218,7 @@ func (p *search) allCommon(chosen []int) bool {
 }
 
 // score turns the texts that were read into candidates with scores.
-func (p *search) score(docs []scoredDoc, req Request) ([]Candidate, error) {
-	weights := DefaultWeights()
-	if req.Weights != nil {
-		weights = *req.Weights
-	}
+func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 	out := make([]Candidate, 0, len(docs))
 	p.placed = make(map[int64]place, len(docs))
 	for _, d := range docs {
@@ -207,7 +230,8 @@ func (p *search) score(docs []scoredDoc, req Request) ([]Candidate, error) {
 		c := candidate(row, d.score)
 		c.Exact = d.exact
 		if d.read {
-			c.Score, c.Counts, c.Dated = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated
+			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
+			c.Instruction = d.text.instruction
 		}
 		out = append(out, c)
 	}
@@ -219,12 +243,12 @@ func candidate(row segment.DocRow, score float64) Candidate {
 }
 
 // order ranks the candidates, with their neighbours, as the request asks.
-func (p *search) order(ctx context.Context, req Request, list []Candidate) ([]Hit, error) {
+func (p *search) order(ctx context.Context, req Request, weights Weights, list []Candidate) ([]Hit, error) {
 	if req.Sort == ByRecency {
 		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
 		hits := make([]Hit, len(list))
 		for i, c := range list {
-			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true}
+			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, false}
 		}
 		return hits, nil
 	}
@@ -235,18 +259,14 @@ func (p *search) order(ctx context.Context, req Request, list []Candidate) ([]Hi
 	if err := regroup(ctx, req, list); err != nil {
 		return nil, err
 	}
-	weights := DefaultWeights()
-	if req.Weights != nil {
-		weights = *req.Weights
-	}
-	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When}
+	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When, Task: p.query.Task, Spans: p.spans}
 	ranked := Rank(q, list, weights)
 	if req.Sort == ByHybrid {
 		fade(ranked, req.Now)
 	}
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
-		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0}
+		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, r.Instruction && r.Score == 0}
 	}
 	return hits, nil
 }
@@ -272,8 +292,10 @@ func regroup(ctx context.Context, req Request, list []Candidate) error {
 }
 
 // fade divides scores by age: a hit of a thousand hours ago counts half.
-func fade(ranked []Ranked, now int64) {
-	if now == 0 {
+func fade(ranked []Ranked, asked time.Time) {
+	now := asked.UnixMilli()
+	if asked.IsZero() {
+		now = 0
 		for _, r := range ranked {
 			now = max(now, r.Time)
 		}

@@ -117,8 +117,8 @@ func (m *Meter) Stream(ctx context.Context, r llms.Request) iter.Seq2[llms.Event
 		}
 		crashed = false
 		guessed := used == llms.Usage{} && heard.Len() > 0
-		if guessed {
-			used = guess(r, heard.String())
+		if guessed { // it was cut off, and some providers report the usage only at the end
+			used = llms.Usage{InputTokens: sent(r), OutputTokens: llms.Estimate.Count(heard.String())}
 		}
 		// Tokens are recorded even if the caller has gone.
 		err = m.record(context.WithoutCancel(ctx), r, hold, used, guessed, failure)
@@ -158,7 +158,7 @@ func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err err
 		return "", nil
 	}
 	now := m.clock()
-	estimate := estimate(r)
+	estimate := int64(sent(r) + r.MaxTokens) // the most that it may use
 	hold = rand.Text()
 	var refused error
 	err = change(ctx, m.state, daySpace, day(now), func(d *dayTotal) {
@@ -186,15 +186,6 @@ func (m *Meter) allow(ctx context.Context, r llms.Request) (hold string, err err
 
 // holdTime is how long the reservation of a call that never ended counts.
 const holdTime = 10 * time.Minute
-
-// guess estimates the usage of a stream that was cut off: some providers report it
-// only at the end.
-func guess(r llms.Request, heard string) llms.Usage {
-	return llms.Usage{InputTokens: sent(r), OutputTokens: llms.Estimate.Count(heard)}
-}
-
-// estimate returns the most tokens that a call may use.
-func estimate(r llms.Request) int64 { return int64(sent(r) + r.MaxTokens) }
 
 // sent estimates the tokens of a request.
 func sent(r llms.Request) int {

@@ -115,6 +115,9 @@ type Found struct {
 type Word struct {
 	Text     string
 	Passages int
+	// Also are other words that were taken for it, because no text has it or
+	// because they are forms of it.
+	Also []string
 }
 
 // Hit is one match.
@@ -127,6 +130,9 @@ type Hit struct {
 	// Beside says that the node has none of the words itself but is next to one
 	// that does: ranking adds the messages around an answer.
 	Beside bool
+	// Instruction says that the node has none of the words but is a standing
+	// instruction of the user, and the pattern asks for work to be done.
+	Instruction bool
 	// Session is equal for hits of one sitting.
 	Session int64
 	// After continues the search after this hit, for a reader that takes less

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,12 +49,7 @@ type modelMessage struct {
 }
 
 // saidAt is when the message was said.
-func (m *modelMessage) saidAt() time.Time {
-	if m.Said.IsZero() {
-		return m.stored
-	}
-	return m.Said
-}
+func (m *modelMessage) saidAt() time.Time { return cmp.Or(m.Said, m.stored) }
 
 // item is the message as an unfolded view item.
 func (m *modelMessage) item() store.Item {
@@ -223,33 +219,10 @@ func (c *modelConversation) totals() (items, tokens int) {
 // active returns the conversations that take messages, in order, or all of them if
 // archived is true.
 func (m *model) active(archived bool) []*modelConversation {
-	var all []*modelConversation
-	for _, c := range m.conversations {
-		if archived || c.Active() {
-			all = append(all, c)
-		}
-	}
-	slices.SortFunc(all, func(a, b *modelConversation) int { return cmp.Compare(a.ID, b.ID) })
-	return all
+	all := slices.SortedFunc(maps.Values(m.conversations), func(a, b *modelConversation) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.DeleteFunc(all, func(c *modelConversation) bool { return !archived && !c.Active() })
 }
 
-// messageOf makes a message to store. The text is its record.
-func messageOf(native string, role llms.Role, text string, flags store.Flag, tokens int, said time.Time) store.NewMessage {
-	m := row(role, text)
-	m.Native, m.Flags, m.Tokens, m.Said = native, flags, tokens, said
-	return m
-}
+func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }

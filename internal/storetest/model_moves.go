@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,14 +16,10 @@ import (
 
 // someMessage draws a message of the sequence, in any conversation.
 func (m *machine) someMessage(rt *rapid.T) store.MessageID {
-	var ids []store.MessageID
-	for id := range m.model.messages {
-		ids = append(ids, id)
-	}
+	ids := slices.Sorted(maps.Keys(m.model.messages))
 	if len(ids) == 0 {
 		rt.Skip("no message")
 	}
-	slices.Sort(ids)
 	return rapid.SampledFrom(ids).Draw(rt, "message")
 }
 
@@ -90,7 +87,7 @@ func (m *machine) archive(rt *rapid.T) {
 		c.ArchivedAt, c.ArchiveCause = m.now(), cause
 	}
 	err := m.f.Update(m.ctx, c.ID, func(w store.Writer) error {
-		_, err := w.Append(m.ctx, messageOf("", llms.RoleUser, "too late", 0, 1, time.Time{}))
+		_, err := w.Append(m.ctx, row(llms.RoleUser, "too late"))
 		return err
 	})
 	if !errors.Is(err, store.ErrArchived) {
@@ -174,13 +171,7 @@ func (m *machine) putState(rt *rapid.T) {
 }
 
 func (m *machine) checkState() {
-	var keys []string
-	for key, v := range m.model.state {
-		if v.live(m.now()) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(m.model.state)), func(key string) bool { return !m.model.state[key].live(m.now()) })
 	list, err := m.f.List(m.ctx, m.name)
 	m.must("state", err)
 	if len(list) != len(keys) {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,28 +114,21 @@ func (m *machine) open(rt *rapid.T) {
 // draw makes a random message, with few native ids, so that some repeat.
 func (m *machine) draw(rt *rapid.T) store.NewMessage {
 	m.said++
-	native := ""
+	n := row(rapid.SampledFrom([]llms.Role{llms.RoleUser, llms.RoleAssistant, llms.RoleSystem, llms.RoleTool}).Draw(rt, "role"), m.word(m.said)+" was said")
 	if rapid.Bool().Draw(rt, "has id") {
-		native = fmt.Sprintf("n%d", rapid.IntRange(0, 12).Draw(rt, "id"))
+		n.Native = fmt.Sprintf("n%d", rapid.IntRange(0, 12).Draw(rt, "id"))
 	}
-	said := time.Time{}
 	if rapid.Bool().Draw(rt, "has time") {
-		said = m.now().Add(time.Duration(rapid.IntRange(-100, 100).Draw(rt, "minutes")) * time.Minute)
+		n.Said = m.now().Add(time.Duration(rapid.IntRange(-100, 100).Draw(rt, "minutes")) * time.Minute)
 	}
-	n := messageOf(native, rapid.SampledFrom([]llms.Role{llms.RoleUser, llms.RoleAssistant, llms.RoleSystem, llms.RoleTool}).Draw(rt, "role"),
-		m.word(m.said)+" was said", rapid.SampledFrom([]store.Flag{0, 0, 0, store.FlagHidden, store.FlagSynthetic, store.FlagEcho}).Draw(rt, "flags"),
-		rapid.IntRange(0, 50).Draw(rt, "tokens"), said)
+	n.Flags = rapid.SampledFrom([]store.Flag{0, 0, 0, store.FlagHidden, store.FlagSynthetic, store.FlagEcho}).Draw(rt, "flags")
+	n.Tokens = rapid.IntRange(0, 50).Draw(rt, "tokens")
 	return n
 }
 
 // word is a word that only the n-th message contains.
 func (m *machine) word(n int) string {
-	return "w" + string(bytes.Map(func(r rune) rune {
-		if r == '/' {
-			return 'x'
-		}
-		return r
-	}, []byte(m.name))) + fmt.Sprintf("q%dq", n)
+	return fmt.Sprintf("w%sq%dq", strings.ReplaceAll(m.name, "/", "x"), n)
 }
 
 func (m *machine) appends(rt *rapid.T) {
@@ -213,16 +208,10 @@ func (m *machine) fold(rt *rapid.T) {
 
 func (m *machine) reword(rt *rapid.T) {
 	c := m.pick(true)
-	var ids []store.SummaryID
-	for id, s := range m.model.summaries {
-		if s.Conversation == c.ID {
-			ids = append(ids, id)
-		}
-	}
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(m.model.summaries)), func(id store.SummaryID) bool { return m.model.summaries[id].Conversation != c.ID })
 	if len(ids) == 0 {
 		rt.Skip("no summary")
 	}
-	slices.Sort(ids)
 	s := m.model.summaries[rapid.SampledFrom(ids).Draw(rt, "summary")]
 	w := wording(fmt.Sprintf("reworded %d", s.Revision))
 	w.Tokens = rapid.IntRange(1, 9).Draw(rt, "tokens")

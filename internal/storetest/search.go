@@ -47,7 +47,11 @@ func testSearch(t *testing.T, f *fixture) {
 	sum := f.fold(t, a.ID, 0, 1, "somebody asked about a deployment\nExpand for details about: it")
 	onlyA := []store.ConversationID{a.ID}
 	words := must(f.Search(t.Context(), store.Search{Mode: store.FullText, Pattern: "friday marmalade nowhere", Conversations: onlyA, Limit: 10}))(t)
-	if got := fmt.Sprint(words.Words); got != "[{friday 1} {marmalade 1} {nowhere 0}]" || words.Passages != 6 {
+	var counts []string
+	for _, w := range words.Words {
+		counts = append(counts, fmt.Sprintf("{%s %d}", w.Text, w.Passages))
+	}
+	if got := fmt.Sprint(counts); got != "[{friday 1} {marmalade 1} {nowhere 0}]" || words.Passages != 6 {
 		t.Errorf("the words of a search are %s of %d passages", got, words.Passages)
 	}
 	for _, c := range []struct {

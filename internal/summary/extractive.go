@@ -210,7 +210,7 @@ func (d *draft) write(ctx context.Context, s shares) (string, error) {
 		_, text = d.compose(s)
 	}
 	if d.count(text) > s.total {
-		return d.stub(s.total), nil
+		return renderFooter(d.m, nil, s.total, d.count), nil
 	}
 	return text, nil
 }
@@ -283,13 +283,4 @@ func (d *draft) omissions() string {
 	}
 	refs = slices.Compact(refs)
 	return omittedHead + strings.Join(refs[:min(len(refs), 8)], ", ") + omittedTail + "\n"
-}
-
-// stub is the least a summary can say: which messages it stands for.
-func (d *draft) stub(budget int) string {
-	line := Footer + "the exact wording of " + d.m.seqs()
-	if d.count(line) <= budget {
-		return line
-	}
-	return Footer + d.m.seqs()
 }

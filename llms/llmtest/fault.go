@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -43,49 +44,38 @@ func (r Reply) Broken(kind FaultKind, after int) Reply {
 	return r
 }
 
-// anthropicCode is the Messages API's name for a failure.
-func (f *Fault) anthropicCode() string {
-	if f.Code != "" {
-		return f.Code
-	}
-	switch f.Status {
-	case http.StatusUnauthorized:
-		return "authentication_error"
-	case http.StatusPaymentRequired:
-		return "billing_error"
-	case http.StatusForbidden:
-		return "permission_error"
-	case http.StatusNotFound:
-		return "not_found_error"
-	case http.StatusRequestEntityTooLarge:
-		return "request_too_large"
-	case http.StatusTooManyRequests:
-		return "rate_limit_error"
-	case 529:
-		return "overloaded_error"
-	}
-	if f.Status >= 500 {
-		return "api_error"
-	}
-	return "invalid_request_error"
+var anthropicCodes = map[int]string{
+	http.StatusUnauthorized:          "authentication_error",
+	http.StatusPaymentRequired:       "billing_error",
+	http.StatusForbidden:             "permission_error",
+	http.StatusNotFound:              "not_found_error",
+	http.StatusRequestEntityTooLarge: "request_too_large",
+	http.StatusTooManyRequests:       "rate_limit_error",
+	529:                              "overloaded_error",
 }
+
+var openAICodes = map[int]string{
+	http.StatusUnauthorized:    "invalid_api_key",
+	http.StatusNotFound:        "model_not_found",
+	http.StatusTooManyRequests: "rate_limit_exceeded",
+}
+
+// anthropicCode is the Messages API's name for a failure.
+func (f *Fault) anthropicCode() string { return f.code(anthropicCodes[f.Status], "api_error") }
 
 // openAICode is OpenAI's name for a failure.
 func (f *Fault) openAICode() string {
-	if f.Code != "" {
-		return f.Code
+	known := openAICodes[f.Status]
+	if f.Status < 500 && strings.Contains(f.Message, "maximum context length") {
+		known = cmp.Or(known, "context_length_exceeded")
 	}
-	switch {
-	case f.Status == http.StatusUnauthorized:
-		return "invalid_api_key"
-	case f.Status == http.StatusNotFound:
-		return "model_not_found"
-	case f.Status == http.StatusTooManyRequests:
-		return "rate_limit_exceeded"
-	case f.Status >= 500:
-		return "server_error"
-	case strings.Contains(f.Message, "maximum context length"):
-		return "context_length_exceeded"
+	return f.code(known, "server_error")
+}
+
+// code returns the name of a failure: the scripted one, a known one, or a general one.
+func (f *Fault) code(known, server string) string {
+	if f.Status < 500 {
+		server = "invalid_request_error"
 	}
-	return "invalid_request_error"
+	return cmp.Or(f.Code, known, server)
 }

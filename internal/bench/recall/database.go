@@ -26,7 +26,29 @@ func Measure(ctx context.Context, data Dataset) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	return Run(ctx, data, Options{Also: []Contender{{Name: "lcm grep on a database", Search: in.search}}})
+	folded := false
+	return Run(ctx, data, Options{Also: []Contender{
+		{Name: "lcm grep on a database", Search: in.search},
+		{Name: "lcm grep after compaction", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
+			if !folded {
+				if err := fold(ctx, record.Engine, data); err != nil {
+					return nil, err
+				}
+				folded = true
+			}
+			return in.search(ctx, conversation, question)
+		}},
+	}})
+}
+
+// fold compacts all conversations of a dataset into extractive summaries.
+func fold(ctx context.Context, engine *lcm.Engine, data Dataset) error {
+	for _, talk := range data.Conversations {
+		if _, err := engine.Session(talk.ID).Compact(ctx, lcm.CompactOptions{Budget: 8000, Full: true}); err != nil {
+			return fmt.Errorf("compact conversation %s: %w", talk.ID, err)
+		}
+	}
+	return nil
 }
 
 // database is a dataset in a database.
@@ -74,7 +96,7 @@ func load(ctx context.Context, db *sqlite.DB, data Dataset) (*database, error) {
 	return d, nil
 }
 
-// search asks a question as an agent does.
+// search asks a question as an agent does. A summary has no id in the dataset.
 func (d *database) search(ctx context.Context, conversation, question string) ([]string, error) {
 	a, err := d.recall.Grep(ctx, recall.GrepRequest{
 		Pattern: question, Mode: store.FullText, Where: recall.Where{ConversationID: d.conversations[conversation]},

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/search/segment"
@@ -12,6 +13,10 @@ import (
 type searcher interface {
 	search(ctx context.Context, q Question, conversation int64) ([]int64, error)
 }
+
+// noMessage is a place of a ranking that is taken by something else than a
+// message of the dataset.
+const noMessage = 0
 
 // contender is a caller's way of searching, in numbers.
 type contender struct {
@@ -26,6 +31,10 @@ func (s contender) search(ctx context.Context, q Question, conversation int64) (
 	}
 	var out []int64
 	for _, id := range ids {
+		if id == "" {
+			out = append(out, noMessage)
+			continue
+		}
 		n, ok := s.corpus.ids[conversation-1][id]
 		if !ok {
 			return nil, fmt.Errorf("question %q: message %q is not in conversation %q", q.Text, id, q.Conversation)
@@ -41,6 +50,7 @@ type corpus struct {
 	session       []int         // by document
 	conversations map[string]int64
 	ids           []map[string]int64 // by conversation number - 1: message id → document id
+	asked         []time.Time        // by conversation number - 1: when its questions are asked
 }
 
 // Roles, as the index numbers them here.
@@ -55,6 +65,7 @@ func newCorpus(d Dataset) *corpus {
 	for n, conv := range d.Conversations {
 		c.conversations[conv.ID] = int64(n + 1)
 		ids := make(map[string]int64)
+		var last time.Time
 		for _, s := range conv.Sessions {
 			for _, m := range s.Messages {
 				role := roleOther
@@ -63,6 +74,9 @@ func newCorpus(d Dataset) *corpus {
 				}
 				id := int64(len(c.docs) + 1)
 				ids[m.ID] = id
+				if m.Time.After(last) {
+					last = m.Time
+				}
 				c.docs = append(c.docs, segment.Doc{
 					ID: id, Conversation: int64(n + 1), Time: m.Time.UnixMilli(), Role: role, Text: []byte(m.Text),
 				})
@@ -71,6 +85,7 @@ func newCorpus(d Dataset) *corpus {
 			session++
 		}
 		c.ids = append(c.ids, ids)
+		c.asked = append(c.asked, last.UTC())
 	}
 	return c
 }
@@ -106,7 +121,7 @@ func (e *engine) search(ctx context.Context, q Question, conversation int64) ([]
 		return nil, fmt.Errorf("question %q: %w", q.Text, err)
 	}
 	res, err := e.index.Search(ctx, search.Request{
-		Query: query, Filter: search.Filter{Conversations: []int64{conversation}}, Weights: &e.weights,
+		Query: query, Filter: search.Filter{Conversations: []int64{conversation}}, Weights: &e.weights, Now: e.corpus.asked[conversation-1],
 	}, e.fetch)
 	if err != nil {
 		return nil, err

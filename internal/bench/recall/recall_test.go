@@ -178,6 +178,59 @@ func TestReportJSON(t *testing.T) {
 	}
 }
 
+// Every part of the ranking that a measurement leaves out changes an answer of
+// the bundled questions, with or without a typing mistake.
+func TestAblate(t *testing.T) {
+	d, err := Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := Ablate(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Without) != len(parts) || a.All.Questions != len(d.Questions) {
+		t.Fatalf("%d parts, %d questions", len(a.Without), a.All.Questions)
+	}
+	for _, w := range a.Without {
+		if w.Figures == a.All {
+			t.Errorf("the ranking is the same without %s", w.Part)
+		}
+	}
+	if text := a.Text(); strings.Count(text, "\n") != len(parts)+4 {
+		t.Errorf("the table has other lines:\n%s", text)
+	}
+}
+
+// A typing mistake changes one word, the same one in every run.
+func TestWithTypos(t *testing.T) {
+	d, err := Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	typos, again := d.WithTypos(), d.WithTypos()
+	changed := 0
+	for i, q := range typos.Questions {
+		if q.Text != again.Questions[i].Text {
+			t.Errorf("%q is also %q", q.Text, again.Questions[i].Text)
+		}
+		a, b := strings.Fields(d.Questions[i].Text), strings.Fields(q.Text)
+		n := 0
+		for j := range a {
+			if j < len(b) && a[j] != b[j] {
+				n++
+			}
+		}
+		if len(a) != len(b) || n > 1 {
+			t.Errorf("%q became %q", d.Questions[i].Text, q.Text)
+		}
+		changed += n
+	}
+	if changed < len(d.Questions)*3/4 {
+		t.Errorf("%d of %d questions have a mistake", changed, len(d.Questions))
+	}
+}
+
 // A caller's own search is measured like the others.
 func TestContender(t *testing.T) {
 	d := small(t)

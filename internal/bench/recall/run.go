@@ -23,7 +23,8 @@ type Options struct {
 }
 
 // Contender is a way of searching that the caller brings. Search returns the
-// ids of messages of the conversation, best first.
+// ids of messages of the conversation, best first, and an empty one for a place
+// that something else takes.
 type Contender struct {
 	Name   string
 	Search func(ctx context.Context, conversation, question string) ([]string, error)
@@ -175,6 +176,9 @@ func (c *corpus) judge(category string, hits []int64, gold map[int64]bool) outco
 	}
 	var ranked []int
 	for _, id := range hits {
+		if id == noMessage {
+			continue
+		}
 		if s := c.session[id-1]; !slices.Contains(ranked, s) {
 			ranked = append(ranked, s)
 		}

@@ -25,11 +25,7 @@ func (r *runner) assess(depth int, nodes []node, total int) Depth {
 		d.Tools.add(distinct(r.seen[n.from:n.to], r.said[n.from:n.to]), kept, head)
 	}
 	d.Ratio = share(d.Tokens, total)
-	d.Sentences = sentences
-	d.Fidelity = 1
-	if sentences > 0 {
-		d.Fidelity = share(verbatim, sentences)
-	}
+	d.Sentences, d.Fidelity = sentences, shareOrOne(verbatim, sentences)
 	return d
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleMeasure() {
-	report, err := retention.Measure(context.Background(), retention.FromMessages(sample.Messages()), retention.Options{Budget: 0.15})
+	report, err := retention.Measure(context.Background(), retention.FromMessages(sample.Messages()), retention.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

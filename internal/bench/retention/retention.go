@@ -14,8 +14,10 @@
 package retention
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
@@ -27,33 +29,25 @@ type Options struct {
 	// compaction's own default, or a fifth of the conversation where that is
 	// less, so that three depths are reached.
 	ChunkTokens int
-	// Budget is the size of a leaf for each token of its messages. Zero takes
-	// 0.15.
-	Budget float64
-	// FanOut is how many nodes are condensed into one. Zero takes 4.
-	FanOut int
 	// Depths is how many depths are built, as far as the conversation
 	// reaches. Zero takes 3.
 	Depths int
 	// Summariser writes the nodes. Nil takes summary.NewExtractive().
 	Summariser summary.Summariser
-	// Counter counts tokens. Nil takes llms.Estimate.
-	Counter llms.Counter
 }
+
+// budget is the size of a leaf for each token of its messages, fanOut how many nodes
+// are condensed into one.
+const (
+	budget = 0.15
+	fanOut = 4
+)
 
 func (o Options) withDefaults(total int) Options {
 	if o.ChunkTokens <= 0 {
 		o.ChunkTokens = max(min(20_000, total/5), 400)
 	}
-	if o.Budget <= 0 {
-		o.Budget = 0.15
-	}
-	if o.FanOut < 2 {
-		o.FanOut = 4
-	}
-	if o.Depths <= 0 {
-		o.Depths = 3
-	}
+	o.Depths = cmp.Or(o.Depths, 3)
 	if o.Summariser == nil {
 		o.Summariser = summary.NewExtractive()
 	}
@@ -73,11 +67,7 @@ func Measure(ctx context.Context, messages []summary.Source, opt Options) (Repor
 	if len(messages) == 0 {
 		return Report{}, fmt.Errorf("retention: there are no messages to measure")
 	}
-	counter := opt.Counter
-	if counter == nil {
-		counter = llms.Estimate
-	}
-	r := runner{messages: messages, count: counter.Count}
+	r := runner{messages: messages, count: llms.Estimate.Count}
 	r.tokens = make([]int, len(messages))
 	total := 0
 	for i, m := range messages {
@@ -85,10 +75,9 @@ func Measure(ctx context.Context, messages []summary.Source, opt Options) (Repor
 		total += r.tokens[i]
 	}
 	r.opt = opt.withDefaults(total)
-	r.opt.Counter = counter
 	r.inventory()
 
-	report := Report{Messages: len(messages), Tokens: total, ChunkTokens: r.opt.ChunkTokens, Budget: r.opt.Budget, FanOut: r.opt.FanOut}
+	report := Report{Messages: len(messages), Tokens: total, ChunkTokens: r.opt.ChunkTokens, Budget: budget, FanOut: fanOut}
 	nodes, err := r.leaves(ctx)
 	if err != nil {
 		return Report{}, err
@@ -132,7 +121,7 @@ func (r *runner) leaves(ctx context.Context) ([]node, error) {
 			to++
 		}
 		n, err := r.summarise(ctx, summary.Request{
-			Kind: summary.Leaf, Target: int(r.opt.Budget * float64(size)), Sources: r.messages[from:to],
+			Kind: summary.Leaf, Target: int(budget * float64(size)), Sources: r.messages[from:to],
 		}, from, to)
 		if err != nil {
 			return nil, err
@@ -143,11 +132,10 @@ func (r *runner) leaves(ctx context.Context) ([]node, error) {
 	return nodes, nil
 }
 
-// condense makes one node of each FanOut nodes, as large as one of them.
+// condense makes one node of each fanOut nodes, as large as one of them.
 func (r *runner) condense(ctx context.Context, depth int, nodes []node) ([]node, error) {
 	var out []node
-	for i := 0; i < len(nodes); i += r.opt.FanOut {
-		group := nodes[i:min(i+r.opt.FanOut, len(nodes))]
+	for group := range slices.Chunk(nodes, fanOut) {
 		if len(group) == 1 {
 			out = append(out, group[0])
 			continue
@@ -158,7 +146,7 @@ func (r *runner) condense(ctx context.Context, depth int, nodes []node) ([]node,
 		}
 		n, err := r.summarise(ctx, summary.Request{
 			Kind: summary.Condensed, Depth: depth, Sources: sources,
-			Target: int(r.opt.Budget * float64(r.opt.ChunkTokens)),
+			Target: int(budget * float64(r.opt.ChunkTokens)),
 		}, group[0].from, group[len(group)-1].to)
 		if err != nil {
 			return nil, err
@@ -169,7 +157,7 @@ func (r *runner) condense(ctx context.Context, depth int, nodes []node) ([]node,
 }
 
 func (r *runner) summarise(ctx context.Context, req summary.Request, from, to int) (node, error) {
-	req.Level, req.Counter = summary.Normal, r.opt.Counter
+	req.Level, req.Counter = summary.Normal, llms.Estimate
 	got, err := r.opt.Summariser.Summarise(ctx, req)
 	if err != nil {
 		return node{}, fmt.Errorf("retention: summarising messages #%d to #%d at depth %d: %w",

@@ -19,7 +19,7 @@ type peer struct {
 	took time.Duration // by the inserts
 }
 
-func newPeer(_ context.Context, path string) (*peer, error) {
+func newPeer(path string) (*peer, error) {
 	c, err := connect(path)
 	if err != nil {
 		return nil, err
@@ -36,8 +36,6 @@ func newPeer(_ context.Context, path string) (*peer, error) {
 	}
 	return p, nil
 }
-
-func (p *peer) close() error { return p.conn.Close() }
 
 // fill inserts the messages of the record, as many at a time as the engine
 // stored. Reading them is not counted.

@@ -126,7 +126,7 @@ func measure(ctx context.Context, o Options, size, spread int) (_ Run, err error
 // close removes the database and the one that it is compared with.
 func (b *bench) close(ctx context.Context) (err error) {
 	if b.peer != nil {
-		err = b.peer.close()
+		err = b.peer.conn.Close()
 	}
 	if b.Record != nil {
 		err = errors.Join(err, b.Record.Close(ctx))
@@ -257,7 +257,7 @@ func (b *bench) index(ctx context.Context) error {
 	if err := b.weighGrams(ctx, harness.CPUTime()-spent); err != nil {
 		return err
 	}
-	peer, err := newPeer(ctx, b.Path+".fts")
+	peer, err := newPeer(b.Path + ".fts")
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int, sinc
 	}
 	w.Requests = requests(said)
 	w.Stopped = stopped(said)
-	w.Waiting = waiting(w.Requests, w.Stopped)
+	w.Waiting = w.unanswered() || len(w.Requests) > 0 && strings.HasSuffix(w.Stopped.Text, "?")
 	w.Plan = plan(said)
 	ran := commands(said, c.Agent)
 	since.note(said, ran)
@@ -168,14 +168,6 @@ func began(ctx context.Context, s store.Reader, id store.ConversationID, known [
 		}
 	}
 	return nil, nil
-}
-
-// waiting reports that the last request, or a question to the user, is unanswered.
-func waiting(asked []Quote, stopped *Quote) bool {
-	if len(asked) == 0 || stopped == nil {
-		return len(asked) > 0
-	}
-	return asked[len(asked)-1].ID > stopped.ID || strings.HasSuffix(stopped.Text, "?")
 }
 
 // unanswered reports that the last request is unanswered.

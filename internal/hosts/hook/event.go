@@ -59,8 +59,8 @@ type wire struct {
 	Session      string   `json:"session_id"`
 	Conversation string   `json:"conversation_id"`
 	Thread       string   `json:"thread_id"`
-	Transcript   *string  `json:"transcript_path"`
-	AgentPath    *string  `json:"agent_transcript_path"`
+	Transcript   string   `json:"transcript_path"`
+	AgentPath    string   `json:"agent_transcript_path"`
 	AgentID      string   `json:"agent_id"`
 	Cwd          string   `json:"cwd"`
 	Roots        []string `json:"workspace_roots"`
@@ -83,15 +83,9 @@ func Parse(host string, r io.Reader) (Event, error) {
 		return Event{}, fmt.Errorf("read the event: %w", err)
 	}
 	e := Event{Host: host, Name: cmp.Or(w.Event, w.EventName), Session: cmp.Or(w.Session, w.Conversation, w.Thread),
-		Dir: w.Cwd, Source: cmp.Or(w.Source, w.Trigger), Prompt: w.Prompt, InAgent: w.AgentID != ""}
+		Transcript: w.Transcript, Agent: w.AgentPath, Dir: w.Cwd, Source: cmp.Or(w.Source, w.Trigger), Prompt: w.Prompt, InAgent: w.AgentID != ""}
 	if e.Dir == "" && len(w.Roots) > 0 {
 		e.Dir = w.Roots[0]
-	}
-	if w.Transcript != nil {
-		e.Transcript = *w.Transcript
-	}
-	if w.AgentPath != nil {
-		e.Agent = *w.AgentPath
 	}
 	if e.Name == "" {
 		return e, errors.New("the event has no name")

@@ -1,10 +1,8 @@
 package hook
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/brief"
 	"github.com/lossless-context/lcm/internal/hosts/reminder"
+	"github.com/lossless-context/lcm/internal/jsonstring"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -254,9 +253,6 @@ func (a Answer) JSON() ([]byte, error) {
 		} `json:"hookSpecificOutput"`
 	}
 	out.Specific.Event, out.Specific.Context = a.Event, a.Context
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // hosts store this text, and ingest must recognise the tag
-	err := e.Encode(out)
-	return b.Bytes(), err
+	text, err := jsonstring.Marshal(out) // hosts store the text, and ingest must recognise the tag
+	return append(text, '\n'), err
 }

@@ -108,44 +108,16 @@ func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 
 // early handles the beginning of a JSON value: of a truncated file, or of several lines.
 func (t *Reader) early(in *bufio.Reader, line []byte, n int, any bool, wrong error, fn func(llms.Message) error) error {
-	gap, more, err := skipSpace(in, t.limit())
+	rest, err := io.ReadAll(io.LimitReader(in, int64(t.limit())+1))
 	switch {
-	case errors.Is(err, errTooLarge):
-		return &BadRecord{t.Name, n, err}
 	case err != nil:
 		return fmt.Errorf("read %s: %w", t.Name, err)
-	case !more:
-		return t.document(line, n, fn)
-	case any:
+	case any && len(bytes.TrimSpace(rest)) > 0:
 		return &BadRecord{t.Name, n, wrong}
-	}
-	rest, err := io.ReadAll(io.LimitReader(in, int64(t.limit())+1))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", t.Name, err)
-	}
-	if len(rest) > t.limit() {
+	case len(rest) > t.limit():
 		return &BadRecord{t.Name, n, errTooLarge}
 	}
-	return t.document(bytes.Join([][]byte{line, gap, rest}, nil), n, fn)
-}
-
-// skipSpace returns the white space that comes next, and whether anything follows.
-func skipSpace(in *bufio.Reader, limit int) (gap []byte, more bool, err error) {
-	for {
-		b, err := in.ReadByte()
-		if err == io.EOF {
-			return gap, false, nil
-		}
-		if err != nil {
-			return gap, false, err
-		}
-		if !strings.ContainsRune(" \t\r\n", rune(b)) {
-			return gap, true, in.UnreadByte()
-		}
-		if gap = append(gap, b); len(gap) > limit {
-			return nil, false, errTooLarge
-		}
-	}
+	return t.document(append(line, rest...), n, fn)
 }
 
 // document decodes JSON values that span lines.

@@ -15,7 +15,7 @@ import (
 // configured holds lcm's entries in a host's settings.
 type configured struct {
 	server []string   // the command of the MCP server
-	hooks  [][]string // the commands of the hooks
+	hooks  [][]string // the commands of the hooks, or only their programs
 }
 
 // parsed parses a settings file; a missing one is empty.
@@ -46,7 +46,7 @@ func hooksIn(path, host string) ([][]string, error) {
 		for _, g := range events[name] {
 			for _, h := range g.Hooks {
 				if isOwnHook(host, h.Command) {
-					all = append(all, shellWords(h.Command))
+					all = append(all, []string{programOf(h.Command)})
 				}
 			}
 		}

@@ -20,14 +20,11 @@ func member(file, what string, value any, path ...string) entry {
 			if err != nil {
 				return nil, nil, err
 			}
-			d, made, err := d.Set(value, path...)
-			if err != nil {
-				return nil, nil, err
-			}
-			return d.Bytes(), made, nil
+			made, err := d.Set(value, path...)
+			return d.Bytes(), made, err
 		},
 		cut: func(src []byte, made [][]string) ([]byte, error) {
-			return cutJSON(src, made, func(d *edit.JSON) (*edit.JSON, error) { return d.Cut(path...) })
+			return cutJSON(src, made, func(d *edit.JSON) error { return d.Cut(path...) })
 		},
 		theirs: func(src []byte) bool {
 			d, err := edit.ParseJSON(src)
@@ -55,23 +52,21 @@ func isOwnServer(command any) bool {
 }
 
 // cutJSON removes something from a JSON file, and then empty containers that setup made.
-func cutJSON(src []byte, made [][]string, fn func(*edit.JSON) (*edit.JSON, error)) ([]byte, error) {
+func cutJSON(src []byte, made [][]string, fn func(*edit.JSON) error) ([]byte, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return src, nil
 	}
 	d, err := edit.ParseJSON(src)
+	if err == nil {
+		err = fn(d)
+	}
+	for i := len(made) - 1; i >= 0 && err == nil; i-- {
+		if d.Empty(made[i]...) {
+			err = d.Cut(made[i]...)
+		}
+	}
 	if err != nil {
 		return nil, err
-	}
-	if d, err = fn(d); err != nil {
-		return nil, err
-	}
-	for i := len(made) - 1; i >= 0; i-- {
-		if d.Empty(made[i]...) {
-			if d, err = d.Cut(made[i]...); err != nil {
-				return nil, err
-			}
-		}
 	}
 	return d.Bytes(), nil
 }
@@ -109,11 +104,11 @@ func hooks(file, host string, events []event, command string) entry {
 				runs := func(h hookCommand) bool { return h.Command == command }
 				switch {
 				case own >= 0:
-					d, err = d.SetElement(group, own, "hooks", e.name)
+					err = d.SetElement(group, own, "hooks", e.name)
 				case slices.ContainsFunc(all, func(g hookGroup) bool { return slices.ContainsFunc(g.Hooks, runs) }): // in a group of the user
 				default:
 					var more [][]string
-					d, more, err = d.Append(group, "hooks", e.name)
+					more, err = d.Append(group, "hooks", e.name)
 					made = append(made, more...)
 				}
 				if err != nil {
@@ -123,7 +118,7 @@ func hooks(file, host string, events []event, command string) entry {
 			return d.Bytes(), made, nil
 		},
 		cut: func(src []byte, made [][]string) ([]byte, error) {
-			return cutJSON(src, made, func(d *edit.JSON) (*edit.JSON, error) { return cutHooks(d, host) })
+			return cutJSON(src, made, func(d *edit.JSON) error { return cutHooks(d, host) })
 		},
 	}
 }
@@ -141,10 +136,10 @@ func groups(d *edit.JSON, event string) []hookGroup {
 }
 
 // cutHooks removes lcm's commands from every event and group.
-func cutHooks(d *edit.JSON, host string) (*edit.JSON, error) {
+func cutHooks(d *edit.JSON, host string) error {
 	var events map[string]json.RawMessage
 	if d.Get("hooks") == nil || json.Unmarshal(d.Get("hooks"), &events) != nil {
-		return d, nil
+		return nil
 	}
 	var err error
 	for _, event := range sortedKeys(events) {
@@ -167,26 +162,26 @@ func cutHooks(d *edit.JSON, host string) (*edit.JSON, error) {
 			case len(kept) == len(g.Hooks):
 				continue
 			case len(kept) == 0:
-				d, err = d.CutElement(i, "hooks", event)
+				err = d.CutElement(i, "hooks", event)
 			default:
-				d, err = withoutHooks(d, groups[i], kept, i, event)
+				err = withoutHooks(d, groups[i], kept, i, event)
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // withoutHooks rewrites a group that has other commands.
-func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i int, event string) (*edit.JSON, error) {
+func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i int, event string) error {
 	g, err := edit.ParseJSON(group)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = g.Set(kept, "hooks")
 	}
-	if g, _, err = g.Set(kept, "hooks"); err != nil {
-		return nil, err
+	if err != nil {
+		return err
 	}
 	return d.SetElement(json.RawMessage(g.Bytes()), i, "hooks", event)
 }

@@ -30,38 +30,18 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// shellWords splits a line of shellLine, or one that is as simple.
-func shellWords(line string) []string {
-	var words []string
-	var b strings.Builder
-	quote, any, escaped := rune(0), false, false
-	for _, r := range line {
-		switch {
-		case escaped:
-			b.WriteRune(r)
-			escaped = false
-		case quote == 0 && (r == ' ' || r == '\t'):
-			if any {
-				words = append(words, b.String())
-			}
-			b.Reset()
-			any = false
-			continue
-		case quote == 0 && (r == '\'' || r == '"'):
-			quote = r
-		case r == quote:
-			quote = 0
-		case quote == 0 && r == '\\' && runtime.GOOS != "windows":
-			escaped = true
-		default:
-			b.WriteRune(r)
-		}
-		any = true
+var (
+	firstWord = lazyregexp.New(`^(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+`)
+	quoted    = lazyregexp.New(`'([^']*)'|"([^"]*)"|\\(.)`)
+)
+
+// programOf returns the program of a line of shellLine, or of one that is as simple.
+func programOf(line string) string {
+	line = strings.TrimSpace(line)
+	if runtime.GOOS == "windows" { // where a backslash separates directories
+		line = strings.ReplaceAll(line, `\`, `\\`)
 	}
-	if any {
-		words = append(words, b.String())
-	}
-	return words
+	return quoted().ReplaceAllString(firstWord().FindString(line), "$1$2$3")
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

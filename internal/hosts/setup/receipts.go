@@ -60,11 +60,6 @@ func OpenReceipts(dir string) (*Receipts, error) {
 
 func (r *Receipts) index() string { return filepath.Join(r.dir, "receipts.json") }
 
-func (r *Receipts) of(target string) (receipt, bool) {
-	one, ok := r.files[target]
-	return one, ok
-}
-
 func hash(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -82,7 +77,7 @@ func (r *Receipts) keep(path string, content []byte) (name string, err error) {
 
 // restore restores the original of a file in which nothing else has changed.
 func (r *Receipts) restore(c *Change) {
-	one, ok := r.of(c.target)
+	one, ok := r.files[c.target]
 	c.dirs = one.Dirs
 	left := string(bytes.Join(bytes.Fields(c.After), nil))
 	empty := left == "" || left == "{}"
@@ -103,7 +98,7 @@ func (r *Receipts) restore(c *Change) {
 
 // willWrite records a change before it is made, so that a killed setup can be undone.
 func (r *Receipts) willWrite(host string, c Change) error {
-	old, known := r.of(c.target)
+	old, known := r.files[c.target]
 	if known && old.Written != hash(c.Before) && bytes.Equal(c.clean, c.Before) {
 		// The file has no entry of lcm: forget the recorded change.
 		old, known = receipt{Dirs: old.Dirs}, false

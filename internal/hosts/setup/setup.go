@@ -209,11 +209,7 @@ func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
 			if !c.Exists {
 				return nil
 			}
-			var made [][]string
-			if r, ok := kept.of(c.target); ok {
-				made = r.Made
-			}
-			c.After, err = e.cut(c.After, made)
+			c.After, err = e.cut(c.After, kept.files[c.target].Made)
 			return err
 		}); err != nil {
 			return Plan{}, err

@@ -53,7 +53,7 @@ func (p Plan) Undo(kept *Receipts) error {
 		}
 	}
 	for _, c := range p.unchanged {
-		if _, ok := kept.of(c.target); ok {
+		if _, ok := kept.files[c.target]; ok {
 			c.removeDirs()
 			if err := kept.forget(c); err != nil {
 				return err

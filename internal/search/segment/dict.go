@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"sort"
+	"unicode/utf8"
 )
 
 // dictBlockBytes is the size at which a block of the dictionary is closed. A
@@ -187,4 +188,59 @@ func (r *Reader) WithPrefix(prefix string, limit int) (found []DictEntry, more b
 		}
 	}
 	return found, false, nil
+}
+
+// Term is the term of the entry.
+func (e DictEntry) Term() string { return e.term }
+
+// Walk yields terms of the dictionary, in order: those of the blocks that enter
+// accepts, up to a number of blocks. Enter is given letters with which terms of a
+// block begin, and tells whether such a term is wanted, so that a walk reads the
+// few blocks that matter.
+func (r *Reader) Walk(blocks int, enter func(beginning []byte) bool, yield func(term []byte)) error {
+	for i := range r.Segment.terms {
+		if !r.wanted(i, enter) {
+			continue
+		}
+		if blocks--; blocks < 0 {
+			return nil
+		}
+		c, err := r.dictBlockAt(i)
+		if err != nil {
+			return err
+		}
+		for len(c.b) > 0 {
+			_, term, err := c.next()
+			if err != nil {
+				return err
+			}
+			yield(term)
+		}
+	}
+	return nil
+}
+
+// wanted reports whether block i may hold a term that enter accepts. The terms of
+// a block begin with the letters that its first term shares with the first of the
+// next block, and go on with a letter between those of the two.
+func (r *Reader) wanted(i int, enter func([]byte) bool) bool {
+	const most = 8 // letters that are asked for one by one
+	if i+1 == len(r.Segment.terms) {
+		return true
+	}
+	first, next := r.Segment.terms[i].first, r.Segment.terms[i+1].first
+	n := sharedPrefix(first, next)
+	if n == len(first) || next[n] >= utf8.RuneSelf || next[n]-first[n] > most {
+		for n > 0 && !utf8.ValidString(first[:n]) { // cut inside of a rune
+			n--
+		}
+		return enter([]byte(first[:n]))
+	}
+	beginning := append([]byte(first[:n]), 0)
+	for c := first[n]; c <= next[n]; c++ {
+		if beginning[n] = c; enter(beginning) {
+			return true
+		}
+	}
+	return false
 }

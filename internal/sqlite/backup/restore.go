@@ -59,7 +59,7 @@ func Install(ctx context.Context, from, to string, r Replacement) (Installed, er
 		return done, err
 	}
 	defer dbfile.RemoveDatabase(tmp)
-	if err := copyFile(ctx, from, tmp); err != nil {
+	if err := CopyFiles(ctx, from, tmp); err != nil {
 		return done, fmt.Errorf("copy %s: %w", from, dbfile.Explain(to, err))
 	}
 	if err := checkCopy(ctx, from, tmp, r.Damaged); err != nil {
@@ -163,12 +163,13 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// copyFile copies a file, and the write-ahead log beside it if it has one.
-func copyFile(ctx context.Context, from, to string) error {
+// CopyFiles copies a database byte by byte: its file, and the write-ahead log beside
+// it if it has one. A log may be without its file. It leaves no incomplete copy.
+func CopyFiles(ctx context.Context, from, to string) error {
 	for _, suffix := range []string{"", "-wal"} {
 		src, err := os.Open(from + suffix)
-		if suffix != "" && errors.Is(err, fs.ErrNotExist) {
-			return nil
+		if errors.Is(err, fs.ErrNotExist) && (suffix != "" || Exists(from+"-wal")) {
+			continue
 		}
 		if err != nil {
 			return err
@@ -179,6 +180,7 @@ func copyFile(ctx context.Context, from, to string) error {
 			err = errors.Join(err, dst.Sync(), dst.Close())
 		}
 		if err = errors.Join(err, src.Close()); err != nil {
+			dbfile.RemoveDatabase(to)
 			return err
 		}
 	}

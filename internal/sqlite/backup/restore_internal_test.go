@@ -42,3 +42,15 @@ func TestSetAsideLeavesTheNameTaken(t *testing.T) {
 		t.Error("the other name is still there after the database was put back")
 	}
 }
+
+// A full disk leaves no part of a backup under the name of one.
+func TestCopyFilesLeavesNoPart(t *testing.T) {
+	dir := t.TempDir()
+	to := filepath.Join(dir, "backup.db")
+	if err := CopyFiles(t.Context(), dir, to); err == nil { // opens, but cannot be read
+		t.Fatal("a directory was copied")
+	}
+	if Exists(to) {
+		t.Error("a part was left")
+	}
+}

@@ -61,9 +61,9 @@ func (k *checkup) all(ctx context.Context) error {
 	}{
 		{"the pages of the file", k.pages},
 		{"the conversations", k.conversations},
-		{"the references", k.references},
+		{"the references", func(context.Context) error { return k.take(OrphanFaults(k.Conn)) }},
 		{"the payloads", k.payloads},
-		{"the search index", k.index},
+		{"the search index", func(ctx context.Context) error { return k.take(k.search.Check(ctx, k.Conn)) }},
 		{"the state", k.state},
 		{"the tombstones", k.tombstones},
 	}
@@ -103,59 +103,57 @@ func (k *checkup) pages(context.Context) error {
 	})
 }
 
-// conversations verifies every conversation, and checks the derived rows that
-// are not part of the proof.
+// conversations verifies every conversation, with the derived rows that are
+// not part of the proof.
 func (k *checkup) conversations(ctx context.Context) error {
 	ids, err := record.ConversationIDs(k.Conn)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		node := fmt.Sprintf("conversation %d", id)
-		v, err := Checker{k.file}.Verify(ctx, id)
+		v, err := verify(ctx, k.file, id, true)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		k.list = append(k.list, v.Faults...)
-		if err == nil {
-			err = k.derived(id)
-		}
 		if err != nil {
-			k.fault("unreadable", node, "%s", dbfile.WithoutHint(err))
+			k.fault("unreadable", fmt.Sprintf("conversation %d", id), "%s", dbfile.WithoutHint(err))
 		}
 	}
 	return nil
 }
 
-// references finds rows that refer to missing rows.
-func (k *checkup) references(context.Context) error {
-	found, err := OrphanFaults(k.Conn)
-	k.list = append(k.list, found...)
+// take adds the faults that another function found.
+func (f *faults) take(found []store.Fault, err error) error {
+	f.list = append(f.list, found...)
 	return err
 }
 
-// derived checks the rows and columns of a conversation that follow from other
-// rows.
-func (k *checkup) derived(id store.ConversationID) error {
-	return k.Read(func() error {
-		r, err := record.ReadConversation(k.Conn, id)
-		if err != nil || !r.ErasedAt.IsZero() {
-			return err
-		}
-		node := fmt.Sprintf("conversation %d", id)
-		if base, err := BasePosition(k.Conn, r); err != nil {
-			return err
-		} else if base != r.Base {
-			k.fault("base", node, "its positions begin after %d, they should after %d", r.Base, base)
-		}
-		if newest, err := NewestTime(k.Conn, r); err != nil {
-			return err
-		} else if newest != 0 && newest != r.UpdatedAt.UnixMilli() {
-			k.fault("times", node, "it says that its last message was said at %s, which is not so", r.UpdatedAt)
-		}
-		return dbfile.Each([]func(store.ConversationID) error{k.summaryNumbers, k.misplaced, k.viewNumbers},
-			func(check func(store.ConversationID) error) error { return check(id) })
-	})
+// derived checks the columns of a conversation that follow from its messages, and
+// finds branch items with a wrong position. For sources only the order counts:
+// databases of earlier versions number them.
+func (v *verifier) derived() error {
+	if !v.whole || !v.ErasedAt.IsZero() {
+		return nil
+	}
+	if base, err := BasePosition(v.Conn, v.Row); err != nil {
+		return err
+	} else if base != v.Base {
+		v.fault("base", v.name(), "its positions begin after %d, they should after %d", v.Base, base)
+	}
+	if newest, err := NewestTime(v.Conn, v.Row); err != nil {
+		return err
+	} else if newest != 0 && newest != v.UpdatedAt.UnixMilli() {
+		v.fault("times", v.name(), "it says that its last message was said at %s, which is not so", v.UpdatedAt)
+	}
+	return v.Query(`
+		SELECT x.branch, x.pos, ifnull(m.seq + c.base, s.pos) AS place FROM branches b JOIN branch_items x ON x.branch = b.id
+		LEFT JOIN messages m ON m.id = x.message LEFT JOIN conversations c ON c.id = m.conversation LEFT JOIN summaries s ON s.num = x.summary
+		WHERE b.conversation = ? AND x.pos <> place ORDER BY x.branch, x.pos`, func(s *sqlite3.Stmt) error {
+		v.fault("branch-order", fmt.Sprintf("branch %d of %s", s.ColumnInt64(0), v.name()),
+			"one of its items is noted at %d, where it stood is %d", s.ColumnInt64(1), s.ColumnInt64(2))
+		return nil
+	}, int64(v.Row.ID))
 }
 
 // BasePosition computes the position before the first message of a
@@ -180,35 +178,15 @@ func NewestTime(c *dbfile.Conn, r record.Row) (ms int64, err error) {
 	return dbfile.Value[int64](c, `SELECT max(ifnull(said, stored)) FROM messages WHERE conversation = ?`, int64(r.ID))
 }
 
-// summaryNumbers compares the numbers of each summary with those that its
-// sources give, sources first.
-func (k *checkup) summaryNumbers(id store.ConversationID) error {
-	all, err := SummariesOf(k.Conn, id)
-	if err != nil {
-		return err
+// summaryQuality finds summaries that should be written again.
+func (v *verifier) summaryQuality(s store.Summary) {
+	switch why := looksBroken(s); {
+	case s.Retired:
+	case why != "":
+		v.fault("summary-broken", string(s.ID), "%s", why)
+	case s.Method == methodBare:
+		v.fault("summary-fallback", string(s.ID), "it only names its sources: no summariser managed to shorten them")
 	}
-	known := map[int64]store.Summary{}
-	for _, n := range all {
-		want, err := record.Derive(k.Conn, n.Num, known)
-		if errors.Is(err, store.ErrNotFound) {
-			continue // Verify reports it
-		}
-		if err != nil {
-			return err
-		}
-		known[n.Num] = want
-		if wrong := Differences(n.Summary, want); len(wrong) > 0 {
-			k.fault("summary-numbers", string(n.ID), "its %s does not follow from its sources", strings.Join(wrong, ", "))
-		}
-		switch why := looksBroken(n.Summary); {
-		case n.Retired:
-		case why != "":
-			k.fault("summary-broken", string(n.ID), "%s", why)
-		case n.Method == methodBare:
-			k.fault("summary-fallback", string(n.ID), "it only names its sources: no summariser managed to shorten them")
-		}
-	}
-	return nil
 }
 
 // SummariesOf returns the summaries of a conversation, sources first.
@@ -219,9 +197,9 @@ func SummariesOf(c *dbfile.Conn, id store.ConversationID) ([]SummaryNode, error)
 	}, int64(id))
 }
 
-// Differences names the wrong numbers of a summary. Verify checks depth and
-// message count.
-func Differences(have, want store.Summary) []string {
+// differences names the wrong numbers of a summary, but for depth and message
+// count.
+func differences(have, want store.Summary) []string {
 	var wrong []string
 	for _, f := range []struct {
 		name string
@@ -241,48 +219,9 @@ func Differences(have, want store.Summary) []string {
 	return wrong
 }
 
-// misplaced finds branch items with a wrong position. For sources only the
-// order counts, which Verify checks: databases of earlier versions number them.
-func (k *checkup) misplaced(id store.ConversationID) error {
-	return k.Query(`
-		SELECT x.branch, x.pos, ifnull(m.seq + c.base, s.pos) AS place FROM branches b JOIN branch_items x ON x.branch = b.id
-		LEFT JOIN messages m ON m.id = x.message LEFT JOIN conversations c ON c.id = m.conversation LEFT JOIN summaries s ON s.num = x.summary
-		WHERE b.conversation = ? AND x.pos <> place ORDER BY x.branch, x.pos`, func(s *sqlite3.Stmt) error {
-		k.fault("branch-order", fmt.Sprintf("branch %d of conversation %d", s.ColumnInt64(0), id),
-			"one of its items is noted at %d, where it stood is %d", s.ColumnInt64(1), s.ColumnInt64(2))
-		return nil
-	}, int64(id))
-}
-
 // methodBare is the method that package compact gives to a summary of last
 // resort.
 const methodBare = "reference"
-
-// viewNumbers compares the items of a view with their messages and summaries.
-func (k *checkup) viewNumbers(id store.ConversationID) error {
-	items, err := record.AllItems(k.Conn, id)
-	if err != nil {
-		return err
-	}
-	for _, it := range items {
-		want, err := record.ItemsOf(k.Conn, []record.Edge{{Node: it.Node, Num: it.Num}})
-		if err != nil && !Fatal(err) {
-			continue // Verify has reported it
-		}
-		if err != nil {
-			return err
-		}
-		// Rewording a summary does not update the views of forks that inherited
-		// it.
-		if it.IsSummary() && it.Tokens != want[0].Tokens && isInherited(k.Conn, id, it.Num) {
-			want[0].Tokens = it.Tokens
-		}
-		if wrong := ItemDifference(it, want[0]); wrong != "" {
-			k.fault("view-item", it.Node.String(), "its %s in the view of conversation %d differs from that of the message or summary", wrong, id)
-		}
-	}
-	return nil
-}
 
 // isInherited reports whether a summary belongs to another conversation.
 func isInherited(c *dbfile.Conn, id store.ConversationID, num int64) bool {
@@ -290,8 +229,8 @@ func isInherited(c *dbfile.Conn, id store.ConversationID, num int64) bool {
 	return err == nil && s.Conversation != id
 }
 
-// ItemDifference names a wrong property of a view item, or returns "".
-func ItemDifference(have, want record.ViewItem) string {
+// itemDifference names a wrong property of a view item, or returns "".
+func itemDifference(have, want record.ViewItem) string {
 	switch {
 	case have.Tokens != want.Tokens && !have.Stub:
 		return "size"

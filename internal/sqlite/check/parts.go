@@ -42,13 +42,6 @@ func (k *checkup) payloads(ctx context.Context) error {
 	return nil
 }
 
-// index checks the search index.
-func (k *checkup) index(ctx context.Context) error {
-	found, err := k.search.Check(ctx, k.Conn)
-	k.list = append(k.list, found...)
-	return err
-}
-
 // MaxLease is longer than any lease: one that ends later was taken by a process
 // with a wrong clock.
 const MaxLease = 24 * time.Hour

@@ -16,15 +16,7 @@ import (
 // schema compares the schema with that of its version. whole says that nothing
 // is missing that reading needs.
 func (k *checkup) schema() (whole bool, err error) {
-	v, err := dbfile.SchemaVersion(k.Conn)
-	if err != nil {
-		return false, err
-	}
-	want, err := dbfile.SchemaAt(v)
-	if err != nil {
-		return false, err
-	}
-	have, err := dbfile.Objects(k.Conn)
+	have, want, err := dbfile.CompareSchema(k.Conn)
 	if err != nil {
 		return false, err
 	}

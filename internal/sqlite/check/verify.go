@@ -24,14 +24,20 @@ type Checker struct{ File *dbfile.File }
 // Verify implements [store.Checker]. It reads everything once, in one
 // transaction, and trusts nothing that it can compute.
 func (k Checker) Verify(ctx context.Context, id store.ConversationID) (store.Verification, error) {
-	v := verifier{Verification: store.Verification{Conversation: id}, own: map[store.MessageID]int{}, hidden: map[store.MessageID]bool{},
+	return verify(ctx, k.File, id, false)
+}
+
+// verify is Verify. With whole it also checks the derived rows and columns that are
+// not part of the proof.
+func verify(ctx context.Context, f *dbfile.File, id store.ConversationID, whole bool) (store.Verification, error) {
+	v := verifier{Verification: store.Verification{Conversation: id}, whole: whole, own: map[store.MessageID]int{}, hidden: map[store.MessageID]bool{},
 		nodes: map[int64]int{}, head: store.Genesis}
-	_, err := dbfile.Read(ctx, k.File, func(c *dbfile.Conn) (_ bool, err error) {
+	_, err := dbfile.Read(ctx, f, func(c *dbfile.Conn) (_ bool, err error) {
 		v.Conn = c
 		if v.Row, err = record.ReadConversation(c, id); err != nil {
 			return false, err
 		}
-		return true, dbfile.Steps(v.messages, v.coverage, v.summaries)
+		return true, dbfile.Steps(v.messages, v.coverage, v.summaries, v.derived)
 	})
 	v.Faults = v.list
 	v.Digest = ConversationDigest(v.Key, v.Segment, v.Verification.Messages, v.head)
@@ -43,6 +49,7 @@ type verifier struct {
 	record.Row
 	store.Verification
 	faults
+	whole   bool                    // check derived data too
 	own     map[store.MessageID]int // how often each of its messages was reached
 	hidden  map[store.MessageID]bool
 	nodes   map[int64]int       // how often each summary was reached
@@ -141,7 +148,7 @@ func (v *verifier) coverage() error {
 	tokens := 0
 	for _, it := range items {
 		tokens += it.Tokens
-		if err := v.checkPlace(it); err != nil {
+		if err := v.checkItem(it); err != nil {
 			return err
 		}
 		if err := v.reach(record.Edge{Node: it.Node, Num: it.Num}, nil); err != nil {
@@ -171,16 +178,31 @@ func (v *verifier) coverage() error {
 	return nil
 }
 
-// checkPlace verifies the position of a view item.
-func (v *verifier) checkPlace(it record.ViewItem) error {
-	place, err := record.ItemsOf(v.Conn, []record.Edge{{Node: it.Node, Num: it.Num}})
-	if errors.Is(err, store.ErrNotFound) || err != nil && !Fatal(err) {
+// checkItem verifies the position of a view item, and its other columns if
+// derived data are checked.
+func (v *verifier) checkItem(it record.ViewItem) error {
+	all, err := record.ItemsOf(v.Conn, []record.Edge{{Node: it.Node, Num: it.Num}})
+	if err != nil && !Fatal(err) {
 		return nil // reach reports missing nodes, and messages undecodable ones
 	}
-	if err == nil && place[0].Pos != it.Pos {
-		v.fault("view-order", it.Node.String(), "it stands at %d in the view, where it belongs is %d", it.Pos, place[0].Pos)
+	if err != nil {
+		return err
 	}
-	return err
+	want := all[0]
+	if want.Pos != it.Pos {
+		v.fault("view-order", it.Node.String(), "it stands at %d in the view, where it belongs is %d", it.Pos, want.Pos)
+	}
+	if !v.whole {
+		return nil
+	}
+	// Rewording a summary does not update the views of forks that inherited it.
+	if it.IsSummary() && it.Tokens != want.Tokens && isInherited(v.Conn, v.Row.ID, it.Num) {
+		want.Tokens = it.Tokens
+	}
+	if wrong := itemDifference(it, want); wrong != "" {
+		v.fault("view-item", it.Node.String(), "its %s in the view of %s differs from that of the message or summary", wrong, v.name())
+	}
+	return nil
 }
 
 // reach counts every node below a node. path holds the summaries above it, so
@@ -262,6 +284,7 @@ func (v *verifier) summaries() error {
 	if v.Row.Summaries != int64(len(all)) {
 		v.fault("totals", v.name(), "it says it has %d summaries, there are %d", v.Row.Summaries, len(all))
 	}
+	known := map[int64]store.Summary{}
 	for _, n := range all {
 		if n.Unreadable != nil {
 			v.fault("summary", string(n.ID), "it cannot be read: %v", n.Unreadable)
@@ -272,16 +295,20 @@ func (v *verifier) summaries() error {
 		if v.nodes[n.Num] > 0 && n.Retired {
 			v.fault("retired", string(n.ID), "it is marked as taken apart, but the view or a kept branch leads to it")
 		}
-		if err := v.summary(n); err != nil {
+		if err := v.summary(n, known); err != nil {
 			return err
+		}
+		if v.whole {
+			v.summaryQuality(n.Summary)
 		}
 	}
 	return nil
 }
 
 // summary checks the numbers of a summary, the order of its sources, and that
-// its id follows from its text.
-func (v *verifier) summary(n SummaryNode) error {
+// its id follows from its text. known has the numbers of summaries that were
+// derived already.
+func (v *verifier) summary(n SummaryNode, known map[int64]store.Summary) error {
 	sources, err := record.SourceItems(v.Conn, n.Num)
 	if errors.Is(err, store.ErrNotFound) || err != nil && !Fatal(err) {
 		return nil // it is reported already
@@ -289,23 +316,21 @@ func (v *verifier) summary(n SummaryNode) error {
 	if err != nil {
 		return err
 	}
-	depth, messages := 0, 0
 	for i, it := range sources {
 		if i > 0 && it.Pos <= sources[i-1].Pos {
 			v.fault("source-order", string(n.ID), "%s is out of order among its sources", it.Node)
 		}
-		if !it.IsSummary() {
-			messages++
-			continue
-		}
-		below, err := dbfile.Value[int](v.Conn, `SELECT messages FROM summaries WHERE num = ?`, it.Num)
-		if err != nil {
-			return err
-		}
-		depth, messages = max(depth, it.Depth+1), messages+below
 	}
-	if n.Depth != depth || n.Messages != messages {
-		v.fault("summary", string(n.ID), "it says depth %d over %d messages, its sources say %d over %d", n.Depth, n.Messages, depth, messages)
+	want, err := record.Derive(v.Conn, n.Num, known)
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // it has no sources
+		return err
+	}
+	known[n.Num] = want
+	if n.Depth != want.Depth || n.Messages != want.Messages {
+		v.fault("summary", string(n.ID), "it says depth %d over %d messages, its sources say %d over %d", n.Depth, n.Messages, want.Depth, want.Messages)
+	}
+	if wrong := differences(n.Summary, want); v.whole && err == nil && len(wrong) > 0 {
+		v.fault("summary-numbers", string(n.ID), "its %s does not follow from its sources", strings.Join(wrong, ", "))
 	}
 	// A summary that was reworded keeps the id of its first text, and the id is
 	// also made from the session key, which may be lost.

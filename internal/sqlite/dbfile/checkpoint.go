@@ -3,10 +3,8 @@ package dbfile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hint"
@@ -88,11 +86,7 @@ func (f *File) settle() {
 // space as the database has, and blocks other writers while it runs.
 func (f *File) Vacuum(ctx context.Context) error {
 	return f.Writer(ctx, func(c *Conn) error {
-		for _, sql := range []string{"PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-			if err := c.Script(sql); err != nil {
-				return fmt.Errorf("%s: %w", strings.ToLower(sql), err)
-			}
-		}
-		return nil
+		checkpoint := func() error { return c.Script("PRAGMA wal_checkpoint(TRUNCATE)") }
+		return Steps(checkpoint, func() error { return Vacuum(c) }, checkpoint)
 	})
 }

@@ -12,6 +12,7 @@
 package dbfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,17 +118,9 @@ func open(ctx context.Context, path string, o Options) (*File, error) {
 	if o.VFS == "" {
 		path = Resolve(path)
 	}
-	if o.BusyTimeout == 0 {
-		o.BusyTimeout = 30 * time.Second
-	}
-	if o.CacheKiB == 0 {
-		o.CacheKiB = 16 << 10
-	}
+	o.BusyTimeout, o.CacheKiB, o.Log = cmp.Or(o.BusyTimeout, 30*time.Second), cmp.Or(o.CacheKiB, 16<<10), cmp.Or(o.Log, slog.Default())
 	if o.Clock == nil {
 		o.Clock = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
 	}
 	if err := prepare(path, o); err != nil {
 		return nil, Explain(path, err)

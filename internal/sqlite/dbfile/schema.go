@@ -98,6 +98,19 @@ func makeSchema(version int) (_ map[string]Object, err error) {
 	return Objects(c)
 }
 
+// CompareSchema returns the schema of a database, and the one that a sound database
+// of its version has.
+func CompareSchema(c *Conn) (have, want map[string]Object, err error) {
+	v, err := SchemaVersion(c)
+	if err == nil {
+		want, err = SchemaAt(v)
+	}
+	if err == nil {
+		have, err = Objects(c)
+	}
+	return have, want, err
+}
+
 // MissingColumns returns the columns of a table that another lacks.
 func MissingColumns(have, want Object) []ColumnDef {
 	names := have.ColumnNames()

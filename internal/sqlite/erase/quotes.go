@@ -41,67 +41,56 @@ func (e *erasing) dropTraces() error {
 	if err != nil {
 		return err
 	}
-	for id, t := range q.titles {
+	for _, t := range q.traces {
 		if !t.quotes && (e.order.Quotes == nil || !e.order.Quotes(t.text)) {
 			continue
 		}
-		if err := e.Exec(`UPDATE conversations SET title = '' WHERE id = ?`, id); err != nil {
+		if err := e.Exec(t.drop, t.args...); err != nil {
 			return err
 		}
-		e.out.Titles++
-	}
-	for i, v := range q.values {
-		if !q.quoting[i] && (e.order.Quotes == nil || !e.order.Quotes(string(v.data))) {
-			continue
-		}
-		if err := e.Exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, v.space, v.key); err != nil {
-			return err
-		}
-		e.out.Values++
+		*t.count++
 	}
 	return e.Exec(`UPDATE state SET data = x'' WHERE expires IS NOT NULL AND expires <= ?`, e.now)
 }
 
 // quotes are the titles and values that may quote erased messages.
 type quotes struct {
-	titles  map[int64]*title
-	values  []value
-	runs    map[[quoteRun]byte][]int // which values have a run of bytes
-	quoting map[int]bool
+	traces []*trace
+	runs   map[[quoteRun]byte][]*trace // the values that have a run of bytes
 }
 
-type title struct {
+// trace is a title or a value of State.
+type trace struct {
 	text   string
-	lower  []byte
+	title  []byte // normalised; nil for a value
 	quotes bool
-}
-
-type value struct {
-	space, key string
-	data       []byte
+	drop   string // the statement that removes it
+	args   []any
+	count  *int
 }
 
 func (e *erasing) loadQuotes() (*quotes, error) {
-	q := &quotes{titles: map[int64]*title{}, runs: map[[quoteRun]byte][]int{}, quoting: map[int]bool{}}
+	q := &quotes{runs: map[[quoteRun]byte][]*trace{}}
 	err := e.Query(`SELECT id, title FROM conversations WHERE id IN (SELECT id FROM temp.touched) AND title <> ''`, func(s *sqlite3.Stmt) error {
-		text := s.ColumnText(1)
-		q.titles[s.ColumnInt64(0)] = &title{text: text, lower: titleWords(text), quotes: e.whole[s.ColumnInt64(0)]}
+		id, text := s.ColumnInt64(0), s.ColumnText(1)
+		q.traces = append(q.traces, &trace{text: text, title: titleWords(text), quotes: e.whole[id],
+			drop: `UPDATE conversations SET title = '' WHERE id = ?`, args: []any{id}, count: &e.out.Titles})
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	err = e.Query(`SELECT space, key, data FROM state WHERE length(data) > 0 AND (expires IS NULL OR expires > ?)`, func(s *sqlite3.Stmt) error {
-		v := value{s.ColumnText(0), s.ColumnText(1), s.ColumnBlob(2, nil)}
-		if slices.Contains(wordless, v.space) {
+		space, key, data := s.ColumnText(0), s.ColumnText(1), s.ColumnBlob(2, nil)
+		if slices.Contains(wordless, space) {
 			return nil
 		}
-		n := len(q.values)
-		q.values = append(q.values, v)
-		for i := 0; i+quoteRun <= len(v.data); i++ {
-			run := [quoteRun]byte(v.data[i:])
-			if at := q.runs[run]; len(at) == 0 || at[len(at)-1] != n {
-				q.runs[run] = append(at, n)
+		t := &trace{text: string(data), drop: `UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, args: []any{space, key}, count: &e.out.Values}
+		q.traces = append(q.traces, t)
+		for i := 0; i+quoteRun <= len(data); i++ {
+			run := [quoteRun]byte(data[i:])
+			if at := q.runs[run]; len(at) == 0 || at[len(at)-1] != t {
+				q.runs[run] = append(at, t)
 			}
 		}
 		return nil
@@ -117,17 +106,12 @@ func titleWords(text string) []byte {
 
 // look marks the titles and values that quote a text.
 func (q *quotes) look(text []byte) {
-	for _, t := range q.titles {
-		if !t.quotes && len(t.lower) > 0 && bytes.Contains(bytes.ToLower(text), t.lower) {
+	for _, t := range q.traces {
+		t.quotes = t.quotes || len(t.title) > 0 && bytes.Contains(bytes.ToLower(text), t.title)
+	}
+	for i := 0; len(q.runs) > 0 && i+quoteRun <= len(text); i += quoteStep {
+		for _, t := range q.runs[[quoteRun]byte(text[i:])] {
 			t.quotes = true
-		}
-	}
-	if len(q.runs) == 0 {
-		return
-	}
-	for i := 0; i+quoteRun <= len(text); i += quoteStep {
-		for _, n := range q.runs[[quoteRun]byte(text[i:])] {
-			q.quoting[n] = true
 		}
 	}
 }

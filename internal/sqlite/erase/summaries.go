@@ -215,16 +215,12 @@ func (e *erasing) unword(num int64) error {
 		return err
 	}
 	total.Pos = cmp.Or(total.Pos, old)
-	files, err := record.FilesOf(total.Files)
-	if err != nil {
+	if err := record.UpdateDerived(e.Conn, num, total); err != nil {
 		return err
 	}
 	err = e.Exec(`
-		UPDATE summaries SET kind = ?, depth = ?, pos = ?, body = ?, tokens = ?, source_tokens = ?, descendants = ?, messages = ?, message_tokens = ?,
-		       earliest = ?, latest = ?, files = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1
-		WHERE num = ?`,
-		string(total.Kind), total.Depth, total.Pos, store.UnwordedBody, unwordedTokens, total.SourceTokens, total.Descendants, total.Messages,
-		total.MessageTokens, total.Earliest.UnixMilli(), total.Latest.UnixMilli(), files, string(summary.Fallback), store.MethodErased, num)
+		UPDATE summaries SET body = ?, tokens = ?, source_tokens = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1
+		WHERE num = ?`, store.UnwordedBody, unwordedTokens, total.SourceTokens, string(summary.Fallback), store.MethodErased, num)
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,18 @@ func deriveMessages(c *dbfile.Conn, ids []store.MessageID, total *store.Summary)
 	return err
 }
 
+// UpdateDerived writes the columns of a summary that [Derive] computes, but for the
+// tokens of its sources.
+func UpdateDerived(c *dbfile.Conn, num int64, s store.Summary) error {
+	files, err := FilesOf(s.Files)
+	if err != nil {
+		return err
+	}
+	return c.Exec(`
+		UPDATE summaries SET kind = ?, depth = ?, pos = ?, descendants = ?, messages = ?, message_tokens = ?, earliest = ?, latest = ?, files = ?
+		WHERE num = ?`, string(s.Kind), s.Depth, s.Pos, s.Descendants, s.Messages, s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, num)
+}
+
 // NodePosition returns where a node stands, or stood, in views.
 func NodePosition(c *dbfile.Conn, e Edge) (pos int64, err error) {
 	if e.Num == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"sync"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -108,42 +107,9 @@ func checkedText(c *dbfile.Conn, id store.MessageID) (text []byte, err error) {
 // chunkSums are the hashes of the chunks of a payload.
 type chunkSums [][sha256.Size]byte
 
-// maxSums bounds how many hashes of chunks are kept: 2 MiB, for 16 GiB of
-// content.
-const maxSums = 1 << 16
-
-// provedPayloads remembers, by the hash of the whole, the hashes of the chunks
-// of payloads that were proved, so that reading a range of one need not read
-// all of it again.
-type provedPayloads struct {
-	mu   sync.Mutex
-	sums map[[sha256.Size]byte]chunkSums
-	n    int
-}
-
-func (p *provedPayloads) get(sum [sha256.Size]byte) (chunkSums, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known, ok := p.sums[sum]
-	return known, ok
-}
-
-func (p *provedPayloads) put(sum [sha256.Size]byte, chunks chunkSums) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.sums == nil || p.n+len(chunks) > maxSums {
-		p.sums, p.n = map[[sha256.Size]byte]chunkSums{}, 0
-	}
-	p.sums[sum] = chunks
-	p.n += len(chunks)
-}
-
 // provePayload reads a payload once and returns the hashes of its chunks, or
 // nil where the content does not match the hash of the whole.
 func (r *Records) provePayload(ctx context.Context, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
-	if known, ok := r.proved.get(sum); ok {
-		return known, nil
-	}
 	sums := chunkSums{}
 	found, err := dbfile.Read(ctx, r.File, func(c *dbfile.Conn) (FoundContent, error) {
 		return hashChunks(c, num, false, func(raw []byte) { sums = append(sums, sha256.Sum256(raw)) })
@@ -154,6 +120,5 @@ func (r *Records) provePayload(ctx context.Context, num, size int64, sum [sha256
 	if err != nil || found.Size != size || found.Sum != sum {
 		return nil, nil
 	}
-	r.proved.put(sum, sums)
 	return sums, nil
 }

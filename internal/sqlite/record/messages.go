@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -18,10 +19,7 @@ import (
 // Records reads the conversations of a file, each call in a transaction of its
 // own. It implements [store.Reader], [store.Attachments] and
 // [store.Conversations].
-type Records struct {
-	File   *dbfile.File
-	proved provedPayloads
-}
+type Records struct{ File *dbfile.File }
 
 const messageColumns = `m.id, m.conversation, m.seq, m.stored, m.tokens, m.record, m.cuts IS NOT NULL, ` + LinkColumns
 
@@ -128,18 +126,12 @@ func queryIDs(c *dbfile.Conn, ids []store.MessageID, erased bool, row func(*sqli
 }
 
 func queryRange(c *dbfile.Conn, q store.MessageQuery, row func(*sqlite3.Stmt) error) error {
-	order, limit, before := "ASC", q.Limit, q.Before
+	order := "ASC"
 	if q.Newest {
 		order = "DESC"
 	}
-	if limit == 0 {
-		limit = -1
-	}
-	if before == 0 {
-		before = 1 << 62
-	}
 	return c.Query(`SELECT `+messageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq > ? AND m.seq < ?`+present+` ORDER BY m.seq `+order+` LIMIT ?`,
-		row, int64(q.Conversation), q.After, before, q.Erased, limit)
+		row, int64(q.Conversation), q.After, cmp.Or(q.Before, 1<<62), q.Erased, cmp.Or(q.Limit, -1))
 }
 
 // Record implements [store.Reader].

@@ -259,12 +259,7 @@ func numbers(items []ViewItem) map[int64]bool {
 
 // retire marks the summaries between the old items and those that stay.
 func (w *Writer) retire(items []ViewItem, stays map[int64]bool) error {
-	for _, it := range items {
-		if err := w.retireNode(Edge{it.Node, it.Num}, stays); err != nil {
-			return err
-		}
-	}
-	return nil
+	return dbfile.Each(items, func(it ViewItem) error { return w.retireNode(Edge{it.Node, it.Num}, stays) })
 }
 
 func (w *Writer) retireNode(e Edge, stays map[int64]bool) error {

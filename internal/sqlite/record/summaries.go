@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -22,17 +23,13 @@ func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2
 				return err
 			})
 		}
-		limit := q.Limit
-		if limit == 0 {
-			limit = -1
-		}
 		return c.Query(`SELECT`+SummaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`, func(s *sqlite3.Stmt) error {
 			_, sum, err := ScanSummary(s)
 			if err == nil {
 				err = pass(sum)
 			}
 			return err
-		}, int64(q.Conversation), limit)
+		}, int64(q.Conversation), cmp.Or(q.Limit, -1))
 	})
 }
 
@@ -116,12 +113,7 @@ func FindMessage(c *dbfile.Conn, id store.MessageID) (MessageRef, error) {
 // WalkMessages visits the messages below items, in order. It trusts the edges
 // to have no cycles; Verify does not.
 func WalkMessages(c *dbfile.Conn, items []ViewItem, visit func(MessageRef) error) error {
-	for _, it := range items {
-		if err := walkNode(c, Edge{it.Node, it.Num}, visit); err != nil {
-			return err
-		}
-	}
-	return nil
+	return dbfile.Each(items, func(it ViewItem) error { return walkNode(c, Edge{it.Node, it.Num}, visit) })
 }
 
 func walkNode(c *dbfile.Conn, e Edge, visit func(MessageRef) error) error {

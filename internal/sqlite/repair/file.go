@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
 
 	"github.com/lossless-context/lcm/internal/hint"
@@ -64,8 +63,8 @@ func restamp(ctx context.Context, path string) error {
 // errPartialLog says that a write-ahead log lacks pages of its database.
 var errPartialLog = errors.New("the log holds only a part of the database: the rest was in the file that is missing")
 
-// fromLog makes the database file from its write-ahead log, if the log has
-// every page.
+// fromLog makes the database file of a write-ahead log that has every page. The
+// first page is enough: SQLite takes the others from the log.
 func fromLog(path string) error {
 	log, err := os.Open(path + "-wal")
 	if err != nil {
@@ -84,32 +83,9 @@ func fromLog(path string) error {
 	if size == 0 {
 		return &hint.Error{Err: errPartialLog, Hint: "restore a backup"}
 	}
-	tmp, err := dbfile.PartFile(path)
-	if err != nil {
+	first := make([]byte, pageSize)
+	if _, err := log.ReadAt(first, pages[1]); err != nil {
 		return err
 	}
-	defer os.Remove(tmp)
-	if err := writePages(log, tmp, pages, size, pageSize); err != nil {
-		return err
-	}
-	// The log stays beside its file: it has the same pages.
-	return os.Rename(tmp, path)
-}
-
-func writePages(log io.ReaderAt, tmp string, pages map[uint32]int64, size uint32, pageSize int64) (err error) {
-	f, err := os.OpenFile(tmp, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
-	page := make([]byte, pageSize)
-	for n := uint32(1); n <= size; n++ {
-		if _, err := log.ReadAt(page, pages[n]); err != nil {
-			return err
-		}
-		if _, err := f.Write(page); err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.WriteFile(path, first, 0o600)
 }

@@ -164,16 +164,8 @@ func (r *rebuild) covers(s source) int {
 	if s.Num == 0 {
 		return 1
 	}
-	for _, n := range r.summaries {
-		if n.Num == s.Num {
-			return n.Messages
-		}
-	}
-	other, err := record.SummaryByNum(r.Conn, s.Num)
-	if err != nil {
-		return 0
-	}
-	return other.Messages
+	below, _ := record.SummaryByNum(r.Conn, s.Num) // one that is missing covers none
+	return below.Messages
 }
 
 // maxRun is how many nodes beyond the known sources a run may have.
@@ -224,12 +216,5 @@ func (r *rebuild) writeNumbers(n check.SummaryNode) error {
 		return err
 	}
 	r.derived[n.Num] = want
-	files, err := record.FilesOf(want.Files)
-	if err != nil {
-		return err
-	}
-	return r.Exec(`
-		UPDATE summaries SET kind = ?, depth = ?, pos = ?, descendants = ?, messages = ?, message_tokens = ?, earliest = ?, latest = ?, files = ?
-		WHERE num = ?`, string(want.Kind), want.Depth, want.Pos, want.Descendants, want.Messages, want.MessageTokens,
-		want.Earliest.UnixMilli(), want.Latest.UnixMilli(), files, n.Num)
+	return record.UpdateDerived(r.Conn, n.Num, want)
 }

@@ -76,15 +76,7 @@ func fixSchema(c *dbfile.Conn) error {
 	if err := dropForeignCode(c); err != nil {
 		return err
 	}
-	v, err := dbfile.SchemaVersion(c)
-	if err != nil {
-		return err
-	}
-	want, err := dbfile.SchemaAt(v)
-	if err != nil {
-		return err
-	}
-	have, err := dbfile.Objects(c)
+	have, want, err := dbfile.CompareSchema(c)
 	if err != nil {
 		return err
 	}

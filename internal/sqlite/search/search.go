@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -225,7 +226,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if q.Sort != store.ByRecency {
 		ranked = startRanking(l, ix, q.After)
 		req.Sort, req.Below = search.ByRelevance, 0
-		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, ranked.Now
+		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, time.UnixMilli(ranked.Now)
 		if q.Sort == store.ByHybrid {
 			req.Sort = search.ByHybrid
 		}
@@ -236,7 +237,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	}
 	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res), Passages: res.Passages}, hits: res.Hits, ranked: ranked}
 	for _, t := range res.Terms {
-		p.Words = append(p.Words, store.Word{Text: t.Word, Passages: t.Passages})
+		p.Words = append(p.Words, store.Word{Text: t.Word, Passages: t.Passages, Also: t.Also})
 	}
 	if ranked != nil {
 		p.hits = p.hits[min(ranked.Offset, len(p.hits)):]
@@ -269,11 +270,17 @@ func unranked(res search.Result) string {
 	return "only the best " + of + " ranked; narrow the search or sort by recency"
 }
 
-// notes describes what a ranked search left out.
+// notes describes what a ranked search left out, and the words that it took for
+// others.
 func notes(query *search.Query, res search.Result) []string {
 	var all []string
 	if query.Ignored > 0 {
 		all = append(all, fmt.Sprintf("%d words beyond the limit were ignored", query.Ignored))
+	}
+	for _, t := range res.Terms {
+		if len(t.Also) > 0 {
+			all = append(all, t.Word+": also "+strings.Join(t.Also, ", "))
+		}
 	}
 	if len(res.Common) > 0 {
 		all = append(all, "so common that they only order what rarer words found: "+strings.Join(res.Common, ", "))
@@ -293,7 +300,7 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 	}
 	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		for i, h := range hits {
-			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched}
+			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched && !h.Instruction, Instruction: h.Instruction}
 			if l.kind == record.LaneMessages {
 				out[i].Message = store.MessageID(h.ID)
 			}

@@ -105,14 +105,10 @@ func (r *reader) open(offset int64, head string) (err error) {
 	if offset == 0 {
 		return nil
 	}
-	ok := head == r.head
-	if ok {
-		if ok, err = r.skip(offset); err != nil {
+	if head == r.head {
+		if ok, err := r.skip(offset); ok || err != nil {
 			return err
 		}
-	}
-	if ok {
-		return nil
 	}
 	r.anew = true
 	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
@@ -141,11 +137,7 @@ func (r *reader) start() error {
 		}
 		r.plain, r.done = d, d.Close
 	}
-	if r.in == nil {
-		r.in = bufio.NewReaderSize(r.plain, 1<<18)
-	} else {
-		r.in.Reset(r.plain)
-	}
+	r.in = bufio.NewReaderSize(r.plain, 1<<18)
 	return nil
 }
 

@@ -42,8 +42,7 @@ func TestSetKeepsEverythingElse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, _, err = d.Set(lcm, "mcp", "lcm")
-			if err != nil {
+			if _, err = d.Set(lcm, "mcp", "lcm"); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, string(d.Bytes())); diff != "" {
@@ -61,7 +60,7 @@ func TestWrongJSONSaysWhere(t *testing.T) {
 	} {
 		d, err := edit.ParseJSON([]byte(src))
 		if err == nil {
-			_, _, err = d.Set(lcm, "mcp", "lcm")
+			_, err = d.Set(lcm, "mcp", "lcm")
 		}
 		var at *edit.Error
 		if !errors.As(err, &at) || !strings.HasPrefix(err.Error(), where) {
@@ -79,25 +78,28 @@ func TestSetThenCut(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", src, err)
 		}
-		put, made, err := d.Set(lcm, "mcp", "lcm")
+		got, err := edit.ParseJSON([]byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := got.Set(lcm, "mcp", "lcm")
 		if err != nil {
 			t.Skip("mcp is no object here")
 		}
 		more := rapid.Bool().Draw(t, "more")
-		if more {
-			if put, _, err = put.Set(7, "added later"); err != nil {
-				t.Fatal(err)
-			}
-			if d, _, err = d.Set(7, "added later"); err != nil {
-				t.Fatal(err)
+		for _, one := range []*edit.JSON{got, d} {
+			if more {
+				if _, err = one.Set(7, "added later"); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-		got, err := put.Cut("mcp", "lcm")
-		if err != nil {
+		put := string(got.Bytes())
+		if err := got.Cut("mcp", "lcm"); err != nil {
 			t.Fatal(err)
 		}
 		for i := len(made) - 1; i >= 0 && got.Empty(made[i]...); i-- {
-			if got, err = got.Cut(made[i]...); err != nil {
+			if err := got.Cut(made[i]...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -108,7 +110,7 @@ func TestSetThenCut(t *testing.T) {
 			return
 		}
 		if string(got.Bytes()) != src {
-			t.Fatalf("%q became %q, by way of %q", src, got.Bytes(), put.Bytes())
+			t.Fatalf("%q became %q, by way of %q", src, got.Bytes(), put)
 		}
 	})
 }
@@ -167,25 +169,25 @@ func drawObject(t *rapid.T, depth int, s style) string {
 }
 
 func TestElements(t *testing.T) {
-	d, err := edit.ParseJSON([]byte("{\n  \"hooks\": {\n    \"Stop\": [\n      {\"mine\": 1}\n    ]\n  }\n}\n"))
+	const src = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"mine\": 1}\n    ]\n  }\n}\n"
+	d, err := edit.ParseJSON([]byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
-	put, made, err := d.Append(map[string]int{"ours": 1}, "hooks", "Stop")
+	made, err := d.Append(map[string]int{"ours": 1}, "hooks", "Stop")
 	if err != nil || len(made) != 0 {
 		t.Fatal(made, err)
 	}
-	if n := len(put.Elements("hooks", "Stop")); n != 2 {
-		t.Fatalf("%d elements: %s", n, put.Bytes())
+	if n := len(d.Elements("hooks", "Stop")); n != 2 {
+		t.Fatalf("%d elements: %s", n, d.Bytes())
 	}
-	cut, err := put.CutElement(1, "hooks", "Stop")
-	if err != nil {
+	if err := d.CutElement(1, "hooks", "Stop"); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(d.Bytes()), string(cut.Bytes())); diff != "" {
+	if diff := cmp.Diff(src, string(d.Bytes())); diff != "" {
 		t.Error(diff)
 	}
-	if _, made, err = d.Append(1, "hooks", "Start"); err != nil || !cmp.Equal(made, [][]string{{"hooks", "Start"}}) {
+	if made, err = d.Append(1, "hooks", "Start"); err != nil || !cmp.Equal(made, [][]string{{"hooks", "Start"}}) {
 		t.Fatal(made, err)
 	}
 }
@@ -303,18 +305,18 @@ func FuzzJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		put, _, err := d.Set(lcm, "mcp", "lcm")
-		if err != nil {
+		hooks := d.Get("hooks") != nil
+		if _, err = d.Set(lcm, "mcp", "lcm"); err != nil {
 			return
 		}
-		if _, _, err := put.Append(1, "hooks", "Stop"); err != nil && d.Get("hooks") == nil {
+		if _, err := d.Append(1, "hooks", "Stop"); err != nil && !hooks {
 			t.Fatal(err)
 		}
 		var got server
-		if err := json.Unmarshal(put.Get("mcp", "lcm"), &got); err != nil || !cmp.Equal(got, lcm) {
+		if err := json.Unmarshal(d.Get("mcp", "lcm"), &got); err != nil || !cmp.Equal(got, lcm) {
 			t.Fatalf("%q: %v %v", src, got, err)
 		}
-		if _, err := put.Cut("mcp", "lcm"); err != nil {
+		if err := d.Cut("mcp", "lcm"); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -12,8 +12,7 @@ func ExampleJSON_Set() {
 		fmt.Println(err)
 		return
 	}
-	d, _, err = d.Set([]string{"lcm", "mcp"}, "mcp", "lcm", "command")
-	if err != nil {
+	if _, err = d.Set([]string{"lcm", "mcp"}, "mcp", "lcm", "command"); err != nil {
 		fmt.Println(err)
 		return
 	}

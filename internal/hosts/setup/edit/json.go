@@ -11,7 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// JSON is a JSON file with or without comments. Its methods return the edited file.
+// JSON is a JSON file with or without comments.
 type JSON struct {
 	src  []byte
 	mark []byte // a byte order mark, which is kept but not JSON
@@ -111,17 +111,12 @@ func memberOf(o *hujson.Object, name string) int {
 }
 
 // Set sets the member at a path, if it differs. made lists the objects that it made.
-func (d *JSON) Set(value any, path ...string) (out *JSON, made [][]string, err error) {
+func (d *JSON) Set(value any, path ...string) (made [][]string, err error) {
 	if same(d.Get(path...), value) {
-		return d, nil, nil
+		return nil, nil
 	}
 	if v := d.find(path); v != nil {
-		text, err := d.layout(value, len(path), d.multiline(v))
-		if err != nil {
-			return nil, nil, err
-		}
-		out, err = d.reparse(replace(d.src, v.StartOffset, v.EndOffset, text))
-		return out, nil, err
+		return nil, d.put(v, value, len(path))
 	}
 	depth := len(path) - 1
 	for depth > 0 && d.find(path[:depth]) == nil {
@@ -130,25 +125,23 @@ func (d *JSON) Set(value any, path ...string) (out *JSON, made [][]string, err e
 		depth--
 	}
 	holder := d.find(path[:depth])
-	if _, ok := holder.Value.(*hujson.Object); !ok {
-		return nil, nil, d.wrongKind(holder, path[:depth], "an object")
+	if holder.Value.Kind() != '{' {
+		return nil, d.wrongKind(holder, path[:depth], "an object")
 	}
-	out, err = d.insert(holder, depth, path[depth], value)
-	return out, made, err
+	return made, d.insert(holder, depth, path[depth], value)
 }
 
 // Append adds an element to the array at a path; see Set.
-func (d *JSON) Append(value any, path ...string) (out *JSON, made [][]string, err error) {
+func (d *JSON) Append(value any, path ...string) (made [][]string, err error) {
 	holder := d.find(path)
 	if holder == nil {
-		out, made, err = d.Set([]any{value}, path...)
-		return out, append(made, path), err
+		made, err = d.Set([]any{value}, path...)
+		return append(made, path), err
 	}
-	if _, ok := holder.Value.(*hujson.Array); !ok {
-		return nil, nil, d.wrongKind(holder, path, "an array")
+	if holder.Value.Kind() != '[' {
+		return nil, d.wrongKind(holder, path, "an array")
 	}
-	out, err = d.insert(holder, len(path), "", value)
-	return out, nil, err
+	return nil, d.insert(holder, len(path), "", value)
 }
 
 // Elements returns the elements of the array at a path as standard JSON.
@@ -169,42 +162,34 @@ func (d *JSON) Elements(path ...string) []json.RawMessage {
 }
 
 // SetElement replaces the i-th element of the array at a path.
-func (d *JSON) SetElement(value any, i int, path ...string) (*JSON, error) {
+func (d *JSON) SetElement(value any, i int, path ...string) error {
 	e := &d.find(path).Value.(*hujson.Array).Elements[i]
 	if same(standard(*e), value) {
-		return d, nil
+		return nil
 	}
-	text, err := d.layout(value, len(path)+1, d.multiline(e))
-	if err != nil {
-		return nil, err
-	}
-	return d.reparse(replace(d.src, e.StartOffset, e.EndOffset, text))
+	return d.put(e, value, len(path)+1)
 }
 
 // Cut removes the member at a path, if there is one.
-func (d *JSON) Cut(path ...string) (*JSON, error) {
+func (d *JSON) Cut(path ...string) error {
+	if d.find(path) == nil {
+		return nil
+	}
 	holder := d.find(path[:len(path)-1])
-	if holder == nil {
-		return d, nil
-	}
-	o, ok := holder.Value.(*hujson.Object)
-	if !ok {
-		return d, nil
-	}
-	i := memberOf(o, path[len(path)-1])
-	if i < 0 {
-		return d, nil
-	}
-	return d.cut(holder, i)
+	return d.cut(holder, memberOf(holder.Value.(*hujson.Object), path[len(path)-1]))
 }
 
 // CutElement removes the i-th element of the array at a path.
-func (d *JSON) CutElement(i int, path ...string) (*JSON, error) { return d.cut(d.find(path), i) }
+func (d *JSON) CutElement(i int, path ...string) error { return d.cut(d.find(path), i) }
 
 // Empty reports whether there is an empty object or array at a path.
 func (d *JSON) Empty(path ...string) bool {
 	v := d.find(path)
-	return v != nil && v.Value.Kind() != '"' && len(spans(v)) == 0 && (v.Value.Kind() == '{' || v.Value.Kind() == '[')
+	if v == nil {
+		return false
+	}
+	first, _, end := entries(v)
+	return end != nil && len(first) == 0
 }
 
 func (d *JSON) wrongKind(v *hujson.Value, path []string, want string) error {
@@ -214,13 +199,13 @@ func (d *JSON) wrongKind(v *hujson.Value, path []string, want string) error {
 		Err: fmt.Errorf("%s is not %s", strings.Join(path, "."), want)}
 }
 
-// reparse parses the result of an edit.
-func (d *JSON) reparse(src []byte) (*JSON, error) {
-	root, err := hujson.Parse(src)
-	if err != nil {
-		return nil, fmt.Errorf("the edit would leave a file that cannot be read: %w", jsonError(err))
+// changed parses the result of an edit.
+func (d *JSON) changed() (err error) {
+	d.src = d.root.Pack()
+	if d.root, err = hujson.Parse(d.src); err != nil {
+		return fmt.Errorf("the edit would leave a file that cannot be read: %w", jsonError(err))
 	}
-	return &JSON{src: src, mark: d.mark, end: d.end, root: root}, nil
+	return nil
 }
 
 // same reports whether a value equals a JSON text.

@@ -1,0 +1,124 @@
+package variants
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		word, other string
+		want        int
+	}{
+		{"database", "database", 0},
+		{"database", "databse", 1},   // left out
+		{"database", "dattabase", 1}, // doubled
+		{"database", "datebase", 1},  // replaced
+		{"database", "databsae", 1},  // exchanged
+		{"database", "adtabsae", 2},
+		{"größe", "grüße", 1},
+		{"database", "server", 3}, // more than the most
+	} {
+		if got := min(3, Near(c.word, 2).Distance([]byte(c.other))); got != c.want {
+			t.Errorf("%s, %s: %d, want %d", c.word, c.other, got, c.want)
+		}
+	}
+}
+
+// No beginning of a word that is near enough is ruled out.
+func TestMayBegin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.StringOfN(rapid.RuneFrom([]rune("abcдß")), 1, 9, -1)
+		word, other := letters.Draw(t, "word"), letters.Draw(t, "other")
+		n := Near(word, 2)
+		if n.Distance([]byte(other)) > 2 {
+			return
+		}
+		for i := range other {
+			if !n.MayBegin([]byte(other[:i])) {
+				t.Errorf("%q is near %q, and its beginning %q is ruled out", other, word, other[:i])
+			}
+		}
+	})
+}
+
+func TestSpellings(t *testing.T) {
+	for word, want := range map[string]string{"Größe": "Groesse Größe", "Groesse": "Grosse", "naïve": "", "word": ""} {
+		got := Spellings(word)
+		if word == "Größe" {
+			if !slices.Contains(got, "Groeße") {
+				t.Errorf("%s: %q", word, got)
+			}
+			continue
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestParticles(t *testing.T) {
+	for word, others := range map[string]string{
+		"كتاب":   "الكتاب والكتاب كِتَاب بالكتاب",
+		"الكتاب": "كتاب كتابـ",
+		"ספר":    "הספר וספר סֵפֶר",
+		"הספר":   "ספר בספר",
+	} {
+		forms := Particles(word)
+		for _, o := range strings.Fields(others) {
+			if !forms.Has([]byte(o)) {
+				t.Errorf("%s is no form of %s", o, word)
+			}
+			for i := range o {
+				if !forms.MayBegin([]byte(o[:i])) {
+					t.Errorf("%s is a form of %s, and its beginning is ruled out", o, word)
+				}
+			}
+		}
+		if forms.Has([]byte(word + word)) {
+			t.Errorf("%s twice is a form of it", word)
+		}
+	}
+	if Particles("book") != nil {
+		t.Error("a Latin word has particles")
+	}
+}
+
+func TestScripts(t *testing.T) {
+	for pair, want := range map[string]string{"数据": "數據", "數據": "数据", "资料": "資料", "日本": ""} {
+		if got := Scripts(pair); want != "" && !slices.Contains(got, want) || want == "" && len(got) > 0 {
+			t.Errorf("%s: %q, want %s among them", pair, got, want)
+		}
+	}
+}
+
+func TestWidths(t *testing.T) {
+	for run, want := range map[string]string{"データ": "ﾃﾞｰﾀ", "ﾃﾞｰﾀ": "データ", "パス": "ﾊﾟｽ"} {
+		if got := Widths(run); !slices.Contains(got, want) {
+			t.Errorf("%s: %q, want %s among them", run, got, want)
+		}
+	}
+}
+
+func TestStems(t *testing.T) {
+	for name, pairs := range map[string]string{
+		"German":  "datenbank datenbanken, verbindung verbindungen, haus hausern",
+		"Russian": "база базу, данных данным, сервер сервера, новыи новая",
+		"Spanish": "servidor servidores, cancion canciones",
+		"French":  "serveur serveurs, requete requetes",
+	} {
+		i := slices.IndexFunc(Languages, func(l *Language) bool { return l.Name == name })
+		for _, pair := range strings.Split(pairs, ", ") {
+			a, b, _ := strings.Cut(pair, " ")
+			if l := Languages[i]; l.Stem(a) != l.Stem(b) {
+				t.Errorf("%s: %s is %s, %s is %s", name, a, l.Stem(a), b, l.Stem(b))
+			}
+		}
+	}
+	if got := Languages[0].Stem("базы"); got != "базы" {
+		t.Errorf("the German stem of a Russian word is %s", got)
+	}
+}
