@@ -24,10 +24,10 @@ LDFLAGS = -s -w -X main.version=$(VERSION)
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz torture soak audit bench dist generate clean e2e
+.PHONY: help run build test race lint fuzz torture soak audit bench dist generate clean e2e ui-test
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Build lcm and run its guided demonstration
 	bin/lcm demo
@@ -50,6 +50,9 @@ lint: ## Check formatting, vet and staticcheck
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
 	LCM_E2E_LONG=$(LONG) $(GO) test -tags e2e -count=1 -v -timeout 90m ./e2e
+
+ui-test: ## Drive the pages of lcm ui in Chromium (installs it and axe-core if they are missing)
+	GO="$(GO)" sh scripts/ui-test.sh
 
 fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
 	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" FUZZJOBS="$(FUZZJOBS)" sh scripts/fuzz.sh

@@ -85,6 +85,7 @@ var Layers = [][]string{
 		"internal/mcpserver",
 		"internal/sample",
 		"internal/sqlite",
+		"internal/ui",
 		"llms/anthropic",
 		"llms/llmtest",
 		"llms/openai",

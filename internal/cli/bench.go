@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/hooks"
 	"github.com/lossless-context/lcm/internal/bench/imports"
 	"github.com/lossless-context/lcm/internal/bench/needle"
+	"github.com/lossless-context/lcm/internal/bench/pages"
 	"github.com/lossless-context/lcm/internal/bench/patterns"
 	evidence "github.com/lossless-context/lcm/internal/bench/recall"
 	"github.com/lossless-context/lcm/internal/bench/retention"
@@ -36,7 +37,7 @@ func newBench(p *program) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p),
-		newBenchPatterns(p), newBenchCache(p), newBenchProxy(p))
+		newBenchPatterns(p), newBenchCache(p), newBenchProxy(p), newBenchUI(p))
 	return c
 }
 
@@ -284,6 +285,27 @@ a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
 	c.Flags().IntVar(&o.Messages, "messages", 100_000, "number of messages in the database")
 	c.Flags().IntVar(&o.Runs, "runs", 200, "how often each command is timed")
 	return benchDir(c, &o.Dir, "the database, which is kept")
+}
+
+func newBenchUI(p *program) *cobra.Command {
+	var o pages.Options
+	c := p.benchmark("measuring", &cobra.Command{
+		Use:   "ui",
+		Short: "Time the pages of lcm ui on one long session",
+		Long: `Make a session of the given length in a temporary directory, fold it, serve it as
+` + "`lcm ui`" + ` does and ask for each page over a real connection. The time is that to
+the first byte of the answer.`,
+		Example: "lcm bench ui --messages 100000\nlcm bench ui --messages 1000000 --runs 200 --dir /var/tmp/bench",
+	}, func(ctx context.Context, b *bar) (m measured, err error) {
+		if o.Messages < 1 || o.Runs < 1 {
+			return m, failed(exitUsage, "", "--messages and --runs must be positive")
+		}
+		o.Progress = b.set
+		return checked(pages.Measure(ctx, o))
+	})
+	c.Flags().IntVar(&o.Messages, "messages", 100_000, "number of messages in the session")
+	c.Flags().IntVar(&o.Runs, "runs", 100, "how often each page is asked for")
+	return benchDir(c, &o.Dir, "the database, which is kept and used again")
 }
 
 func newBenchRecall(p *program) *cobra.Command {

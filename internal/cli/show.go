@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -47,6 +48,7 @@ type showCommand struct {
 	force  bool
 	full   bool
 	all    bool
+	html   string
 }
 
 func newShow(p *program) *cobra.Command {
@@ -65,6 +67,9 @@ a record that is not UTF-8 is in base64, and "encoding" says so. Into a file or
 a pipe both write the whole conversation unless --limit says otherwise. On a
 terminal --raw makes control characters visible unless --force is given.
 
+--html writes a page with the messages to a file instead, all of them unless
+--limit says otherwise. It needs no server and no network.
+
 Secrets that only the record was to keep (LCM_REDACT=search) are shown by --raw
 and lcm export alone; --json says "masked" where it left some out.`,
 		Example: `lcm show
@@ -72,9 +77,13 @@ lcm show --newest --limit 5
 lcm show 3 --from 51 --limit 50
 lcm show 3 --raw > session.jsonl
 lcm show --id msg_12 --raw | sha256sum
-lcm show --id sum_0123456789abcdef`,
+lcm show --id sum_0123456789abcdef
+lcm show 3 --html session.html`,
 		Args: cobra.MatchAll(cmd.check, cmd.argument),
 		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
+			if cmd.html != "" {
+				return cmd.showHTML(ctx, ar)
+			}
 			if cmd.id != "" {
 				return cmd.showID(ctx, ar)
 			}
@@ -90,7 +99,18 @@ lcm show --id sum_0123456789abcdef`,
 	forceFlag(c, &cmd.force)
 	c.Flags().BoolVar(&cmd.full, "full", false, "with externalised content in its place")
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
+	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file")
 	return cmd.jsonFlag(c)
+}
+
+// showHTML writes the messages of a conversation as a page.
+func (cmd *showCommand) showHTML(ctx context.Context, ar *archive) error {
+	conv, err := ar.pick(ctx, cmd.choice)
+	if err != nil {
+		return err
+	}
+	sel := ui.Selection{From: cmd.from, Limit: cmd.limit, All: cmd.all}
+	return cmd.writePage(ar, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteSession(ctx, w, conv, sel) })
 }
 
 func (cmd *showCommand) check(c *cobra.Command, args []string) error {
@@ -99,10 +119,15 @@ func (cmd *showCommand) check(c *cobra.Command, args []string) error {
 		return wrongUsage(c, errors.New("--raw and --json exclude each other"))
 	case cmd.id != "" && (len(args) > 0 || cmd.number != 0):
 		return wrongUsage(c, errors.New("an id says it all: leave the conversation out"))
+	case cmd.html != "" && (cmd.raw || cmd.json || cmd.full || cmd.newest || cmd.id != ""):
+		return wrongUsage(c, errors.New("--html excludes --raw, --json, --full, --newest and --id"))
 	case cmd.from < 1:
 		return wrongUsage(c, errors.New("--from begins at 1"))
 	case cmd.limit < 0:
 		return wrongUsage(c, errors.New("--limit cannot be negative"))
+	}
+	if cmd.html != "" && !c.Flags().Changed("limit") {
+		cmd.limit = 0
 	}
 	// Another program would take a first page of records for all of them.
 	if (cmd.raw || cmd.json) && !cmd.terminal && !cmd.newest && !c.Flags().Changed("limit") {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -79,6 +81,7 @@ func span(from, to time.Time) string {
 type treeCommand struct {
 	choice
 	treeDrawing
+	html string
 }
 
 func newTree(p *program) *cobra.Command {
@@ -89,13 +92,20 @@ func newTree(p *program) *cobra.Command {
 		Long: `Draw the view of a conversation, oldest first: each summary with its sources
 beneath it, down to the messages. Runs of messages are one line; --messages lists
 each. --depth 1 draws the view alone, --depth 2 also the sources of its summaries,
-and so on; where it stops, a line says how much is below.`,
-		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'",
-		Args:    cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.depth < 0 }, "--depth cannot be negative")),
+and so on; where it stops, a line says how much is below.
+
+--html writes a page to a file instead: a map of all summaries, their texts and
+their sources. It needs no server and no network, and shows secrets as searches do.`,
+		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'\nlcm tree 3 --html tree.html",
+		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.depth < 0 }, "--depth cannot be negative"),
+			refuse(func() bool { return cmd.html != "" && cmd.json }, "--html and --json exclude each other")),
 		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
 			conv, err := ar.pick(ctx, cmd.choice)
 			if err != nil {
 				return err
+			}
+			if cmd.html != "" {
+				return cmd.writePage(ar, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
 			}
 			cmd.reader = ar.db
 			return cmd.print(ctx, conv)
@@ -104,6 +114,7 @@ and so on; where it stops, a line says how much is below.`,
 	cmd.flag(c)
 	c.Flags().BoolVarP(&cmd.messages, "messages", "m", false, "list every message")
 	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "draw this many levels, 0 for all")
+	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file")
 	return cmd.jsonFlag(c)
 }
 

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/stats"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/ui"
+)
+
+type uiCommand struct {
+	*program
+	port   int
+	noOpen bool
+}
+
+func newUI(p *program) *cobra.Command {
+	cmd := &uiCommand{program: p}
+	c := &cobra.Command{
+		Use:   "ui",
+		Short: "Look at the record in a browser",
+		Long: `Serve pages about the record on this machine and open them in a browser: sessions
+with their messages and summaries, search, questions, and the context that a
+model would see at any message with any budget. The pages change nothing.
+
+Only this machine reaches the server. The link that is printed works once: it
+gives the browser that opens it a cookie. The server ends with Ctrl-C.`,
+		Example: "lcm ui\nlcm ui --port 8764 --no-open",
+		Args:    usage(cobra.NoArgs),
+		RunE: func(c *cobra.Command, args []string) error {
+			if cmd.port < 0 || cmd.port > 65535 {
+				return wrongUsage(c, errors.New("--port is from 0 to 65535"))
+			}
+			return cmd.runs(toRead, cmd.serve)(c, args)
+		},
+	}
+	c.Flags().IntVar(&cmd.port, "port", 0, "port to serve on (default: any that is free)")
+	c.Flags().BoolVar(&cmd.noOpen, "no-open", false, "only print the link")
+	return c
+}
+
+// newUIServer returns a server of the pages of a database.
+func newUIServer(ar *archive) (*ui.Server, error) {
+	return ui.New(ui.Config{
+		Engine: ar.engine, Budget: ar.cfg.Context.TokenBudget,
+		Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
+		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
+			return stats.Activity(ctx, ar.db.File(), above)
+		},
+		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, ar) },
+	})
+}
+
+// scratchEngine opens an engine on an empty database in memory, with the settings of an
+// archive except its models.
+func scratchEngine(ctx context.Context, ar *archive) (*lcm.Engine, func() error, error) {
+	db, err := sqlite.Open(ctx, sqlite.Memory, sqlite.Options{Log: ar.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	options := append(fromconfig.Options(ar.cfg, db, ar.counter), lcm.WithSummariser(nil), lcm.WithLogger(ar.log), lcm.WithoutBackground())
+	engine, err := lcm.New(db, options...)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return engine, func() error { return errors.Join(engine.Close(context.WithoutCancel(ctx)), db.Close()) }, nil
+}
+
+func (cmd *uiCommand) serve(ctx context.Context, ar *archive) error {
+	s, err := newUIServer(ar)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(cmd.port)))
+	if err != nil {
+		return failed(exitFailure, "choose another port with --port, or leave it out", "listen on port %d: %w", cmd.port, err)
+	}
+	link := fmt.Sprintf("http://%s%s?token=%s", l.Addr(), ui.OpenPath, url.QueryEscape(s.Token()))
+	cmd.printf("%s\n", link)
+	cmd.note("the link works once; Ctrl-C ends the server")
+	if !cmd.noOpen && cmd.terminal {
+		openBrowser(ctx, link)
+	}
+	return s.Serve(ctx, l)
+}
+
+// openBrowser starts the user's browser. Without one, the printed link is left.
+func openBrowser(ctx context.Context, link string) {
+	var c *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		c = exec.CommandContext(ctx, "open", link)
+	case "windows":
+		c = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", link)
+	default:
+		c = exec.CommandContext(ctx, "xdg-open", link)
+	}
+	if c.Start() == nil {
+		go func() { _ = c.Wait() }()
+	}
+}
+
+// writePage writes a page that needs no server to a new file.
+func (p *program) writePage(ar *archive, path string, write func(*ui.Server, io.Writer) error) error {
+	s, err := newUIServer(ar)
+	if err != nil {
+		return err
+	}
+	err = writeNew(path, ".lcm-page-*", func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		return errors.Join(write(s, b), b.Flush())
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return failed(exitUsage, "remove it, or choose another name", "%s exists already", safetext.Line(path))
+	}
+	if err == nil {
+		p.note("wrote %s", safetext.Line(path))
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// askData is the data of the page that answers a question.
+type askData struct {
+	Question string      `json:"question"`
+	Answer   *lcm.Answer `json:"answer,omitempty"`
+	Passages []Passage   `json:"passages,omitempty"`
+	Refused  string      `json:"refused,omitempty"`
+}
+
+// Passage is a part of a message or summary that the answer rests on.
+type Passage struct {
+	Reference
+	Before string `json:"before"` // the text before and after the quote
+	Quote  string `json:"quote"`
+	After  string `json:"after"`
+}
+
+// around is how many bytes of a text are shown before and after a quote.
+const around = 300
+
+// passage returns a citation with the text around its quote.
+func (s *Server) passage(ctx context.Context, c lcm.Citation) (p Passage, err error) {
+	id, err := store.ParseID(cmp.Or(c.MessageID, c.ID))
+	if err != nil {
+		return p, err
+	}
+	all, err := s.references(ctx, []store.Node{{Message: id.Message, Summary: id.Summary}})
+	if err != nil {
+		return p, err
+	}
+	p = Passage{Reference: all[0], Quote: c.Quote}
+	text, err := s.record.Text(ctx, store.Node{Message: id.Message, Summary: id.Summary})
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
+		return p, err
+	}
+	quote := strings.Trim(c.Quote, "… ")
+	if before, after, found := strings.Cut(string(text), quote); found {
+		p.Before, p.Quote, p.After = clipStart(before, around), quote, prose.Clip(after[:min(len(after), 8*around)], around)
+	}
+	return p, nil
+}
+
+// clipStart returns the end of a text.
+func clipStart(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return "…" + strings.ToValidUTF8(text[len(text)-n:], "")
+}
+
+func (askData) title() string { return "Ask" }
+
+// byModel reports whether a model wrote the answer.
+func (d askData) byModel() bool { return d.Answer.Method == delegation.MethodDelegated }
+
+// nothing reports whether nothing was found.
+func (d askData) nothing() bool { return d.Answer.Method == delegation.MethodNone }
+
+const askTime = 2 * time.Minute
+
+// askPage answers with passages of the record: following a link spends nothing.
+func (s *Server) askPage(r *http.Request) (askData, error) {
+	return s.ask(r, r.URL.Query().Get("q"), delegation.OutputEvidence)
+}
+
+// askModel answers with the configured model.
+func (s *Server) askModel(r *http.Request) (askData, error) {
+	return s.ask(r, r.PostFormValue("q"), delegation.OutputAnswer)
+}
+
+func (s *Server) ask(r *http.Request, question, output string) (askData, error) {
+	d := askData{Question: question}
+	if strings.TrimSpace(question) == "" {
+		return d, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), askTime)
+	defer cancel()
+	a, err := s.Engine.Ask(ctx, lcm.Question{Prompt: question, Query: question, Where: everywhere, Output: output})
+	if err != nil && status(err) == http.StatusBadRequest {
+		d.Refused = safetext.Line(message(err))
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	d.Answer = &a
+	for _, c := range a.Citations {
+		p, err := s.passage(ctx, c)
+		if err != nil {
+			return d, err
+		}
+		d.Passages = append(d.Passages, p)
+	}
+	return d, nil
+}

@@ -1,0 +1,290 @@
+// The script of every page. Pages work without it; each function adds one thing.
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+// fragment loads the main part of a page as nodes.
+async function fragment(path, signal) {
+  const url = new URL(path, location.href);
+  url.searchParams.set('fragment', '1');
+  const answer = await fetch(url, { signal, headers: { Accept: 'text/html' } });
+  const box = document.createElement('template');
+  box.innerHTML = await answer.text(); // rendered and escaped by the server
+  return box.content;
+}
+
+// keys moves through the items of a page with j, k and Enter; "/" goes to the
+// search box and Escape leaves it, or closes the panel.
+function keys() {
+  let at = -1;
+  addEventListener('keydown', (e) => {
+    const typing = e.target.matches('input, textarea');
+    if (e.key === 'Escape') {
+      if (typing) e.target.blur();
+      else closePanel();
+      return;
+    }
+    if (typing && e.target.id === 'q' && e.key === 'ArrowDown') { e.target.blur(); at = -1; move(1); e.preventDefault(); return; }
+    if (typing || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.key === '/') { $('#q').focus(); $('#q').select(); e.preventDefault(); }
+    if (e.key === 'j') move(1);
+    if (e.key === 'k') move(-1);
+    if (e.key === 'Enter') {
+      const link = $('.item.current a, .message.current .id');
+      if (link && document.activeElement.tagName !== 'A') location.href = link.href;
+    }
+  });
+  function move(step) {
+    const items = all('.item, #messages .message');
+    if (!items.length) return;
+    const current = items.findIndex((i) => i.classList.contains('current'));
+    at = Math.min(Math.max((current < 0 ? (step > 0 ? -1 : 1) : current) + step, 0), items.length - 1);
+    items.forEach((i, n) => i.classList.toggle('current', n === at));
+    items[at].scrollIntoView({ block: 'nearest' });
+  }
+}
+
+// loads fills the parts of a page that are loaded after it.
+function loads() {
+  for (const part of all('[data-load]')) fragment(part.dataset.load).then((nodes) => { part.replaceChildren(nodes); showPlace(); });
+}
+
+// searchAsYouType replaces the results while the user types.
+function searchAsYouType() {
+  const results = $('#results'), form = $('#search-form'), input = $('#q');
+  if (!results) return;
+  let timer, running;
+  const search = async () => {
+    form.elements.q.value = input.value;
+    const query = new URLSearchParams(new FormData(form));
+    for (const [name, value] of [...query]) if (!value) query.delete(name);
+    const path = '/search?' + query;
+    history.replaceState(null, '', path);
+    running?.abort();
+    running = new AbortController();
+    try {
+      results.replaceChildren(await fragment(path, running.signal));
+    } catch (e) {
+      if (e.name !== 'AbortError') throw e;
+    }
+  };
+  const soon = () => { clearTimeout(timer); timer = setTimeout(search, 160); };
+  input.addEventListener('input', soon);
+  form.addEventListener('input', soon);
+  form.addEventListener('submit', (e) => { e.preventDefault(); search(); });
+  $('.find').addEventListener('submit', (e) => { e.preventDefault(); search(); input.blur(); });
+  if (!input.value) input.focus();
+  selectRange(results);
+}
+
+// selectRange selects a span of time by dragging over the histogram.
+function selectRange(results) {
+  let first;
+  const bar = (e) => document.elementFromPoint(e.clientX, e.clientY)?.closest('.histogram a');
+  const between = (a, b) => {
+    const bars = all('.histogram a'), [i, j] = [bars.indexOf(a), bars.indexOf(b)].sort((x, y) => x - y);
+    return bars.slice(i, j + 1);
+  };
+  results.addEventListener('dragstart', (e) => e.preventDefault());
+  results.addEventListener('pointerdown', (e) => { first = bar(e); });
+  results.addEventListener('pointermove', (e) => {
+    const last = first && bar(e);
+    if (last) all('.histogram a').forEach((a) => a.classList.toggle('picked', between(first, last).includes(a)));
+  });
+  addEventListener('pointerup', (e) => {
+    const last = first && bar(e);
+    if (last && last !== first) {
+      const range = between(first, last), url = new URL(location.href);
+      url.searchParams.set('since', range[0].dataset.since);
+      url.searchParams.set('before', range.at(-1).dataset.before);
+      location.href = url;
+    }
+    first = null;
+  });
+}
+
+// mostShown is how many messages the page of a session keeps: scrolling drops
+// those that are far away, so that memory stays bounded.
+const mostShown = 240;
+
+// scrolling loads messages at both ends of the list when they come near.
+function scrolling() {
+  const list = $('#messages');
+  if (!list) return;
+  let busy = false;
+  const near = () => {
+    const before = $('.page.before', list), after = $('.page.after', list);
+    if (busy) return;
+    if (before && before.getBoundingClientRect().bottom > -1200) extend(before, true);
+    else if (after && after.getBoundingClientRect().top < innerHeight + 1200) extend(after, false);
+  };
+  async function extend(marker, upwards) {
+    busy = true;
+    try {
+      const nodes = await fragment($('a', marker).href);
+      const kept = $('.message', list), from = kept?.getBoundingClientRect().top;
+      if (upwards) {
+        $('.page.after', nodes)?.remove();
+        marker.replaceWith(nodes);
+        dropDoubleDays();
+        scrollBy(0, kept.getBoundingClientRect().top - from);
+        drop(false);
+      } else {
+        $('.page.before', nodes)?.remove();
+        $('.empty', nodes)?.remove();
+        marker.replaceWith(nodes);
+        dropDoubleDays();
+        drop(true);
+      }
+    } finally {
+      busy = false;
+    }
+    showPlace();
+    requestAnimationFrame(near);
+  }
+  function dropDoubleDays() {
+    let day = '';
+    for (const n of all('.day, .message', list)) {
+      if (n.matches('.day') && n.dataset.day === day) n.remove();
+      day = n.dataset.day || day;
+    }
+  }
+  // drop removes messages at one end, and puts a marker that loads them again.
+  function drop(first) {
+    const messages = all('.message', list), extra = messages.length - mostShown;
+    if (extra <= 0) return;
+    const gone = first ? messages.slice(0, extra) : messages.slice(-extra);
+    const edge = first ? messages[extra] : messages.at(-extra - 1), from = edge.getBoundingClientRect().top;
+    $(first ? '.page.before' : '.page.after', list)?.remove();
+    for (const m of gone) {
+      if (m.previousElementSibling?.matches('.day')) m.previousElementSibling.remove();
+      m.remove();
+    }
+    const marker = document.createElement('p'), link = document.createElement('a');
+    marker.className = 'page ' + (first ? 'before' : 'after');
+    link.href = `/session/${list.dataset.session}?${first ? 'before' : 'after'}=${edge.dataset.seq}${list.dataset.all ? '&all=1' : ''}`;
+    link.textContent = first ? 'Earlier messages' : 'Later messages';
+    marker.append(link);
+    if (first) list.prepend(marker); else list.append(marker);
+    scrollBy(0, edge.getBoundingClientRect().top - from);
+  }
+  addEventListener('scroll', () => { near(); showPlace(); }, { passive: true });
+  const focus = $('.message.focus', list) || (location.hash && document.getElementById(location.hash.slice(1)));
+  if (focus) { focus.scrollIntoView({ block: 'start' }); focus.focus({ preventScroll: true }); }
+  near();
+}
+
+// showPlace marks the messages on the screen in the map.
+function showPlace() {
+  const svg = $('.icicle svg'), here = svg && $('.here', svg);
+  const seen = all('#messages .message').filter((m) => { const r = m.getBoundingClientRect(); return r.bottom > 60 && r.top < innerHeight; });
+  if (!here || !seen.length) return;
+  const total = Math.max(+svg.dataset.messages, 1), first = +seen[0].dataset.seq, last = +seen.at(-1).dataset.seq;
+  here.setAttribute('y', (first - 1) / total * 1000);
+  here.setAttribute('height', Math.max((last - first + 1) / total * 1000, 4));
+  const link = $('#context-link');
+  if (link) link.search = '?at=' + last;
+}
+
+// panels shows a summary beside the conversation.
+function panels() {
+  const panel = $('#panel');
+  if (!panel) return;
+  document.addEventListener('click', async (e) => {
+    const link = e.target.closest('a[data-panel]');
+    if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    e.preventDefault();
+    const path = link.getAttribute('href'), nodes = await fragment(path), close = document.createElement('button');
+    close.className = 'close';
+    close.textContent = '×';
+    close.setAttribute('aria-label', 'Close the summary');
+    close.addEventListener('click', closePanel);
+    panel.replaceChildren(close, nodes);
+    panel.hidden = false;
+    panel.parentElement.classList.add('open');
+    panel.scrollTop = 0;
+    panel.focus({ preventScroll: true });
+    all('.icicle a').forEach((a) => a.classList.toggle('chosen', a.getAttribute('href') === path));
+  });
+}
+
+function closePanel() {
+  const panel = $('#panel');
+  if (!panel || panel.hidden) return;
+  panel.hidden = true;
+  panel.parentElement.classList.remove('open');
+  all('.icicle a.chosen').forEach((a) => a.classList.remove('chosen'));
+}
+
+// whole replaces a message that was cut with all of it.
+function whole() {
+  document.addEventListener('click', async (e) => {
+    const link = e.target.closest('a[data-whole]');
+    if (!link) return;
+    e.preventDefault();
+    const nodes = await fragment(link.getAttribute('href'));
+    link.closest('.message').replaceWith($('.message', nodes));
+  });
+}
+
+// live adds new messages to a list that ends with the newest, and says so
+// otherwise.
+function live() {
+  const list = $('#messages'), status = $('#live');
+  if (!list) return;
+  const source = new EventSource(`/session/${list.dataset.session}/events`);
+  addEventListener('pagehide', () => source.close());
+  source.addEventListener('messages', async (e) => {
+    const total = +e.data;
+    if (total <= +list.dataset.total) return;
+    if ($('.page.after', list)) {
+      const link = document.createElement('a');
+      link.href = `/session/${list.dataset.session}?at=${total}`;
+      link.textContent = 'New messages';
+      status.replaceChildren(link);
+      return;
+    }
+    const last = all('.message', list).at(-1), bottom = innerHeight + scrollY > document.body.scrollHeight - 80;
+    list.dataset.total = total;
+    const nodes = await fragment(`/session/${list.dataset.session}?after=${last ? last.dataset.seq : 0}${list.dataset.all ? '&all=1' : ''}`);
+    $('.page.before', nodes)?.remove();
+    all('.empty, .day', nodes).forEach((n) => n.remove());
+    list.append(nodes);
+    if (bottom) scrollTo(0, document.body.scrollHeight);
+  });
+}
+
+// sliders shows the context for the chosen message and budget.
+function sliders() {
+  const form = $('#context-form'), shown = $('#context');
+  if (!form) return;
+  form.classList.add('live-form');
+  let running, timer;
+  form.addEventListener('input', () => {
+    for (const name of ['at', 'budget']) $(`#${name}-shown`).textContent = (+form.elements[name].value).toLocaleString('en');
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      const path = form.getAttribute('action') + '?' + new URLSearchParams(new FormData(form));
+      history.replaceState(null, '', path);
+      running?.abort();
+      running = new AbortController();
+      shown.classList.add('busy');
+      try {
+        shown.replaceChildren(await fragment(path, running.signal));
+        shown.classList.remove('busy');
+      } catch (e) {
+        if (e.name !== 'AbortError') throw e;
+      }
+    }, 200);
+  });
+}
+
+keys();
+loads();
+searchAsYouType();
+panels();
+whole();
+sliders();
+scrolling();
+live();
+showPlace();

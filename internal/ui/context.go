@@ -1,0 +1,308 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Bounds of the context page.
+const (
+	leastBudget = 2_000
+	mostBudget  = 1_000_000
+	// mostReplayed bounds how many messages are folded again for a page.
+	mostReplayed = 5_000
+	replaySteps  = 40
+)
+
+// contextData is the data of the page that shows what a model would be sent at a
+// point of a session.
+type contextData struct {
+	Session Session `json:"session"`
+	At      int64   `json:"at"` // the last message, by Seq
+	Budget  int     `json:"budget"`
+	Tokens  int     `json:"tokens"`
+	History int64   `json:"history"` // tokens of the messages up to At
+	// From is the first message that was replayed: 1, or later in a long session.
+	From    int64         `json:"from"`
+	Kinds   []Share       `json:"kinds"`
+	Items   []ContextItem `json:"items"`
+	Left    int           `json:"left"` // items that did not fit
+	Points  []Point       `json:"points"`
+	Refused string        `json:"refused,omitempty"`
+}
+
+func (d contextData) title() string { return "Context of " + d.Session.Title }
+
+// Share is the part of a context of one kind.
+type Share struct {
+	Kind   string  `json:"kind"`
+	Class  string  `json:"-"`
+	Items  int     `json:"items"`
+	Tokens int     `json:"tokens"`
+	X      float64 `json:"-"`
+	Width  float64 `json:"-"`
+}
+
+// ContextItem is a message or summary of a context.
+type ContextItem struct {
+	Kind    string   `json:"kind"`
+	Class   string   `json:"-"`
+	Tokens  int      `json:"tokens"`
+	Summary string   `json:"summary,omitempty"` // the text of a summary
+	Covers  int      `json:"covers,omitempty"`  // messages of a summary
+	Message *Message `json:"message,omitempty"`
+}
+
+// Point is a place in the replay of a session.
+type Point struct {
+	Seq     int64 `json:"seq"`
+	History int64 `json:"history"`
+	View    int   `json:"view"`
+	Folds   int   `json:"folds"` // summaries made since the point before
+}
+
+// contextCache keeps the last contexts: a slider asks for the same ones again.
+type contextCache struct {
+	mu   sync.Mutex
+	made map[string]contextData
+}
+
+func (s *Server) contextPage(r *http.Request) (contextData, error) {
+	ctx := r.Context()
+	c, err := s.conversation(r)
+	if err != nil {
+		return contextData{}, err
+	}
+	at, err := positive(r, "at", c.Messages)
+	if err != nil {
+		return contextData{}, err
+	}
+	budget, err := positive(r, "budget", int64(s.Budget))
+	if err != nil {
+		return contextData{}, err
+	}
+	at = min(max(at, 1), max(c.Messages, 1))
+	budget = min(max(budget, leastBudget), mostBudget)
+	key := fmt.Sprint(c.ID, c.Messages, c.Erased, at, budget)
+	s.contexts.mu.Lock()
+	d, ok := s.contexts.made[key]
+	s.contexts.mu.Unlock()
+	if ok {
+		return d, nil
+	}
+	d = contextData{At: at, Budget: int(budget), From: 1}
+	if d.Session, err = s.session(ctx, c); err != nil {
+		return d, err
+	}
+	if err := s.replay(ctx, c, &d); err != nil {
+		var small *assemble.BudgetError
+		if !errors.As(err, &small) {
+			return d, err
+		}
+		d.Refused = fmt.Sprintf("The newest round of messages needs %s tokens: nothing useful fits this budget.", prose.Number(small.Need))
+	}
+	s.contexts.mu.Lock()
+	defer s.contexts.mu.Unlock()
+	if s.contexts.made == nil || len(s.contexts.made) >= 32 {
+		s.contexts.made = map[string]contextData{}
+	}
+	s.contexts.made[key] = d
+	return d, nil
+}
+
+// replay appends the messages up to d.At to a scratch store in steps, and
+// assembles the context after each, as an agent that uses the budget would have
+// done. Summaries are extractive.
+func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextData) error {
+	if d.At > mostReplayed {
+		d.From = d.At - mostReplayed + 1
+	}
+	engine, closed, err := s.Scratch(ctx)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	session := engine.Session(c.Key)
+	step := max(1, (d.At-d.From+1)/replaySteps)
+	messages := map[lcm.MessageID]store.Message{} // by their ids in the scratch store
+	var batch []ingest.Input
+	var read []store.Message
+	var shown lcm.Context
+	summaries := int64(0)
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		done, err := session.AppendInputs(ctx, batch...)
+		if err != nil {
+			return err
+		}
+		for i, a := range done {
+			messages[a.ID] = read[i]
+		}
+		last := read[len(read)-1]
+		batch, read = nil, nil
+		if shown, err = session.Context(ctx, d.Budget); err != nil {
+			return err
+		}
+		now, err := session.Conversation(ctx)
+		if err != nil {
+			return err
+		}
+		d.Points = append(d.Points, Point{Seq: last.Seq, History: now.Tokens, View: shown.Tokens, Folds: int(now.Summaries - summaries)})
+		d.History, summaries = now.Tokens, now.Summaries
+		return nil
+	}
+	q := store.MessageQuery{Conversation: c.ID, After: d.From - 1, Before: d.At + 1, NoRaw: true}
+	for m, err := range s.record.Messages(ctx, q) {
+		if err != nil {
+			return err
+		}
+		copied := m.Body
+		copied.ID, copied.Raw, copied.Parts = fmt.Sprint(m.ID), llms.Raw{}, inlined(m.Body.Parts)
+		batch, read = append(batch, ingest.Input{Message: copied, Flags: m.Flags &^ (store.FlagMasked | store.FlagRedacted)}), append(read, m)
+		if int64(len(batch)) >= step {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	d.Tokens, d.Left = shown.Tokens, len(shown.Dropped)+shown.Skipped
+	return d.fill(ctx, engine.Store(), shown, messages)
+}
+
+// inlined returns parts with the text of references in place of content that the
+// scratch store does not have.
+func inlined(parts []llms.Part) []llms.Part {
+	out := make([]llms.Part, len(parts))
+	for i, p := range parts {
+		switch {
+		case p.Ref != nil:
+			p = llms.Part{Kind: llms.PartText, Text: p.Ref.String()}
+		case p.Result != nil:
+			r := *p.Result
+			r.Output = inlined(r.Output)
+			p.Result = &r
+		}
+		out[i] = p
+	}
+	return out
+}
+
+// fill lists the items of a context and their shares by kind.
+func (d *contextData) fill(ctx context.Context, scratch store.Reader, shown lcm.Context, messages map[lcm.MessageID]store.Message) error {
+	lastUser := -1
+	for i, it := range shown.Items {
+		if m := messages[it.Message]; !it.IsSummary() && m.Body.Role == llms.RoleUser && m.Flags.Said() {
+			lastUser = i
+		}
+	}
+	by := map[string]*Share{}
+	for i, it := range shown.Items {
+		item := ContextItem{Tokens: it.Tokens}
+		if it.IsSummary() {
+			sum, err := store.First(scratch.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{it.Summary}}))
+			if err != nil {
+				return err
+			}
+			item.Kind, item.Class = fmt.Sprintf("summaries, depth %d", sum.Depth), fmt.Sprintf("d%d", min(sum.Depth, 5))
+			item.Summary, item.Covers = sum.Body, sum.Messages
+		} else {
+			m := messages[it.Message]
+			v := showMessage(m, false)
+			item.Message = &v
+			item.Kind, item.Class = kindOf(m.Body), "messages"
+			if i == lastUser && i+1 < len(shown.Items) && !follows(messages, it.Message, shown.Items[i+1].Node) {
+				item.Kind = "pinned"
+			}
+			item.Class = item.Kind
+		}
+		d.Items = append(d.Items, item)
+		if by[item.Kind] == nil {
+			by[item.Kind] = &Share{Kind: item.Kind, Class: item.Class}
+		}
+		by[item.Kind].Items++
+		by[item.Kind].Tokens += it.Tokens
+	}
+	order := []string{"system"}
+	for depth := 8; depth >= 0; depth-- {
+		order = append(order, fmt.Sprintf("summaries, depth %d", depth))
+	}
+	x := 0.0
+	for _, kind := range append(order, "pinned", "messages", "tools") {
+		if share := by[kind]; share != nil {
+			share.X, share.Width = x, float64(share.Tokens)/float64(max(d.Budget, d.Tokens))*1000
+			x += share.Width
+			d.Kinds = append(d.Kinds, *share)
+		}
+	}
+	return nil
+}
+
+// kindOf returns the kind of a message in a context.
+func kindOf(m llms.Message) string {
+	switch {
+	case m.Role == llms.RoleSystem:
+		return "system"
+	case m.Role == llms.RoleTool || len(m.ToolCalls()) > 0 || len(m.ToolResults()) > 0:
+		return "tools"
+	}
+	return "messages"
+}
+
+// follows reports whether a node of a context is the message after another one.
+func follows(messages map[lcm.MessageID]store.Message, id lcm.MessageID, next store.Node) bool {
+	return !next.IsSummary() && messages[next.Message].Seq == messages[id].Seq+1
+}
+
+// The measures of the curve.
+const (
+	curveWidth  = 1000
+	curveHeight = 200
+)
+
+// Curve is the line of history and view sizes over a session, and the folds.
+type Curve struct {
+	History, View string // points of a polyline
+	BudgetY       float64
+	Folds         []Mark
+	Most          int64
+}
+
+// Mark is a place on the curve.
+type Mark struct {
+	X     float64
+	Label string
+}
+
+// curve returns the drawing of the points.
+func (d contextData) curve() Curve {
+	c := Curve{Most: int64(d.Budget)}
+	for _, p := range d.Points {
+		c.Most = max(c.Most, p.History)
+	}
+	x := func(seq int64) float64 { return float64(seq-d.From+1) / float64(d.At-d.From+1) * curveWidth }
+	y := func(tokens int64) float64 { return curveHeight - float64(tokens)/float64(max(c.Most, 1))*curveHeight }
+	for _, p := range d.Points {
+		c.History += fmt.Sprintf("%.1f,%.1f ", x(p.Seq), y(p.History))
+		c.View += fmt.Sprintf("%.1f,%.1f ", x(p.Seq), y(int64(p.View)))
+		if p.Folds > 0 {
+			c.Folds = append(c.Folds, Mark{x(p.Seq), fmt.Sprintf("%s made by message %s", prose.Count(p.Folds, "summary", "summaries"), prose.Number(p.Seq))})
+		}
+	}
+	c.BudgetY = y(int64(d.Budget))
+	return c
+}

@@ -1,0 +1,46 @@
+// Package ui shows the record in a browser: sessions with their messages and
+// summaries, search, questions, and the context that a model would be sent.
+//
+// # Pages and API
+//
+// Pages are HTML, rendered on the server from embedded templates. They work
+// without JavaScript; the script adds scrolling through long sessions, search
+// while the user types and keyboard keys. Each page is also JSON under /api:
+//
+//	GET /                       sessions, projects, hosts                (/api/sessions)
+//	GET /activity               messages per day                         (/api/activity)
+//	GET /session/{n}            messages around ?at=SEQ                  (/api/session/{n})
+//	GET /session/{n}/map        the summaries as an icicle               (/api/session/{n}/map)
+//	GET /session/{n}/context    the context at ?at=SEQ with ?budget=N    (/api/session/{n}/context)
+//	GET /message/msg_…          one whole message, and what covers it    (/api/message/msg_…)
+//	GET /summary/sum_…          a summary and its sources                (/api/summary/sum_…)
+//	GET /file/file_…            a payload and its messages               (/api/file/file_…)
+//	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
+//	GET /ask                    ?q=: passages, without a model           (/api/ask)
+//	GET /file/file_…/content    the bytes of a payload
+//	GET /session/{n}/events     server-sent events: "messages" when the session grew
+//	POST /ask                   q=: an answer by the configured model
+//
+// [Server.WriteSession] and [Server.WriteTree] write a page into one file that needs
+// no server.
+//
+// A page with ?fragment=1 is its main part alone.
+//
+// # Guarantees
+//
+// The server reads and never writes the record. It answers only requests that
+// name a loopback host, come from its own pages and carry its cookie. A browser
+// gets the cookie in exchange for a token that works once. Stored text is
+// untrusted: templates escape it, Markdown becomes a fixed set of elements without
+// raw HTML or images, and the Content-Security-Policy allows the server's own
+// scripts, styles and images only. No page makes a request to another host.
+//
+// A session is read in windows, never as a whole, so a page costs the same for a
+// hundred messages and for a million.
+//
+// # Other packages
+//
+// Package recall searches and describes, package delegation answers questions,
+// the root package assembles contexts. Package cli opens the database and the
+// browser.
+package ui

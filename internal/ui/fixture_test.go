@@ -1,0 +1,130 @@
+package ui_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/stats"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/ui"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// site is a server on a database in memory, and a browser that it has admitted.
+type site struct {
+	t      *testing.T
+	engine *lcm.Engine
+	server *ui.Server
+	url    string
+	client *http.Client
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	open := func(ctx context.Context) (*sqlite.DB, *lcm.Engine) {
+		db, err := sqlite.Open(ctx, sqlite.Memory, sqlite.Options{Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine, err := lcm.New(db, lcm.WithoutBackground())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db, engine
+	}
+	db, engine := open(t.Context())
+	t.Cleanup(func() {
+		if err := errors.Join(engine.Close(context.Background()), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := ui.New(ui.Config{
+		Engine: engine, Budget: 16_000,
+		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
+			return stats.Activity(ctx, db.File(), above)
+		},
+		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) {
+			db, engine := open(ctx)
+			return engine, func() error { return errors.Join(engine.Close(ctx), db.Close()) }, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(s.Handler())
+	t.Cleanup(web.Close)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &site{t, engine, s, web.URL, &http.Client{Jar: jar}}
+	if code, _ := v.get(ui.OpenPath + "?token=" + url.QueryEscape(s.Token())); code != http.StatusOK {
+		t.Fatalf("the token was refused: %d", code)
+	}
+	return v
+}
+
+// get returns the status and body of a page.
+func (v *site) get(path string) (int, string) {
+	v.t.Helper()
+	resp, err := v.client.Get(v.url + path)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// page returns the body of a page that must exist.
+func (v *site) page(path string) string {
+	v.t.Helper()
+	code, body := v.get(path)
+	if code != http.StatusOK {
+		v.t.Fatalf("GET %s: %d: %s", path, code, body)
+	}
+	return body
+}
+
+// add stores messages in a session, and folds them for a budget if it is not 0.
+func (v *site) add(key string, budget int, ms []llms.Message, options ...lcm.SessionOption) {
+	v.t.Helper()
+	session := v.engine.Session(key, options...)
+	if err := session.Append(v.t.Context(), ms...); err != nil {
+		v.t.Fatal(err)
+	}
+	if budget > 0 {
+		if _, err := session.Context(v.t.Context(), budget); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+}
+
+// addSample stores the bundled session, folded for 16,000 tokens.
+func (v *site) addSample() {
+	v.add("sample", 16_000, sample.Messages(), lcm.ByAgent("codex"), lcm.InProject(lcm.Project{Root: "/srv/parcels"}), lcm.Titled("Parcel tracking"))
+}
+
+// has fails unless a page has all texts.
+func has(t *testing.T, body string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(body, text) {
+			t.Errorf("the page lacks %q:\n%.2000s", text, body)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// everywhere looks ids up in all conversations.
+var everywhere = recall.Where{AllConversations: true}
+
+// Reference is a line about a message or summary that leads to its page.
+type Reference struct {
+	ID       string               `json:"id"`
+	Session  store.ConversationID `json:"session"`
+	Summary  bool                 `json:"summary,omitempty"`
+	Depth    int                  `json:"depth,omitempty"`
+	Role     string               `json:"role,omitempty"`
+	Seq      int64                `json:"seq,omitempty"`
+	Messages int                  `json:"messages,omitempty"`
+	Time     time.Time            `json:"time,omitzero"`
+	Text     string               `json:"text"`
+}
+
+// references returns lines about nodes, in their order.
+func (s *Server) references(ctx context.Context, nodes []store.Node) ([]Reference, error) {
+	all := make([]Reference, 0, len(nodes))
+	for _, n := range nodes {
+		if n.IsSummary() {
+			sum, err := store.First(s.record.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{n.Summary}}))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, Reference{ID: string(sum.ID), Session: sum.Conversation, Summary: true, Depth: sum.Depth, Messages: sum.Messages, Time: sum.Earliest, Text: firstLine(sum.Body)})
+			continue
+		}
+		m, err := store.First(s.record.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{n.Message}, NoRaw: true, Erased: true}))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Reference{ID: m.ID.String(), Session: m.Conversation, Role: string(m.Body.Role), Seq: m.Seq, Time: m.Body.Time, Text: firstLine(m.Body.Render())})
+	}
+	return all, nil
+}
+
+// summaryNodes returns ids of summaries as nodes.
+func summaryNodes(ids []string) []store.Node {
+	nodes := make([]store.Node, len(ids))
+	for i, id := range ids {
+		nodes[i] = store.Node{Summary: store.SummaryID(id)}
+	}
+	return nodes
+}
+
+// messageData is the data of the page of a message.
+type messageData struct {
+	Session  Session     `json:"session"`
+	Message  Message     `json:"message"`
+	SHA256   string      `json:"sha256"`
+	Bytes    int64       `json:"bytes"`
+	Covering []Reference `json:"covering"` // from the nearest summary up to the one in the view
+	Previous string      `json:"previous,omitempty"`
+	Next     string      `json:"next,omitempty"`
+}
+
+func (d messageData) title() string {
+	return fmt.Sprintf("Message %s of %s", prose.Number(d.Message.Seq), d.Session.Title)
+}
+
+// parsed returns the id in the path of a request.
+func parsed(r *http.Request) (store.ID, error) {
+	id, err := store.ParseID(r.PathValue("id"))
+	if err != nil {
+		return id, fmt.Errorf("%w: %w", err, store.ErrNotFound)
+	}
+	return id, nil
+}
+
+func (s *Server) messagePage(r *http.Request) (d messageData, err error) {
+	ctx := r.Context()
+	id, err := parsed(r)
+	if err != nil || id.Message == 0 {
+		return d, errors.Join(err, store.ErrNotFound)
+	}
+	m, err := store.First(s.record.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}, NoRaw: true, Erased: true}))
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", id.Message, err)
+	}
+	c, err := s.record.Conversation(ctx, m.Conversation)
+	if err != nil {
+		return d, err
+	}
+	if d.Session, err = s.session(ctx, c); err != nil {
+		return d, err
+	}
+	d.Message, d.SHA256, d.Bytes = showMessage(m, true), fmt.Sprintf("%x", m.SHA256), m.Size
+	if m.Flags&store.FlagErased != 0 {
+		return d, nil
+	}
+	about, err := s.recall.Describe(ctx, recall.DescribeRequest{ID: id.Message.String(), Where: everywhere, MaxBytes: 1})
+	if err != nil {
+		return d, err
+	}
+	if about.Previous != nil {
+		d.Previous = about.Previous.ID
+	}
+	if about.MessageDetail.Next != nil {
+		d.Next = about.MessageDetail.Next.ID
+	}
+	d.Covering, err = s.references(ctx, summaryNodes(about.CoveringIDs))
+	return d, err
+}
+
+// summaryData is the data of the page of a summary.
+type summaryData struct {
+	Session Session       `json:"session"`
+	Summary store.Summary `json:"summary"`
+	// Expand is the line of the body that names the details left out.
+	Expand  string      `json:"expand,omitempty"`
+	Body    string      `json:"-"` // without that line
+	Sources []Reference `json:"sources"`
+	Left    int         `json:"left,omitempty"` // sources that are not listed
+	Derived []Reference `json:"derived"`
+	First   int64       `json:"first,omitempty"` // the first message covered, by Seq
+}
+
+func (d summaryData) title() string {
+	return fmt.Sprintf("Summary of %s, depth %d", prose.Count(d.Summary.Messages, "message", "messages"), d.Summary.Depth)
+}
+
+// listed is how many sources a page lists.
+const listed = 200
+
+// expandLine begins the last line of a summary.
+const expandLine = "Expand for details about"
+
+func (s *Server) summaryPage(r *http.Request) (d summaryData, err error) {
+	id, err := parsed(r)
+	if err != nil || id.Summary == "" {
+		return d, errors.Join(err, store.ErrNotFound)
+	}
+	return s.summary(r.Context(), id.Summary)
+}
+
+func (s *Server) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
+	if d.Summary, err = store.First(s.record.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}})); err != nil {
+		return d, fmt.Errorf("%s: %w", id, err)
+	}
+	c, err := s.record.Conversation(ctx, d.Summary.Conversation)
+	if err != nil {
+		return d, err
+	}
+	if d.Session, err = s.session(ctx, c); err != nil {
+		return d, err
+	}
+	d.Body = d.Summary.Body
+	if at := strings.LastIndex(d.Body, expandLine); at >= 0 {
+		d.Body, d.Expand = strings.TrimSpace(d.Body[:at]), strings.TrimSpace(d.Body[at:])
+	}
+	sources, err := s.record.Sources(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	d.Left = max(0, len(sources)-listed)
+	if d.Sources, err = s.references(ctx, sources[:min(listed, len(sources))]); err != nil {
+		return d, err
+	}
+	derived, err := s.record.Derived(ctx, store.Node{Summary: id})
+	if err != nil {
+		return d, err
+	}
+	over := make([]store.Node, len(derived))
+	for i, id := range derived {
+		over[i] = store.Node{Summary: id}
+	}
+	if d.Derived, err = s.references(ctx, over); err != nil {
+		return d, err
+	}
+	offset, err := s.offset(ctx, c)
+	d.First = max(d.Summary.Pos-offset, 1)
+	return d, err
+}
+
+// fileData is the data of the page of a payload.
+type fileData struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name"`
+	Path     string      `json:"path,omitempty"`
+	MIME     string      `json:"mime"`
+	Bytes    int64       `json:"bytes"`
+	Tokens   int         `json:"tokens"`
+	SHA256   string      `json:"sha256"`
+	Summary  string      `json:"summary"`
+	Messages []Reference `json:"messages"`
+	Text     string      `json:"text,omitempty"` // the beginning of a text
+	Cut      bool        `json:"cut,omitempty"`
+	Image    bool        `json:"image,omitempty"`
+	Damaged  bool        `json:"damaged,omitempty"`
+}
+
+func (d fileData) title() string {
+	if d.Name == "" {
+		return d.ID
+	}
+	return d.Name
+}
+
+// previewBytes is how much of a text the page of a payload shows.
+const previewBytes = 64 << 10
+
+func (s *Server) payload(r *http.Request) (store.Payload, error) {
+	id, err := parsed(r)
+	if err != nil || id.Payload == "" {
+		return store.Payload{}, errors.Join(err, store.ErrNotFound)
+	}
+	p, err := s.record.Payload(r.Context(), id.Payload)
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", id.Payload, err)
+	}
+	return p, nil
+}
+
+func (s *Server) filePage(r *http.Request) (d fileData, err error) {
+	p, err := s.payload(r)
+	if err != nil {
+		return d, err
+	}
+	d = fileData{
+		ID: string(p.ID), Name: p.Name, Path: p.Path, MIME: p.MIME, Bytes: p.Size, Tokens: p.Tokens, SHA256: fmt.Sprintf("%x", p.SHA256),
+		Summary: p.Summary, Damaged: p.Damaged,
+	}
+	head := make([]byte, min(p.Size, previewBytes))
+	if _, err := p.Content.ReadAt(head, 0); err != nil && err != io.EOF {
+		return d, err
+	}
+	d.Image = rasterImage(http.DetectContentType(head))
+	if text := strings.ToValidUTF8(string(head), ""); !d.Image && len(text) >= len(head)-utf8.UTFMax && !strings.Contains(text, "\x00") {
+		d.Text, d.Cut = text, p.Size > previewBytes
+	}
+	holders, err := s.record.Holders(r.Context(), p.ID, nil, 20)
+	if err != nil {
+		return d, err
+	}
+	nodes := make([]store.Node, len(holders))
+	for i, id := range holders {
+		nodes[i] = store.Node{Message: id}
+	}
+	d.Messages, err = s.references(r.Context(), nodes)
+	return d, err
+}
+
+// rasterImage reports whether a page may show content of a type as an image. An
+// SVG may hold scripts and is not among them.
+func rasterImage(mime string) bool {
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime)
+}
+
+// fileContent serves the bytes of a payload. A browser shows images and saves
+// everything else.
+func (s *Server) fileContent(w http.ResponseWriter, r *http.Request) {
+	p, err := s.payload(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	head := make([]byte, min(p.Size, 512))
+	if _, err := p.Content.ReadAt(head, 0); err != nil && err != io.EOF {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	mime := http.DetectContentType(head)
+	if !rasterImage(mime) {
+		mime = "application/octet-stream"
+		w.Header().Set("Content-Disposition", "attachment; filename="+string(p.ID))
+	}
+	w.Header().Set("Content-Type", mime)
+	w.Header().Set("Content-Length", fmt.Sprint(p.Size))
+	_, _ = io.Copy(w, io.NewSectionReader(p.Content, 0, p.Size)) // the browser is gone
+}

@@ -1,0 +1,183 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Message is a message as a page shows it.
+type Message struct {
+	ID      string               `json:"id"`
+	Session store.ConversationID `json:"session"`
+	Seq     int64                `json:"seq"`
+	Role    llms.Role            `json:"role"`
+	Time    time.Time            `json:"time,omitzero"`
+	Tokens  int                  `json:"tokens"`
+	Notes   []string             `json:"notes,omitempty"` // from the flags
+	Parts   []Part               `json:"parts"`
+	Hidden  bool                 `json:"hidden,omitempty"`
+	Damaged bool                 `json:"damaged,omitempty"`
+	// NewDay is set on the first message of a day in a list.
+	NewDay bool `json:"-"`
+	// Focus marks the message that the address names.
+	Focus bool `json:"-"`
+}
+
+// Part is a piece of a message.
+type Part struct {
+	Kind   llms.PartKind `json:"kind"`
+	Tool   string        `json:"tool,omitempty"`
+	CallID string        `json:"callId,omitempty"`
+	Error  bool          `json:"error,omitempty"`
+	Text   string        `json:"text,omitempty"`
+	// Left is how many characters were cut from the end of Text.
+	Left int `json:"left,omitempty"`
+	// FileID, Name and MIME are those of content outside the conversation.
+	FileID string `json:"fileId,omitempty"`
+	Name   string `json:"name,omitempty"`
+	MIME   string `json:"mime,omitempty"`
+	Bytes  int64  `json:"bytes,omitempty"`
+
+	HTML markup `json:"-"`
+	Head string `json:"-"` // one line for a folded part
+	// Folded parts are closed until the user opens them.
+	Folded bool `json:"-"`
+	Image  bool `json:"-"`
+}
+
+// shownCharacters is how much of a part a list shows; the page of a message shows
+// all of it.
+const shownCharacters = 3000
+
+// showMessage returns a message for a page. Parts are cut unless it is to be shown
+// whole.
+func showMessage(m store.Message, whole bool) Message {
+	v := Message{
+		ID: m.ID.String(), Session: m.Conversation, Seq: m.Seq, Role: m.Body.Role, Time: m.Body.Time, Tokens: m.Tokens,
+		Hidden: m.Flags&store.FlagHidden != 0, Damaged: m.Damaged, Notes: notes(m.Flags), Parts: []Part{},
+	}
+	for _, p := range m.Body.Parts {
+		v.Parts = append(v.Parts, showParts(p, m.Body.Role, whole)...)
+	}
+	return v
+}
+
+func notes(f store.Flag) []string {
+	var all []string
+	for _, n := range []struct {
+		flag store.Flag
+		text string
+	}{
+		{store.FlagEcho, "output of lcm"}, {store.FlagHostSummary, "summary by the host"}, {store.FlagSynthetic, "written by the host"},
+		{store.FlagDuplicate, "may repeat another message"}, {store.FlagUnknown, "unknown type"}, {store.FlagRedacted, "secrets removed"},
+		{store.FlagMasked, "secrets masked"}, {store.FlagHidden, "not shown to a model"}, {store.FlagErased, "erased"},
+	} {
+		if f&n.flag != 0 {
+			all = append(all, n.text)
+		}
+	}
+	return all
+}
+
+// showParts returns a part for a page; a result has the parts of its output.
+func showParts(p llms.Part, role llms.Role, whole bool) []Part {
+	v := Part{Kind: p.Kind}
+	switch {
+	case p.Kind == llms.PartToolResult && p.Result != nil:
+		v.Tool, v.CallID, v.Error = p.Result.Name, p.Result.CallID, p.Result.IsError
+		var all []Part
+		var text []string
+		for _, o := range p.Result.Output {
+			if o.Kind == llms.PartText && o.Ref == nil {
+				text = append(text, o.Text)
+				continue
+			}
+			all = append(all, showParts(o, role, whole)...)
+		}
+		v.plain(strings.Join(text, "\n\n"), whole)
+		v.Folded = !whole
+		return append([]Part{v}, all...)
+	case p.Ref != nil:
+		v.FileID, v.Name, v.MIME, v.Bytes, v.Text = p.Ref.ID, p.Ref.Name, p.Ref.MIME, p.Ref.Bytes, p.Ref.Note
+		v.Image = rasterImage(v.MIME)
+		v.Kind = llms.PartBlob
+	case p.Kind == llms.PartToolCall && p.Call != nil:
+		v.Tool, v.CallID = p.Call.Name, p.Call.ID
+		v.plain(indented(p.Call.Arguments), whole)
+		v.Folded = !whole
+		v.Head = callHead(p.Call.Arguments)
+	case p.Kind == llms.PartText && role == llms.RoleTool:
+		v.plain(p.Text, whole)
+		v.Folded = !whole
+	case p.Kind == llms.PartText:
+		v.Text, v.Left = cut(p.Text, whole)
+		v.HTML = markdown(v.Text)
+	case p.Kind == llms.PartReasoning:
+		v.Text, v.Left = cut(p.Text, whole)
+		v.HTML, v.Folded, v.Head = markdown(v.Text), !whole, firstLine(p.Text)
+	case p.Kind == llms.PartBlob && p.Blob != nil:
+		v.Name, v.MIME, v.Bytes, v.Text = p.Blob.Name, p.Blob.MIME, int64(len(p.Blob.Data)), p.Blob.URL
+	default:
+		v.plain(indented(string(p.Extra)), whole)
+		v.Folded = !whole
+	}
+	return []Part{v}
+}
+
+// plain shows text in a fixed-width font.
+func (v *Part) plain(text string, whole bool) {
+	v.Head = firstLine(text)
+	v.Text, v.Left = cut(text, whole)
+	v.HTML = preformatted(safetext.Text(v.Text))
+}
+
+// cut returns the beginning of a text, and how many characters follow it.
+func cut(text string, whole bool) (string, int) {
+	if whole || len(text) <= shownCharacters {
+		return text, 0
+	}
+	n := 0
+	for i := range text {
+		if n == shownCharacters {
+			return text[:i], len([]rune(text[i:]))
+		}
+		n++
+	}
+	return text, 0
+}
+
+func firstLine(text string) string {
+	text = strings.TrimSpace(text[:min(len(text), 600)])
+	line, _, _ := strings.Cut(text, "\n")
+	return prose.Clip(safetext.Line(strings.ToValidUTF8(line, "")), 110)
+}
+
+// callHead returns the arguments of a call on one line: values alone where they
+// are short texts.
+func callHead(arguments string) string {
+	var fields map[string]any
+	if json.Unmarshal([]byte(arguments), &fields) == nil && len(fields) == 1 {
+		for _, v := range fields {
+			if text, ok := v.(string); ok {
+				return firstLine(text)
+			}
+		}
+	}
+	return firstLine(prose.OneLine(arguments))
+}
+
+// indented returns JSON with line breaks, or the text itself.
+func indented(text string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return b.String()
+}

@@ -1,0 +1,265 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// api decodes the JSON of a page.
+func api[T any](v *site, path string) (out T) {
+	v.t.Helper()
+	if err := json.Unmarshal([]byte(v.page("/api"+path)), &out); err != nil {
+		v.t.Fatal(err)
+	}
+	return out
+}
+
+func TestHomeListsSessionsByProjectAndHost(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	v.add("other", 0, []llms.Message{llms.User("What is a parcel?")})
+	has(t, v.page("/"), "2 sessions", "Parcel tracking", "What is a parcel?", "codex", "parcels")
+	only := v.page("/?host=codex")
+	has(t, only, "Parcel tracking")
+	if strings.Contains(only, "What is a parcel?") {
+		t.Error("the filter by host lists a session of another host")
+	}
+	days := api[struct{ Days map[string]int }](v, "/activity").Days
+	sum := 0
+	for _, n := range days {
+		sum += n
+	}
+	if len(days) < 3 || sum != 564 {
+		t.Errorf("the calendar has %d days with %d messages, want several with 564", len(days), sum)
+	}
+	for day := range days {
+		has(t, v.page("/activity"), "/?day="+day)
+		has(t, v.page("/?day="+day), "Active on "+day)
+	}
+}
+
+// TestWindowsCoverTheSession walks through a session by the links of its windows.
+func TestWindowsCoverTheSession(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	articles := regexp.MustCompile(`<article [^>]*data-seq="(\d+)"`)
+	next := regexp.MustCompile(`href="([^"]+)" rel="next"`)
+	path, seen := "/session/1", 0
+	for path != "" {
+		body := v.page(path)
+		for _, m := range articles.FindAllStringSubmatch(body, -1) {
+			if seen++; m[1] != fmt.Sprint(seen) {
+				t.Fatalf("message %s follows %d", m[1], seen-1)
+			}
+		}
+		path = ""
+		if m := next.FindStringSubmatch(body); m != nil {
+			path = strings.ReplaceAll(m[1], "&amp;", "&")
+		}
+	}
+	if seen != 563 {
+		t.Errorf("the windows show %d messages, want 563", seen)
+	}
+	has(t, v.page("/session/1?at=400"), `class="message`, `id="msg_400"`, "Earlier messages", "Later messages")
+}
+
+// TestMapCoversMessages checks that the leaves of the map cover the folded
+// messages without gaps, and that a summary leads down to messages and back up.
+func TestMapCoversMessages(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	type block struct {
+		ID              string
+		Depth, Messages int
+		From, To        int64
+	}
+	m := api[struct {
+		Depths int
+		Blocks []block
+	}](v, "/session/1/map")
+	if m.Depths < 2 {
+		t.Fatalf("the map has %d depths", m.Depths)
+	}
+	first, end, covered := int64(0), int64(0), 0
+	for _, b := range m.Blocks {
+		if b.Depth != 0 {
+			continue
+		}
+		if first == 0 {
+			first, end = b.From, b.From
+		}
+		if b.From != end {
+			t.Errorf("%s begins at %d, the leaf before it ends at %d", b.ID, b.From, end)
+		}
+		end, covered = b.To, covered+b.Messages
+	}
+	if int64(covered) != end-first || covered < 300 {
+		t.Errorf("the leaves cover %d messages, from %d to %d", covered, first, end)
+	}
+	top := m.Blocks[0]
+	sum := api[struct{ Sources, Derived []struct{ ID string } }](v, "/summary/"+top.ID)
+	for len(sum.Sources) > 0 && strings.HasPrefix(sum.Sources[0].ID, "sum_") {
+		sum = api[struct{ Sources, Derived []struct{ ID string } }](v, "/summary/"+sum.Sources[0].ID)
+	}
+	has(t, v.page("/message/"+sum.Sources[0].ID), top.ID)
+	has(t, v.page("/summary/"+top.ID), "Made from", "Expand for details about")
+	has(t, v.page("/session/1"), "/summary/"+top.ID)
+}
+
+func TestSearchFiltersAndCounts(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	type answer struct {
+		Total   int
+		Matches []struct{ ID, Role, Type string }
+		Roles   []struct {
+			Name  string
+			Count int
+		}
+		Bars []struct {
+			Since, Before time.Time
+			Count         int
+		}
+		Refused string
+	}
+	words := api[answer](v, "/search?q=interval")
+	if words.Total == 0 || len(words.Roles) < 2 || len(words.Bars) == 0 {
+		t.Fatalf("%+v", words)
+	}
+	has(t, v.page("/search?q=interval"), "<mark>interval</mark>", "role=user")
+	for _, r := range words.Roles {
+		got := api[answer](v, "/search?q=interval&mode=regex&role="+r.Name)
+		for _, m := range got.Matches {
+			if m.Role != r.Name {
+				t.Errorf("role %s finds %s of %s", r.Name, m.ID, m.Role)
+			}
+		}
+	}
+	inBars := 0
+	for _, b := range words.Bars {
+		inBars += b.Count
+		got := api[answer](v, "/search?q=interval&since="+url.QueryEscape(b.Since.Format(time.RFC3339))+"&before="+url.QueryEscape(b.Before.Format(time.RFC3339)))
+		n := 0
+		for _, r := range got.Roles {
+			n += r.Count
+		}
+		if n != b.Count {
+			t.Errorf("the bar from %s counts %d matches, and its range has %d", b.Since, b.Count, n)
+		}
+	}
+	sum := 0
+	for _, r := range words.Roles {
+		sum += r.Count
+	}
+	if inBars != sum {
+		t.Errorf("the bars count %d matches, the roles %d", inBars, sum)
+	}
+	if wrong := api[answer](v, "/search?mode=regex&q="+url.QueryEscape("(")); wrong.Refused == "" {
+		t.Error("a wrong expression was not refused")
+	}
+}
+
+// TestContextFitsItsBudget checks the replay: it ends at the point, fits the
+// budget, and says the size of the history there.
+func TestContextFitsItsBudget(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	type seen struct {
+		At      int64
+		Tokens  int
+		History int64
+		Kinds   []struct {
+			Kind   string
+			Tokens int
+		}
+		Items []struct {
+			Message *struct{ Seq int64 }
+			Covers  int
+		}
+		Points []struct{ Seq, History, View, Folds int64 }
+	}
+	for _, budget := range []int{4000, 16_000, 120_000} {
+		got := api[seen](v, fmt.Sprintf("/session/1/context?at=400&budget=%d", budget))
+		if got.Tokens > budget || got.Tokens == 0 {
+			t.Errorf("a budget of %d gives %d tokens", budget, got.Tokens)
+		}
+		sum, folds := 0, int64(0)
+		for _, k := range got.Kinds {
+			sum += k.Tokens
+		}
+		for _, p := range got.Points {
+			folds += p.Folds
+		}
+		last := got.Items[len(got.Items)-1]
+		if last.Message == nil || last.Message.Seq != 400 || got.Points[len(got.Points)-1].Seq != 400 {
+			t.Errorf("budget %d: the context does not end with message 400: %+v", budget, last)
+		}
+		if sum > got.Tokens || (folds > 0) != (budget < 100_000) {
+			t.Errorf("budget %d: kinds have %d of %d tokens, %d folds", budget, sum, got.Tokens, folds)
+		}
+	}
+}
+
+func TestAskCitesMessages(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	page := v.page("/ask?q=" + url.QueryEscape("When was the polling interval decided?"))
+	m := regexp.MustCompile(`href="(/session/1\?at=\d+)#(msg_\d+)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("no citation leads to a message:\n%s", page)
+	}
+	has(t, v.page(m[1]), `id="`+m[2]+`"`)
+	for _, p := range api[struct {
+		Passages []struct{ ID, Quote, Before, After string }
+	}](v, "/ask?q="+url.QueryEscape("When was the polling interval decided?")).Passages {
+		id, err := store.ParseID(p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := v.engine.Store().Text(t.Context(), store.Node{Message: id.Message, Summary: id.Summary})
+		if err != nil || !strings.Contains(string(text), p.Quote) {
+			t.Errorf("%s does not say %q (%v)", p.ID, p.Quote, err)
+		}
+	}
+}
+
+// TestFileIsShownAndSaved checks the page of a payload and its bytes.
+func TestFileIsShownAndSaved(t *testing.T) {
+	v := newSite(t)
+	large := strings.Repeat("a line of a large log <b>bold</b>\n", 6000)
+	v.add("s", 0, []llms.Message{llms.User("read it"), llms.Result("c", "read", large, false)})
+	found := regexp.MustCompile(`/file/(file_[0-9a-f]{16})`).FindStringSubmatch(v.page("/session/1"))
+	if found == nil {
+		t.Fatal("the session links to no file")
+	}
+	has(t, v.page("/file/"+found[1]), "&lt;b&gt;bold", "msg_2")
+	resp, err := v.client.Get(v.url + "/file/" + found[1] + "/content")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got := resp.Header; got.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(got.Get("Content-Disposition"), "attachment") ||
+		!strings.Contains(got.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("the content is served as %v", got)
+	}
+}
+
+func TestUnknownAddressesAreNotFound(t *testing.T) {
+	v := newSite(t)
+	for path, want := range map[string]int{
+		"/session/9": 404, "/session/x": 404, "/message/msg_9": 404, "/message/sum_0123456789abcdef": 404, "/summary/sum_0123456789abcdef": 404,
+		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/api/session/9": 404, "/?day=x": 400, "/?limit=x": 400,
+	} {
+		if code, _ := v.get(path); code != want {
+			t.Errorf("GET %s: %d, want %d", path, code, want)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed assets
+var assetFiles embed.FS
+
+// Config says what a server shows.
+type Config struct {
+	Engine *lcm.Engine
+	// Scratch returns an engine on an empty store of its own, with the settings of
+	// Engine but no model, and a function that closes both. The context page folds
+	// a copy of the messages there.
+	Scratch func(context.Context) (*lcm.Engine, func() error, error)
+	// Activity counts the messages of each day with an id above a number, and
+	// returns the highest id.
+	Activity func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error)
+	Budget   int  // of the context page, unless the user chooses another
+	Model    bool // a model is configured that answers questions
+}
+
+// Server serves the pages.
+type Server struct {
+	Config
+	record    store.Store
+	recall    *recall.Service
+	guard     *guard
+	templates *templates
+	maps      mapCache
+	contexts  contextCache
+	activity  activityCache
+}
+
+// New returns a server.
+func New(c Config) (*Server, error) {
+	svc, err := c.Engine.Recall()
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTemplates(templateFiles, "templates", functions)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Config: c, record: c.Engine.Store(), recall: svc, guard: newGuard(), templates: t}, nil
+}
+
+// functions are those that templates call beside the built-in ones.
+var functions = map[string]any{
+	"number":   func(n int64) string { return prose.Number(n) },
+	"count":    func(n int64, one, many string) string { return prose.Count(n, one, many) },
+	"size":     prose.Size,
+	"line":     safetext.Line,
+	"text":     safetext.Text,
+	"clip":     prose.Clip,
+	"markdown": markdown,
+	"links":    linkIDs,
+	"when":     when,
+	"zero":     time.Time.IsZero,
+	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"clock":    func(t time.Time) string { return t.Local().Format("15:04") },
+	"date":     func(t time.Time) string { return t.Local().Format(time.DateOnly) },
+	"day":      func(t time.Time) string { return t.Local().Format("2 January 2006") },
+	"days":     sessionData.days,
+	"relation": sessionData.relation,
+	"shapes":   mapData.shapes,
+	"bands":    mapData.bands,
+	"cells":    activityData.cells,
+	"months":   activityData.months,
+	"total":    activityData.total,
+	"curve":    contextData.curve,
+	"byModel":  askData.byModel,
+	"nothing":  askData.nothing,
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+// Token returns the token of the link to open, which works once.
+func (s *Server) Token() string { return s.guard.token }
+
+// Handler returns the handler of all pages.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	page(s, mux, "/{$}", "/sessions", "home", s.home)
+	page(s, mux, "/activity", "/activity", "activity", s.activityPage)
+	page(s, mux, "/session/{id}", "", "session", s.sessionPage)
+	page(s, mux, "/session/{id}/map", "", "map", s.mapPage)
+	page(s, mux, "/session/{id}/context", "", "context", s.contextPage)
+	page(s, mux, "/message/{id}", "", "message", s.messagePage)
+	page(s, mux, "/summary/{id}", "", "summary", s.summaryPage)
+	page(s, mux, "/file/{id}", "", "file", s.filePage)
+	page(s, mux, "/search", "", "search", s.searchPage)
+	page(s, mux, "/ask", "", "ask", s.askPage)
+	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, "ask", s.askModel) })
+	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
+	mux.HandleFunc("GET /session/{id}/events", s.events)
+	assets, _ := fs.Sub(assetFiles, "assets") // the directory is embedded
+	files := http.StripPrefix("/assets/", http.FileServerFS(assets))
+	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=300")
+		files.ServeHTTP(w, r)
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, store.ErrNotFound) })
+	return s.guard.wrap(mux)
+}
+
+// Serve serves until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		_ = srv.Close()
+		<-done
+		return nil
+	}
+}
+
+// frame is the data of a template: the page's own data and the search box's.
+type frame struct {
+	Title string
+	Query string
+	Model bool
+	Data  any
+}
+
+// titled is data that names its page.
+type titled interface{ title() string }
+
+// page registers a page and its JSON. An empty api has the path of the page.
+func page[T any](s *Server, mux *http.ServeMux, path, api, name string, load func(*http.Request) (T, error)) {
+	if api == "" {
+		api = path
+	}
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, load) })
+	mux.HandleFunc("GET /api"+api, func(w http.ResponseWriter, r *http.Request) {
+		data, err := load(r)
+		if err != nil {
+			w.WriteHeader(status(err))
+			writeJSON(w, map[string]string{"error": message(err)})
+			return
+		}
+		writeJSON(w, data)
+	})
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the browser is gone
+}
+
+// answer loads the data of a page and renders it.
+func answer[T any](s *Server, w http.ResponseWriter, r *http.Request, name string, load func(*http.Request) (T, error)) {
+	data, err := load(r)
+	var away elsewhere
+	if errors.As(err, &away) {
+		http.Redirect(w, r, string(away), http.StatusSeeOther)
+		return
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.render(w, r, http.StatusOK, name, data)
+}
+
+// elsewhere is the error of a page that leads to another path.
+type elsewhere string
+
+func (e elsewhere) Error() string { return "see " + string(e) }
+
+func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, name string, data any) {
+	f := frame{Title: "lcm", Query: r.URL.Query().Get("q"), Model: s.Model, Data: data}
+	if t, ok := data.(titled); ok {
+		f.Title = safetext.Line(t.title())
+	}
+	whole := name + ".html"
+	if r.URL.Query().Get("fragment") != "" {
+		whole = name
+	}
+	var b bytes.Buffer
+	if err := s.templates.execute(&b, whole, f); err != nil {
+		http.Error(w, "the page could not be rendered: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(b.Bytes()) // the browser is gone
+}
+
+// failure is the data of the page of an error.
+type failure struct {
+	Code    int
+	Message string
+	Hint    string
+}
+
+func (failure) title() string { return "Not shown" }
+
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	text, advice := hint.Split(err)
+	code := status(err)
+	if code == http.StatusNotFound && errors.Is(err, store.ErrNotFound) && err == store.ErrNotFound {
+		text = "There is no such page."
+	}
+	s.render(w, r, code, "failure", failure{code, safetext.Line(text), safetext.Line(advice)})
+}
+
+func message(err error) string {
+	text, advice := hint.Split(err)
+	return strings.TrimSpace(text + "\n" + advice)
+}
+
+// badRequest is the kind of errors in the address of a page.
+var badRequest = errors.New("the address is wrong")
+
+func status(err error) int {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, recall.ErrRefused), errors.Is(err, badRequest):
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}

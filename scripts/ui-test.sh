@@ -1,0 +1,33 @@
+#!/bin/sh
+# Drives the pages of `lcm ui` in Chromium. It installs Chromium (apt) and axe-core
+# (npm) where they are missing, and says so if it cannot.
+#
+#   SHOTS=DIR  also writes a screenshot of every page there
+set -eu
+GO="${GO:-go}"
+dir="${TMPDIR:-/tmp}/lcm-ui-test"
+mkdir -p "$dir"
+
+CHROMIUM="${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}"
+if [ -z "$CHROMIUM" ]; then
+	echo "ui-test: installing chromium with apt-get"
+	if ! apt-get install -y --no-install-recommends chromium >"$dir/apt.log" 2>&1; then
+		echo "ui-test: chromium could not be installed, see $dir/apt.log; install it and set CHROMIUM to its path" >&2
+		exit 1
+	fi
+	CHROMIUM=$(command -v chromium)
+fi
+
+AXE="${AXE:-$dir/node_modules/axe-core/axe.min.js}"
+if [ ! -f "$AXE" ]; then
+	echo "ui-test: installing axe-core with npm"
+	if ! npm install --no-save --no-audit --no-fund --prefix "$dir" axe-core@4.14.0 >"$dir/npm.log" 2>&1; then
+		echo "ui-test: axe-core could not be installed, see $dir/npm.log; set AXE to a file axe.min.js" >&2
+		exit 1
+	fi
+fi
+
+"$GO" build -o "$dir/lcm" ./cmd/lcm
+export LCM_BIN="$dir/lcm" CHROMIUM AXE
+cd internal/ui/browsertest
+exec "$GO" test -count=1 -v -timeout 30m .
