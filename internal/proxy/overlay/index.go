@@ -130,19 +130,21 @@ func (ix *Index) textBetween(key apiform.Key, n, end int32) (int32, bool) {
 // that is unknown.
 func (ix *Index) Density(r *apiform.Request) float64 {
 	units, tokens := 0, 0
+	counted := map[int32]bool{} // opencode keeps a call and its result in one record
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		found := false
-		for _, k := range m.Calls {
-			if n, ok := ix.calls[k]; ok {
-				tokens, found = tokens+int(ix.tokens[n]), true
+		count := func(in map[apiform.Key]int32, keys []apiform.Key) {
+			for _, k := range keys {
+				n, ok := in[k]
+				if ok && !counted[n] {
+					tokens += int(ix.tokens[n])
+				}
+				found, counted[n] = found || ok, counted[n] || ok
 			}
 		}
-		for _, k := range m.Results {
-			if n, ok := ix.results[k]; ok {
-				tokens, found = tokens+int(ix.tokens[n]), true
-			}
-		}
+		count(ix.calls, m.Calls)
+		count(ix.results, m.Results)
 		if found {
 			units += m.Units
 		}
