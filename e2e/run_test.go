@@ -140,10 +140,13 @@ func (b *runBed) command(prompt string, goOn bool, more ...string) []string {
 	return slices.Concat(b.wrap, args, b.flags, more)
 }
 
+// longPatience is how long a turn of many steps may take on a busy machine.
+const longPatience = 15 * time.Minute
+
 // turn runs a command line to its end.
 func (b *runBed) turn(line []string) outcome {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	ctx, cancel := context.WithTimeout(b.Context(), longPatience)
 	defer cancel()
 	c := exec.CommandContext(ctx, line[0], line[1:]...)
 	c.Dir, c.Env = b.work, b.env
@@ -243,6 +246,7 @@ func (b *runBed) note(s strictapi.Step) {
 		}
 		all = append(all, fmt.Sprintf("%s %d bytes %x", r.Tool, len(text), sha256.Sum256([]byte(text)))[:60])
 	}
+	slices.Sort(all) // parallel commands end in any order
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.results[fmt.Sprintf("%s/%d", s.Play, s.Number)] = strings.Join(all, "; ")
