@@ -243,10 +243,12 @@ func (b *bed) play(n int) {
 	}
 }
 
+// TestPassThrough: a request for another path keeps its bytes, those of the escaped path too.
 func TestPassThrough(t *testing.T) {
 	b := newBed(t, nil)
+	const target = "/v1/files/a%2Fb%2f%20c/(d)%28/echo?x=%2F1"
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
-		r, err := http.NewRequestWithContext(t.Context(), method, b.server.URL("anthropic")+"/v1/echo?x=%2F1", strings.NewReader(`{"messages":`))
+		r, err := http.NewRequestWithContext(t.Context(), method, b.server.URL("anthropic")+target, strings.NewReader(`{"messages":`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +262,7 @@ func TestPassThrough(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if want := method + ` /v1/echo?x=%2F1 {"messages":`; resp.StatusCode != http.StatusTeapot || string(text) != want || resp.Header.Get("X-Own") != "kept" {
+		if want := method + " " + target + ` {"messages":`; resp.StatusCode != http.StatusTeapot || string(text) != want || resp.Header.Get("X-Own") != "kept" {
 			t.Errorf("%d %q, want %q", resp.StatusCode, text, want)
 		}
 	}

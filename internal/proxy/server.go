@@ -183,7 +183,7 @@ func (s *Server) all() []*session {
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	route, path, ok := s.admit(r)
+	route, escaped, ok := s.admit(r)
 	if !ok {
 		http.Error(w, "forbidden", http.StatusForbidden)
 		return
@@ -191,6 +191,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	upstream, ok := s.Routes[route]
 	if !ok {
 		http.Error(w, "no such route", http.StatusNotFound)
+		return
+	}
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		http.Error(w, "bad path", http.StatusBadRequest)
 		return
 	}
 	r.Header.Del(SecretHeader)
@@ -205,7 +210,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = upstream.Scheme, upstream.Host, upstream.Host
 			p.Out.URL.Path = strings.TrimSuffix(upstream.Path, "/") + path
-			p.Out.URL.RawPath = ""
+			p.Out.URL.RawPath = strings.TrimSuffix(upstream.EscapedPath(), "/") + escaped
 			p.Out.URL.User = upstream.User
 			if call != nil {
 				p.Out.Header.Set("Accept-Encoding", "identity") // so that the usage can be read
@@ -232,8 +237,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.ServeHTTP(w, r)
 }
 
-// admit checks that a request comes from the run's own client, and splits its path.
-func (s *Server) admit(r *http.Request) (route, path string, ok bool) {
+// admit checks that a request comes from the run's own client, and splits its escaped
+// path.
+func (s *Server) admit(r *http.Request) (route, escaped string, ok bool) {
 	host, port, err := net.SplitHostPort(r.Host)
 	_, own, _ := net.SplitHostPort(s.addr)
 	if err != nil || port != own || host != "localhost" && !net.ParseIP(host).IsLoopback() {
@@ -242,13 +248,13 @@ func (s *Server) admit(r *http.Request) (route, path string, ok bool) {
 	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
 		return "", "", false
 	}
-	given, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	given, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	if given == "-" {
 		given = r.Header.Get(SecretHeader)
 	}
 	if subtle.ConstantTimeCompare([]byte(given), []byte(s.secret)) != 1 {
 		return "", "", false
 	}
-	route, path, _ = strings.Cut(rest, "/")
-	return route, "/" + path, true
+	route, escaped, _ = strings.Cut(rest, "/")
+	return route, "/" + escaped, true
 }
