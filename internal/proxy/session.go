@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	_ "embed"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -172,13 +173,14 @@ func (s *session) options() overlay.Options {
 	return overlay.Options{Checkpoint: s.checkpoint, Intro: intro, MaxReminders: s.budget / 2} // an eighth of the budget, at four bytes a token
 }
 
-// tokens estimates the tokens of a size.
+// tokens estimates the tokens of a size. It rounds up, so that a request that is a
+// fraction of a token above the budget does not count as one within it.
 func (s *session) tokens(model string, units int) int {
 	r := s.ratio
 	if r == 0 || model != s.model {
 		r = s.server.cal.ratio(s.server.ctx, model)
 	}
-	return int(float64(units) * r)
+	return int(math.Ceil(float64(units) * r))
 }
 
 // calibrate learns from an answer how many tokens a request had. Short requests, such
