@@ -27,7 +27,7 @@ import (
 // model takes longer.
 const checkpointTime = 20 * time.Second
 
-// CheckpointBytes is the size of a request body above which Claude Code is made to
+// CheckpointBytes is the size of the history above which Claude Code is made to
 // compact: about 700,000 tokens.
 const CheckpointBytes = 3 << 20
 
@@ -57,14 +57,21 @@ func (s *session) isCompaction(r *apiform.Request) bool {
 	return true
 }
 
-// refuse reports whether a request is so large that the host has to compact. A host that
-// did not compact after a refusal is left alone.
-func (s *session) refuse(c *call, r *apiform.Request, body []byte) bool {
-	limit := s.server.CheckpointBytes
-	if limit <= 0 || len(body) < limit || s.host != claude.Name || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
+// large reports whether the history of a request is above the limit. The part before the
+// first answer does not count: after a checkpoint it holds the summary, and the next
+// checkpoint would only replace it with another one.
+func (s *session) large(r *apiform.Request) bool {
+	return len(r.Body)-fixed(r) >= s.server.CheckpointBytes
+}
+
+// refuse reports whether a request is so large that the host has to compact. After a
+// refusal the proxy refuses nothing until the host has asked for a summary and has sent a
+// smaller request.
+func (s *session) refuse(c *call, r *apiform.Request) bool {
+	if s.server.CheckpointBytes <= 0 || !s.large(r) || s.host != claude.Name || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
 		return false
 	}
-	s.refused = true
+	s.refused, s.asked = true, false
 	c.made.Note = "the host was made to compact"
 	message := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.made.FullTokens, c.made.Window)
 	c.answer = jsonAnswer(http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": message}})

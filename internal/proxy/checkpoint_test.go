@@ -10,6 +10,9 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy"
 )
 
+// order is the message with which the host asks for a summary.
+var order = object{"role": "user", "content": []any{object{"type": "text", "text": "CRITICAL: Respond with TEXT ONLY. Your task is to create a detailed summary of the conversation so far."}}}
+
 // TestCheckpoint: above the size limit the host is made to compact, and its request for
 // a summary is answered from the record. Later requests carry the checkpoint.
 func TestCheckpoint(t *testing.T) {
@@ -29,7 +32,6 @@ func TestCheckpoint(t *testing.T) {
 		t.Fatal("the host was never made to compact")
 	}
 	before := len(b.received)
-	order := object{"role": "user", "content": []any{object{"type": "text", "text": "CRITICAL: Respond with TEXT ONLY. Your task is to create a detailed summary of the conversation so far."}}}
 	whole := b.messages
 	b.messages = append(whole[:len(whole):len(whole)], order, object{"role": "system", "content": "Use your tools."})
 	status, text := b.send(b.body())
@@ -62,6 +64,71 @@ func TestCheckpoint(t *testing.T) {
 	}
 	if run := b.server.Result(); run.Checkpoints != 1 {
 		t.Errorf("%+v", run)
+	}
+}
+
+// TestCheckpointBegin: the part before the first answer does not count for the limit,
+// because a checkpoint would not make it smaller.
+func TestCheckpointBegin(t *testing.T) {
+	b := newBed(t, func(c *proxy.Config) { c.CheckpointBytes = 300_000 })
+	b.prompt(strings.Repeat("The code is TANGERINE. ", 14_000))
+	for i := range 40 {
+		b.step(i)
+		b.flush()
+		if status, text := b.send(b.body()); status != http.StatusOK {
+			t.Fatalf("step %d: %d %s", i, status, text)
+		}
+	}
+	if run := b.server.Result(); run.Changed == 0 {
+		t.Errorf("no request was folded: %+v", run)
+	}
+}
+
+// TestCheckpointOnce: a host whose requests stay large after it has asked for a summary
+// is not refused again. One whose requests became small and grew is.
+func TestCheckpointOnce(t *testing.T) {
+	b := newBed(t, func(c *proxy.Config) { c.CheckpointBytes = 200_000 })
+	b.prompt("Read the logs.")
+	n := 0
+	refused := func(steps int) bool {
+		t.Helper()
+		for range steps {
+			b.step(n)
+			n++
+			b.flush()
+			status, text := b.send(b.body())
+			if status == http.StatusBadRequest && strings.Contains(text, "prompt is too long") {
+				return true
+			}
+			if status != http.StatusOK {
+				t.Fatalf("%d %s", status, text)
+			}
+		}
+		return false
+	}
+	summarize := func() {
+		t.Helper()
+		whole := b.messages
+		b.messages = append(whole[:len(whole):len(whole)], order)
+		if status, text := b.send(b.body()); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		b.messages = whole
+	}
+	if !refused(80) {
+		t.Fatal("the host was never made to compact")
+	}
+	summarize()
+	if refused(5) {
+		t.Fatal("the host was refused again, although its summary did not help")
+	}
+	summarize()
+	b.messages = append(b.messages[:1:1], b.messages[len(b.messages)-4:]...)
+	if refused(5) {
+		t.Fatal("a small request was refused")
+	}
+	if !refused(80) {
+		t.Fatal("the host was not made to compact a second time")
 	}
 }
 

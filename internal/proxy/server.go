@@ -39,8 +39,8 @@ type Config struct {
 	Observe bool
 	// Subscription allows requests with a subscription login to be changed.
 	Subscription bool
-	// CheckpointBytes is the size of a body from which on the host is made to
-	// compact; 0 is never.
+	// CheckpointBytes is the size of the history in a request from which on the host
+	// is made to compact; 0 is never. The history begins with the first answer.
 	CheckpointBytes int
 	Run             Run // the fields that describe the run
 	Clock           func() time.Time

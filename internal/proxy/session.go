@@ -57,7 +57,8 @@ type session struct {
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
 	news         chan struct{} // closed when it has got further
-	refused      bool          // the host was made to compact, and has not asked for a summary yet
+	refused      bool          // the host was made to compact, and its requests are not smaller yet
+	asked        bool          // the host has asked for a summary since then
 }
 
 // session returns the state of a session and starts its background work.
@@ -111,12 +112,15 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	}
 	compaction := s.isCompaction(req)
 	if compaction && !s.server.Observe {
-		s.refused = false
+		s.asked = true
 		if err := s.compacted(c, req); err == nil {
 			return nil
 		} else {
 			made.Note = "the host's own summary: " + err.Error()
 		}
+	}
+	if s.asked && !compaction && s.last == req && !s.large(req) {
+		s.refused, s.asked = false, false
 	}
 	if made.FullTokens <= s.budget {
 		return nil
@@ -130,7 +134,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		made.Note = "not folded yet"
 		return nil
 	}
-	if !compaction && s.refuse(c, req, body) {
+	if !compaction && s.refuse(c, req) {
 		return nil
 	}
 	made.Fold = plan != s.shown
