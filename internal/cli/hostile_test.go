@@ -80,13 +80,13 @@ func hostileDatabase(t *testing.T, path, dir string) {
 // programs.
 var mute = []string{
 	"lcm demo", "lcm explain", "lcm version", "lcm setup", "lcm remove", "lcm mcp", "lcm hook", "lcm chat", "lcm backup", "lcm restore", "lcm export",
-	"lcm bench", "lcm completion", "lcm help", "lcm config",
+	"lcm bench", "lcm completion", "lcm help", "lcm config", "lcm run", "lcm proxy", "lcm ui",
 }
 
 // printing has what the others are called with, in such an order that what
 // changes the record comes last. SUM, FILE and MSG stand for ids.
 var printing = []string{
-	"conversations", "show 1", "show 1 --full", "show 2 --newest", "verify --all", "status", "status --by project", "status --by host", "context 1 --budget 4000", "tree 1",
+	"conversations", "show 1", "show 1 --full", "show 2 --newest", "verify --all", "status", "status --runs", "status --by project", "status --by host", "context 1 --budget 4000", "tree 1",
 	"grep needle --all", "grep needle --all --mode full_text", "grep needle --context 3 --all", "describe MSG", "describe SUM", "describe FILE", "expand SUM",
 	"ask needle --all", "brief", "doctor", "forget 1 --dry-run", "prune --older-than 1d --dry-run", "compact 2 --budget 2000", "import transcript",
 	"show 1 --raw", "show --id MSG --raw", "show --id FILE --raw", "describe MSG --raw", "describe FILE --raw", "describe SUM --raw", "expand SUM --raw",

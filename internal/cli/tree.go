@@ -95,7 +95,8 @@ each. --depth 1 draws the view alone, --depth 2 also the sources of its summarie
 and so on; where it stops, a line says how much is below.
 
 --html writes a page to a file instead: a map of all summaries, their texts and
-their sources. It needs no server and no network, and shows secrets as searches do.`,
+their sources. It needs no server and no network, and shows secrets as searches
+do.`,
 		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'\nlcm tree 3 --html tree.html",
 		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.depth < 0 }, "--depth cannot be negative"),
 			refuse(func() bool { return cmd.html != "" && cmd.json }, "--html and --json exclude each other")),
