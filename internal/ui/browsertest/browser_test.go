@@ -318,6 +318,9 @@ func TestAccessible(t *testing.T) {
 				if p.name == "panel" {
 					b.run(chromedp.Evaluate(`document.querySelector('.icicle a[data-panel]').dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))`, nil))
 					b.until(`document.querySelector('#panel h1')`)
+					if !eval[bool](b, `(() => { const p = document.querySelector('#panel'); p.scrollTop = 1e6; const end = p.getBoundingClientRect().bottom, more = p.scrollTop > 0; p.scrollTop = 0; return more && end <= innerHeight; })()`) {
+						t.Errorf("at %d pixels the panel does not scroll to its end", width)
+					}
 				}
 				time.Sleep(700 * time.Millisecond) // parts that are loaded later
 				if shots != "" {
