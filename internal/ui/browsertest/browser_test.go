@@ -185,6 +185,10 @@ func sessions(t *testing.T) *browser { t.Helper(); return open(serve(t, sample()
 func TestHome(t *testing.T) {
 	b := sessions(t)
 	b.until(`document.querySelector('.days a')`)
+	b.run(emulation.SetDeviceMetricsOverride(400, 900, 1, false))
+	b.visit("/")
+	b.until(`document.querySelector('.days a')?.getBoundingClientRect().right <= innerWidth`) // the newest days
+	b.run(emulation.ClearDeviceMetricsOverride())
 	b.run(chromedp.Click(".days a", chromedp.ByQuery))
 	b.until(`location.search.startsWith('?day=') && document.querySelector('.sessions .item')`)
 	b.run(chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
