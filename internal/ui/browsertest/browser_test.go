@@ -190,7 +190,7 @@ func TestHome(t *testing.T) {
 	b.until(`document.querySelector('.days a')?.getBoundingClientRect().right <= innerWidth`) // the newest days
 	b.run(emulation.ClearDeviceMetricsOverride())
 	b.run(chromedp.Click(".days a", chromedp.ByQuery))
-	b.until(`location.search.startsWith('?day=') && document.querySelector('.sessions .item')`)
+	b.until(`location.search.startsWith('?day=') && document.querySelector('.sessions .item') && document.querySelector('.days a')`) // the script runs
 	b.run(chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
 	b.until(`location.pathname.startsWith('/session/')`)
 	b.clean()
