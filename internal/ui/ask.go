@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -51,9 +52,26 @@ func (s *Server) passage(ctx context.Context, c lcm.Citation) (p Passage, err er
 	}
 	quote := strings.Trim(c.Quote, "… ")
 	if before, after, found := strings.Cut(string(text), quote); found {
+		before, quote, after = wholeWords(before, quote, after)
 		p.Before, p.Quote, p.After = clipStart(before, around), quote, prose.Clip(after[:min(len(after), 8*around)], around)
 	}
 	return p, nil
+}
+
+// longestWord is how many bytes wholeWords adds to a quote at each end.
+const longestWord = 40
+
+// wholeWords extends a quote that begins or ends inside a word to the ends of the word.
+func wholeWords(before, quote, after string) (string, string, string) {
+	inWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	if n := len(before) - len(strings.TrimRightFunc(before, inWord)); n <= longestWord && strings.IndexFunc(quote, inWord) == 0 {
+		before, quote = before[:len(before)-n], before[len(before)-n:]+quote
+	}
+	last, _ := utf8.DecodeLastRuneInString(quote)
+	if n := len(after) - len(strings.TrimLeftFunc(after, inWord)); n <= longestWord && inWord(last) {
+		quote, after = quote+after[:n], after[n:]
+	}
+	return before, quote, after
 }
 
 // clipStart returns the end of a text.
@@ -93,7 +111,7 @@ func (s *Server) ask(r *http.Request, question, output string) (askData, error) 
 	defer cancel()
 	a, err := s.Engine.Ask(ctx, lcm.Question{Prompt: question, Query: question, Where: everywhere, Output: output})
 	if err != nil && status(err) == http.StatusBadRequest {
-		d.Refused = safetext.Line(message(err))
+		d.Refused = refusal(err)
 		return d, nil
 	}
 	if err != nil {

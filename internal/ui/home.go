@@ -205,7 +205,7 @@ func (d activityData) months() []Cell {
 	var months []Cell
 	for week := range weeks {
 		day := start.AddDate(0, 0, week*7)
-		if day.Day() <= 7 && week < weeks-2 {
+		if day.Day() <= 7 {
 			months = append(months, Cell{X: week * cellSize, Label: day.Format("Jan")})
 		}
 	}

@@ -135,6 +135,7 @@ func TestSearchFiltersAndCounts(t *testing.T) {
 		t.Fatalf("%+v", words)
 	}
 	has(t, v.page("/search?q=interval"), "<mark>interval</mark>", "role=user")
+	has(t, v.page("/search?mode=regex&q=("), "; the syntax is RE2")
 	for _, r := range words.Roles {
 		got := api[answer](v, "/search?q=interval&mode=regex&role="+r.Name)
 		for _, m := range got.Matches {

@@ -105,7 +105,7 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 	if !narrowed || len(in) > 0 {
 		a, err := s.recall.Grep(ctx, req)
 		if status(err) == http.StatusBadRequest && err != nil {
-			d.Refused = safetext.Line(message(err)) // the user is still typing
+			d.Refused = refusal(err) // the user is still typing
 			return d, nil
 		}
 		if err != nil {

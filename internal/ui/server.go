@@ -242,6 +242,11 @@ func message(err error) string {
 	return strings.TrimSpace(text + "\n" + advice)
 }
 
+// refusal returns an error and its advice in one line.
+func refusal(err error) string {
+	return safetext.Line(strings.ReplaceAll(message(err), "\n", "; "))
+}
+
 // badRequest is the kind of errors in the address of a page.
 var badRequest = errors.New("the address is wrong")
 

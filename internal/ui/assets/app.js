@@ -46,7 +46,13 @@ function keys() {
 
 // loads fills the parts of a page that are loaded after it.
 function loads() {
-  for (const part of all('[data-load]')) fragment(part.dataset.load).then((nodes) => { part.replaceChildren(nodes); showPlace(); });
+  for (const part of all('[data-load]')) fragment(part.dataset.load).then((nodes) => { part.replaceChildren(nodes); showNewest(); showPlace(); });
+  showNewest();
+}
+
+// showNewest scrolls a calendar that is wider than the screen to its newest days.
+function showNewest() {
+  for (const calendar of all('.scroller')) calendar.scrollLeft = calendar.scrollWidth;
 }
 
 // searchAsYouType replaces the results while the user types.

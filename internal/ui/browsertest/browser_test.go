@@ -185,8 +185,12 @@ func sessions(t *testing.T) *browser { t.Helper(); return open(serve(t, sample()
 func TestHome(t *testing.T) {
 	b := sessions(t)
 	b.until(`document.querySelector('.days a')`)
+	b.run(emulation.SetDeviceMetricsOverride(400, 900, 1, false))
+	b.visit("/")
+	b.until(`document.querySelector('.days a')?.getBoundingClientRect().right <= innerWidth`) // the newest days
+	b.run(emulation.ClearDeviceMetricsOverride())
 	b.run(chromedp.Click(".days a", chromedp.ByQuery))
-	b.until(`location.search.startsWith('?day=') && document.querySelector('.sessions .item')`)
+	b.until(`location.search.startsWith('?day=') && document.querySelector('.sessions .item') && document.querySelector('.days a')`) // the script runs
 	b.run(chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
 	b.until(`location.pathname.startsWith('/session/')`)
 	b.clean()
@@ -318,6 +322,9 @@ func TestAccessible(t *testing.T) {
 				if p.name == "panel" {
 					b.run(chromedp.Evaluate(`document.querySelector('.icicle a[data-panel]').dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))`, nil))
 					b.until(`document.querySelector('#panel h1')`)
+					if !eval[bool](b, `(() => { const p = document.querySelector('#panel'); p.scrollTop = 1e6; const end = p.getBoundingClientRect().bottom, more = p.scrollTop > 0; p.scrollTop = 0; return more && end <= innerHeight; })()`) {
+						t.Errorf("at %d pixels the panel does not scroll to its end", width)
+					}
 				}
 				time.Sleep(700 * time.Millisecond) // parts that are loaded later
 				if shots != "" {
