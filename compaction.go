@@ -76,7 +76,8 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.closed = true
 	keeper := e.keeper
 	e.mu.Unlock()
-	err := e.endFolds(ctx)
+	err := e.foldRuns().wait(ctx)
+	e.foldRuns().cancel()
 	if keeper == nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (e *Engine) Settle(ctx context.Context) error {
 	e.mu.Lock()
 	keeper := e.keeper
 	e.mu.Unlock()
-	if err := e.waitFolds(ctx); err != nil || keeper == nil {
+	if err := e.foldRuns().wait(ctx); err != nil || keeper == nil {
 		return err
 	}
 	return keeper.Wait(ctx)

@@ -71,9 +71,12 @@ func (e *Engine) startFold(ctx context.Context, id ConversationID, budget int) *
 	return run
 }
 
-// waitFolds waits until the runs that calls of Context began have ended.
-func (e *Engine) waitFolds(ctx context.Context) error {
-	for _, run := range e.foldRuns() {
+// foldRuns are the runs that calls of Context began and that have not ended.
+type foldRuns []*foldRun
+
+// wait waits until the runs have ended.
+func (runs foldRuns) wait(ctx context.Context) error {
+	for _, run := range runs {
 		select {
 		case <-run.done:
 		case <-ctx.Done():
@@ -83,17 +86,15 @@ func (e *Engine) waitFolds(ctx context.Context) error {
 	return nil
 }
 
-// endFolds is waitFolds, but cancels the runs when ctx ends.
-func (e *Engine) endFolds(ctx context.Context) error {
-	err := e.waitFolds(ctx)
-	for _, run := range e.foldRuns() {
+// cancel ends the runs.
+func (runs foldRuns) cancel() {
+	for _, run := range runs {
 		run.cancel()
 		<-run.done
 	}
-	return err
 }
 
-func (e *Engine) foldRuns() (runs []*foldRun) {
+func (e *Engine) foldRuns() (runs foldRuns) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, run := range e.folds {

@@ -33,6 +33,7 @@ func TestModule(t *testing.T) {
 	}{
 		{"imports", func(t *Tree) []string { return CheckImports(t, Layers) }},
 		{"length", CheckLength},
+		{"methods", CheckMethods},
 		{"names", CheckNames},
 		{"docs", CheckDocs},
 		{"contexts", CheckContexts},

@@ -23,6 +23,38 @@ func CheckLength(t *Tree) []string {
 	return wrong
 }
 
+// MaxMethods is how many methods a type may have. A type with more is one long
+// file, in however many files it stands.
+const MaxMethods = 40
+
+// CheckMethods reports types with too many methods.
+func CheckMethods(t *Tree) []string {
+	count := map[string]int{}
+	for _, f := range t.Files {
+		for _, d := range f.AST.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil || f.IsTest() {
+				continue
+			}
+			of := fn.Recv.List[0].Type
+			if star, ok := of.(*ast.StarExpr); ok {
+				of = star.X
+			}
+			if name, ok := of.(*ast.Ident); ok {
+				count[f.Dir()+"."+name.Name]++
+			}
+		}
+	}
+	var wrong []string
+	for name, n := range count {
+		if n > MaxMethods {
+			wrong = append(wrong, fmt.Sprintf("%s has %d methods, more than %d: take a type of its own out of it", name, n, MaxMethods))
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
 // vague names say nothing about what a package is for, so everything ends up
 // in it.
 var vague = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base", "lib"}
