@@ -57,7 +57,7 @@ type Server struct {
 	secret    string
 	transport http.RoundTripper
 	cal       *calibration
-	ledger    *ledger
+	runLog    *runLog
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -91,9 +91,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport()}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.cal = newCalibration(s.store)
-	s.ledger = newLedger(s.store, c.Run, c.Clock)
+	s.runLog = newRunLog(s.store, c.Run, c.Clock)
 	s.work.Go(func() {
-		s.ledger.keep(s.ctx, s.cal.save, func(err error) { s.Log.Warn("the record of the run could not be written", "error", err) })
+		s.runLog.keep(s.ctx, s.cal.save, func(err error) { s.Log.Warn("the record of the run could not be written", "error", err) })
 	})
 	return s, nil
 }
@@ -163,13 +163,13 @@ func (s *Server) Close(ctx context.Context) error {
 			}
 		}
 	}
-	s.ledger.verbatim(messages)
+	s.runLog.verbatim(messages)
 	s.cal.save(ctx)
-	return errors.Join(append(problems, s.ledger.close(ctx))...)
+	return errors.Join(append(problems, s.runLog.close(ctx))...)
 }
 
 // Result returns the record of the run so far.
-func (s *Server) Result() Run { return s.ledger.snapshot() }
+func (s *Server) Result() Run { return s.runLog.snapshot() }
 
 func (s *Server) all() []*session {
 	s.mu.Lock()
