@@ -24,7 +24,7 @@ func (s *session) run(ctx context.Context) {
 		s.tell(func() { s.working = true })
 		if err := s.refresh(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, hosts.ErrNoTranscript) {
 			s.server.Log.Warn("a session could not be brought up to date", "session", s.key, "error", err)
-			s.server.ledger.problem(err)
+			s.server.runLog.problem(err)
 		}
 		s.tell(func() { s.working, s.turns = false, s.turns+1 })
 	}

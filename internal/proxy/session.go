@@ -119,7 +119,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 			made.Note = "the host's own summary: " + err.Error()
 		}
 	}
-	if s.asked && !compaction && s.last == req && !s.large(req) {
+	if s.asked && !compaction && s.last == req && s.over(req) < 0 {
 		s.refused, s.asked = false, false
 	}
 	if made.FullTokens <= s.budget {
