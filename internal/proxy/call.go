@@ -99,13 +99,16 @@ func decoded(encoding string, body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("the encoding %q", encoding)
 }
 
+// failedInside is the reason of a request that passes unchanged after a panic.
+const failedInside = "an error in the proxy"
+
 // rewrite returns the new body, or nil if the request stays as it is. A panic leaves it
 // as it is too.
 func (c *call) rewrite(r *http.Request, form apiform.Form, body []byte) (out []byte) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.server.Log.Error("the proxy failed and passed a request on unchanged", "panic", p, "stack", string(debug.Stack()))
-			c.fail("an error in the proxy")
+			c.fail(failedInside)
 			out = nil
 		}
 	}()
