@@ -26,7 +26,7 @@ type call struct {
 	server  *Server
 	session *session
 	began   time.Time
-	made    Made    // what the request is made of
+	made    Composition
 	answer  *answer // the proxy answers itself
 }
 
@@ -43,7 +43,7 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 		return nil // the transport reports the error
 	}
 	one := s.session(host, id)
-	c := &call{server: s, session: one, began: s.Clock(), made: Made{Run: s.Run.ID, At: s.Clock()}}
+	c := &call{server: s, session: one, began: s.Clock(), made: Composition{Run: s.Run.ID, At: s.Clock()}}
 	body, err := decoded(r.Header.Get("Content-Encoding"), raw)
 	if err != nil {
 		c.fail("the encoding of the body is not known")
