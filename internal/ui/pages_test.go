@@ -253,11 +253,33 @@ func TestFileIsShownAndSaved(t *testing.T) {
 	}
 }
 
+// TestAssetsAreKeptByBrowsers checks that the assets of a page have addresses of
+// their version, and that only those are kept.
+func TestAssetsAreKeptByBrowsers(t *testing.T) {
+	v := newSite(t)
+	addresses := regexp.MustCompile(`"(/assets/[0-9a-f]{16}/)([a-z.]+)"`).FindAllStringSubmatch(v.page("/"), -1)
+	if len(addresses) != 3 {
+		t.Fatalf("the page has the assets %q", addresses)
+	}
+	for _, a := range addresses {
+		for path, kept := range map[string]bool{a[1] + a[2]: true, "/assets/0/" + a[2]: false} {
+			resp, err := v.client.Get(v.url + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if got := resp.Header.Get("Cache-Control"); resp.StatusCode != 200 || strings.Contains(got, "immutable") != kept {
+				t.Errorf("GET %s: %d, Cache-Control %q", path, resp.StatusCode, got)
+			}
+		}
+	}
+}
+
 func TestUnknownAddressesAreNotFound(t *testing.T) {
 	v := newSite(t)
 	for path, want := range map[string]int{
 		"/session/9": 404, "/session/x": 404, "/message/msg_9": 404, "/message/sum_0123456789abcdef": 404, "/summary/sum_0123456789abcdef": 404,
-		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/api/session/9": 404, "/?day=x": 400, "/?limit=x": 400,
+		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/assets/x/nothing.js": 404, "/api/session/9": 404, "/?day=x": 400, "/?limit=x": 400,
 	} {
 		if code, _ := v.get(path); code != want {
 			t.Errorf("GET %s: %d, want %d", path, code, want)

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"strings"
@@ -22,9 +21,6 @@ import (
 
 //go:embed templates/*.html
 var templateFiles embed.FS
-
-//go:embed assets
-var assetFiles embed.FS
 
 // Config says what a server shows.
 type Config struct {
@@ -91,6 +87,7 @@ var functions = map[string]any{
 	"curve":    contextData.curve,
 	"byModel":  askData.byModel,
 	"nothing":  askData.nothing,
+	"asset":    asset,
 }
 
 func when(t time.Time) string {
@@ -119,12 +116,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, "ask", s.askModel) })
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
-	assets, _ := fs.Sub(assetFiles, "assets") // the directory is embedded
-	files := http.StripPrefix("/assets/", http.FileServerFS(assets))
-	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "max-age=300")
-		files.ServeHTTP(w, r)
-	})
+	mux.HandleFunc("GET /assets/{version}/{name}", serveAsset)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, store.ErrNotFound) })
 	return s.guard.wrap(mux)
 }
