@@ -163,6 +163,23 @@ func TestSearchFiltersAndCounts(t *testing.T) {
 	if inBars != sum {
 		t.Errorf("the bars count %d matches, the roles %d", inBars, sum)
 	}
+	has(t, v.page("/search?mode=regex&q=("), "or use &#34;words&#34;")
+	has(t, v.page("/search?mode=regex&q=never+said+this%3F"), "&#34;words&#34; finds the words of a question")
+	tools := api[struct {
+		Tools []struct {
+			Name  string
+			Count int
+		}
+	}](v, "/search/tools?q=interval").Tools
+	if len(tools) < 2 {
+		t.Fatalf("the matches have the tools %v", tools)
+	}
+	for _, tool := range tools {
+		if got := api[answer](v, "/search?q=interval&tool="+tool.Name); got.Total < tool.Count {
+			t.Errorf("%s: the filter finds %d matches, and %d were counted", tool.Name, got.Total, tool.Count)
+		}
+		has(t, v.page("/search/tools?q=interval"), "/search?q=interval&amp;tool="+tool.Name)
+	}
 	if wrong := api[answer](v, "/search?mode=regex&q="+url.QueryEscape("(")); wrong.Refused == "" {
 		t.Error("a wrong expression was not refused")
 	}
@@ -284,5 +301,13 @@ func TestUnknownAddressesAreNotFound(t *testing.T) {
 		if code, _ := v.get(path); code != want {
 			t.Errorf("GET %s: %d, want %d", path, code, want)
 		}
+	}
+	for path, text := range map[string]string{
+		"/session/9": "There is no session 9 in this record.", "/message/msg_9": "There is no message msg_9 in this record.",
+		"/message/x": "There is no message x in this record.", "/file/file_0123456789abcdef": "There is no file file_0123456789abcdef in this record.",
+		"/nowhere": "There is no page at this address.",
+	} {
+		_, body := v.get(path)
+		has(t, body, text, "<h1>Not found</h1>")
 	}
 }
