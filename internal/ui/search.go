@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"context"
 	"html"
 	"net/http"
@@ -34,6 +33,7 @@ type searchData struct {
 	Project string  `json:"project,omitempty"`
 	Since   string  `json:"since,omitempty"`
 	Before  string  `json:"before,omitempty"`
+	All     bool    `json:"all,omitempty"` // with the hosts' own records
 	Matches []Found `json:"matches"`
 	Total   int     `json:"total"`
 	AtLeast bool    `json:"atLeast,omitempty"`
@@ -46,6 +46,7 @@ type searchData struct {
 	Cursor   string   `json:"cursor,omitempty"`
 	Next     string   `json:"-"` // the path of the next page
 	AllTimes string   `json:"-"` // the path without bounds of time
+	Tools    string   `json:"-"` // the path of the counts of tools
 	Counted  int      `json:"counted"`
 	Refused  string   `json:"refused,omitempty"`
 }
@@ -77,11 +78,7 @@ const (
 )
 
 func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
-	q := r.URL.Query()
-	d = searchData{
-		Query: q.Get("q"), Mode: cmp.Or(q.Get("mode"), "words"), Role: q.Get("role"), Tool: q.Get("tool"), Host: q.Get("host"),
-		Project: q.Get("project"), Since: q.Get("since"), Before: q.Get("before"), Matches: []Found{},
-	}
+	d = searchOf(r)
 	if strings.TrimSpace(d.Query) == "" {
 		return d, nil
 	}
@@ -92,11 +89,8 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 		return d, err
 	}
 	req := recall.GrepRequest{
-		Pattern: d.Query, Mode: store.FullText, Role: llms.Role(d.Role), Tool: d.Tool, Since: d.Since, Before: d.Before,
-		Limit: pageMatches, Cursor: q.Get("cursor"), Snippet: 300,
-	}
-	if d.Mode == "regex" {
-		req.Mode = store.Regex
+		Pattern: d.Query, Mode: d.mode(), Role: llms.Role(d.Role), Tool: d.Tool, Since: d.Since, Before: d.Before, Everything: d.All,
+		Limit: pageMatches, Cursor: r.URL.Query().Get("cursor"), Snippet: 300,
 	}
 	in, narrowed := d.conversations(all)
 	if req.AllConversations = !narrowed; narrowed && len(in) > 0 {
@@ -105,13 +99,13 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 	if !narrowed || len(in) > 0 {
 		a, err := s.recall.Grep(ctx, req)
 		if status(err) == http.StatusBadRequest && err != nil {
-			d.Refused = refusal(err) // the user is still typing
+			d.Refused = searchWords.Replace(refusal(err)) // the user is still typing
 			return d, nil
 		}
 		if err != nil {
 			return d, err
 		}
-		d.Total, d.AtLeast, d.Notes, d.Cursor = a.Total, a.TotalIsLowerBound, a.Notes, a.NextCursor
+		d.Total, d.AtLeast, d.Notes, d.Cursor = a.Total, a.TotalIsLowerBound, advice(a.Notes), a.NextCursor
 		for _, m := range a.Matches {
 			d.Matches = append(d.Matches, Found{m, pathOf(m.ID), mark(m.Snippet, m.MatchRanges)})
 		}
@@ -121,6 +115,7 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 		d.Next += "&cursor=" + url.QueryEscape(d.Cursor)
 	}
 	d.AllTimes = with(r, "since", "", "before", "")
+	d.Tools = "/search/tools?" + with(r)[len(r.URL.Path)+1:]
 	return d, s.count(ctx, r, &d, all, req)
 }
 
@@ -138,7 +133,7 @@ func (d searchData) conversations(all []store.Conversation) (ids []store.Convers
 // count fills in the counts of the filters and the histogram, from the first
 // matches among messages.
 func (s *Server) count(ctx context.Context, r *http.Request, d *searchData, all []store.Conversation, req recall.GrepRequest) error {
-	search := store.Search{Mode: req.Mode, Pattern: req.Pattern, Tool: req.Tool, Limit: countedMatches, CountTo: countedMatches, Sort: store.ByRecency}
+	search := store.Search{Mode: req.Mode, Pattern: req.Pattern, Tool: req.Tool, Everything: d.All, Limit: countedMatches, CountTo: countedMatches, Sort: store.ByRecency}
 	var err error
 	if search.Since, search.Before, err = recall.Span(d.Since, d.Before, time.Now()); err != nil {
 		return err

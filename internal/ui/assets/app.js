@@ -45,8 +45,8 @@ function keys() {
 }
 
 // loads fills the parts of a page that are loaded after it.
-function loads() {
-  for (const part of all('[data-load]')) fragment(part.dataset.load).then((nodes) => { part.replaceChildren(nodes); showNewest(); showPlace(); });
+function loads(root = document) {
+  for (const part of all('[data-load]', root)) fragment(part.dataset.load).then((nodes) => { part.replaceChildren(nodes); showNewest(); showPlace(); });
   showNewest();
 }
 
@@ -70,6 +70,7 @@ function searchAsYouType() {
     running = new AbortController();
     try {
       results.replaceChildren(await fragment(path, running.signal));
+      loads(results);
     } catch (e) {
       if (e.name !== 'AbortError') throw e;
     }
