@@ -122,6 +122,7 @@ func with(r *http.Request, pairs ...string) string {
 	q := r.URL.Query()
 	q.Del("fragment")
 	q.Del("cursor")
+	q.Del("now")
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
 			q.Del(pairs[i])

@@ -64,7 +64,7 @@ func checkTags(t *testing.T, path, body string) {
 			}
 			local := strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//") || strings.HasPrefix(value, "#")
 			web := parts[0][1] == "a" && strings.Contains(raw, "noopener") && regexp.MustCompile(`^(https?|mailto):`).MatchString(value)
-			if (name == "href" || name == "src" || name == "action" || name == "formaction") && !local && !web {
+			if (name == "href" || name == "src" || name == "action" || name == "formaction" || name == "data-load") && !local && !web {
 				t.Fatalf("%s leads elsewhere: %s", path, raw)
 			}
 		}

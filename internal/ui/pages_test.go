@@ -185,6 +185,40 @@ func TestSearchFiltersAndCounts(t *testing.T) {
 	}
 }
 
+// TestSlowPartsAreLoadedLater checks that a page does not wait for the part that takes
+// long, that the part is in the page for a browser without scripts, and that the
+// links of the part lead to pages.
+func TestSlowPartsAreLoadedLater(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	for path, part := range map[string]string{
+		"/search?q=interval": `class="item match"`, "/session/1/context?at=400&budget=16000": `class="shares"`, "/ask?q=When+was+the+interval+decided": "<blockquote>",
+	} {
+		_, page := v.request(path)
+		if strings.Contains(page, part) {
+			t.Errorf("%s has its slow part", path)
+		}
+		has(t, page, `data-load="`+strings.ReplaceAll(path, "&", "&amp;"), "&amp;now=1")
+		_, now := v.request(path + "&now=1")
+		has(t, now, part, "</html>")
+		_, fragment := v.request(path + "&fragment=1")
+		has(t, fragment, part)
+		if strings.Contains(fragment, "<html") || strings.Contains(now+fragment, "now=1") || strings.Contains(now+fragment, "fragment=1") {
+			t.Errorf("%s: a link leads to a part, or the part is a whole page", path)
+		}
+	}
+	_, page := v.request("/search?q=the&now=1")
+	next := regexp.MustCompile(`href="(/search\?[^"]*cursor=[^"]*)"`).FindStringSubmatch(page)
+	if next == nil {
+		t.Fatal("there is no second page of matches")
+	}
+	has(t, v.page(strings.ReplaceAll(next[1], "&amp;", "&")), `class="item match"`)
+	match := regexp.MustCompile(`class="item match"><a href="([^"]*)"`)
+	if first, second := match.FindStringSubmatch(page)[1], match.FindStringSubmatch(v.page(strings.ReplaceAll(next[1], "&amp;", "&")))[1]; first == second {
+		t.Error("the second page begins with the match of the first")
+	}
+}
+
 // TestContextFitsItsBudget checks the replay: it ends at the point, fits the
 // budget, and says the size of the history there.
 func TestContextFitsItsBudget(t *testing.T) {

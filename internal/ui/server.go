@@ -112,13 +112,16 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/summary/{id}", "", "summary", s.summaryPage)
 	page(s, mux, "/file/{id}", "", "file", s.filePage)
 	page(s, mux, "/search", "", "search", s.searchPage)
+	page(s, mux, "/search/counts", "", "counts", s.countsPage)
 	page(s, mux, "/search/tools", "", "tools", s.toolsPage)
 	page(s, mux, "/ask", "", "ask", s.askPage)
 	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, "ask", s.askModel) })
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
 	mux.HandleFunc("GET /assets/{version}/{name}", serveAsset)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, notFound("", "There is no page at this address.")) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, notFound("", "There is no page at this address."))
+	})
 	return s.guard.wrap(mux)
 }
 
@@ -166,6 +169,16 @@ func page[T any](s *Server, mux *http.ServeMux, path, api, name string, load fun
 		}
 		writeJSON(w, data)
 	})
+}
+
+func fromAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+
+// later reports whether a request wants a page without the part that takes long. The
+// script of the page asks for that part with ?fragment=1; ?now=1 is for browsers
+// without scripts.
+func later(r *http.Request) bool {
+	q := r.URL.Query()
+	return !fromAPI(r) && q.Get("fragment") == "" && q.Get("now") == ""
 }
 
 func writeJSON(w http.ResponseWriter, v any) {
