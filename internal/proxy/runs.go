@@ -6,8 +6,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Made says what one request was made of: ids and sizes, no content.
-type Made struct {
+// Composition describes one request: the ids of the summaries in it and the sizes of its
+// parts, no content.
+type Composition struct {
 	At           time.Time     `json:"at"`
 	Run          string        `json:"run"`
 	Model        string        `json:"model"`

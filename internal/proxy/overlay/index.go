@@ -27,7 +27,7 @@ type Index struct {
 	seq    int64
 }
 
-// kind says what the request must have of a stored message.
+// kind says whether a request must have a stored message.
 type kind byte
 
 const (
