@@ -291,18 +291,23 @@ func notes(query *search.Query, res search.Result) []string {
 	return all
 }
 
-// resolve looks up the messages or summaries of hits.
+// resolve looks up the messages or summaries of hits. The index has everything about a
+// message, except for a regular expression.
 func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, error) {
 	out := make([]store.Hit, len(hits))
 	sql := `SELECT '', conversation, ifnull(said, stored), role FROM messages WHERE id = ?`
 	if l.kind == record.LaneSummaries {
 		sql = `SELECT id, conversation, latest, 0 FROM summaries WHERE num = ?`
 	}
-	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
+	lookup := func(c *dbfile.Conn) error {
 		for i, h := range hits {
 			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched && !h.Instruction, Instruction: h.Instruction}
 			if l.kind == record.LaneMessages {
 				out[i].Message = store.MessageID(h.ID)
+				if h.Conversation != 0 {
+					out[i].Conversation, out[i].Time, out[i].Role = store.ConversationID(h.Conversation), time.UnixMilli(h.Time).UTC(), store.RoleOf(int(h.Role))
+					continue
+				}
 			}
 			_, err := c.One(sql, func(s *sqlite3.Stmt) error {
 				out[i].Summary = store.SummaryID(s.ColumnText(0))
@@ -316,6 +321,8 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 			}
 		}
 		return nil
-	})
+	}
+	// In one transaction: a lock for each row takes longer than the row.
+	err := l.ix.file.Reader(ctx, func(c *dbfile.Conn) error { return c.Read(func() error { return lookup(c) }) })
 	return out, err
 }
