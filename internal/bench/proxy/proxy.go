@@ -208,7 +208,7 @@ func (b *bench) fill(ctx context.Context, feed *hosts.Feed, record *harness.Reco
 	if err := catchUp(); err != nil {
 		return err
 	}
-	// The first fold of a long history is not what is measured.
+	// The first fold of a long history is not measured.
 	_, err := record.Engine.Session("claude:"+session).Compact(ctx, lcm.CompactOptions{Budget: budget})
 	runtime.GC()
 	debug.FreeOSMemory()
