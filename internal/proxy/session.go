@@ -37,8 +37,9 @@ type session struct {
 	host   string
 	id     string
 
-	kicked chan struct{}
-	feeds  sync.Mutex // one reading of the transcript at a time
+	kicked    chan struct{}
+	feeds     sync.Mutex // one reading of the transcript at a time
+	inherited bool       // the index has the messages of the origin; under feeds
 
 	mu      sync.Mutex
 	conv    store.ConversationID

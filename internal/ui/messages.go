@@ -24,6 +24,13 @@ type Message struct {
 	Parts   []Part               `json:"parts"`
 	Hidden  bool                 `json:"hidden,omitempty"`
 	Damaged bool                 `json:"damaged,omitempty"`
+	// OnBranch says that a rewind took the message out of the view, BranchStart that
+	// it is the first of its branch, which follows the message BranchAfter.
+	OnBranch    bool  `json:"onBranch,omitempty"`
+	BranchStart bool  `json:"-"`
+	BranchAfter int64 `json:"-"`
+	// Begins are sub-agents and forks that begin after the message.
+	Begins []Session `json:"begins,omitempty"`
 	// NewDay is set on the first message of a day in a list.
 	NewDay bool `json:"-"`
 	// Focus marks the message that the address names.

@@ -53,6 +53,13 @@ func (ix *Index) Seq() int64 { return ix.seq }
 // Has reports whether a message was added.
 func (ix *Index) Has(id store.MessageID) bool { _, ok := ix.byID[id]; return ok }
 
+// Inherit adds a message that the conversation shares with the one it was forked from.
+func (ix *Index) Inherit(m store.Message) {
+	seq := ix.seq
+	ix.Add(m)
+	ix.seq = seq
+}
+
 // maxQuoted bounds the beginning of a text that is kept.
 const maxQuoted = 256
 
