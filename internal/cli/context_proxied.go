@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// proxiedRequest prints what the last request of a session was made of.
+// proxiedRequest prints the composition of the last request of a session.
 func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) error {
 	key, err := proxiedKey(ctx, ar, cmd.proxied)
 	if err != nil {

@@ -27,7 +27,7 @@ func (d sentData) title() string { return "Requests of " + d.Session.Title }
 
 // Sent is a request of an agent that lcm passed on.
 type Sent struct {
-	proxy.Made
+	proxy.Composition
 	Number int     `json:"number"`
 	Cost   float64 `json:"cost"`         // of its input, in uncached input tokens
 	Added  int     `json:"addedTokens"`  // of the summaries
@@ -45,7 +45,7 @@ type SentSummary struct {
 }
 
 // requests returns the last requests of a session, none if it was not proxied.
-func (s *reader) requests(ctx context.Context, key string) ([]proxy.Made, error) {
+func (s *reader) requests(ctx context.Context, key string) ([]proxy.Composition, error) {
 	made, err := proxy.Requests(ctx, s.record, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -69,7 +69,7 @@ func (s *Server) sentPage(r *http.Request) (d sentData, err error) {
 	}
 	d.Requests, d.Summaries = []Sent{}, []SentSummary{}
 	for i, m := range made {
-		one := Sent{Made: m, Number: i + 1, Cost: m.Cost(), Kept: max(0, m.Messages-m.Dropped), Path: with(r, "request", fmt.Sprint(i+1))}
+		one := Sent{Composition: m, Number: i + 1, Cost: m.Cost(), Kept: max(0, m.Messages-m.Dropped), Path: with(r, "request", fmt.Sprint(i+1))}
 		for _, sum := range m.Summaries {
 			one.Added += sum.Tokens
 		}
