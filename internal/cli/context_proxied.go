@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// proxiedRequest prints what the last request of a session was made of.
+// proxiedRequest prints the composition of the last request of a session.
 func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) error {
 	key, err := proxiedKey(ctx, ar, cmd.proxied)
 	if err != nil {
@@ -26,12 +26,7 @@ func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) erro
 	if err != nil {
 		return err
 	}
-	m := requests[len(requests)-1]
-	for _, one := range requests { // the last that was a turn of the conversation
-		if one.FullTokens*2 > m.FullTokens {
-			m = one
-		}
-	}
+	m := requests[proxy.LastTurn(requests)]
 	if cmd.json {
 		return cmd.printJSON(m)
 	}

@@ -73,7 +73,7 @@ which has the terminal, the signals and the exit code of the agent.
 A subscription login (not an API key) passes unchanged unless --subscription is
 given: whether its terms allow changed requests is not settled.
 
-Programs: ` + strings.Join(launch.Hosts(), ", ") + `. docs/hosts says what each loses behind a proxy.`,
+Programs: ` + strings.Join(launch.Hosts(), ", ") + `. docs/hosts lists the limits of each.`,
 		Example: `lcm run -- claude
 lcm run --budget 120000 -- claude --resume
 lcm run --observe -- codex

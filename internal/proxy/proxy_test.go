@@ -366,7 +366,7 @@ func TestLongSession(t *testing.T) {
 	}
 }
 
-// TestUnchanged: what must not be changed is not.
+// TestUnchanged: each of these requests passes unchanged.
 func TestUnchanged(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*proxy.Config)

@@ -72,7 +72,7 @@ func (db *DB) File() *dbfile.File { return db.file }
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }
 
-// Close seals the search index of what was written, waits for the calls that
+// Close seals the search index of the new messages, waits for the calls that
 // are under way and closes the file.
 func (db *DB) Close() error {
 	db.index.Close()

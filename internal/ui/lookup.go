@@ -32,7 +32,7 @@ type Reference struct {
 }
 
 // references returns lines about nodes, in their order.
-func (s *Server) references(ctx context.Context, nodes []store.Node) ([]Reference, error) {
+func (s *reader) references(ctx context.Context, nodes []store.Node) ([]Reference, error) {
 	all := make([]Reference, 0, len(nodes))
 	for _, n := range nodes {
 		if n.IsSummary() {
@@ -151,7 +151,7 @@ func (s *Server) summaryPage(r *http.Request) (d summaryData, err error) {
 	return s.summary(r.Context(), id.Summary)
 }
 
-func (s *Server) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
+func (s *reader) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
 	if d.Summary, err = store.First(s.record.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}})); err != nil {
 		return d, missing(err, "summary", string(id))
 	}
@@ -217,7 +217,7 @@ func (d fileData) title() string {
 // previewBytes is how much of a text the page of a payload shows.
 const previewBytes = 64 << 10
 
-func (s *Server) payload(r *http.Request) (store.Payload, error) {
+func (s *reader) payload(r *http.Request) (store.Payload, error) {
 	id, err := parsed(r, "file", func(id store.ID) bool { return id.Payload != "" })
 	if err != nil {
 		return store.Payload{}, err

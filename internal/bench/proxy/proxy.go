@@ -1,6 +1,6 @@
-// Package proxy measures what `lcm run` adds to a request of a host: it plays a session
-// of Claude Code, with a transcript that grows, against a model on loopback that answers
-// at once. Each request is sent through the proxy and directly, in turn.
+// Package proxy measures the time that `lcm run` adds to a request of a host. It plays a
+// session of Claude Code, with a transcript that grows, against a model on loopback that
+// answers at once. Each request is sent through the proxy and directly, in turn.
 package proxy
 
 import (
@@ -208,7 +208,7 @@ func (b *bench) fill(ctx context.Context, feed *hosts.Feed, record *harness.Reco
 	if err := catchUp(); err != nil {
 		return err
 	}
-	// The first fold of a long history is not what is measured.
+	// The first fold of a long history is not measured.
 	_, err := record.Engine.Session("claude:"+session).Compact(ctx, lcm.CompactOptions{Budget: budget})
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -30,7 +30,9 @@ var claudeCode = host{
 			c.Env = append(c.Env, "ENABLE_TOOL_SEARCH=true")
 		}
 		if connect && !claudeSubcommand(p.Args) {
-			server := map[string]any{"type": "stdio", "command": p.Server[0], "args": p.Server[1:]}
+			// The first request waits for the server. Without alwaysLoad the tools may
+			// appear with the second one, and the provider's cache of the first is lost.
+			server := map[string]any{"type": "stdio", "command": p.Server[0], "args": p.Server[1:], "alwaysLoad": true}
 			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"lcm": server}})
 			if err != nil {
 				return c, err

@@ -52,7 +52,7 @@ func TestClaude(t *testing.T) {
 		t.Fatal(err)
 	}
 	if routes["anthropic"] != "https://api.anthropic.com" || c.Args[1] != "--resume" ||
-		c.Args[0] != `--mcp-config={"mcpServers":{"lcm":{"args":["mcp","--db","/data/lcm.db"],"command":"/bin/lcm","type":"stdio"}}}` {
+		c.Args[0] != `--mcp-config={"mcpServers":{"lcm":{"alwaysLoad":true,"args":["mcp","--db","/data/lcm.db"],"command":"/bin/lcm","type":"stdio"}}}` {
 		t.Errorf("%v, routes %v", c.Args, routes)
 	}
 	for _, want := range []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1/s3cret/anthropic", "ENABLE_TOOL_SEARCH=true", "NO_PROXY=127.0.0.1,localhost"} {

@@ -24,6 +24,21 @@ type Conn struct {
 	// for them. Only damage makes them, and looking costs a step for each
 	// conversation of the database.
 	Orphans *[]int64
+	buffer  []byte
+}
+
+// maxBuffer is the largest buffer that a connection keeps.
+const maxBuffer = 1 << 20
+
+// Buffer returns an empty buffer for a value that is valid until the next call;
+// KeepBuffer gives it back, as it was extended.
+func (c *Conn) Buffer() []byte { return c.buffer[:0] }
+
+// KeepBuffer keeps a buffer for the next call of Buffer.
+func (c *Conn) KeepBuffer(b []byte) {
+	if cap(b) <= maxBuffer {
+		c.buffer = b
+	}
 }
 
 // OpenConn opens a connection with the settings that all connections share. A

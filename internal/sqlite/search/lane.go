@@ -41,8 +41,9 @@ type laneSQL struct {
 	docs string // documents after an id: id, conversation, time, role, flags and the columns for scan
 	byID string // the same for one id
 	scan func(c *dbfile.Conn, s *sqlite3.Stmt) (segment.Doc, error)
-	// text returns the text of a row without a copy, valid until the next row.
-	text func(c *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error)
+	// text returns the text of a row without a copy, valid until the next row,
+	// or nil if the text lacks a literal.
+	text func(c *dbfile.Conn, s *sqlite3.Stmt, literal []byte) ([]byte, error)
 }
 
 func newLane(ix *Index, kind int) *lane {
@@ -54,7 +55,7 @@ func newLane(ix *Index, kind int) *lane {
 			docs: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num > ? ORDER BY num`,
 			byID: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num = ?`,
 			scan: scanSummaryDoc,
-			text: func(_ *dbfile.Conn, s *sqlite3.Stmt) ([]byte, error) { return s.ColumnRawBlob(5), nil },
+			text: func(_ *dbfile.Conn, s *sqlite3.Stmt, _ []byte) ([]byte, error) { return s.ColumnRawBlob(5), nil },
 		}
 		return l
 	}

@@ -197,7 +197,7 @@ func (l *lane) grep(ctx context.Context, ix search.Index, q store.Search, f sear
 		p.Tier = "scan"
 	}
 	req := search.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below, Readers: runtime.GOMAXPROCS(0)}
-	res, err := ix.Grep(ctx, req, l.texts(q), func(id int64) bool {
+	res, err := ix.Grep(ctx, req, l.texts(q, pattern.Literal()), func(id int64) bool {
 		p.Matched++
 		if len(p.hits) < q.Limit {
 			p.hits = append(p.hits, search.Hit{ID: id, Matched: true})
@@ -231,7 +231,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 			req.Sort = search.ByHybrid
 		}
 	}
-	res, err := ix.Search(ctx, req, l.texts(q))
+	res, err := ix.Search(ctx, req, l.texts(q, nil))
 	if err != nil {
 		return page{}, err
 	}

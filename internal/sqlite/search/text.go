@@ -13,10 +13,18 @@ import (
 )
 
 // texts returns the texts that a search reads: whole documents, or only their
-// payloads.
-func (l *lane) texts(q store.Search) search.Fetch {
+// payloads. Of a document that lacks literal the text may be nil.
+func (l *lane) texts(q store.Search, literal []byte) search.Fetch {
 	if !q.Files && len(q.Payloads) == 0 {
-		return l.fetch
+		return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
+			return l.fetch(ctx, ids, func(c *dbfile.Conn, s *sqlite3.Stmt) error {
+				text, err := l.sql.text(c, s, literal)
+				if err == nil && !yield(s.ColumnInt64(0), text) {
+					err = dbfile.ErrStop
+				}
+				return err
+			})
+		}
 	}
 	return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
 		return l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
@@ -41,21 +49,21 @@ func (l *lane) texts(q store.Search) search.Fetch {
 	}
 }
 
-// fetch reads the texts of documents. A dense range of ids is read in one
+// fetch reads the rows of documents. A dense range of ids is read in one
 // query, which is several times faster than single lookups.
-func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
+func (l *lane) fetch(ctx context.Context, ids []int64, row func(*dbfile.Conn, *sqlite3.Stmt) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	first, last := slices.Min(ids), slices.Max(ids)
 	return l.ix.file.Reader(ctx, func(c *dbfile.Conn) error {
 		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
-			return l.sweep(c, ids, first, yield)
+			return l.sweep(c, ids, first, row)
 		}
 		// In one transaction: a lock for each row takes longer than the row.
 		return c.Read(func() error {
 			for _, id := range ids {
-				_, err := c.One(l.sql.byID, func(s *sqlite3.Stmt) error { return l.yield(c, s, yield) }, id)
+				_, err := c.One(l.sql.byID, func(s *sqlite3.Stmt) error { return row(c, s) }, id)
 				if err != nil {
 					return err
 				}
@@ -65,7 +73,7 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 	})
 }
 
-func (l *lane) sweep(c *dbfile.Conn, ids []int64, first int64, yield func(id int64, text []byte) bool) error {
+func (l *lane) sweep(c *dbfile.Conn, ids []int64, first int64, row func(*dbfile.Conn, *sqlite3.Stmt) error) error {
 	wanted := slices.Clone(ids)
 	slices.Sort(wanted)
 	return c.Query(l.sql.docs, func(s *sqlite3.Stmt) error {
@@ -79,18 +87,6 @@ func (l *lane) sweep(c *dbfile.Conn, ids []int64, first int64, yield func(id int
 		if wanted[0] != id {
 			return nil
 		}
-		return l.yield(c, s, yield)
+		return row(c, s)
 	}, first-1)
-}
-
-func (l *lane) yield(c *dbfile.Conn, s *sqlite3.Stmt, yield func(id int64, text []byte) bool) error {
-	id := s.ColumnInt64(0)
-	text, err := l.sql.text(c, s)
-	if err != nil {
-		return err
-	}
-	if !yield(id, text) {
-		return dbfile.ErrStop
-	}
-	return nil
 }
