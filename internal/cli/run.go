@@ -101,7 +101,7 @@ func (e *childEnded) Error() string { return fmt.Sprintf("the program ended with
 func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	host, err := launch.HostOf(args[0])
 	if err != nil {
-		return advise(exitUsage, "programs: "+strings.Join(launch.Hosts(), ", ")+"; `lcm proxy` serves other clients", err)
+		return &failure{exitUsage, err}
 	}
 	path, err := exec.LookPath(args[0])
 	if err != nil {

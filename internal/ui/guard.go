@@ -78,7 +78,7 @@ func (g *guard) wrap(h http.Handler) http.Handler {
 		head.Set("Content-Security-Policy", contentPolicy)
 		head.Set("X-Content-Type-Options", "nosniff")
 		head.Set("X-Frame-Options", "DENY")
-		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Referrer-Policy", "same-origin") // with "no-referrer" a form has the origin "null"
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Set("Cache-Control", "no-store")
@@ -119,5 +119,5 @@ func (g *guard) open(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>lcm</title><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open lcm</a></p></html>`))
+	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>lcm</title><link rel="icon" href="` + asset("icon.svg") + `"><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open lcm</a></p></html>`))
 }

@@ -90,6 +90,7 @@ var functions = map[string]any{
 	"clip":     prose.Clip,
 	"markdown": markdown,
 	"links":    linkIDs,
+	"code":     code,
 	"when":     when,
 	"zero":     time.Time.IsZero,
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -173,6 +174,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
+	// Counting a million messages takes a second, which the first page need not wait
+	// for. An error comes again with the page.
+	go func() { _, _ = s.activity.read(ctx, s.Activity) }()
 	select {
 	case err := <-done:
 		return err
@@ -260,7 +264,10 @@ type elsewhere string
 func (e elsewhere) Error() string { return "see " + string(e) }
 
 func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, name string, data any) {
-	f := frame{Title: "lcm", Query: r.URL.Query().Get("q"), Model: s.Model, Token: s.guard.form, Data: data}
+	f := frame{Title: "lcm", Model: s.Model, Token: s.guard.form, Data: data}
+	if strings.HasPrefix(r.URL.Path, "/search") {
+		f.Query = r.URL.Query().Get("q")
+	}
 	if t, ok := data.(titled); ok {
 		f.Title = safetext.Line(t.title())
 	}
