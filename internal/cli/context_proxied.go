@@ -29,12 +29,7 @@ func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) erro
 	if err != nil {
 		return err
 	}
-	m := requests[len(requests)-1]
-	for _, one := range requests { // the last that was a turn of the conversation
-		if one.FullTokens*2 > m.FullTokens {
-			m = one
-		}
-	}
+	m := requests[proxy.LastTurn(requests)]
 	if cmd.json {
 		return cmd.printJSON(m)
 	}

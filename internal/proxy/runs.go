@@ -95,3 +95,27 @@ func (r Run) CacheHitRate() float64 {
 	}
 	return float64(r.Usage.CacheRead) / float64(r.Usage.Total())
 }
+
+// Saved is the share of the input cost that the run saved against the same requests
+// without lcm, which are simulated; 0 if that is not known.
+func (r Run) Saved() float64 {
+	if r.Plain == 0 {
+		return 0
+	}
+	return 1 - r.Cost/r.Plain
+}
+
+// Cost is the price of the request's input, in uncached input tokens.
+func (m Composition) Cost() float64 { return inputCost(m.Usage) }
+
+// LastTurn returns the index of the last request that was a turn of the conversation,
+// not one beside it, such as that for a title.
+func LastTurn(requests []Composition) int {
+	last := len(requests) - 1
+	for i, one := range requests {
+		if one.FullTokens*2 > requests[last].FullTokens {
+			last = i
+		}
+	}
+	return last
+}
