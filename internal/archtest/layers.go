@@ -85,7 +85,6 @@ var Layers = [][]string{
 		"internal/mcpserver",
 		"internal/sample",
 		"internal/sqlite",
-		"internal/ui",
 		"llms/anthropic",
 		"llms/llmtest",
 		"llms/openai",
@@ -96,6 +95,8 @@ var Layers = [][]string{
 		"internal/proxy/...",
 		"internal/strictapi",
 		"store/sqlite",
+	}, {
+		"internal/ui",
 	}, {
 		"examples/...",
 		"internal/bench/...",

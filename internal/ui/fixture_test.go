@@ -56,6 +56,21 @@ func newSite(t *testing.T) *site {
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
 			return stats.Activity(ctx, db.File(), above)
 		},
+		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
+			found, err := stats.Branches(ctx, db.File(), id)
+			for _, b := range found {
+				all = append(all, ui.Branch(b))
+			}
+			return all, err
+		},
+		Space: func(ctx context.Context) (space ui.Space, err error) {
+			found, err := stats.Tables(ctx, db.File())
+			for _, table := range found {
+				space.Tables = append(space.Tables, ui.Size{Name: table.Name, Rows: table.Rows, Bytes: table.Bytes})
+				space.File += table.Bytes
+			}
+			return space, err
+		},
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) {
 			db, engine := open(ctx)
 			return engine, func() error { return errors.Join(engine.Close(ctx), db.Close()) }, nil
