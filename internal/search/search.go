@@ -248,7 +248,7 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 			return nil, err
 		}
 		c := candidate(row, d.score)
-		c.Exact, c.Instruction = d.exact, d.text.instruction
+		c.Exact, c.Instruction = int(d.exact), d.text.instruction
 		if d.read {
 			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
 		} else {

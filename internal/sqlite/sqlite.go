@@ -72,6 +72,12 @@ func (db *DB) File() *dbfile.File { return db.file }
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }
 
+// ReleaseMemory drops caches. The next calls read again from the file.
+func (db *DB) ReleaseMemory() {
+	db.index.ReleaseMemory()
+	db.file.ReleaseMemory()
+}
+
 // Close seals the search index of the new messages, waits for the calls that
 // are under way and closes the file.
 func (db *DB) Close() error {
