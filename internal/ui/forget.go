@@ -51,8 +51,8 @@ func (forgetData) title() string { return "Forget" }
 
 // ExtentRow is a line of the extent of an erasure.
 type ExtentRow struct {
-	What, Detail string
-	Count        int64
+	One, Many, Detail string
+	Count             int64
 }
 
 // previewed is how many of the messages a preview lists.
@@ -158,13 +158,13 @@ func seen(order store.Erasure, weighed store.Erased) string {
 
 func extentRows(got store.Erased) (rows []ExtentRow) {
 	for _, r := range []ExtentRow{
-		{"sessions", "whole", int64(got.Conversations)},
-		{"messages", prose.Size(got.Bytes), got.Messages},
-		{"files", prose.Size(got.PayloadBytes) + ", in no other message", int64(got.Payloads)},
-		{"summaries", "written anew without them", int64(got.Unworded)},
-		{"summaries", "of nothing else: erased", int64(got.Summaries)},
-		{"titles", "that quote them: erased", int64(got.Titles)},
-		{"notes", "that quote them: erased", int64(got.Values)},
+		{"session", "sessions", "whole", int64(got.Conversations)},
+		{"message", "messages", prose.Size(got.Bytes), got.Messages},
+		{"file", "files", prose.Size(got.PayloadBytes) + ", in no other message", int64(got.Payloads)},
+		{"summary", "summaries", "written anew without them", int64(got.Unworded)},
+		{"summary", "summaries", "of nothing else: erased", int64(got.Summaries)},
+		{"title", "titles", "that quote them: erased", int64(got.Titles)},
+		{"note", "notes", "that quote them: erased", int64(got.Values)},
 	} {
 		if r.Count > 0 {
 			rows = append(rows, r)

@@ -49,6 +49,7 @@ func TestForgetShowsAsksAndErases(t *testing.T) {
 		}
 	}
 	has(t, v.page("/session/1"), "Something else.", "erased")
+	has(t, v.page("/message/msg_1"), "This message was erased.")
 	days := api[struct{ Days map[string]int }](v, "/activity").Days
 	for day, n := range days {
 		if n != 2 {

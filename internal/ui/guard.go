@@ -78,7 +78,7 @@ func (g *guard) wrap(h http.Handler) http.Handler {
 		head.Set("Content-Security-Policy", contentPolicy)
 		head.Set("X-Content-Type-Options", "nosniff")
 		head.Set("X-Frame-Options", "DENY")
-		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Referrer-Policy", "same-origin") // with "no-referrer" a form has the origin "null"
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Set("Cache-Control", "no-store")

@@ -70,6 +70,7 @@ type messageData struct {
 	Covering []Reference `json:"covering"` // from the nearest summary up to the one in the view
 	Previous string      `json:"previous,omitempty"`
 	Next     string      `json:"next,omitempty"`
+	Erased   bool        `json:"erased,omitempty"`
 }
 
 func (d messageData) title() string {
@@ -103,7 +104,7 @@ func (s *Server) messagePage(r *http.Request) (d messageData, err error) {
 		return d, err
 	}
 	d.Message, d.SHA256, d.Bytes = showMessage(m, true), fmt.Sprintf("%x", m.SHA256), m.Size
-	if m.Flags&store.FlagErased != 0 {
+	if d.Erased = m.Flags&store.FlagErased != 0; d.Erased {
 		return d, nil
 	}
 	about, err := s.recall.Describe(ctx, recall.DescribeRequest{ID: id.Message.String(), Where: everywhere, MaxBytes: 1})
