@@ -160,6 +160,7 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 		{"counts of a search (loaded after)", true, func() string { return "/search/counts?fragment=1&q=" + words() }},
 		{"tools of a search (loaded after)", true, func() string { return "/search/tools?fragment=1&q=" + words() }},
 		{"passages of ask (loaded after)", true, func() string { return "/ask?fragment=1&q=" + words() }},
+		{"extent of an erasure (loaded after)", true, func() string { return fmt.Sprintf("/forget?fragment=1&ids=msg_%d", anywhere()) }},
 		{"context at a message (loaded after)", true, func() string { return fmt.Sprintf("/session/1/context?fragment=1&at=%d", anywhere()) }},
 	}
 	for i, p := range pages {
