@@ -74,6 +74,19 @@ func TestWindowsCoverTheSession(t *testing.T) {
 	has(t, v.page("/session/1?at=400"), `class="message`, `id="msg_400"`, "Earlier messages", "Later messages")
 }
 
+// TestErasedMessagesKeepTheirPlace checks that the newest message is found, and no
+// message is called new, after an older one was erased.
+func TestErasedMessagesKeepTheirPlace(t *testing.T) {
+	v := newSite(t)
+	v.add("s", 0, []llms.Message{llms.User("one"), llms.User("two"), llms.User("three")})
+	if _, err := v.engine.Store().Erase(t.Context(), store.Erasure{Messages: []store.MessageID{1}}); err != nil {
+		t.Fatal(err)
+	}
+	page := v.page("/session/1")
+	has(t, page, "2 messages", `data-total="3"`, `href="/session/1?at=3"`)
+	has(t, v.page("/session/1/context"), `max="3"`)
+}
+
 // TestMapCoversMessages checks that the leaves of the map cover the folded
 // messages without gaps, and that a summary leads down to messages and back up.
 func TestMapCoversMessages(t *testing.T) {

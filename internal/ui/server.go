@@ -174,6 +174,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
+	// Counting a million messages takes a second, which the first page need not wait
+	// for. An error comes again with the page.
+	go func() { _, _ = s.activity.read(ctx, s.Activity) }()
 	select {
 	case err := <-done:
 		return err

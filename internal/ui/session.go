@@ -27,7 +27,8 @@ type Session struct {
 	Project    string               `json:"project,omitempty"`
 	Parent     store.ConversationID `json:"parent,omitempty"`
 	ForkedFrom store.ConversationID `json:"forkedFrom,omitempty"`
-	Messages   int64                `json:"messages"`
+	Messages   int64                `json:"messages"` // without those that were erased
+	Last       int64                `json:"last"`     // the newest message, by Seq
 	Tokens     int64                `json:"tokens"`
 	Bytes      int64                `json:"bytes"`
 	Summaries  int64                `json:"summaries"`
@@ -41,7 +42,7 @@ func (s *reader) session(ctx context.Context, c store.Conversation) (Session, er
 	title, err := s.titleOf(ctx, c)
 	return Session{
 		ID: c.ID, Key: c.Key, Title: title, Host: c.Agent, Project: recall.ProjectName(c.Project), Parent: c.Parent, ForkedFrom: c.ForkedFrom,
-		Messages: c.Messages - c.Erased, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries, ViewTokens: c.ViewTokens,
+		Messages: c.Messages - c.Erased, Last: c.Messages, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries, ViewTokens: c.ViewTokens,
 		Created: c.CreatedAt, Updated: c.UpdatedAt, Archived: !c.Active(),
 	}, err
 }

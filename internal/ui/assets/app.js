@@ -282,7 +282,6 @@ function live() {
 function sliders() {
   const form = $('#context-form'), shown = $('#context');
   if (!form) return;
-  form.classList.add('live-form');
   let running, timer;
   form.addEventListener('input', () => {
     for (const name of ['at', 'budget']) $(`#${name}-shown`).textContent = (+form.elements[name].value).toLocaleString('en');
