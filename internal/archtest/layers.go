@@ -57,18 +57,22 @@ var Layers = [][]string{
 	}, {
 		".",
 	}, {
+		// The record in SQL, for every backend.
+		"internal/sqldb",
+	}, {
+		"internal/sqldb/state",
+		"internal/sqldb/tombstone",
+	}, {
+		"internal/sqldb/record",
+	}, {
+		"internal/sqldb/erase",
+		"internal/sqldb/search",
+		"internal/sqldb/stats",
+		"internal/sqldb/vectors",
+		"internal/sqldb/verify",
+	}, {
 		// The SQLite backend: internal/sqlite implements the store with these.
 		"internal/sqlite/dbfile",
-	}, {
-		"internal/sqlite/state",
-		"internal/sqlite/tombstone",
-	}, {
-		"internal/sqlite/record",
-	}, {
-		"internal/sqlite/erase",
-		"internal/sqlite/search",
-		"internal/sqlite/stats",
-		"internal/sqlite/vectors",
 	}, {
 		"internal/sqlite/check",
 	}, {

@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/spend"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 )
 
 // statusReport is the JSON output of `lcm status`.
@@ -79,7 +79,7 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
 		return err
 	}
-	if r.Space, err = stats.MeasureSpace(ctx, ar.db.File()); err != nil {
+	if r.Space, err = stats.MeasureSpace(ctx, ar.db.File().DB()); err != nil {
 		return err
 	}
 	if r.Groups, err = ar.groups(ctx, cmd.by); err != nil {
@@ -152,7 +152,7 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 	if by == "" {
 		return nil, nil
 	}
-	found, err := stats.CountBy(ctx, ar.db.File(), by)
+	found, err := stats.CountBy(ctx, ar.db.File().DB(), by)
 	all := []groupReport{}
 	total := int64(0)
 	for _, g := range found {

@@ -18,8 +18,8 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/ui"
 )
@@ -61,7 +61,7 @@ func newUIServer(ar *archive) (*ui.Server, error) {
 		Engine: ar.engine, Budget: ar.cfg.Context.TokenBudget,
 		Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, ar.db.File(), above)
+			return stats.Activity(ctx, ar.db.File().DB(), above)
 		},
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, ar) },
 	})

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/sqlite/repair"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -75,10 +76,10 @@ func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
 
 // Stats counts the contents of the database. It reads no message, so that it is
 // quick.
-func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.file) }
+func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.file.DB()) }
 
 // Backup writes a copy of the database as it stands at one moment to a file
 // that does not exist yet, and proves the copy. See package backup.
-func (db *DB) Backup(ctx context.Context, path string, progress func(done, total int)) (check.Proof, error) {
+func (db *DB) Backup(ctx context.Context, path string, progress func(done, total int)) (verify.Proof, error) {
 	return backup.Create(ctx, db.file, path, progress)
 }

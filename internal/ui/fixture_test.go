@@ -15,7 +15,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
@@ -52,7 +52,7 @@ func newSite(t *testing.T) *site {
 	s, err := ui.New(ui.Config{
 		Engine: engine, Budget: 16_000,
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, db.File(), above)
+			return stats.Activity(ctx, db.File().DB(), above)
 		},
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) {
 			db, engine := open(ctx)
