@@ -141,7 +141,7 @@ func (r *reading) run(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(r.flush(ctx), fmt.Errorf("read %s: %w", r.t.Path, err))
 		}
-		if first && from.Head != "" && rec.End.Head != from.Head {
+		if first && from.Head != "" && rec.End.Head != from.Head && !rec.Branch { // a branch may begin a file of its own
 			r.report.Rescanned = true
 		}
 		first = false

@@ -3,14 +3,13 @@ package proxy
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/assemble"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 )
 
 // run reads the transcript and folds whenever the session is kicked, until ctx ends.
@@ -24,7 +23,7 @@ func (s *session) run(ctx context.Context) {
 		s.tell(func() { s.working = true })
 		if err := s.refresh(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, hosts.ErrNoTranscript) {
 			s.server.Log.Warn("a session could not be brought up to date", "session", s.key, "error", err)
-			s.server.ledger.problem(err)
+			s.server.runLog.problem(err)
 		}
 		s.tell(func() { s.working, s.turns = false, s.turns+1 })
 	}
@@ -112,94 +111,43 @@ func (s *session) extend(ctx context.Context) error {
 	return nil
 }
 
-// reload makes a plan of the summaries of the stored view.
+// reload makes a plan of the summaries of the stored view. It drops the plan that is
+// shown if the text of a summary in it has changed: the old text may quote a message that
+// was erased.
 func (s *session) reload(ctx context.Context) error {
-	c, err := s.server.store.Conversation(ctx, s.conversation())
-	if err != nil {
-		return err
-	}
-	if c.Erased != s.erased { // summaries may quote what was erased
-		s.tell(func() { s.erased, s.shown, s.ready = c.Erased, nil, nil })
-	}
 	view, err := s.server.store.View(ctx, s.conversation(), store.Window{})
 	if err != nil {
 		return err
 	}
-	var ids []store.SummaryID
-	for _, it := range view.Items {
-		if it.IsSummary() {
-			ids = append(ids, it.Summary)
-		}
-	}
 	s.mu.Lock()
 	s.viewTokens = view.Tokens
-	known := map[store.SummaryID]overlay.Cover{}
-	if s.ready != nil {
-		for _, c := range s.ready.Covers {
-			known[c.ID] = c
-		}
-	}
-	same := s.ready != nil && len(ids) == len(s.ready.Covers)
-	for i, id := range ids {
-		same = same && s.ready.Covers[i].ID == id
-	}
+	shown, ready := s.shown, s.ready
 	s.mu.Unlock()
-	if same || len(ids) == 0 {
-		return nil
-	}
-	covers := make([]overlay.Cover, 0, len(ids))
-	for _, id := range ids {
-		c, ok := known[id]
-		if !ok {
-			if c, err = s.server.cover(ctx, id); err != nil {
-				return err
-			}
+	read := coverReader{store: s.server.store, known: map[store.SummaryID]*overlay.Cover{}}
+	read.remember(shown)
+	read.remember(ready)
+	var covers []*overlay.Cover
+	for _, it := range view.Items {
+		if !it.IsSummary() {
+			continue
+		}
+		c, err := read.cover(ctx, it.Summary, it.Depth+1)
+		if err != nil {
+			return err
 		}
 		covers = append(covers, c)
 	}
-	s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
+	changed, err := read.changed(ctx, shown)
+	if err != nil {
+		return err
+	}
+	if changed {
+		s.tell(func() { s.shown = nil })
+	}
+	if len(covers) > 0 && (ready == nil || !slices.Equal(covers, ready.Covers)) {
+		s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
+	}
 	return nil
-}
-
-// cover reads a summary and the messages beneath it.
-func (s *Server) cover(ctx context.Context, id store.SummaryID) (overlay.Cover, error) {
-	c := overlay.Cover{ID: id}
-	for sum, err := range s.store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
-		if err != nil {
-			return c, err
-		}
-		sources, err := s.store.Sources(ctx, id)
-		if err != nil {
-			return c, err
-		}
-		listed := sources
-		if sum.Kind != summary.Condensed {
-			listed = nil // a leaf does not list its messages
-		}
-		c.Text = assemble.RenderSummary(sum, listed)
-		if c.Messages, err = s.beneath(ctx, nil, sources); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
-}
-
-// beneath appends the messages beneath sources.
-func (s *Server) beneath(ctx context.Context, to []store.MessageID, sources []store.Node) ([]store.MessageID, error) {
-	for _, n := range sources {
-		if !n.IsSummary() {
-			to = append(to, n.Message)
-			continue
-		}
-		deeper, err := s.store.Sources(ctx, n.Summary)
-		if err != nil {
-			return nil, err
-		}
-		if to, err = s.beneath(ctx, to, deeper); err != nil {
-			return nil, err
-		}
-	}
-	return to, nil
 }
 
 // The thresholds of the engine that folds for the proxy. They are fixed, because the

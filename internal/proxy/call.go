@@ -142,6 +142,6 @@ func (c *call) done(u apiUsage, _ bool) {
 	m := c.made
 	c.server.Log.Debug("request", "session", c.session.key, "messages", m.Messages, "full", m.FullTokens, "sent", m.Tokens, "dropped", m.Dropped,
 		"summaries", len(m.Summaries), "fold", m.Fold, "usage", u, "latency", m.Latency, "failure", m.Failure, "note", m.Note)
-	c.server.ledger.add(c.session.key, c.made)
+	c.server.runLog.add(c.session.key, c.made)
 	c.session.kick()
 }

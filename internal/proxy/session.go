@@ -53,7 +53,6 @@ type session struct {
 	budget       int              // of the last request
 	model        string
 	viewTokens   int           // of the stored view, 0 before it was read
-	erased       int64         // erased messages of the conversation
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
 	news         chan struct{} // closed when it has got further
@@ -119,7 +118,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 			made.Note = "the host's own summary: " + err.Error()
 		}
 	}
-	if s.asked && !compaction && s.last == req && !s.large(req) {
+	if s.asked && !compaction && s.last == req && s.over(req) < 0 {
 		s.refused, s.asked = false, false
 	}
 	if made.FullTokens <= s.budget {
@@ -145,9 +144,8 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	}
 	made.Tokens = s.tokens(req.Model, made.Units)
 	made.Dropped, made.DroppedUnits, made.AddedUnits = laid.Dropped, laid.Removed, laid.Added
-	for _, i := range laid.Used {
-		cover := plan.Covers[i]
-		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: len(cover.Messages), Tokens: s.tokens(req.Model, len(cover.Text))})
+	for _, cover := range laid.Used {
+		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: cover.Count(), Tokens: s.tokens(req.Model, len(cover.Text))})
 	}
 	return req.Rewrite(laid.Edits)
 }

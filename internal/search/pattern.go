@@ -79,6 +79,10 @@ func (p *Pattern) String() string { return p.source }
 // Regexp returns the compiled expression.
 func (p *Pattern) Regexp() *regexp.Regexp { return p.re }
 
+// Literal returns a text that every match contains. It may be empty. A [Fetch]
+// may leave out the text of a document that lacks it.
+func (p *Pattern) Literal() []byte { return p.literal }
+
 // Indexed reports whether the index narrows the search. When it does not, every
 // text has to be read.
 func (p *Pattern) Indexed() bool { return p.query != nil }

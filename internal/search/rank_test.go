@@ -152,4 +152,19 @@ func TestTextsReadForARanking(t *testing.T) {
 			t.Errorf("%q: %d texts were read, %d hits, %d ranked", query, res.Verified, len(res.Hits), res.Ranked)
 		}
 	}
+	// By recency the texts of a phrase are read, and of words those of the newest.
+	for query, read := range map[string]int{"deploy part_7": scoredCount, `"the deploy"`: len(docs)} {
+		res, err := ix.Search(t.Context(), Request{Query: parsed(t, query), Sort: ByRecency, Limit: len(docs)}, fetch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range res.Hits {
+			if h.ID != int64(len(docs)-i) {
+				t.Fatalf("%q: hit %d is document %d", query, i, h.ID)
+			}
+		}
+		if res.Verified != read || len(res.Hits) != len(docs) || res.Matched != len(docs) {
+			t.Errorf("%q: %d texts were read, %d hits of %d", query, res.Verified, len(res.Hits), res.Matched)
+		}
+	}
 }

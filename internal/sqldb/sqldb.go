@@ -110,9 +110,13 @@ type Conn interface {
 	Dangling(found func(table, parent string) error) error
 	// Dialect returns the texts in which the backend's SQL differs.
 	Dialect() *Dialect
-	// Lost returns a cache for the conversations whose row is missing, which
-	// [Conn] keeps with the connection.
+	// Lost returns a cache for the conversations whose row is missing. Only damage
+	// makes them, and looking costs a step for each conversation of the database.
 	Lost() *Lost
+	// Buffer returns an empty buffer for a value that is valid until the next
+	// call; KeepBuffer gives it back, as it was extended.
+	Buffer() []byte
+	KeepBuffer(b []byte)
 }
 
 // Dialect holds the parts of SQL that differ between backends.
@@ -130,11 +134,32 @@ type Dialect struct {
 	Greatest string
 }
 
-// Lost lists conversations whose row is missing. Only damage makes them, and looking
-// costs a step for each conversation of the database.
+// Lost lists the conversations whose row is missing, once they are known.
 type Lost struct {
 	Known bool
 	IDs   []int64
+}
+
+// Scratch is the part of a [Conn] that packages above it keep with the connection.
+type Scratch struct {
+	lost   Lost
+	buffer []byte
+}
+
+// Lost implements [Conn].
+func (s *Scratch) Lost() *Lost { return &s.lost }
+
+// maxBuffer is the largest buffer that a connection keeps.
+const maxBuffer = 1 << 20
+
+// Buffer implements [Conn].
+func (s *Scratch) Buffer() []byte { return s.buffer[:0] }
+
+// KeepBuffer implements [Conn].
+func (s *Scratch) KeepBuffer(b []byte) {
+	if cap(b) <= maxBuffer {
+		s.buffer = b
+	}
 }
 
 // LockName keeps other transactions with the same name waiting until this one ends.

@@ -22,6 +22,7 @@ type askData struct {
 	Answer   *lcm.Answer `json:"answer,omitempty"`
 	Passages []Passage   `json:"passages,omitempty"`
 	Refused  string      `json:"refused,omitempty"`
+	Later    string      `json:"-"` // the path of the passages, if they are loaded later
 }
 
 // Passage is a part of a message or summary that the answer rests on.
@@ -94,6 +95,9 @@ const askTime = 2 * time.Minute
 
 // askPage answers with passages of the record: following a link spends nothing.
 func (s *Server) askPage(r *http.Request) (askData, error) {
+	if q := r.URL.Query().Get("q"); strings.TrimSpace(q) != "" && later(r) {
+		return askData{Question: q, Later: r.URL.RequestURI()}, nil
+	}
 	return s.ask(r, r.URL.Query().Get("q"), delegation.OutputEvidence)
 }
 

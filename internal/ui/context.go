@@ -39,6 +39,7 @@ type contextData struct {
 	Left    int           `json:"left"` // items that did not fit
 	Points  []Point       `json:"points"`
 	Refused string        `json:"refused,omitempty"`
+	Later   string        `json:"-"` // the path of the context, if it is loaded later
 }
 
 func (d contextData) title() string { return "Context of " + d.Session.Title }
@@ -103,6 +104,10 @@ func (s *Server) contextPage(r *http.Request) (contextData, error) {
 	d = contextData{At: at, Budget: int(budget), From: 1}
 	if d.Session, err = s.session(ctx, c); err != nil {
 		return d, err
+	}
+	if later(r) {
+		d.Later = fmt.Sprintf("/session/%d/context?at=%d&budget=%d", c.ID, at, budget)
+		return d, nil
 	}
 	if err := s.replay(ctx, c, &d); err != nil {
 		var small *assemble.BudgetError

@@ -16,6 +16,8 @@
 //	GET /summary/sum_…          a summary and its sources                (/api/summary/sum_…)
 //	GET /file/file_…            a payload and its messages               (/api/file/file_…)
 //	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
+//	GET /search/counts          the matches by role, host, project, time (/api/search/counts)
+//	GET /search/tools           the matches by tool                      (/api/search/tools)
 //	GET /ask                    ?q=: passages, without a model           (/api/ask)
 //	GET /file/file_…/content    the bytes of a payload
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew
@@ -24,7 +26,9 @@
 // [Server.WriteSession] and [Server.WriteTree] write a page into one file that needs
 // no server.
 //
-// A page with ?fragment=1 is its main part alone.
+// A page with ?fragment=1 is its main part alone. The pages of a search, a context and a
+// question come without their answer, which takes longer: the script loads it as such
+// a fragment. With ?now=1 the answer is in the page.
 //
 // # Guarantees
 //

@@ -3,12 +3,14 @@ package ui_test
 import (
 	"context"
 	"errors"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -75,8 +77,28 @@ func newSite(t *testing.T) *site {
 	return v
 }
 
-// get returns the status and body of a page.
+// laterPart finds the parts that the script of a page loads after it.
+var laterPart = regexp.MustCompile(`data-load="([^"]*)"`)
+
+// get returns the status of a page, and its body with the parts that it loads later.
 func (v *site) get(path string) (int, string) {
+	v.t.Helper()
+	code, body := v.request(path)
+	for _, part := range laterPart.FindAllStringSubmatch(body, -1) {
+		later, err := url.Parse(html.UnescapeString(part[1]))
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		q := later.Query()
+		q.Set("fragment", "1")
+		later.RawQuery = q.Encode()
+		_, more := v.get(later.String())
+		body += more
+	}
+	return code, body
+}
+
+func (v *site) request(path string) (int, string) {
 	v.t.Helper()
 	resp, err := v.client.Get(v.url + path)
 	if err != nil {

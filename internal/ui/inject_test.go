@@ -35,7 +35,7 @@ func (v *site) addPayloads() {
 var (
 	ownElements = strings.Fields(`!doctype html head meta title link script body a header form label input kbd nav main h1 h2 p span time article
 		section aside div ul ol li details summary code pre em strong del blockquote hr br table thead tbody tr th td svg g rect text line polyline
-		figure figcaption noscript button fieldset legend textarea output img mark`)
+		figure figcaption noscript button fieldset legend textarea output img mark dl dt dd`)
 	ownAttributes = strings.Fields(`lang charset name content href rel type src class role for id value placeholder autocomplete spellcheck
 		aria-hidden aria-label aria-live aria-current datetime title tabindex hidden data-seq data-day data-load data-panel data-whole data-session
 		data-total data-all data-messages data-since data-before action method formmethod formaction viewbox preserveaspectratio x y width height rx
@@ -64,7 +64,7 @@ func checkTags(t *testing.T, path, body string) {
 			}
 			local := strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//") || strings.HasPrefix(value, "#")
 			web := parts[0][1] == "a" && strings.Contains(raw, "noopener") && regexp.MustCompile(`^(https?|mailto):`).MatchString(value)
-			if (name == "href" || name == "src" || name == "action" || name == "formaction") && !local && !web {
+			if (name == "href" || name == "src" || name == "action" || name == "formaction" || name == "data-load") && !local && !web {
 				t.Fatalf("%s leads elsewhere: %s", path, raw)
 			}
 		}

@@ -110,7 +110,8 @@ func showParts(p llms.Part, role llms.Role, whole bool) []Part {
 		v.Kind = llms.PartBlob
 	case p.Kind == llms.PartToolCall && p.Call != nil:
 		v.Tool, v.CallID = p.Call.Name, p.Call.ID
-		v.plain(indented(p.Call.Arguments), whole)
+		v.Text, _ = cut(indented(p.Call.Arguments), whole)
+		v.HTML, v.Left = showCall(p.Call.Arguments, whole)
 		v.Folded = !whole
 		v.Head = callHead(p.Call.Arguments)
 	case p.Kind == llms.PartText && role == llms.RoleTool:
@@ -157,20 +158,6 @@ func firstLine(text string) string {
 	text = strings.TrimSpace(text[:min(len(text), 600)])
 	line, _, _ := strings.Cut(text, "\n")
 	return prose.Clip(safetext.Line(strings.ToValidUTF8(line, "")), 110)
-}
-
-// callHead returns the arguments of a call on one line: values alone where they
-// are short texts.
-func callHead(arguments string) string {
-	var fields map[string]any
-	if json.Unmarshal([]byte(arguments), &fields) == nil && len(fields) == 1 {
-		for _, v := range fields {
-			if text, ok := v.(string); ok {
-				return firstLine(text)
-			}
-		}
-	}
-	return firstLine(prose.OneLine(arguments))
 }
 
 // indented returns JSON with line breaks, or the text itself.

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"strings"
@@ -22,9 +21,6 @@ import (
 
 //go:embed templates/*.html
 var templateFiles embed.FS
-
-//go:embed assets
-var assetFiles embed.FS
 
 // Config says what a server shows.
 type Config struct {
@@ -91,6 +87,7 @@ var functions = map[string]any{
 	"curve":    contextData.curve,
 	"byModel":  askData.byModel,
 	"nothing":  askData.nothing,
+	"asset":    asset,
 }
 
 func when(t time.Time) string {
@@ -115,17 +112,16 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/summary/{id}", "", "summary", s.summaryPage)
 	page(s, mux, "/file/{id}", "", "file", s.filePage)
 	page(s, mux, "/search", "", "search", s.searchPage)
+	page(s, mux, "/search/counts", "", "counts", s.countsPage)
+	page(s, mux, "/search/tools", "", "tools", s.toolsPage)
 	page(s, mux, "/ask", "", "ask", s.askPage)
 	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, "ask", s.askModel) })
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
-	assets, _ := fs.Sub(assetFiles, "assets") // the directory is embedded
-	files := http.StripPrefix("/assets/", http.FileServerFS(assets))
-	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "max-age=300")
-		files.ServeHTTP(w, r)
+	mux.HandleFunc("GET /assets/{version}/{name}", serveAsset)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, notFound("", "There is no page at this address."))
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, store.ErrNotFound) })
 	return s.guard.wrap(mux)
 }
 
@@ -173,6 +169,16 @@ func page[T any](s *Server, mux *http.ServeMux, path, api, name string, load fun
 		}
 		writeJSON(w, data)
 	})
+}
+
+func fromAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+
+// later reports whether a request wants a page without the part that takes long. The
+// script of the page asks for that part with ?fragment=1; ?now=1 is for browsers
+// without scripts.
+func later(r *http.Request) bool {
+	q := r.URL.Query()
+	return !fromAPI(r) && q.Get("fragment") == "" && q.Get("now") == ""
 }
 
 func writeJSON(w http.ResponseWriter, v any) {
@@ -226,15 +232,31 @@ type failure struct {
 	Hint    string
 }
 
-func (failure) title() string { return "Not shown" }
+func (f failure) title() string {
+	if f.Code == http.StatusNotFound {
+		return "Not found"
+	}
+	return "Not shown"
+}
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	text, advice := hint.Split(err)
-	code := status(err)
-	if code == http.StatusNotFound && errors.Is(err, store.ErrNotFound) && err == store.ErrNotFound {
-		text = "There is no such page."
+	s.render(w, r, status(err), "failure", failure{status(err), safetext.Line(text), safetext.Line(advice)})
+}
+
+// missing returns the error for something that the record does not have. Any other
+// error stays as it is.
+func missing(err error, kind, name string) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	s.render(w, r, code, "failure", failure{code, safetext.Line(text), safetext.Line(advice)})
+	return notFound("It may have been erased, or the link is of another database.", "There is no %s %s in this record.", kind, prose.Clip(name, 60))
+}
+
+func notFound(advice, format string, args ...any) error {
+	e := hint.New(advice, format, args...)
+	e.Kind = store.ErrNotFound
+	return e
 }
 
 func message(err error) string {
@@ -247,14 +269,14 @@ func refusal(err error) string {
 	return safetext.Line(strings.ReplaceAll(message(err), "\n", "; "))
 }
 
-// badRequest is the kind of errors in the address of a page.
-var badRequest = errors.New("the address is wrong")
+// errBadRequest is the kind of errors in the address of a page.
+var errBadRequest = errors.New("the address is wrong")
 
 func status(err error) int {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, recall.ErrRefused), errors.Is(err, badRequest):
+	case errors.Is(err, recall.ErrRefused), errors.Is(err, errBadRequest):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError

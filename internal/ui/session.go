@@ -98,13 +98,10 @@ func (d sessionData) days() string {
 func (s *Server) conversation(r *http.Request) (store.Conversation, error) {
 	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || n < 1 {
-		return store.Conversation{}, fmt.Errorf("session %q: %w", prose.Clip(r.PathValue("id"), 40), store.ErrNotFound)
+		return store.Conversation{}, missing(store.ErrNotFound, "session", r.PathValue("id"))
 	}
 	c, err := s.record.Conversation(r.Context(), store.ConversationID(n))
-	if err != nil {
-		return c, fmt.Errorf("session %d: %w", n, err)
-	}
-	return c, nil
+	return c, missing(err, "session", r.PathValue("id"))
 }
 
 // positive returns a number of the query, or other if there is none.
@@ -115,7 +112,7 @@ func positive(r *http.Request, name string, other int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s is %q: want a number: %w", name, prose.Clip(text, 40), badRequest)
+		return 0, fmt.Errorf("%s is %q: want a number: %w", name, prose.Clip(text, 40), errBadRequest)
 	}
 	return n, nil
 }

@@ -23,19 +23,19 @@ func FuzzLay(f *testing.F) {
 		h.result(fmt.Sprintf("t%d", i))
 	}
 	ix := h.index()
-	var covers []overlay.Cover
+	var covers []*overlay.Cover
 	for from := 1; from+3 < len(h.stored); from += 3 { // some part calls from their results
-		c := overlay.Cover{ID: store.SummaryID(fmt.Sprint("sum_", from)), Text: "s"}
+		c := &overlay.Cover{ID: store.SummaryID(fmt.Sprint("sum_", from)), Text: "s"}
 		for _, m := range h.stored[from : from+3] {
 			c.Messages = append(c.Messages, m.ID)
 		}
 		covers = append(covers, c)
 	}
-	whole := overlay.Cover{ID: "sum_all", Text: "all"}
+	whole := &overlay.Cover{ID: "sum_all", Text: "all"}
 	for _, m := range h.stored[1:9] {
 		whole.Messages = append(whole.Messages, m.ID)
 	}
-	plans := []*overlay.Plan{overlay.NewPlan(ix, covers), overlay.NewPlan(ix, []overlay.Cover{whole})}
+	plans := []*overlay.Plan{overlay.NewPlan(ix, covers), overlay.NewPlan(ix, []*overlay.Cover{whole})}
 	call := `{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"x","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d"}]}`
 	body := `{"messages":[{"role":"user","content":"begin"}`
 	for i := range 6 {

@@ -152,21 +152,41 @@ func (h *history) body(t *rapid.T, n int) []byte {
 	return raw
 }
 
-// covers cuts the stored messages up to a number into summaries, some of which are
-// left out. The cuts may part calls from their results.
-func (h *history) covers(t *rapid.T, upTo int) []overlay.Cover {
-	var covers []overlay.Cover
+// covers cuts the stored messages up to a number into summaries. Some are left out, some
+// have lost their text, and some are beneath another one. The cuts may part calls from
+// their results.
+func (h *history) covers(t *rapid.T, upTo int) []*overlay.Cover {
+	var covers []*overlay.Cover
+	text := func(c *overlay.Cover) {
+		if rapid.IntRange(0, 7).Draw(t, "erased") > 0 {
+			c.Text = fmt.Sprintf("<summary id=%q>", c.ID)
+		}
+	}
 	for from := 0; from < upTo; {
 		to := min(upTo, from+rapid.IntRange(1, 12).Draw(t, "size"))
 		if rapid.IntRange(0, 4).Draw(t, "unfolded") > 0 {
-			c := overlay.Cover{ID: store.SummaryID(fmt.Sprintf("sum_%d", from))}
+			c := &overlay.Cover{ID: store.SummaryID(fmt.Sprintf("sum_%d", from))}
 			for _, m := range h.stored[from:to] {
 				c.Messages = append(c.Messages, m.ID)
 			}
-			c.Text = fmt.Sprintf("<summary id=%q>", c.ID)
+			text(c)
 			covers = append(covers, c)
 		}
 		from = to
+	}
+	for depth := range rapid.IntRange(0, 3).Draw(t, "depth") {
+		var above []*overlay.Cover
+		for len(covers) > 0 {
+			n := min(len(covers), rapid.IntRange(1, 4).Draw(t, "condensed"))
+			c := covers[0]
+			if n > 1 {
+				c = &overlay.Cover{ID: store.SummaryID(fmt.Sprintf("con_%d_%d", depth, len(above))), Summaries: covers[:n:n]}
+				text(c)
+			}
+			above = append(above, c)
+			covers = covers[n:]
+		}
+		covers = above
 	}
 	return covers
 }
@@ -194,38 +214,34 @@ func dropped(r *apiform.Request, l overlay.Laid) []bool {
 	return gone
 }
 
+// rewind cuts the history that is sent after a user message, and goes on with a prompt
+// that the record does not have yet.
+func (h *history) rewind(t *rapid.T) {
+	n := rapid.IntRange(1, len(h.turns)).Draw(t, "rewound")
+	for n < len(h.turns) && h.turns[n-1].role == "assistant" {
+		n++
+	}
+	for h.turns[n-1].role == "system" { // an answer would have to follow
+		n--
+	}
+	h.turns = h.turns[:n:n]
+	h.begin("user")
+	h.unknown("another way")
+}
+
 // TestPromises checks the promises of the package on random histories and summaries.
 func TestPromises(t *testing.T) {
-	folded := 0
+	folded, deeper := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		h := draw(t, rapid.IntRange(1, 30).Draw(t, "rounds"))
 		ix := h.index()
 		p := overlay.NewPlan(ix, h.covers(t, rapid.IntRange(0, len(h.stored)).Draw(t, "folded")))
+		if rapid.Bool().Draw(t, "rewinds") {
+			h.rewind(t)
+		}
 		r, laid := lay(t, h, ix, p, h.body(t, len(h.turns)))
 		gone := dropped(r, laid)
-		used := map[store.MessageID]bool{}
-		for _, c := range laid.Used {
-			for _, id := range p.Covers[c].Messages {
-				used[id] = true
-			}
-		}
-		stays := besideSummaries(h, r, p, gone)
-		firstAnswer := slices.IndexFunc(h.turns, func(t turn) bool { return t.role == "assistant" })
-		for i, turn := range h.turns {
-			if turn.role == "system" || i < firstAnswer {
-				continue
-			}
-			for _, id := range turn.stored {
-				if gone[i] != used[id] && !stays[i] {
-					t.Fatalf("message %d is dropped: %v, and %s beneath it is in a summary that is shown: %v", i, gone[i], id, used[id])
-				}
-			}
-		}
-		for i := range firstAnswer {
-			if gone[i] && h.turns[i].role != "system" {
-				t.Fatal("a message before the first answer is gone")
-			}
-		}
+		checkSources(t, h, r, p, laid, gone)
 		for i := len(h.turns) - 1; i >= 0; i-- {
 			if r.Messages[i].Prompt() {
 				if gone[i] {
@@ -242,43 +258,101 @@ func TestPromises(t *testing.T) {
 		if len(laid.Edits) > 0 {
 			folded++
 		}
+		if slices.ContainsFunc(laid.Used, func(c *overlay.Cover) bool { return !slices.Contains(p.Covers, c) }) {
+			deeper++
+		}
 	})
-	if folded == 0 {
-		t.Error("no history was folded: the test proves nothing")
+	if folded == 0 || deeper == 0 {
+		t.Errorf("%d histories were folded, %d with summaries beneath others: the test proves nothing", folded, deeper)
 	}
 }
 
-// besideSummaries finds the messages that stay although a plan covers them: the last
-// prompt that it covers, messages that it covers in part, and the calls that they answer.
-func besideSummaries(h *history, r *apiform.Request, p *overlay.Plan, gone []bool) map[int]bool {
-	covered := map[store.MessageID]bool{}
-	for _, c := range p.Covers {
-		for _, id := range c.Messages {
-			covered[id] = true
+// ids are stored messages.
+type ids map[store.MessageID]bool
+
+func (s ids) add(c *overlay.Cover) {
+	for one := range c.All {
+		for _, id := range one.Messages {
+			s[id] = true
 		}
 	}
-	stays, prompt := map[int]bool{}, false
-	for i := len(h.turns) - 1; i >= 0; i-- {
-		n := 0
-		for _, id := range h.turns[i].stored {
-			if covered[id] {
-				n++
+}
+
+func (s ids) all(of []store.MessageID) bool {
+	return !slices.ContainsFunc(of, func(id store.MessageID) bool { return !s[id] })
+}
+
+// checkSources compares the sources of the summaries that are used with the messages
+// that are dropped.
+func checkSources(t *rapid.T, h *history, r *apiform.Request, p *overlay.Plan, laid overlay.Laid, gone []bool) {
+	used, planned, sent, whole := ids{}, ids{}, ids{}, ids{}
+	for _, c := range laid.Used {
+		used.add(c)
+	}
+	for _, turn := range h.turns {
+		for _, id := range turn.stored {
+			sent[id] = true
+		}
+	}
+	for _, c := range p.Covers {
+		planned.add(c)
+		for one := range c.All {
+			// This one alone can be used for its messages.
+			if len(one.Messages) > 0 && one.Text != "" && sent.all(one.Messages) {
+				whole.add(one)
 			}
 		}
-		whole := n > 0 && n == len(h.turns[i].stored)
-		first := !prompt && whole && r.Messages[i].Prompt()
-		if !first && (n == 0 || whole) {
+	}
+	for id := range used {
+		if !sent[id] {
+			t.Fatalf("%s is brought back", id)
+		}
+	}
+	answer := slices.IndexFunc(h.turns, func(t turn) bool { return t.role == "assistant" })
+	units := h.units(r)
+	pinned := -1 // the last prompt that the plan covers
+	for i := range h.turns {
+		if r.Messages[i].Prompt() && len(units[i]) > 0 && planned.all(units[i]) && i < len(h.turns)-1 {
+			pinned = i
+		}
+	}
+	for i, turn := range h.turns {
+		if turn.role == "system" || len(turn.stored) == 0 {
 			continue
 		}
-		prompt = prompt || first
-		stays[i] = !gone[i]
-		for j := range i {
-			if slices.ContainsFunc(r.Messages[j].Calls, func(k apiform.Key) bool { return slices.Contains(r.Messages[i].Results, k) }) {
-				stays[j] = !gone[j]
-			}
+		stays := answer < 0 || i < answer || slices.Equal(units[i], units[max(pinned, 0)]) && pinned >= 0
+		switch {
+		case gone[i] && (stays || !used.all(units[i])):
+			t.Fatalf("message %d is dropped; it has to stay: %v", i, stays)
+		case !gone[i] && !stays && used.all(units[i]):
+			t.Fatalf("message %d stays, although the summaries that are used cover all of it", i)
+		case !gone[i] && !stays && whole.all(units[i]) && !planned[h.last()]:
+			t.Fatalf("message %d stays, although there are summaries for it", i)
 		}
 	}
-	return stays
+}
+
+// last is the last stored message that is sent.
+func (h *history) last() store.MessageID {
+	stored := h.turns[len(h.turns)-1].stored
+	if len(stored) == 0 {
+		return 0
+	}
+	return stored[len(stored)-1]
+}
+
+// units returns, for each message, the stored messages of it and of those that it is
+// tied to by calls and results.
+func (h *history) units(r *apiform.Request) [][]store.MessageID {
+	units := make([][]store.MessageID, len(h.turns))
+	for i := range h.turns {
+		units[i] = h.turns[i].stored
+		if i > 0 && len(r.Messages[i].Results) > 0 { // the calls are in the answer before
+			units[i] = slices.Concat(units[i-1], units[i])
+			units[i-1] = units[i]
+		}
+	}
+	return units
 }
 
 type sent struct {
@@ -326,8 +400,8 @@ func checkBody(t *rapid.T, h *history, r *apiform.Request, gone []bool, laid ove
 		t.Fatal("a mark without the host's time to live")
 	}
 	for _, c := range laid.Used {
-		if bytes.Count(out, []byte(fmt.Sprintf(`id=\"sum_%d\"`, c))) > 1 {
-			t.Fatal("a summary is shown twice")
+		if n := bytes.Count(out, []byte(fmt.Sprintf(`<summary id=\"%s\">`, c.ID))); n != 1 {
+			t.Fatalf("%s is shown %d times", c.ID, n)
 		}
 	}
 	checkPairs(t, s)
@@ -416,11 +490,11 @@ func TestCheckpoint(t *testing.T) {
 	h.begin("user")
 	h.text(llms.RoleUser, "next")
 	ix := h.index()
-	c := overlay.Cover{ID: "sum_1", Text: "the summary"}
+	c := &overlay.Cover{ID: "sum_1", Text: "the summary"}
 	for _, m := range h.stored[:5] {
 		c.Messages = append(c.Messages, m.ID)
 	}
-	p := overlay.NewPlan(ix, []overlay.Cover{c})
+	p := overlay.NewPlan(ix, []*overlay.Cover{c})
 	h.turns = h.turns[old:]
 	rapid.Check(t, func(t *rapid.T) {
 		r, err := apiform.Parse(apiform.Messages, h.body(t, len(h.turns)), nil)
@@ -458,11 +532,11 @@ func TestWrappedPrompt(t *testing.T) {
 	h.begin("user")
 	h.text(llms.RoleUser, "thanks")
 	ix := h.index()
-	c := overlay.Cover{ID: "sum_1", Text: "the summary"}
+	c := &overlay.Cover{ID: "sum_1", Text: "the summary"}
 	for _, m := range h.stored[1:5] {
 		c.Messages = append(c.Messages, m.ID)
 	}
-	p := overlay.NewPlan(ix, []overlay.Cover{c})
+	p := overlay.NewPlan(ix, []*overlay.Cover{c})
 	rapid.Check(t, func(t *rapid.T) {
 		r, laid := lay(t, h, ix, p, h.body(t, len(h.turns)))
 		if laid.Dropped != 3 || !bytes.Contains(r.Rewrite(laid.Edits), []byte("stop at the second file")) {

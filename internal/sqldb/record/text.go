@@ -16,13 +16,14 @@ import (
 // SearchText returns the searchable text of a message, from a row with the id
 // first, the role fourth, and format, record and body sixth to eighth.
 func SearchText(c sqldb.Conn, s sqldb.Row) ([]byte, error) {
-	text, err := PeekText(c, s)
+	text, err := PeekText(c, s, nil)
 	return bytes.Clone(text), err
 }
 
 // PeekText is SearchText without a copy: the result is valid until the next row
-// or call. Of a damaged message it returns the readable part.
-func PeekText(c sqldb.Conn, s sqldb.Row) ([]byte, error) {
+// or call. Of a damaged message it returns the readable part. It may return nil
+// for a text that does not contain literal; most such records are not decoded.
+func PeekText(c sqldb.Conn, s sqldb.Row, literal []byte) ([]byte, error) {
 	if !s.ColumnNull(7) {
 		return bodyText(c, s, nil)
 	}
@@ -30,11 +31,15 @@ func PeekText(c sqldb.Conn, s sqldb.Row) ([]byte, error) {
 	if format == llms.FormatText {
 		return record, nil
 	}
-	m, err := wire.Decode(format, store.RoleOf(s.ColumnInt(3)), record)
+	if wire.Lacks(format, record, literal) {
+		return nil, nil
+	}
+	text, err := wire.AppendSearchText(c.Buffer(), format, store.RoleOf(s.ColumnInt(3)), record)
 	if err != nil {
 		return record, nil
 	}
-	return []byte(m.SearchText()), nil
+	c.KeepBuffer(text)
+	return text, nil
 }
 
 // bodyText is PeekText for a message with a stored body. Its payloads are part

@@ -41,8 +41,9 @@ type laneSQL struct {
 	docs string // documents after an id up to another: id, conversation, time, role, flags and the columns for scan
 	byID string // the same for one id
 	scan func(c sqldb.Conn, s sqldb.Row) (segment.Doc, error)
-	// text returns the text of a row without a copy, valid until the next row.
-	text func(c sqldb.Conn, s sqldb.Row) ([]byte, error)
+	// text returns the text of a row without a copy, valid until the next row,
+	// or nil if the text lacks a literal.
+	text func(c sqldb.Conn, s sqldb.Row, literal []byte) ([]byte, error)
 }
 
 func newLane(ix *Index, kind int) *lane {
@@ -54,7 +55,7 @@ func newLane(ix *Index, kind int) *lane {
 			docs: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num > ? AND num <= ? ORDER BY num`,
 			byID: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num = ?`,
 			scan: scanSummaryDoc,
-			text: func(_ sqldb.Conn, s sqldb.Row) ([]byte, error) { return s.ColumnRawBlob(5), nil },
+			text: func(_ sqldb.Conn, s sqldb.Row, _ []byte) ([]byte, error) { return s.ColumnRawBlob(5), nil },
 		}
 		return l
 	}
@@ -149,27 +150,27 @@ func (l *lane) open(ctx context.Context) (search.Index, error) {
 			end = infos[i].LastID
 		}
 		l.forget(ids)
-		through := l.settled(settled)
+		through := settledOf(l, settled)
 		if err := l.catchUp(ctx, c, end, through); err != nil {
 			return err
 		}
-		return l.fill(ctx, c, fresh, max(l.from, through), math.MaxInt64)
+		return fill(ctx, c, l, fresh, max(l.from, through), math.MaxInt64)
 	})
 	ix.Segments = slices.Concat(ix.Segments, l.tail.Segments(), fresh.Segments())
 	return ix, err
 }
 
-// settled returns the highest number below which no document can still appear.
-func (l *lane) settled(s sqldb.Settled) int64 {
+// settledOf returns the highest number below which no document can still appear.
+func settledOf(l *lane, s sqldb.Settled) int64 {
 	if l.kind == record.LaneSummaries {
 		return s.Summaries
 	}
 	return s.Messages
 }
 
-// lock returns the epoch of the lane, and keeps other transactions from changing its
+// lockLane returns the epoch of the lane, and keeps other transactions from changing its
 // segments.
-func (l *lane) lock(c sqldb.Conn) (epoch int64, err error) {
+func lockLane(c sqldb.Conn, l *lane) (epoch int64, err error) {
 	_, err = c.One(`SELECT c.epoch FROM lanes c WHERE c.lane = ?`+c.Dialect().ForUpdate, sqldb.Into(&epoch), l.kind)
 	return epoch, err
 }
@@ -229,11 +230,11 @@ func (l *lane) catchUp(ctx context.Context, c sqldb.Conn, end, through int64) er
 		l.tail.Forget(end)
 		l.from = end
 	}
-	return l.fill(ctx, c, l.tail, max(l.from, l.tail.LastID()), through)
+	return fill(ctx, c, l, l.tail, max(l.from, l.tail.LastID()), through)
 }
 
 // fill adds the documents after an id up to another to a tail.
-func (l *lane) fill(ctx context.Context, c sqldb.Conn, tail *segment.Tail, after, through int64) error {
+func fill(ctx context.Context, c sqldb.Conn, l *lane, tail *segment.Tail, after, through int64) error {
 	for after < through {
 		docs, more, err := l.read(c, after, through, segment.SealDocs)
 		if err != nil {

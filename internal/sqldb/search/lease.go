@@ -79,7 +79,7 @@ func (l *lane) isDue(ctx context.Context, least int64) (due bool, err error) {
 			return err
 		}
 		last, err = l.lastID(c)
-		last = min(last, l.settled(settled))
+		last = min(last, settledOf(l, settled))
 		return err
 	})
 	if err == nil {

@@ -195,7 +195,7 @@ func (l *lane) grep(ctx context.Context, ix search.Index, q store.Search, f sear
 		p.Tier = "scan"
 	}
 	req := search.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below, Readers: runtime.GOMAXPROCS(0)}
-	res, err := ix.Grep(ctx, req, l.texts(q), func(id int64) bool {
+	res, err := ix.Grep(ctx, req, l.texts(q, pattern.Literal()), func(id int64) bool {
 		p.Matched++
 		if len(p.hits) < q.Limit {
 			p.hits = append(p.hits, search.Hit{ID: id, Matched: true})
@@ -229,7 +229,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 			req.Sort = search.ByHybrid
 		}
 	}
-	res, err := ix.Search(ctx, req, l.texts(q))
+	res, err := ix.Search(ctx, req, l.texts(q, nil))
 	if err != nil {
 		return page{}, err
 	}
@@ -289,18 +289,23 @@ func notes(query *search.Query, res search.Result) []string {
 	return all
 }
 
-// resolve looks up the messages or summaries of hits.
+// resolve looks up the messages or summaries of hits. The index has everything about a
+// message, except for a regular expression.
 func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, error) {
 	out := make([]store.Hit, len(hits))
 	sql := `SELECT '', conversation, coalesce(said, stored), role FROM messages WHERE id = ?`
 	if l.kind == record.LaneSummaries {
 		sql = `SELECT id, conversation, latest, 0 FROM summaries WHERE num = ?`
 	}
-	err := l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
+	lookup := func(c sqldb.Conn) error {
 		for i, h := range hits {
 			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched && !h.Instruction, Instruction: h.Instruction}
 			if l.kind == record.LaneMessages {
 				out[i].Message = store.MessageID(h.ID)
+				if h.Conversation != 0 {
+					out[i].Conversation, out[i].Time, out[i].Role = store.ConversationID(h.Conversation), time.UnixMilli(h.Time).UTC(), store.RoleOf(int(h.Role))
+					continue
+				}
 			}
 			_, err := c.One(sql, func(s sqldb.Row) error {
 				out[i].Summary = store.SummaryID(s.ColumnText(0))
@@ -314,6 +319,8 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 			}
 		}
 		return nil
-	})
+	}
+	// In one transaction: a lock for each row takes longer than the row.
+	err := l.ix.file.Reader(ctx, func(c sqldb.Conn) error { return c.Read(func() error { return lookup(c) }) })
 	return out, err
 }

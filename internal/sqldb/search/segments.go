@@ -104,7 +104,7 @@ func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
 		return 0, err
 	}
 	err = l.ix.file.Transact(ctx, func(c sqldb.Conn) error {
-		if now, err := l.lock(c); err != nil || now != epoch {
+		if now, err := lockLane(c, l); err != nil || now != epoch {
 			return err // some documents have changed
 		}
 		if now, err := l.watermark(c); err != nil || now != after {
@@ -139,7 +139,7 @@ func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, ru
 		if err != nil {
 			return err
 		}
-		last = min(last, l.settled(settled))
+		last = min(last, settledOf(l, settled))
 		size, most := segment.SealDocs, 1
 		if last-after >= backlogged {
 			most = runtime.GOMAXPROCS(0)
@@ -241,7 +241,7 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 // faster.
 func (l *lane) replace(ctx context.Context, ids []int64, merged segment.Sealed) error {
 	return l.ix.file.Transact(ctx, func(c sqldb.Conn) error {
-		if _, err := l.lock(c); err != nil {
+		if _, err := lockLane(c, l); err != nil {
 			return err
 		}
 		for _, id := range ids {

@@ -11,10 +11,18 @@ import (
 )
 
 // texts returns the texts that a search reads: whole documents, or only their
-// payloads.
-func (l *lane) texts(q store.Search) search.Fetch {
+// payloads. Of a document that lacks literal the text may be nil.
+func (l *lane) texts(q store.Search, literal []byte) search.Fetch {
 	if !q.Files && len(q.Payloads) == 0 {
-		return l.fetch
+		return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
+			return l.fetch(ctx, ids, func(c sqldb.Conn, s sqldb.Row) error {
+				text, err := l.sql.text(c, s, literal)
+				if err == nil && !yield(s.ColumnInt64(0), text) {
+					err = sqldb.ErrStop
+				}
+				return err
+			})
+		}
 	}
 	return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
 		return l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
@@ -39,21 +47,21 @@ func (l *lane) texts(q store.Search) search.Fetch {
 	}
 }
 
-// fetch reads the texts of documents. A dense range of ids is read in one
+// fetch reads the rows of documents. A dense range of ids is read in one
 // query, which is several times faster than single lookups.
-func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
+func (l *lane) fetch(ctx context.Context, ids []int64, row func(sqldb.Conn, sqldb.Row) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	first, last := slices.Min(ids), slices.Max(ids)
 	return l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
 		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
-			return l.sweep(c, ids, first, yield)
+			return l.sweep(c, ids, first, row)
 		}
 		// In one transaction: a lock for each row takes longer than the row.
 		return c.Read(func() error {
 			for _, id := range ids {
-				_, err := c.One(l.sql.byID, func(s sqldb.Row) error { return l.yield(c, s, yield) }, id)
+				_, err := c.One(l.sql.byID, func(s sqldb.Row) error { return row(c, s) }, id)
 				if err != nil {
 					return err
 				}
@@ -63,7 +71,7 @@ func (l *lane) fetch(ctx context.Context, ids []int64, yield func(id int64, text
 	})
 }
 
-func (l *lane) sweep(c sqldb.Conn, ids []int64, first int64, yield func(id int64, text []byte) bool) error {
+func (l *lane) sweep(c sqldb.Conn, ids []int64, first int64, row func(sqldb.Conn, sqldb.Row) error) error {
 	wanted := slices.Clone(ids)
 	slices.Sort(wanted)
 	return c.Stream(l.sql.docs, func(s sqldb.Row) error {
@@ -77,18 +85,6 @@ func (l *lane) sweep(c sqldb.Conn, ids []int64, first int64, yield func(id int64
 		if wanted[0] != id {
 			return nil
 		}
-		return l.yield(c, s, yield)
+		return row(c, s)
 	}, first-1, wanted[len(wanted)-1])
-}
-
-func (l *lane) yield(c sqldb.Conn, s sqldb.Row, yield func(id int64, text []byte) bool) error {
-	id := s.ColumnInt64(0)
-	text, err := l.sql.text(c, s)
-	if err != nil {
-		return err
-	}
-	if !yield(id, text) {
-		return sqldb.ErrStop
-	}
-	return nil
 }

@@ -23,7 +23,7 @@ type Conn struct {
 	snapshot *snapshot // set if it reads a snapshot and not the file
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
-	lost         sqldb.Lost
+	sqldb.Scratch
 }
 
 // OpenConn opens a connection with the settings that all connections share. A
@@ -154,9 +154,6 @@ func (c *Conn) Update(sql string, args ...any) (int64, error) {
 	err := c.Exec(sql, args...)
 	return c.raw.TotalChanges() - before, err
 }
-
-// Lost implements [sqldb.Conn].
-func (c *Conn) Lost() *sqldb.Lost { return &c.lost }
 
 // Dangling implements [sqldb.Conn].
 func (c *Conn) Dangling(found func(table, parent string) error) error {

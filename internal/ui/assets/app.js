@@ -44,10 +44,24 @@ function keys() {
   }
 }
 
-// loads fills the parts of a page that are loaded after it.
-function loads() {
-  for (const part of all('[data-load]')) fragment(part.dataset.load).then((nodes) => { part.replaceChildren(nodes); showNewest(); showPlace(); });
+// loads fills the parts of a page that are loaded after it, and the parts of these.
+function loads(root = document, signal = undefined) {
+  for (const part of all('[data-load]', root)) {
+    const path = part.dataset.load;
+    fragment(path, signal).then((nodes) => {
+      if (part.dataset.load !== path) return; // the user has asked for something else
+      part.replaceChildren(nodes);
+      part.removeAttribute('data-load');
+      showNewest();
+      showPlace();
+      loads(part, signal);
+    }, ignoreAbort);
+  }
   showNewest();
+}
+
+function ignoreAbort(e) {
+  if (e.name !== 'AbortError') throw e;
 }
 
 // showNewest scrolls a calendar that is wider than the screen to its newest days.
@@ -68,10 +82,14 @@ function searchAsYouType() {
     history.replaceState(null, '', path);
     running?.abort();
     running = new AbortController();
+    results.removeAttribute('data-load');
     try {
-      results.replaceChildren(await fragment(path, running.signal));
+      const nodes = await fragment(path, running.signal), counts = $('.counts', nodes);
+      counts?.replaceChildren(...($('.counts', results)?.childNodes || [])); // until the new ones are there
+      results.replaceChildren(nodes);
+      loads(results, running.signal);
     } catch (e) {
-      if (e.name !== 'AbortError') throw e;
+      ignoreAbort(e);
     }
   };
   const soon = () => { clearTimeout(timer); timer = setTimeout(search, 160); };
@@ -275,11 +293,12 @@ function sliders() {
       running?.abort();
       running = new AbortController();
       shown.classList.add('busy');
+      shown.removeAttribute('data-load');
       try {
         shown.replaceChildren(await fragment(path, running.signal));
         shown.classList.remove('busy');
       } catch (e) {
-        if (e.name !== 'AbortError') throw e;
+        ignoreAbort(e);
       }
     }, 200);
   });

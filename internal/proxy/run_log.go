@@ -14,9 +14,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// ledger keeps the record of a run in memory and writes it to the store from time to
-// time.
-type ledger struct {
+// runLog keeps the record of a run and of its last requests in memory, and writes both
+// to the store every writeEvery.
+type runLog struct {
 	store store.State
 	clock func() time.Time
 
@@ -29,16 +29,16 @@ type ledger struct {
 	writing  sync.Mutex
 }
 
-func newLedger(s store.State, run Run, clock func() time.Time) *ledger {
-	l := &ledger{store: s, clock: clock, run: run, requests: map[string][]Made{}, costs: map[string]*costs{}, dirty: map[string]bool{}, changed: true}
+func newRunLog(s store.State, run Run, clock func() time.Time) *runLog {
+	l := &runLog{store: s, clock: clock, run: run, requests: map[string][]Made{}, costs: map[string]*costs{}, dirty: map[string]bool{}, changed: true}
 	if l.run.Started.IsZero() {
 		l.run.Started = clock()
 	}
 	return l
 }
 
-// keep writes what is new every writeEvery until ctx ends, and calls also beside it.
-func (l *ledger) keep(ctx context.Context, also func(context.Context), failed func(error)) {
+// keep writes the changes every writeEvery until ctx ends, and calls also each time.
+func (l *runLog) keep(ctx context.Context, also func(context.Context), failed func(error)) {
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
 	for {
@@ -55,7 +55,7 @@ func (l *ledger) keep(ctx context.Context, also func(context.Context), failed fu
 }
 
 // add adds a request of a session.
-func (l *ledger) add(key string, m Made) {
+func (l *runLog) add(key string, m Made) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &l.run
@@ -105,7 +105,7 @@ func count(in *map[string]int, key string) {
 }
 
 // problem counts an error of the work in the background.
-func (l *ledger) problem(err error) {
+func (l *runLog) problem(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	count(&l.run.Problems, err.Error())
@@ -113,14 +113,14 @@ func (l *ledger) problem(err error) {
 }
 
 // verbatim sets how many messages of the run's sessions the record has.
-func (l *ledger) verbatim(messages int64) {
+func (l *runLog) verbatim(messages int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.run.Verbatim, l.changed = messages, true
 }
 
 // snapshot returns a copy of the record.
-func (l *ledger) snapshot() Run {
+func (l *runLog) snapshot() Run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.run
@@ -130,15 +130,15 @@ func (l *ledger) snapshot() Run {
 }
 
 // close writes the end of the run.
-func (l *ledger) close(ctx context.Context) error {
+func (l *runLog) close(ctx context.Context) error {
 	l.mu.Lock()
 	l.run.Ended, l.changed = l.clock(), true
 	l.mu.Unlock()
 	return l.write(ctx)
 }
 
-// write writes what is new.
-func (l *ledger) write(ctx context.Context) error {
+// write writes the changes since the last write.
+func (l *runLog) write(ctx context.Context) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
