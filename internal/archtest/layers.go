@@ -87,6 +87,7 @@ var Layers = [][]string{
 		// The engine links neither a backend nor a provider: both are above it.
 		"internal/hosts/...",
 		"internal/mcpserver",
+		"internal/postgres/...",
 		"internal/sample",
 		"internal/sqlite",
 		"internal/ui",
@@ -99,6 +100,7 @@ var Layers = [][]string{
 		"internal/fromconfig",
 		"internal/proxy/...",
 		"internal/strictapi",
+		"store/postgres",
 		"store/sqlite",
 	}, {
 		"examples/...",

@@ -79,7 +79,7 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
 		return err
 	}
-	if r.Space, err = stats.MeasureSpace(ctx, ar.db.File().DB()); err != nil {
+	if r.Space, err = stats.MeasureSpace(ctx, ar.db.SQL()); err != nil {
 		return err
 	}
 	if r.Groups, err = ar.groups(ctx, cmd.by); err != nil {
@@ -152,7 +152,7 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 	if by == "" {
 		return nil, nil
 	}
-	found, err := stats.CountBy(ctx, ar.db.File().DB(), by)
+	found, err := stats.CountBy(ctx, ar.db.SQL(), by)
 	all := []groupReport{}
 	total := int64(0)
 	for _, g := range found {

@@ -61,7 +61,7 @@ func newUIServer(ar *archive) (*ui.Server, error) {
 		Engine: ar.engine, Budget: ar.cfg.Context.TokenBudget,
 		Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, ar.db.File().DB(), above)
+			return stats.Activity(ctx, ar.db.SQL(), above)
 		},
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, ar) },
 	})

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/erase"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/sqldb/search"
@@ -69,6 +70,10 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 // File returns the open file, for the packages that work on it: backup,
 // archive and statistics.
 func (db *DB) File() *dbfile.File { return db.file }
+
+// SQL returns the connections of the database, for the packages that work on any
+// backend.
+func (db *DB) SQL() sqldb.DB { return db.file.DB() }
 
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }

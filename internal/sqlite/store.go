@@ -16,7 +16,7 @@ import (
 
 // Update implements [store.Store].
 func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
-	last, bytes, err := db.Records.Update(ctx, id, fn)
+	done, err := db.Records.Update(ctx, id, fn)
 	if lost, ok := errors.AsType[*record.Unclaimed](err); ok {
 		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return repair.Reclaim(c, id, lost.Conversation) })
 		if err != nil {
@@ -26,7 +26,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 		return db.Update(ctx, id, fn)
 	}
 	if err == nil {
-		db.index.Written(ctx, int64(last), bytes)
+		db.index.Written(ctx, int64(done.Last), done.Bytes)
 	}
 	return err
 }

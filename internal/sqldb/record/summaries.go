@@ -86,7 +86,7 @@ func Edges(c sqldb.Conn, num int64) ([]Edge, error) {
 func Kept(c sqldb.Conn, id store.ConversationID, branch int64) ([]Edge, error) {
 	return sqldb.List(c, `
 		SELECT bi.message, bi.summary, s.id FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
-		WHERE b.conversation = ?1 AND (?2 = 0 OR b.id = ?2) ORDER BY b.id, bi.pos`, scanEdge, int64(id), branch)
+		WHERE b.conversation = ?1 AND (b.id = ?2 OR ?2 = 0) ORDER BY b.id, bi.pos`, scanEdge, int64(id), branch)
 }
 
 // MessageRef identifies a message in a walk.

@@ -10,6 +10,7 @@ package record
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,11 +38,17 @@ type Writer struct {
 
 var _ store.Writer = (*Writer)(nil)
 
-// Update runs fn in a write transaction on a conversation. It returns the last
-// message that fn appended, 0 if it appended none, and the bytes of the records
-// that it added. Where the error is a [*Unclaimed], the messages belong to a
-// conversation whose session key was lost.
-func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) (last store.MessageID, bytes int64, err error) {
+// Written describes the messages that a transaction added.
+type Written struct {
+	Last  store.MessageID   // the last one, 0 if it added none
+	Bytes int64             // of their records
+	Head  [sha256.Size]byte // the link of the last one
+}
+
+// Update runs fn in a write transaction on a conversation. Where the error is a
+// [*Unclaimed], the messages belong to a conversation whose session key was lost. If the
+// commit failed, the result describes the messages that may have been stored.
+func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) (done Written, err error) {
 	err = r.DB.Transact(ctx, func(c sqldb.Conn) error {
 		row, err := LockConversation(c, id)
 		if err != nil {
@@ -51,10 +58,10 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 		if err := fn(w); err != nil {
 			return err
 		}
-		last, bytes = w.last, w.Bytes-row.Bytes
+		done = Written{Last: w.last, Bytes: w.Bytes - row.Bytes, Head: w.Head}
 		return w.flush()
 	})
-	return last, bytes, err
+	return done, err
 }
 
 // flush writes the row of the conversation.

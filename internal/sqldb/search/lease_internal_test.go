@@ -43,7 +43,7 @@ func say(t *testing.T, ix *Index, n, size int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, bytes, err := records.Update(t.Context(), c.ID, func(w store.Writer) error {
+	done, err := records.Update(t.Context(), c.ID, func(w store.Writer) error {
 		for i := range n {
 			text := fmt.Sprintf("message %d of many %s", i, strings.Repeat("word ", size/5))
 			m := store.NewMessage{
@@ -58,7 +58,7 @@ func say(t *testing.T, ix *Index, n, size int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix.Written(t.Context(), int64(last), bytes)
+	ix.Written(t.Context(), int64(done.Last), done.Bytes)
 }
 
 // A process that indexes for longer than a lease lasts keeps its turn. It used
