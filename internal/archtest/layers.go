@@ -68,6 +68,7 @@ var Layers = [][]string{
 		"internal/sqldb/erase",
 		"internal/sqldb/search",
 		"internal/sqldb/stats",
+		"internal/sqldb/transfer",
 		"internal/sqldb/vectors",
 		"internal/sqldb/verify",
 	}, {

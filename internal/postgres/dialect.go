@@ -18,6 +18,15 @@ var dialect = sqldb.Dialect{
 	LockName:         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ?, 0))",
 	Greatest:         "greatest",
 	NextConversation: "nextval('conversations_id_seq')",
+	AfterCopy: []string{
+		continueAfter("projects", "id"), continueAfter("conversations", "id"), continueAfter("messages", "id"), continueAfter("summaries", "num"),
+		continueAfter("branches", "id"), continueAfter("payloads", "num"), continueAfter("erasures", "id"),
+	},
+}
+
+// continueAfter sets the sequence of a column to its highest value.
+func continueAfter(table, column string) string {
+	return "SELECT setval('" + table + "_" + column + "_seq', max(" + column + ")) FROM " + table + " HAVING count(*) > 0"
 }
 
 var spellings = strings.NewReplacer(

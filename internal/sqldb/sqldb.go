@@ -130,6 +130,8 @@ type Dialect struct {
 	LockName string
 	// NextConversation is an expression: the number of a new conversation.
 	NextConversation string
+	// AfterCopy are statements to run after rows were copied with their numbers.
+	AfterCopy []string
 	// Greatest is the function that returns the greater of two values.
 	Greatest string
 }
