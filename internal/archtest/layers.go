@@ -91,7 +91,6 @@ var Layers = [][]string{
 		"internal/postgres/...",
 		"internal/sample",
 		"internal/sqlite",
-		"internal/ui",
 		"llms/anthropic",
 		"llms/llmtest",
 		"llms/openai",
@@ -103,6 +102,8 @@ var Layers = [][]string{
 		"internal/strictapi",
 		"store/postgres",
 		"store/sqlite",
+	}, {
+		"internal/ui",
 	}, {
 		"examples/...",
 		"internal/bench/...",

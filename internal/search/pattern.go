@@ -36,6 +36,7 @@ type Pattern struct {
 
 	prog    *syntax.Prog
 	literal []byte // that every match contains; may be empty
+	prefix  []byte // that every match begins with; may be empty
 	whole   bool   // the literal is the expression
 }
 
@@ -55,6 +56,7 @@ func ParsePattern(expr string) (*Pattern, error) {
 	p := &Pattern{source: expr, re: re, query: analysis.RequiredTrigrams(tree)}
 	tree = tree.Simplify() // which takes repetitions apart
 	p.literal, p.whole = requiredLiteral(tree)
+	p.prefix = prefixLiteral(tree)
 	if p.prog, err = syntax.Compile(tree); err != nil {
 		return nil, patternError(expr, err)
 	}

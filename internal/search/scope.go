@@ -116,8 +116,15 @@ func (s *stats) setIDF(lists []termList) {
 
 // idfOf is the weight of a term that so many passages hold.
 func (s *stats) idfOf(passages uint32) float64 {
-	df := math.Min(float64(passages), s.passages)
-	return math.Log(1 + (s.passages-df+0.5)/(df+0.5))
+	return rarity(float64(passages), s.passages)
+}
+
+// Rarity is the weight of a term that so many passages of a scope hold.
+func Rarity(passages, scope int) float64 { return rarity(float64(passages), float64(scope)) }
+
+func rarity(passages, scope float64) float64 {
+	df := math.Min(passages, scope)
+	return math.Log(1 + (scope-df+0.5)/(df+0.5))
 }
 
 // open finds the shares of the scope.

@@ -204,6 +204,5 @@ func (sc *scorer) total(t textScore, pairWeight float64) float64 {
 }
 
 func (sc *scorer) pairIDF(i int) float64 {
-	df := math.Min(float64(sc.df[i]), sc.stats.passages)
-	return math.Log(1 + (sc.stats.passages-df+0.5)/(df+0.5))
+	return rarity(float64(sc.df[i]), sc.stats.passages)
 }
