@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/lossless-context/lcm"
@@ -68,11 +69,16 @@ func (s *session) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if report.Conversation == 0 || report.Conversation == s.conversation() {
+		return nil // nothing was stored yet, or nothing has changed
+	}
+	c, err := s.server.store.Conversation(ctx, report.Conversation)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if report.Conversation != 0 { // something was stored, now or before
-		s.conv = report.Conversation
-	}
+	s.conv, s.project = c.ID, c.Project
 	return nil
 }
 
@@ -86,28 +92,53 @@ func (s *session) conversation() store.ConversationID {
 	return s.conv
 }
 
-// extend adds the new messages to the index.
+// extend adds the new messages to the index; those of a fork follow the ones that it
+// shares with its origin.
 func (s *session) extend(ctx context.Context) error {
 	s.feeds.Lock()
 	defer s.feeds.Unlock()
-	batch := make([]store.Message, 0, indexBatch)
-	add := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, m := range batch {
-			s.index.Add(m)
-		}
-		batch = batch[:0]
-	}
-	for m, err := range s.server.store.Messages(ctx, store.MessageQuery{Conversation: s.conversation(), After: s.index.Seq(), NoRaw: true}) {
+	if !s.inherited {
+		c, err := s.server.store.Conversation(ctx, s.conversation())
 		if err != nil {
 			return err
 		}
+		origins, err := store.Origins(ctx, s.server.store, c)
+		if err != nil {
+			return err
+		}
+		for _, o := range slices.Backward(origins[1:]) {
+			if err := s.extendWith(ctx, o.Conversation, 0, o.UpTo, s.index.Inherit); err != nil {
+				return err
+			}
+		}
+		s.inherited = true
+	}
+	return s.extendWith(ctx, s.conversation(), s.index.Seq(), math.MaxInt64, s.index.Add)
+}
+
+// extendWith adds messages of a conversation to the index.
+func (s *session) extendWith(ctx context.Context, from store.ConversationID, after, upTo int64, add func(store.Message)) error {
+	batch := make([]store.Message, 0, indexBatch)
+	flush := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, m := range batch {
+			add(m)
+		}
+		batch = batch[:0]
+	}
+	for m, err := range s.server.store.Messages(ctx, store.MessageQuery{Conversation: from, After: after, NoRaw: true}) {
+		if err != nil {
+			return err
+		}
+		if m.Seq > upTo {
+			break
+		}
 		if batch = append(batch, m); len(batch) == indexBatch {
-			add()
+			flush()
 		}
 	}
-	add()
+	flush()
 	return nil
 }
 
@@ -119,10 +150,8 @@ func (s *session) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.viewTokens = view.Tokens
-	shown, ready := s.shown, s.ready
-	s.mu.Unlock()
+	var shown, ready *overlay.Plan
+	s.tell(func() { s.viewTokens, shown, ready = view.Tokens, s.shown, s.ready })
 	read := coverReader{store: s.server.store, known: map[store.SummaryID]*overlay.Cover{}}
 	read.remember(shown)
 	read.remember(ready)
@@ -144,7 +173,11 @@ func (s *session) reload(ctx context.Context) error {
 	if changed {
 		s.tell(func() { s.shown = nil })
 	}
-	if len(covers) > 0 && (ready == nil || !slices.Equal(covers, ready.Covers)) {
+	var old []*overlay.Cover
+	if ready != nil {
+		old = ready.Covers
+	}
+	if !slices.Equal(covers, old) {
 		s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
 	}
 	return nil

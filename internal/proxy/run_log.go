@@ -22,7 +22,7 @@ type runLog struct {
 
 	mu       sync.Mutex
 	run      Run
-	requests map[string][]Made // by session key
+	requests map[string][]Composition // by session key
 	costs    map[string]*costs
 	dirty    map[string]bool // the sessions with new requests
 	changed  bool
@@ -30,7 +30,7 @@ type runLog struct {
 }
 
 func newRunLog(s store.State, run Run, clock func() time.Time) *runLog {
-	l := &runLog{store: s, clock: clock, run: run, requests: map[string][]Made{}, costs: map[string]*costs{}, dirty: map[string]bool{}, changed: true}
+	l := &runLog{store: s, clock: clock, run: run, requests: map[string][]Composition{}, costs: map[string]*costs{}, dirty: map[string]bool{}, changed: true}
 	if l.run.Started.IsZero() {
 		l.run.Started = clock()
 	}
@@ -55,7 +55,7 @@ func (l *runLog) keep(ctx context.Context, also func(context.Context), failed fu
 }
 
 // add adds a request of a session.
-func (l *runLog) add(key string, m Made) {
+func (l *runLog) add(key string, m Composition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &l.run
@@ -148,7 +148,7 @@ func (l *runLog) write(ctx context.Context) error {
 	}
 	run := l.run
 	data, err := json.Marshal(run)
-	sessions := map[string][]Made{}
+	sessions := map[string][]Composition{}
 	for key := range l.dirty {
 		sessions[key] = slices.Clone(l.requests[key])
 	}
@@ -205,12 +205,12 @@ func Runs(ctx context.Context, s store.State) ([]Run, error) {
 }
 
 // Requests returns the last requests of a session, the oldest first.
-func Requests(ctx context.Context, s store.State, key string) ([]Made, error) {
+func Requests(ctx context.Context, s store.State, key string) ([]Composition, error) {
 	v, err := s.Get(ctx, requestSpace, key)
 	if err != nil {
 		return nil, err
 	}
-	var made []Made
+	var made []Composition
 	if err := json.Unmarshal(v.Data, &made); err != nil {
 		return nil, fmt.Errorf("read the requests of %s: %w", key, err)
 	}

@@ -37,7 +37,7 @@ type Passage struct {
 const around = 300
 
 // passage returns a citation with the text around its quote.
-func (s *Server) passage(ctx context.Context, c lcm.Citation) (p Passage, err error) {
+func (s *reader) passage(ctx context.Context, c lcm.Citation) (p Passage, err error) {
 	id, err := store.ParseID(cmp.Or(c.MessageID, c.ID))
 	if err != nil {
 		return p, err

@@ -32,7 +32,7 @@ type Reference struct {
 }
 
 // references returns lines about nodes, in their order.
-func (s *Server) references(ctx context.Context, nodes []store.Node) ([]Reference, error) {
+func (s *reader) references(ctx context.Context, nodes []store.Node) ([]Reference, error) {
 	all := make([]Reference, 0, len(nodes))
 	for _, n := range nodes {
 		if n.IsSummary() {
@@ -70,6 +70,7 @@ type messageData struct {
 	Covering []Reference `json:"covering"` // from the nearest summary up to the one in the view
 	Previous string      `json:"previous,omitempty"`
 	Next     string      `json:"next,omitempty"`
+	Erased   bool        `json:"erased,omitempty"`
 }
 
 func (d messageData) title() string {
@@ -103,7 +104,7 @@ func (s *Server) messagePage(r *http.Request) (d messageData, err error) {
 		return d, err
 	}
 	d.Message, d.SHA256, d.Bytes = showMessage(m, true), fmt.Sprintf("%x", m.SHA256), m.Size
-	if m.Flags&store.FlagErased != 0 {
+	if d.Erased = m.Flags&store.FlagErased != 0; d.Erased {
 		return d, nil
 	}
 	about, err := s.recall.Describe(ctx, recall.DescribeRequest{ID: id.Message.String(), Where: everywhere, MaxBytes: 1})
@@ -151,7 +152,7 @@ func (s *Server) summaryPage(r *http.Request) (d summaryData, err error) {
 	return s.summary(r.Context(), id.Summary)
 }
 
-func (s *Server) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
+func (s *reader) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
 	if d.Summary, err = store.First(s.record.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}})); err != nil {
 		return d, missing(err, "summary", string(id))
 	}
@@ -217,7 +218,7 @@ func (d fileData) title() string {
 // previewBytes is how much of a text the page of a payload shows.
 const previewBytes = 64 << 10
 
-func (s *Server) payload(r *http.Request) (store.Payload, error) {
+func (s *reader) payload(r *http.Request) (store.Payload, error) {
 	id, err := parsed(r, "file", func(id store.ID) bool { return id.Payload != "" })
 	if err != nil {
 		return store.Payload{}, err

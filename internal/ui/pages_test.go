@@ -1,8 +1,11 @@
 package ui_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"net/url"
 	"regexp"
 	"strings"
@@ -69,6 +72,19 @@ func TestWindowsCoverTheSession(t *testing.T) {
 		t.Errorf("the windows show %d messages, want 563", seen)
 	}
 	has(t, v.page("/session/1?at=400"), `class="message`, `id="msg_400"`, "Earlier messages", "Later messages")
+}
+
+// TestErasedMessagesKeepTheirPlace checks that the newest message is found, and no
+// message is called new, after an older one was erased.
+func TestErasedMessagesKeepTheirPlace(t *testing.T) {
+	v := newSite(t)
+	v.add("s", 0, []llms.Message{llms.User("one"), llms.User("two"), llms.User("three")})
+	if _, err := v.engine.Store().Erase(t.Context(), store.Erasure{Messages: []store.MessageID{1}}); err != nil {
+		t.Fatal(err)
+	}
+	page := v.page("/session/1")
+	has(t, page, "2 messages", `data-total="3"`, `href="/session/1?at=3"`)
+	has(t, v.page("/session/1/context"), `max="3"`)
 }
 
 // TestMapCoversMessages checks that the leaves of the map cover the folded
@@ -323,6 +339,20 @@ func TestAssetsAreKeptByBrowsers(t *testing.T) {
 				t.Errorf("GET %s: %d, Cache-Control %q", path, resp.StatusCode, got)
 			}
 		}
+	}
+}
+
+// TestImagesKeepTheirShape checks that a page gives images the room that they need.
+func TestImagesKeepTheirShape(t *testing.T) {
+	v := newSite(t)
+	for size, want := range map[[2]int]string{{960, 320}: `width="480" height="160"`, {10, 640}: `width="5" height="320"`, {32, 16}: `width="32" height="16"`} {
+		var b bytes.Buffer
+		if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, size[0], size[1]))); err != nil {
+			t.Fatal(err)
+		}
+		v.add(fmt.Sprint(size), 0, []llms.Message{{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Data: b.Bytes()}}}}})
+		sessions := api[struct{ Total int }](v, "/sessions").Total
+		has(t, v.page(fmt.Sprintf("/session/%d", sessions)), want, `alt="image"`)
 	}
 }
 

@@ -40,10 +40,11 @@ type Bar struct {
 	Label  string    `json:"-"`
 }
 
-// The index counts words. Regular expressions, phrases and prefixes are looked for in
-// the texts, which takes 25 µs each.
+// Bounds of the matches that are counted. The index has all that is counted of words: of
+// a million messages, 20,000 matches take 50 ms. Regular expressions, phrases and
+// prefixes are looked for in the texts, which takes 25 µs each.
 const (
-	countedWords = 50_000
+	countedWords = 20_000
 	countedTexts = 2_000
 )
 

@@ -80,7 +80,7 @@ func (s *Server) toolsPage(r *http.Request) (d toolsData, err error) {
 }
 
 // toolsOf returns the tools that a message calls or has results of.
-func (s *Server) toolsOf(ctx context.Context, id store.MessageID) (map[string]bool, error) {
+func (s *reader) toolsOf(ctx context.Context, id store.MessageID) (map[string]bool, error) {
 	m, err := store.First(s.record.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}, NoRaw: true}))
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s *Server) toolsOf(ctx context.Context, id store.MessageID) (map[string]bo
 }
 
 // calledTool returns the tool of a call before a message, or "".
-func (s *Server) calledTool(ctx context.Context, m store.Message, call string) (string, error) {
+func (s *reader) calledTool(ctx context.Context, m store.Message, call string) (string, error) {
 	before := store.MessageQuery{Conversation: m.Conversation, Before: m.Seq, Newest: true, Limit: callReach, NoRaw: true}
 	for earlier, err := range s.record.Messages(ctx, before) {
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
@@ -32,20 +33,34 @@ type Config struct {
 	// Activity counts the messages of each day with an id above a number, and
 	// returns the highest id.
 	Activity func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error)
-	Budget   int  // of the context page, unless the user chooses another
-	Model    bool // a model is configured that answers questions
+	// Branches lists the branches of a conversation that were left. It may be nil.
+	Branches func(context.Context, store.ConversationID) ([]Branch, error)
+	// Doctor finds problems of the database, the settings and the hosts. It may be nil.
+	Doctor func(context.Context) ([]doctor.Finding, error)
+	// Space measures the database. It may be nil.
+	Space  func(context.Context) (Space, error)
+	Budget int  // of the context page, unless the user chooses another
+	Model  bool // a model is configured that answers questions
 }
 
 // Server serves the pages.
 type Server struct {
 	Config
-	record    store.Store
-	recall    *recall.Service
+	*reader
+	health    *health
 	guard     *guard
 	templates *templates
-	maps      mapCache
 	contexts  contextCache
 	activity  activityCache
+	timings   *timings
+}
+
+// reader reads the record for the pages.
+type reader struct {
+	record       store.Store
+	recall       *recall.Service
+	listBranches func(context.Context, store.ConversationID) ([]Branch, error)
+	maps         mapCache
 }
 
 // New returns a server.
@@ -58,7 +73,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{Config: c, record: c.Engine.Store(), recall: svc, guard: newGuard(), templates: t}, nil
+	read, times := &reader{record: c.Engine.Store(), recall: svc, listBranches: c.Branches}, &timings{}
+	return &Server{
+		Config: c, reader: read, health: &health{reader: read, doctor: c.Doctor, space: c.Space, timings: times},
+		guard: newGuard(), templates: t, timings: times,
+	}, nil
 }
 
 // functions are those that templates call beside the built-in ones.
@@ -71,6 +90,7 @@ var functions = map[string]any{
 	"clip":     prose.Clip,
 	"markdown": markdown,
 	"links":    linkIDs,
+	"code":     code,
 	"when":     when,
 	"zero":     time.Time.IsZero,
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -88,6 +108,18 @@ var functions = map[string]any{
 	"byModel":  askData.byModel,
 	"nothing":  askData.nothing,
 	"asset":    asset,
+	"lanes":    mapData.laneShapes,
+	"faulty":   Check.faulty,
+	"serious":  Check.serious,
+	"saved":    Day.saved,
+	"percent":  percent,
+	"savings":  healthData.savings,
+	"spending": healthData.spending,
+	"runState": Run.state,
+	"duration": duration,
+	"requests": sentData.sentCurve,
+	"newest":   sentData.newestFirst,
+	"round":    func(n float64) string { return prose.Number(int64(n)) },
 }
 
 func when(t time.Time) string {
@@ -108,6 +140,7 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/session/{id}", "", "session", s.sessionPage)
 	page(s, mux, "/session/{id}/map", "", "map", s.mapPage)
 	page(s, mux, "/session/{id}/context", "", "context", s.contextPage)
+	page(s, mux, "/session/{id}/sent", "", "sent", s.sentPage)
 	page(s, mux, "/message/{id}", "", "message", s.messagePage)
 	page(s, mux, "/summary/{id}", "", "summary", s.summaryPage)
 	page(s, mux, "/file/{id}", "", "file", s.filePage)
@@ -115,7 +148,15 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/search/counts", "", "counts", s.countsPage)
 	page(s, mux, "/search/tools", "", "tools", s.toolsPage)
 	page(s, mux, "/ask", "", "ask", s.askPage)
-	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, "ask", s.askModel) })
+	page(s, mux, "/health", "", "health", s.health.healthPage)
+	page(s, mux, "/health/space", "", "space", s.health.spacePage)
+	page(s, mux, "/health/operations", "", "operations", s.health.operationsPage)
+	page(s, mux, "/health/check", "", "check", s.health.lastCheck)
+	page(s, mux, "/forget", "", "forget", s.forgetPage)
+	form(s, mux, "/ask", "ask", s.askModel)
+	form(s, mux, "/health/check", "check", s.health.runCheck)
+	form(s, mux, "/forget", "forget", s.forget)
+	mux.HandleFunc("GET /health/check/events", s.health.checkEvents)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
 	mux.HandleFunc("GET /assets/{version}/{name}", serveAsset)
@@ -129,10 +170,13 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, lifetimeKey{}, ctx) },
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
+	// Counting a million messages takes a second, which the first page need not wait
+	// for. An error comes again with the page.
+	go func() { _, _ = s.activity.read(ctx, s.Activity) }()
 	select {
 	case err := <-done:
 		return err
@@ -148,6 +192,7 @@ type frame struct {
 	Title string
 	Query string
 	Model bool
+	Token string // of forms
 	Data  any
 }
 
@@ -159,16 +204,28 @@ func page[T any](s *Server, mux *http.ServeMux, path, api, name string, load fun
 	if api == "" {
 		api = path
 	}
+	load = timed(s, name, load)
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, load) })
-	mux.HandleFunc("GET /api"+api, func(w http.ResponseWriter, r *http.Request) {
-		data, err := load(r)
-		if err != nil {
-			w.WriteHeader(status(err))
-			writeJSON(w, map[string]string{"error": message(err)})
-			return
-		}
-		writeJSON(w, data)
-	})
+	mux.HandleFunc("GET /api"+api, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r, load) })
+}
+
+// form registers the action of a form, and its JSON.
+func form[T any](s *Server, mux *http.ServeMux, path, name string, act func(*http.Request) (T, error)) {
+	act = timed(s, "form "+name, act)
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, act) })
+	mux.HandleFunc("POST /api"+path, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r, act) })
+}
+
+func answerJSON[T any](w http.ResponseWriter, r *http.Request, load func(*http.Request) (T, error)) {
+	data, err := load(r)
+	var away elsewhere
+	if err != nil && !errors.As(err, &away) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status(err))
+		writeJSON(w, map[string]string{"error": message(err)})
+		return
+	}
+	writeJSON(w, data)
 }
 
 func fromAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
@@ -207,7 +264,10 @@ type elsewhere string
 func (e elsewhere) Error() string { return "see " + string(e) }
 
 func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, name string, data any) {
-	f := frame{Title: "lcm", Query: r.URL.Query().Get("q"), Model: s.Model, Data: data}
+	f := frame{Title: "lcm", Model: s.Model, Token: s.guard.form, Data: data}
+	if strings.HasPrefix(r.URL.Path, "/search") {
+		f.Query = r.URL.Query().Get("q")
+	}
 	if t, ok := data.(titled); ok {
 		f.Title = safetext.Line(t.title())
 	}

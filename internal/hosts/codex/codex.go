@@ -7,7 +7,8 @@
 //
 // When the user goes back to an earlier prompt, Codex leaves the file as it is and
 // continues the thread in a new one, a revision, whose first record says where the old
-// one ends. All files of a thread are one transcript; its path is the newest of them.
+// one ends. All files of a thread are one transcript; its path is the newest of them. A
+// fork begins with such a record too, and names the thread whose history it shares.
 //
 // The messages are response items. The events beside them repeat the messages for the
 // screen, and are stored as bookkeeping.

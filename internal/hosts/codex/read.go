@@ -63,8 +63,8 @@ func (r *reader) read(ctx context.Context, yield func(hosts.Record, error) bool)
 		if line.Bytes != nil {
 			rec = record(line.Bytes, r.prev, r.file)
 			r.prev = rec.ID
-			if start, ok := base(line.Bytes); ok && line.Start == 0 && r.revision != "" {
-				rec.Branch, rec.After = true, r.before.before(start)
+			if line.Start == 0 {
+				r.begin(ctx, &rec, line.Bytes)
 			}
 		}
 		state := r.prev

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
 	"github.com/lossless-context/lcm/internal/wire"
 )
@@ -18,24 +19,34 @@ type file struct {
 }
 
 // revisions returns the files of the thread that a rollout belongs to, in the order in
-// which Codex wrote them. It finds those of other days too.
+// which Codex wrote them.
 func revisions(path string) []file {
 	name := rollout().FindStringSubmatch(filepath.Base(path))
 	if name == nil {
 		return []file{{path: path}}
 	}
-	thread, dir := name[1], filepath.Dir(path)
+	since := ""
+	if name[2] == "" {
+		since = filepath.Dir(path) // nothing precedes the first file
+	}
+	if files := filesOf(name[1], filepath.Dir(path), since); len(files) > 0 {
+		return files
+	}
+	return []file{{path, name[2]}}
+}
+
+// filesOf returns the files of a thread. dir is a directory with rollouts: other days have
+// directories beside it, and those before since are left out.
+func filesOf(thread, dir, since string) (files []file) {
 	root, days := dir, []string{dir}
 	if day := filepath.Base(dir); len(day) == 2 { // sessions/2026/01/02
 		root = filepath.Dir(filepath.Dir(filepath.Dir(dir)))
-		found, err := filepath.Glob(filepath.Join(root, "*", "*", "*"))
-		if err == nil {
+		if found, err := filepath.Glob(filepath.Join(root, "*", "*", "*")); err == nil {
 			days = found
 		}
 	}
-	var files []file
 	for _, day := range days {
-		if name[2] == "" && day < dir { // nothing precedes the first file
+		if day < since {
 			continue
 		}
 		for _, f := range listed(root, day) {
@@ -43,9 +54,6 @@ func revisions(path string) []file {
 				files = append(files, file{f.Path, at[2]})
 			}
 		}
-	}
-	if len(files) == 0 {
-		return []file{{path, name[2]}}
 	}
 	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(filepath.Base(a.path), filepath.Base(b.path)) })
 	return files
@@ -87,33 +95,73 @@ func (l lineage) before(ordinal uint64) string {
 	return ""
 }
 
-// base returns where a revision continues its thread, from its first record.
-func base(raw []byte) (ordinal uint64, ok bool) {
+// history is the beginning of a thread that its first record refers to: the records of a
+// thread before an ordinal.
+type history struct {
+	thread string
+	end    uint64
+}
+
+func historyOf(raw []byte) (h history, ok bool) {
 	v, err := wire.Members(raw, "payload")
 	if err == nil {
 		v, err = wire.Members(v[0], "history_base")
 	}
 	if err == nil {
-		v, err = wire.Members(v[0], "end_ordinal_exclusive")
+		v, err = wire.Members(v[0], "thread_id", "end_ordinal_exclusive")
 	}
 	if err != nil {
-		return 0, false
+		return h, false
 	}
-	ordinal, err = strconv.ParseUint(string(v[0]), 10, 63)
-	return ordinal, err == nil
+	h.thread = wire.Unquote(v[0])
+	h.end, err = strconv.ParseUint(string(v[1]), 10, 63)
+	return h, err == nil
 }
 
-// lineageOf returns the lineage of files that were read before.
+// lineageOf returns the lineage of files that were read before, with that of the thread
+// which theirs was forked from.
 func lineageOf(ctx context.Context, files []file) (l lineage) {
 	for _, f := range files {
-		start := uint64(0)
+		var h history
 		for line, err := range lines.Read(ctx, f.path, 0, "") {
 			if err == nil {
-				start, _ = base(line.Bytes)
+				h, _ = historyOf(line.Bytes)
 			}
 			break
 		}
-		l = l.add(f, start)
+		if len(l) == 0 {
+			l = f.origin(ctx, h)
+		}
+		l = l.add(f, h.end)
 	}
 	return l
+}
+
+// origin returns the lineage of the history of a file, as it was before the file, if it is
+// that of another thread.
+func (f file) origin(ctx context.Context, h history) lineage {
+	name := rollout().FindStringSubmatch(filepath.Base(f.path))
+	if name == nil || h.thread == "" || h.thread == name[1] {
+		return nil
+	}
+	files := filesOf(h.thread, filepath.Dir(f.path), "")
+	return lineageOf(ctx, slices.DeleteFunc(files, func(o file) bool { return filepath.Base(o.path) >= filepath.Base(f.path) }))
+}
+
+// begin completes the first record of a file with the history that it refers to: of its
+// own thread, or of the one that the thread was forked from.
+func (r *reader) begin(ctx context.Context, rec *hosts.Record, raw []byte) {
+	h, ok := historyOf(raw)
+	if !ok {
+		return
+	}
+	last := r.before.before(h.end)
+	if origin := r.origin(ctx, h); origin != nil {
+		last = origin.before(h.end)
+	}
+	if r.revision != "" {
+		rec.Branch, rec.After = true, last
+	} else {
+		rec.ForkOf, rec.ForkAt = h.thread, last
+	}
 }
