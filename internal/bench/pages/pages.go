@@ -232,7 +232,7 @@ func serve(ctx context.Context, rec *harness.Record) (base string, client *http.
 		},
 		Scratch: scratch,
 		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
-			found, err := stats.Branches(ctx, rec.DB.File(), id)
+			found, err := stats.Branches(ctx, rec.DB.SQL(), id)
 			for _, b := range found {
 				all = append(all, ui.Branch(b))
 			}
