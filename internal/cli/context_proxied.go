@@ -21,6 +21,9 @@ func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) erro
 	}
 	requests, err := proxy.Requests(ctx, ar.db, key)
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(requests) == 0 {
+		if key == "last" { // the word, not a session
+			return failed(exitNotFound, "start the agent with `lcm run`", "no request has come through lcm yet")
+		}
 		return failed(exitNotFound, "`lcm status --runs --json` lists the sessions of each run", "no request of %s came through lcm", safetext.Line(key))
 	}
 	if err != nil {

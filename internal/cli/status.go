@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,10 +44,11 @@ func newStatus(p *program) *cobra.Command {
 		Use:   "status",
 		Short: "Count what the database holds",
 		Long: `Count conversations, messages, summaries, payloads, the use of the file and the
-cost of models. --by counts by project, by host, or by month, which shows how it
-grows. --runs lists the runs of ` + "`lcm run`" + ` and ` + "`lcm proxy`" + `: requests, savings,
-cache hits, folds and failures. This reads no message, so it takes well under a
-second whatever the size of the database.`,
+cost of models, and name the recent runs of agents that had failures. --by counts
+by project, by host, or by month, which shows how it grows. --runs lists the runs
+of ` + "`lcm run`" + ` and ` + "`lcm proxy`" + `: requests, savings, cache hits, folds and failures.
+This reads no message, so it takes well under a second whatever the size of the
+database.`,
 		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --runs\nlcm status --json | jq .messages",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -92,6 +94,9 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 		cmd.printGroups(cmd.by, r.Groups)
 	default:
 		cmd.printStatus(r)
+		for _, f := range runFindings(ctx, ar.db, time.Now()) {
+			cmd.note("%s: %s; %s", f.Where, f.Message, f.Advice)
+		}
 	}
 	return nil
 }

@@ -69,11 +69,16 @@ func (s *session) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if report.Conversation == 0 || report.Conversation == s.conversation() {
+		return nil // nothing was stored yet, or nothing has changed
+	}
+	c, err := s.server.store.Conversation(ctx, report.Conversation)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if report.Conversation != 0 { // something was stored, now or before
-		s.conv = report.Conversation
-	}
+	s.conv, s.project = c.ID, c.Project
 	return nil
 }
 
@@ -145,10 +150,8 @@ func (s *session) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.viewTokens = view.Tokens
-	shown, ready := s.shown, s.ready
-	s.mu.Unlock()
+	var shown, ready *overlay.Plan
+	s.tell(func() { s.viewTokens, shown, ready = view.Tokens, s.shown, s.ready })
 	read := coverReader{store: s.server.store, known: map[store.SummaryID]*overlay.Cover{}}
 	read.remember(shown)
 	read.remember(ready)

@@ -125,7 +125,7 @@ func (c *call) watch(resp *http.Response) {
 		c.done(apiUsage{}, true)
 		return
 	}
-	if c.made.Dropped > 0 && resp.Request != nil && apiform.FormOf(resp.Request.URL.Path) == apiform.Responses {
+	if c.made.Dropped > 0 && !c.server.Observe && resp.Request != nil && apiform.FormOf(resp.Request.URL.Path) == apiform.Responses {
 		// Codex would else add an estimate of all earlier reasoning.
 		resp.Header.Set("X-Reasoning-Included", "true")
 	}

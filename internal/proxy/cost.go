@@ -34,10 +34,10 @@ type growing struct{ last int }
 // request before, and nothing of it is in the cache.
 func (g *growing) add(tokens int, exchanged bool) float64 {
 	read := min(g.last, tokens)
-	if exchanged {
+	switch {
+	case exchanged:
 		read = 0
-	}
-	if tokens*2 < g.last { // a request beside the history, such as that for a title
+	case tokens*2 < g.last: // a request beside the history, such as that for a title
 		return float64(tokens)
 	}
 	g.last = tokens
@@ -55,7 +55,6 @@ func (c *costs) add(m Composition, observe bool) (cost, plain float64) {
 		plain = c.plain.add(full, false) // the request for a summary
 		c.offset = m.FullTokens - afterCompacted
 		plain += c.plain.add(afterCompacted, true)
-		c.plain.last = afterCompacted
 	} else {
 		plain = c.plain.add(max(full, 0), false)
 	}

@@ -71,7 +71,7 @@ func FuzzRequest(f *testing.F) {
 	send := func(t testing.TB, body []byte, form apiform.Form, limit int) (changed bool) {
 		t.Helper()
 		s := &Server{
-			Config: Config{Feed: noTranscripts{}, Budget: func(string, int) int { return fuzzBudget }, Log: slog.New(slog.DiscardHandler), CheckpointBytes: limit},
+			Config: Config{Feed: noTranscripts{}, Budget: func(string, int, store.Project) int { return fuzzBudget }, Log: slog.New(slog.DiscardHandler), CheckpointBytes: limit},
 			cal:    newCalibration(noState{}), ctx: t.Context(),
 		}
 		// A long history: no request waits for the work in the background.

@@ -33,8 +33,9 @@ type Config struct {
 	Feed   Feed
 	// Routes are the model APIs, by the second part of the path.
 	Routes map[string]*url.URL
-	// Budget returns the budget for a model with the given window, in tokens.
-	Budget func(model string, window int) int
+	// Budget returns the budget for a model with the given window, in tokens. The
+	// project is that of the session, and empty until its transcript was read.
+	Budget func(model string, window int, of store.Project) int
 	// Observe records and measures, and changes nothing.
 	Observe bool
 	// Subscription allows requests with a subscription login to be changed.
@@ -211,7 +212,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = upstream.Scheme, upstream.Host, upstream.Host
 			p.Out.URL.Path = strings.TrimSuffix(upstream.Path, "/") + path
 			p.Out.URL.RawPath = strings.TrimSuffix(upstream.EscapedPath(), "/") + escaped
-			p.Out.URL.User = upstream.User
 			asSent(p)
 			if call != nil {
 				p.Out.Header.Set("Accept-Encoding", "identity") // so that the usage can be read

@@ -41,10 +41,11 @@ type session struct {
 	feeds     sync.Mutex // one reading of the transcript at a time
 	inherited bool       // the index has the messages of the origin; under feeds
 
-	mu    sync.Mutex
-	conv  store.ConversationID
-	path  string // of the transcript
-	index *overlay.Index
+	mu      sync.Mutex
+	conv    store.ConversationID
+	project store.Project
+	path    string // of the transcript
+	index   *overlay.Index
 	// shown is the plan of the last request that was changed, ready the newest one.
 	shown, ready *overlay.Plan
 	last         *apiform.Request // the last long request
@@ -99,7 +100,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		s.last, s.lastSent = req, req.Units
 	}
 	win := window(h, req.Model)
-	s.model, s.budget = req.Model, s.server.Budget(req.Model, win)
+	s.model, s.budget = req.Model, s.server.Budget(req.Model, win, s.project)
 	s.checkpoint = s.checkpointOf(req)
 	made := &c.made
 	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units

@@ -17,6 +17,9 @@ type found struct {
 	doc   uint32
 	score float64
 	terms uint64 // of the query that it has, as far as they were looked up
+	// scored says that its text counts, if it is read, not only its postings.
+	scored bool
+	exact  int // identifiers of the query that its text has, as far as is known
 }
 
 // compare orders by score, then newest first: segments are in order of ids, and
@@ -184,6 +187,7 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 	oldest, newest := sh.r.Segment.Times()
 	dated := p.dated != nil && dates.Overlaps(p.spans, oldest, newest)
 	docs := sh.r.PassageDocs()
+	phrases := p.query.phrasePairs()
 	for i := 0; i < len(s.touched); {
 		doc, err := docs.At(s.touched[i])
 		if err != nil {
@@ -191,6 +195,7 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 		}
 		f := found{share: n, doc: doc}
 		var mask uint64
+		near := nearness{pairs: phrases}
 		for i < len(s.touched) {
 			passage := s.touched[i]
 			if d, err := docs.At(passage); err != nil {
@@ -199,10 +204,11 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 				break
 			}
 			mask |= s.mask[passage]
+			near.see(passage, s.mask[passage])
 			f.score = max(f.score, float64(s.score[passage]))
 			i++
 		}
-		if doc >= end || mask&must != must || mask&not != 0 || mask&^not == 0 {
+		if doc >= end || mask&must != must || mask&not != 0 || mask&^not == 0 || !near.all() {
 			continue
 		}
 		f.terms = mask

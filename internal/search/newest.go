@@ -28,6 +28,9 @@ func (p *search) newestFirst(req Request, weights Weights, fetch Fetch, res *Res
 		if shown := min(scoredCount, len(list)); !p.query.verifies() {
 			list, rest = list[:shown], list[shown:]
 		}
+		for i := range list {
+			list[i].scored = true
+		}
 		got, read, err := p.read(list, want-len(docs), fetch, res)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/search/segment"
@@ -108,3 +109,39 @@ func withPosting(ranges []segment.PassageRange, list []segment.Posting) []segmen
 	}
 	return out
 }
+
+// phrasePairs are the words that a required phrase has side by side, at most 64
+// pairs.
+func (q *Query) phrasePairs() []pair {
+	var out []pair
+	for _, ph := range q.phrases {
+		for i := 1; ph.must && i < len(ph.terms) && len(out) < 64; i++ {
+			out = append(out, pair{ph.terms[i-1], ph.terms[i]})
+		}
+	}
+	return out
+}
+
+// nearness checks, passage by passage of a document, that the words of each pair
+// are in one passage or in two that follow each other. Words that are farther
+// apart do not make a phrase, and the text need not be read.
+type nearness struct {
+	pairs  []pair
+	seen   uint64 // pairs
+	last   uint32 // passage
+	before uint64 // terms of the last passage
+}
+
+func (n *nearness) see(passage uint32, terms uint64) {
+	if passage != n.last+1 {
+		n.before = 0
+	}
+	for i, p := range n.pairs {
+		if terms&(1<<p.second) != 0 && (terms|n.before)&(1<<p.first) != 0 {
+			n.seen |= 1 << i
+		}
+	}
+	n.last, n.before = passage, terms
+}
+
+func (n *nearness) all() bool { return bits.OnesCount64(n.seen) == len(n.pairs) }

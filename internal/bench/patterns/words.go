@@ -159,7 +159,7 @@ func connectFTS5(ctx context.Context, path string) (*sqlite3.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, fts5.Register(c)
+	return c, errors.Join(fts5.Register(c), c.Exec(`PRAGMA temp_store=MEMORY`))
 }
 
 func (b *bench) fillFTS5(ctx context.Context, path string) (err error) {

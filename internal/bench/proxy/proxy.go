@@ -28,6 +28,7 @@ import (
 	lcmproxy "github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Options adjust a run.
@@ -151,7 +152,7 @@ func measure(ctx context.Context, o Options, s size) (res Result, err error) {
 	defer cancel()
 	server, err := lcmproxy.New(running, lcmproxy.Config{
 		Engine: record.Engine, Feed: feed, Log: log, Routes: map[string]*url.URL{"anthropic": upstream},
-		Budget: func(string, int) int { return budget }, Run: lcmproxy.Run{ID: "run_bench", Host: "bench"},
+		Budget: func(string, int, store.Project) int { return budget }, Run: lcmproxy.Run{ID: "run_bench", Host: "bench"},
 	})
 	if err != nil {
 		return res, err

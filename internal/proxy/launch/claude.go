@@ -12,6 +12,9 @@ import (
 // anthropicAPI is where Anthropic's models are.
 const anthropicAPI = "https://api.anthropic.com"
 
+// firstParty is a variable of Claude Code that lcm never sets.
+const firstParty = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
+
 var claudeCode = host{
 	routes: func(p Program) (map[string]*url.URL, error) {
 		for _, name := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
@@ -28,6 +31,11 @@ var claudeCode = host{
 		// user's own, because not every server has it. Anthropic's has.
 		if routes["anthropic"].String() == anthropicAPI && p.Machine.Env("ENABLE_TOOL_SEARCH", "") == "" {
 			c.Env = append(c.Env, "ENABLE_TOOL_SEARCH=true")
+		}
+		// With this variable Claude Code claims to speak to Anthropic directly, and
+		// signs bodies that the proxy may change.
+		if p.Machine.Env(firstParty, "") != "" {
+			c.Env = append(c.Env, firstParty+"=")
 		}
 		if connect && !claudeSubcommand(p.Args) {
 			// The first request waits for the server. Without alwaysLoad the tools may

@@ -349,7 +349,8 @@ function checking() {
 
 // erasing keeps a form from being sent twice.
 function erasing() {
-  $('#erase-form')?.addEventListener('submit', (e) => {
+  document.addEventListener('submit', (e) => {
+    if (e.target.id !== 'erase-form') return;
     const button = $('button', e.target);
     button.disabled = true;
     button.textContent = 'Erasing…';

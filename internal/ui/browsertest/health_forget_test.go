@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -22,6 +23,21 @@ func init() {
 	pages = append(pages, []struct{ name, path string }{
 		{"health", "/health"}, {"forget", "/forget"}, {"preview", "/forget?match=backoff"}, {"sent", "/session/1/sent"}, {"edit", "/message/msg_168"},
 	}...)
+}
+
+// accessible runs axe-core on a page as it is now, in light and dark.
+func (b *browser) accessible(name string) {
+	b.t.Helper()
+	axe, err := os.ReadFile(env(b.t, "AXE"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		b.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}), chromedp.Evaluate(string(axe), nil))
+		for _, v := range eval[[]string](b, `axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => v.help + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160))))`) {
+			b.t.Errorf("%s, %s: %s", name, scheme, v)
+		}
+	}
 }
 
 // TestHealth checks the record from the page and compares the digest with that of
@@ -50,6 +66,7 @@ func TestHealth(t *testing.T) {
 	b.until(`document.querySelector('#check-progress')?.hidden && document.querySelector('#check-form button')?.disabled === false`)
 	b.until(`[...document.querySelectorAll('.sizes tbody tr')].some(r => r.innerText.startsWith('messages\t563'))`)
 	b.until(`[...document.querySelectorAll('.table')].some(t => t.innerText.includes('list sessions'))`)
+	b.accessible("health after a check")
 	b.clean()
 }
 
@@ -64,12 +81,14 @@ func TestForget(t *testing.T) {
 	b.until(`location.search === '?ids=msg_81' && document.querySelector('#erase-form')?.checkValidity() === false`)
 	b.run(chromedp.Click(`#erase-form input[name=agreed]`, chromedp.ByQuery), chromedp.Click(`#erase-form button`, chromedp.ByQuery))
 	b.until(`location.search === '?done=1' && document.querySelector('.verdict')?.innerText.includes('Erased')`)
+	b.accessible("forget after an erasure")
 	b.visit("/message/msg_81")
 	b.until(`document.querySelector('main')?.innerText.includes('This message was erased')`)
 	b.visit("/search?mode=regex&q=Intervals%3A+Pakkit")
 	b.until(`document.querySelector('#results .lead')?.innerText.includes('0 matches')`)
 	b.visit("/session/1?at=81")
 	b.until(`document.querySelector('#msg_81 .note')?.innerText === 'erased'`)
+	b.accessible("a session with an erased message")
 	b.clean()
 }
 
@@ -99,6 +118,7 @@ func TestLanes(t *testing.T) {
 	b := open(serve(t, fixtures(t)))
 	b.visitSession("Is the build green? play:delegate")
 	b.until(`document.querySelector('.icicle .lane.sub-agent')`)
+	b.accessible("a session with a sub-agent")
 	b.run(chromedp.Click(`.message .aside.agent a`, chromedp.ByQuery))
 	b.until(`document.querySelector('h1')?.innerText.includes('Check the build') && document.querySelector('.lanes .note')?.innerText === 'started by'`)
 	b.run(chromedp.Click(`.lanes a`, chromedp.ByQuery))
@@ -112,6 +132,7 @@ func TestLanes(t *testing.T) {
 		t.Errorf("on the branch that was left: %q", left)
 	}
 	b.until(`document.querySelector('.icicle .lane.branch')`)
+	b.accessible("a session with a branch")
 	b.clean()
 }
 
@@ -124,6 +145,7 @@ func TestCallsAreReadable(t *testing.T) {
 	b.visit("/session/1?at=42")
 	b.run(chromedp.Click(`#msg_42 summary`, chromedp.ByQuery))
 	b.until(`document.querySelector('#msg_42 pre')?.innerText.startsWith('package carrier\n\nimport')`)
+	b.accessible("a session with an open call")
 	b.clean()
 }
 
@@ -176,6 +198,9 @@ func TestSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
 		resp.Body.Close()
 	}
 	if err := proxy.Process.Signal(os.Interrupt); err != nil {
@@ -185,11 +210,13 @@ func TestSent(t *testing.T) {
 	b := open(r)
 	b.visit("/health")
 	b.until(`document.querySelector('a[href$="/sent"]')`)
+	b.accessible("health with runs")
 	b.run(chromedp.Click(`a[href$="/sent"]`, chromedp.ByQuery))
-	b.until(`document.querySelector('main h2')?.innerText === 'Request 2 of the last 2'`)
+	b.until(`document.querySelector('main h2')?.innerText === 'Request 2 of 2'`)
 	if text := eval[string](b, `document.querySelector('main').innerText`); !strings.Contains(text, "claude-test") || !strings.Contains(text, "counted 120 tokens, 1,000 more read from its cache") || !strings.Contains(text, "input cost 270") {
 		t.Errorf("the page says %q", text)
 	}
+	b.accessible("sent")
 	b.run(chromedp.Click(`.tabs a`, chromedp.ByQuery))
 	b.until(`location.pathname.endsWith('/context') && document.querySelector('.tabs')?.innerText.includes('Really sent 2')`)
 	b.clean()
