@@ -44,6 +44,7 @@ var Layers = [][]string{
 		"internal/portable",
 		"internal/project",
 		"internal/recall",
+		"internal/scope",
 		"internal/spend",
 		"internal/storetest",
 	}, {
@@ -84,6 +85,7 @@ var Layers = [][]string{
 		"internal/hosts/...",
 		"internal/mcpserver",
 		"internal/sample",
+		"internal/scopetest",
 		"internal/sqlite",
 		"internal/ui",
 		"llms/anthropic",
