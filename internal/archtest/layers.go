@@ -51,6 +51,7 @@ var Layers = [][]string{
 		// The runtime knows nothing of the record, and the record nothing of
 		// the runtime: they meet in the root package.
 		"agents",
+		"internal/access",
 		"internal/compact",
 		"internal/delegation",
 	}, {

@@ -8,7 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqlite/record"
-	"github.com/lossless-context/lcm/internal/sqlite/state"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // A value of State quotes an erased message if both share a run of bytes: all
@@ -18,9 +18,6 @@ const (
 	quoteRun  = 16
 	quoteStep = 4
 )
-
-// wordless are the spaces of State that hold no text of messages.
-var wordless = []string{"lease", "compact", "spend", "breaker", state.CursorSpace}
 
 // dropTraces removes titles and values of State that quote erased messages.
 func (e *erasing) dropTraces() error {
@@ -82,7 +79,7 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 	}
 	err = e.Query(`SELECT space, key, data FROM state WHERE length(data) > 0 AND (expires IS NULL OR expires > ?)`, func(s *sqlite3.Stmt) error {
 		space, key, data := s.ColumnText(0), s.ColumnText(1), s.ColumnBlob(2, nil)
-		if slices.Contains(wordless, space) {
+		if slices.Contains(store.WordlessSpaces, space) {
 			return nil
 		}
 		t := &trace{text: string(data), drop: `UPDATE state SET expires = 0, data = x'' WHERE space = ? AND key = ?`, args: []any{space, key}, count: &e.out.Values}
