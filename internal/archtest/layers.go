@@ -89,6 +89,7 @@ var Layers = [][]string{
 		"internal/scopetest",
 		"internal/sqlite",
 		"internal/ui",
+		"internal/teamsync",
 		"llms/anthropic",
 		"llms/llmtest",
 		"llms/openai",
@@ -98,6 +99,7 @@ var Layers = [][]string{
 		"internal/fromconfig",
 		"internal/proxy/...",
 		"internal/strictapi",
+		"internal/teamserver",
 		"store/sqlite",
 	}, {
 		"examples/...",

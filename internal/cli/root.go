@@ -122,7 +122,7 @@ func newRoot(p *program) *cobra.Command {
 	add("view", newContext(p), newTree(p), newCompact(p))
 	add("recall", newGrep(p), newDescribe(p), newExpand(p), newAsk(p), newChat(p), newUI(p))
 	add("hosts", newRun(p), newProxy(p), newSetup(p), newRemove(p), newBrief(p), newHook(p), newMCP(p))
-	add("team", newToken(p), newAudit(p))
+	add("team", newServe(p), newToken(p), newAudit(p), newSync(p))
 	add("more", newDemo(p), newBench(p), newExplain(p), newConfig(p), newVersion(p))
 	completer{p}.register(root)
 	root.SetCompletionCommandGroupID("more")
