@@ -180,6 +180,9 @@ func (cmd *syncCommand) compare(ctx context.Context, p *teamsync.Pusher) error {
 	} else {
 		cmd.printf("%s of %s agree with the server\n", prose.Count(v.Messages, "message", "messages"), prose.Count(v.Conversations-len(v.Differ), "conversation", "conversations"))
 	}
+	if v.ErasedThere > 0 {
+		cmd.note("%s on the server, and not here", prose.Count(v.ErasedThere, "message was erased", "messages were erased"))
+	}
 	if len(v.Differ) > 0 {
 		err = errors.Join(err, failed(exitFaults, "`lcm verify --all` on both sides tells which record is damaged",
 			"the server has other messages of %s: %s", prose.Count(len(v.Differ), "conversation", "conversations"), fmt.Sprint(v.Differ)))

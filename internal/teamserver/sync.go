@@ -272,12 +272,7 @@ func (c *client) record(ctx context.Context, p progress, b teamsync.Batch, ids [
 			p.Conversation = m.Conversation
 		}
 	}
-	p.Through = b.Through
-	p.Mark = ""
-	if n := len(b.Messages); n > 0 && b.Messages[n-1].Seq == b.Through {
-		m := b.Messages[n-1]
-		p.Mark = teamsync.Mark(m.Seq, m.Native, m.Said, m.Role)
-	}
+	p.Through, p.Mark = b.Through, prose.Clip(b.Mark, 64)
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -361,6 +356,45 @@ func (c *client) erase(r *http.Request) (any, error) {
 	return teamsync.EraseAnswer{Messages: done.Messages}, err
 }
 
+// each calls fn with messages by their ids. Of an erased conversation not even the numbers
+// are left: its messages are erased too.
+func (c *client) each(ctx context.Context, ids []store.MessageID, fn func(i int, m store.Message, erased bool) error) error {
+	next := 0
+	read := func(to int) error {
+		for m, err := range c.store.Messages(ctx, store.MessageQuery{IDs: ids[next:to], Erased: true, NoRaw: true}) {
+			if err == nil {
+				err = fn(next, m, m.Flags&store.FlagErased != 0)
+			}
+			if err != nil {
+				return err
+			}
+			next++
+		}
+		return nil
+	}
+	alone := 0 // up to here one by one, because one of them is missing
+	for next < len(ids) {
+		size := 1000
+		if next < alone {
+			size = 1
+		}
+		end := min(next+size, len(ids))
+		err := read(end)
+		switch {
+		case errors.Is(err, store.ErrNotFound) && size > 1:
+			alone = end
+		case errors.Is(err, store.ErrNotFound):
+			if err := fn(next, store.Message{ID: ids[next]}, true); err != nil {
+				return err
+			}
+			next++
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
 // order returns the order to erase messages that are still there: a whole conversation
 // where none is left, so that its title goes too.
 func (c *client) order(ctx context.Context, ids []store.MessageID) (store.Erasure, error) {
@@ -369,14 +403,15 @@ func (c *client) order(ctx context.Context, ids []store.MessageID) (store.Erasur
 		return order, nil
 	}
 	left := map[store.ConversationID]int64{}
-	for m, err := range c.store.Messages(ctx, store.MessageQuery{IDs: ids, Erased: true, NoRaw: true}) {
-		if err != nil {
-			return order, err
-		}
-		if m.Flags&store.FlagErased == 0 {
+	err := c.each(ctx, ids, func(_ int, m store.Message, erased bool) error {
+		if !erased {
 			order.Messages = append(order.Messages, m.ID)
 			left[m.Conversation]++
 		}
+		return nil
+	})
+	if err != nil {
+		return order, err
 	}
 	if len(left) == 1 {
 		for id, n := range left {
@@ -413,28 +448,24 @@ func (c *client) verify(r *http.Request) (any, error) {
 	}
 	a := teamsync.VerifyAnswer{Erased: p.Forgotten}
 	digest := teamsync.NewDigest()
-	for part := range slices.Chunk(all, 1000) {
-		ids := make([]store.MessageID, len(part))
-		for i, s := range part {
-			ids[i] = s.id
+	ids := make([]store.MessageID, len(all))
+	for i, s := range all {
+		ids[i] = s.id
+	}
+	err = c.each(ctx, ids, func(i int, m store.Message, erased bool) error {
+		switch {
+		case except[all[i].seq]:
+		case erased:
+			a.Erased = append(a.Erased, all[i].seq)
+		case m.Damaged:
+			return fmt.Errorf("%s: %w", m.ID, store.ErrDamaged)
+		default:
+			digest.Add(all[i].seq, m.Body.Time, m.Body.Role, m.SHA256)
 		}
-		n := 0
-		for m, err := range c.store.Messages(ctx, store.MessageQuery{IDs: ids, Erased: true, NoRaw: true}) {
-			if err != nil {
-				return nil, err
-			}
-			seq := part[n].seq
-			n++
-			switch {
-			case except[seq]:
-			case m.Flags&store.FlagErased != 0:
-				a.Erased = append(a.Erased, seq)
-			case m.Damaged:
-				return nil, fmt.Errorf("%s: %w", m.ID, store.ErrDamaged)
-			default:
-				digest.Add(seq, m.Body.Time, m.Body.Role, m.SHA256)
-			}
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	a.Messages, a.Digest = digest.Count(), digest.String()
 	return a, nil

@@ -57,8 +57,8 @@ func refusedWith(err error, code int) bool {
 // a batch that was stored is not stored again.
 const tries = 3
 
-// post sends a request as JSON and decodes the answer.
-func (c Client) post(ctx context.Context, path string, request, answer any) error {
+// Post sends a request as JSON and decodes the answer.
+func (c Client) Post(ctx context.Context, path string, request, answer any) error {
 	var body bytes.Buffer
 	e := json.NewEncoder(&body)
 	e.SetEscapeHTML(false)
@@ -135,10 +135,10 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 
 // Grep searches the team's record.
 func (c Client) Grep(ctx context.Context, q recall.GrepRequest) (a recall.GrepAnswer, err error) {
-	return a, c.post(ctx, GrepPath, q, &a)
+	return a, c.Post(ctx, GrepPath, q, &a)
 }
 
 // Ask asks the team's record.
 func (c Client) Ask(ctx context.Context, q delegation.Request) (a delegation.Answer, err error) {
-	return a, c.post(ctx, AskPath, q, &a)
+	return a, c.Post(ctx, AskPath, q, &a)
 }

@@ -73,7 +73,7 @@ type StatusRequest struct {
 type Status struct {
 	// Through is the number of the last message that was pushed, 0 for none.
 	Through int64 `json:"through"`
-	// Mark identifies that message, see [Mark].
+	// Mark is that of the batch.
 	Mark string `json:"mark,omitempty"`
 }
 
@@ -97,7 +97,9 @@ type Batch struct {
 	After int64 `json:"after"`
 	// Through is the number of the last message that the batch stands for: later
 	// messages up to it were erased.
-	Through  int64     `json:"through"`
+	Through int64 `json:"through"`
+	// Mark identifies the last message, to the machine alone.
+	Mark     string    `json:"mark,omitempty"`
 	Messages []Message `json:"messages"`
 }
 
@@ -192,11 +194,3 @@ func (d *Digest) Count() int64 { return d.n }
 
 // String returns the digest in hex.
 func (d *Digest) String() string { return hex.EncodeToString(d.h.Sum(nil)) }
-
-// Mark identifies a message without its text: a copy of a database that went its own way
-// has another message under the same number.
-func Mark(seq int64, native string, said time.Time, role llms.Role) string {
-	d := NewDigest()
-	d.Add(seq, said, role, sha256.Sum256([]byte(native)))
-	return d.String()[:16]
-}

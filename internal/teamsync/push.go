@@ -2,6 +2,7 @@ package teamsync
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -87,19 +88,33 @@ func (p *Pusher) save(ctx context.Context, row string, value any, version int64)
 	return p.Store.Put(ctx, space, row, data, version, time.Time{})
 }
 
-// machine returns the id of this machine: of its database, that is. renew makes a new one,
-// for a copy of a database that went its own way.
-func (p *Pusher) machine(ctx context.Context, renew bool) (string, error) {
-	var id string
+// identity is how this machine, or rather its database, is known to the server.
+type identity struct {
+	ID string `json:"id"`
+	// Secret keys the marks: the server cannot guess a record from them.
+	Secret []byte `json:"secret"`
+}
+
+// identity returns the identity of this machine. renew makes a new one, for a copy of a
+// database that went its own way.
+func (p *Pusher) identity(ctx context.Context, renew bool) (id identity, err error) {
 	version, err := p.load(ctx, "machine", &id)
-	if err != nil || id != "" && !renew {
+	if err != nil || id.ID != "" && !renew {
 		return id, err
 	}
-	random := make([]byte, 16)
+	random := make([]byte, 32)
 	_, _ = rand.Read(random) // it never fails
-	id = hex.EncodeToString(random)
+	id = identity{hex.EncodeToString(random[:16]), random[16:]}
 	_, err = p.save(ctx, "machine", id, version)
 	return id, err
+}
+
+// mark identifies a message to this machine alone. A copy of a database that went its own
+// way has another message under the same number.
+func (id identity) mark(m store.Message) string {
+	h := hmac.New(sha256.New, id.Secret)
+	fmt.Fprintf(h, "%d %q %d %x", m.Seq, m.Native, m.Body.Time.UnixMilli(), m.SHA256)
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // stays reports whether a conversation must not leave this machine.
@@ -117,19 +132,19 @@ var errDiverged = errors.New("the database is a copy that went its own way")
 // Push pushes everything that is new, and erasures.
 func (p *Pusher) Push(ctx context.Context) (r Report, err error) {
 	for try := range 2 {
-		machine, err := p.machine(ctx, try > 0)
+		id, err := p.identity(ctx, try > 0)
 		if err != nil {
 			return r, fmt.Errorf("find the id of this machine: %w", err)
 		}
 		r = Report{Machine: p.MachineName}
-		if err = p.pushAll(ctx, machine, &r); !errors.Is(err, errDiverged) {
+		if err = p.pushAll(ctx, id, &r); !errors.Is(err, errDiverged) {
 			return r, err
 		}
 	}
 	return r, errDiverged
 }
 
-func (p *Pusher) pushAll(ctx context.Context, machine string, r *Report) error {
+func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 	all, err := p.Store.Conversations(ctx, store.ConversationQuery{Erased: true})
 	if err != nil {
 		return err
@@ -141,12 +156,12 @@ func (p *Pusher) pushAll(ctx context.Context, machine string, r *Report) error {
 		if stays {
 			r.Private++
 		}
-		if stays || !c.ErasedAt.IsZero() {
+		if stays || gone(c) == allGone {
 			var row local
 			// What was pushed before can still be erased there.
 			if version, err := p.load(ctx, rowOf(c.ID), &row); err != nil {
 				return err
-			} else if version == 0 || c.Erased == row.Erased {
+			} else if version == 0 || gone(c) == row.Erased {
 				continue
 			}
 		}
@@ -156,17 +171,17 @@ func (p *Pusher) pushAll(ctx context.Context, machine string, r *Report) error {
 	for part := range slices.Chunk(mine, 200) {
 		q := StatusRequest{}
 		for _, c := range part {
-			q.Sources = append(q.Sources, Source{machine, c.Key, c.Segment})
+			q.Sources = append(q.Sources, Source{id.ID, c.Key, c.Segment})
 		}
 		var a StatusAnswer
-		if err := p.post(ctx, StatusPath, q, &a); err != nil {
+		if err := p.Post(ctx, StatusPath, q, &a); err != nil {
 			return err
 		}
 		if r.User = a.User; len(a.Statuses) != len(part) {
 			return errors.New("the server's answer is not about what it was asked")
 		}
 		for i, c := range part {
-			err := p.pushOne(ctx, q.Sources[i], c, a.Statuses[i], a, r)
+			err := p.pushOne(ctx, id, q.Sources[i], c, a.Statuses[i], a, r)
 			switch {
 			case errors.Is(err, errDiverged), ctx.Err() != nil:
 				return err
@@ -198,19 +213,19 @@ func projectName(p store.Project) string {
 }
 
 // pushOne pushes the new messages of a conversation, and its erasures.
-func (p *Pusher) pushOne(ctx context.Context, src Source, c store.Conversation, at Status, rights StatusAnswer, r *Report) error {
+func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, c store.Conversation, at Status, rights StatusAnswer, r *Report) error {
 	var row local
 	var err error
 	if row.version, err = p.load(ctx, rowOf(c.ID), &row); err != nil {
 		return err
 	}
-	if err := p.same(ctx, c, at); err != nil {
+	if err := p.same(ctx, id, c, at); err != nil {
 		return err
 	}
 	proved := row.Through >= at.Through // else a receipt did not arrive
 	through, before := at.Through, r.Messages
-	for behind := 0; through < c.Messages && !p.stays(c); {
-		b, masked, err := p.batch(ctx, src, c, through)
+	for behind := 0; through < c.Messages && gone(c) != allGone && !p.stays(c); {
+		b, masked, err := p.batch(ctx, id, src, c, through)
 		if err != nil {
 			return err
 		}
@@ -220,13 +235,13 @@ func (p *Pusher) pushOne(ctx context.Context, src Source, c store.Conversation, 
 			}
 		}
 		var receipt Receipt
-		err = p.post(ctx, PushPath, b, &receipt)
+		err = p.Post(ctx, PushPath, b, &receipt)
 		if refusedWith(err, http.StatusConflict) && behind < 5 {
 			// The batch is there, or another process pushes too.
 			behind++
 			proved = false
 			var a StatusAnswer
-			if err := p.post(ctx, StatusPath, StatusRequest{[]Source{src}}, &a); err != nil {
+			if err := p.Post(ctx, StatusPath, StatusRequest{[]Source{src}}, &a); err != nil {
 				return err
 			}
 			through = a.Statuses[0].Through
@@ -251,7 +266,7 @@ func (p *Pusher) pushOne(ctx context.Context, src Source, c store.Conversation, 
 	if r.Messages > before {
 		r.Conversations++
 	}
-	if c.Erased > row.Erased && through > 0 {
+	if gone(c) != row.Erased && through > 0 {
 		if err := p.erase(ctx, src, c, through, &row, rights.Erase, r); err != nil {
 			return err
 		}
@@ -277,18 +292,18 @@ func (r *Report) count(b Batch, receipt Receipt, masked int) {
 
 // same reports errDiverged if the last message that the server has of a conversation is
 // not the one that is stored here.
-func (p *Pusher) same(ctx context.Context, c store.Conversation, at Status) error {
+func (p *Pusher) same(ctx context.Context, id identity, c store.Conversation, at Status) error {
+	if at.Through == 0 || at.Mark == "" || gone(c) == allGone {
+		return nil
+	}
 	if at.Through > c.Messages {
 		return errDiverged
-	}
-	if at.Through == 0 || at.Mark == "" {
-		return nil
 	}
 	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: at.Through - 1, Before: at.Through + 1, NoRaw: true, Limit: 1}) {
 		if err != nil {
 			return err
 		}
-		if Mark(m.Seq, m.Native, m.Body.Time, m.Body.Role) != at.Mark {
+		if id.mark(m) != at.Mark {
 			return errDiverged
 		}
 	}
@@ -297,7 +312,7 @@ func (p *Pusher) same(ctx context.Context, c store.Conversation, at Status) erro
 
 // batch reads the next messages of a conversation in the form in which they may leave the
 // machine. masked has the hashes of the records that were changed for it.
-func (p *Pusher) batch(ctx context.Context, src Source, c store.Conversation, after int64) (b Batch, masked map[int64]string, err error) {
+func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Conversation, after int64) (b Batch, masked map[int64]string, err error) {
 	b = Batch{
 		Source: src, MachineName: p.MachineName, Agent: c.Agent, Project: c.Project, Title: p.Privacy.Title(c.Title), After: after, Through: c.Messages,
 	}
@@ -320,8 +335,11 @@ func (p *Pusher) batch(ctx context.Context, src Source, c store.Conversation, af
 			masked[m.Seq] = hex.EncodeToString(sum[:])
 		}
 		size += len(one.Text) + len(one.Data) + len(one.Body)
-		b.Messages = append(b.Messages, one)
+		b.Messages, b.Mark = append(b.Messages, one), id.mark(m)
 		b.Through = max(b.Through, m.Seq)
+	}
+	if n := len(b.Messages); n == 0 || b.Messages[n-1].Seq != b.Through {
+		b.Mark = "" // the last one was erased
 	}
 	return b, masked, nil
 }
@@ -389,26 +407,43 @@ func (p *Pusher) keepMasked(ctx context.Context, id store.ConversationID, after 
 
 // erase has the server erase the messages that were erased here.
 func (p *Pusher) erase(ctx context.Context, src Source, c store.Conversation, through int64, row *local, allowed bool, r *Report) error {
-	gone, err := p.erased(ctx, c, through)
-	if err != nil || len(gone) == 0 {
+	seqs, err := p.erased(ctx, c, through)
+	if err != nil || len(seqs) == 0 {
 		return err
 	}
 	if !allowed {
-		r.EraseDenied += len(gone)
+		r.EraseDenied += len(seqs)
 		return nil
 	}
 	var a EraseAnswer
-	if err := p.post(ctx, ErasePath, EraseRequest{src, gone}, &a); err != nil {
+	if err := p.Post(ctx, ErasePath, EraseRequest{src, seqs}, &a); err != nil {
 		return err
 	}
 	r.Erased += a.Messages
-	row.Erased = c.Erased
+	row.Erased = gone(c)
 	row.version, err = p.save(ctx, rowOf(c.ID), row, row.version)
 	return err
 }
 
+// gone counts the messages of a conversation that were erased here; allGone stands for
+// the whole conversation, whose numbers go too.
+func gone(c store.Conversation) int64 {
+	if !c.ErasedAt.IsZero() {
+		return allGone
+	}
+	return c.Erased
+}
+
+const allGone = -1
+
 // erased lists the numbers of the messages, up to one, that were erased here.
-func (p *Pusher) erased(ctx context.Context, c store.Conversation, through int64) (gone []int64, err error) {
+func (p *Pusher) erased(ctx context.Context, c store.Conversation, through int64) (seqs []int64, err error) {
+	if gone(c) == allGone {
+		for seq := int64(1); seq <= through; seq++ {
+			seqs = append(seqs, seq)
+		}
+		return seqs, nil
+	}
 	if c.Erased == 0 {
 		return nil, nil
 	}
@@ -417,8 +452,8 @@ func (p *Pusher) erased(ctx context.Context, c store.Conversation, through int64
 			return nil, err
 		}
 		if m.Flags&store.FlagErased != 0 {
-			gone = append(gone, m.Seq)
+			seqs = append(seqs, m.Seq)
 		}
 	}
-	return gone, nil
+	return seqs, nil
 }

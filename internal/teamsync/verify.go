@@ -12,13 +12,15 @@ import (
 type Verified struct {
 	Conversations int   `json:"conversations"`
 	Messages      int64 `json:"messages"`
+	// ErasedThere counts messages that were erased on the server and not here.
+	ErasedThere int `json:"erasedThere,omitempty"`
 	// Differ are the conversations whose digests do not agree.
 	Differ []store.ConversationID `json:"differ,omitempty"`
 }
 
 // Verify compares the digests of everything that was pushed, from both records.
 func (p *Pusher) Verify(ctx context.Context) (v Verified, err error) {
-	machine, err := p.machine(ctx, false)
+	id, err := p.identity(ctx, false)
 	if err != nil {
 		return v, err
 	}
@@ -35,12 +37,13 @@ func (p *Pusher) Verify(ctx context.Context) (v Verified, err error) {
 		if version == 0 || row.Through == 0 {
 			continue
 		}
-		here, there, err := p.digests(ctx, Source{machine, c.Key, c.Segment}, c, row)
+		here, there, err := p.digests(ctx, Source{id.ID, c.Key, c.Segment}, c, row)
 		if err != nil {
 			return v, err
 		}
 		v.Conversations++
 		v.Messages += here.Count()
+		v.ErasedThere += len(there.Erased)
 		if here.String() != there.Digest {
 			v.Differ = append(v.Differ, c.ID)
 		}
@@ -63,7 +66,7 @@ func (p *Pusher) digests(ctx context.Context, src Source, c store.Conversation, 
 	if err != nil {
 		return nil, there, err
 	}
-	if err := p.post(ctx, VerifyPath, VerifyRequest{src, gone}, &there); err != nil {
+	if err := p.Post(ctx, VerifyPath, VerifyRequest{src, gone}, &there); err != nil {
 		return nil, there, err
 	}
 	missing := map[int64]bool{}
