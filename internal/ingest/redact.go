@@ -105,7 +105,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 // Outgoing returns a stored message in the form that may leave the machine: without
 // private blocks and, unless Redact is off, without secrets. Raw is its record. changed
 // says that the record is not the stored one.
-func (p Privacy) Outgoing(m store.Message, record []byte) (out llms.Message, changed bool, err error) {
+func Outgoing(p Privacy, m store.Message, record []byte) (out llms.Message, changed bool, err error) {
 	said := m.Body
 	if len(store.Refs(said.Parts)) > 0 {
 		if whole, err := wire.Decode(m.Format, m.Body.Role, record); err == nil {

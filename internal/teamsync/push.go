@@ -350,7 +350,7 @@ func (p *Pusher) message(ctx context.Context, m store.Message) (Message, bool, e
 	if err != nil {
 		return Message{}, false, err
 	}
-	out, changed, err := p.Privacy.Outgoing(m, record)
+	out, changed, err := ingest.Outgoing(p.Privacy, m, record)
 	if err != nil {
 		return Message{}, false, err
 	}
