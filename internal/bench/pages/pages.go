@@ -20,8 +20,8 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/bench/harness"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
@@ -228,11 +228,11 @@ func serve(ctx context.Context, rec *harness.Record) (base string, client *http.
 	s, err := ui.New(ui.Config{
 		Engine: rec.Engine, Budget: 16_000,
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, rec.DB.File(), above)
+			return stats.Activity(ctx, rec.DB.File().DB(), above)
 		},
 		Scratch: scratch,
 		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
-			found, err := stats.Branches(ctx, rec.DB.File(), id)
+			found, err := stats.Branches(ctx, rec.DB.SQL(), id)
 			for _, b := range found {
 				all = append(all, ui.Branch(b))
 			}
