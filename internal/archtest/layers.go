@@ -57,18 +57,23 @@ var Layers = [][]string{
 	}, {
 		".",
 	}, {
+		// The record in SQL, for every backend.
+		"internal/sqldb",
+	}, {
+		"internal/sqldb/state",
+		"internal/sqldb/tombstone",
+	}, {
+		"internal/sqldb/record",
+	}, {
+		"internal/sqldb/erase",
+		"internal/sqldb/search",
+		"internal/sqldb/stats",
+		"internal/sqldb/transfer",
+		"internal/sqldb/vectors",
+		"internal/sqldb/verify",
+	}, {
 		// The SQLite backend: internal/sqlite implements the store with these.
 		"internal/sqlite/dbfile",
-	}, {
-		"internal/sqlite/state",
-		"internal/sqlite/tombstone",
-	}, {
-		"internal/sqlite/record",
-	}, {
-		"internal/sqlite/erase",
-		"internal/sqlite/search",
-		"internal/sqlite/stats",
-		"internal/sqlite/vectors",
 	}, {
 		"internal/sqlite/check",
 	}, {
@@ -83,6 +88,7 @@ var Layers = [][]string{
 		// The engine links neither a backend nor a provider: both are above it.
 		"internal/hosts/...",
 		"internal/mcpserver",
+		"internal/postgres/...",
 		"internal/sample",
 		"internal/sqlite",
 		"llms/anthropic",
@@ -94,6 +100,7 @@ var Layers = [][]string{
 		"internal/fromconfig",
 		"internal/proxy/...",
 		"internal/strictapi",
+		"store/postgres",
 		"store/sqlite",
 	}, {
 		"internal/ui",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // quietRun is how long a run may last without a request before it is reported.
@@ -18,7 +18,7 @@ const recentRuns = 7 * 24 * time.Hour
 
 // runFindings reports recent runs of agents behind lcm whose requests passed unchanged, and
 // agents whose newest run had none.
-func runFindings(ctx context.Context, db *sqlite.DB, now time.Time) (found []doctor.Finding) {
+func runFindings(ctx context.Context, db store.State, now time.Time) (found []doctor.Finding) {
 	runs, err := proxy.Runs(ctx, db)
 	if err != nil {
 		return []doctor.Finding{{Code: "runs-unknown", Severity: doctor.Warning, Where: "lcm run", Message: err.Error(), Advice: "`lcm doctor` says more about the database"}}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -166,7 +165,7 @@ func (cmd *runCommand) describe(ar *archive, host, path string, args []string) (
 	if err != nil {
 		return launch.Program{}, fmt.Errorf("find this program: %w", err)
 	}
-	database, err := filepath.Abs(ar.cfg.Storage.DatabasePath)
+	database, err := absolute(ar.cfg.Storage.DatabasePath)
 	if err != nil {
 		return launch.Program{}, err
 	}

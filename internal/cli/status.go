@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/spend"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 )
 
 // statusReport is the JSON output of `lcm status`.
@@ -81,7 +81,7 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
 		return err
 	}
-	if r.Space, err = stats.MeasureSpace(ctx, ar.db.File()); err != nil {
+	if r.Space, err = stats.MeasureSpace(ctx, ar.db.SQL()); err != nil {
 		return err
 	}
 	if r.Groups, err = ar.groups(ctx, cmd.by); err != nil {
@@ -157,7 +157,7 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 	if by == "" {
 		return nil, nil
 	}
-	found, err := stats.CountBy(ctx, ar.db.File(), by)
+	found, err := stats.CountBy(ctx, ar.db.SQL(), by)
 	all := []groupReport{}
 	total := int64(0)
 	for _, g := range found {

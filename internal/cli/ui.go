@@ -19,9 +19,9 @@ import (
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/ui"
 )
@@ -65,11 +65,11 @@ func (p *program) newUIServer(ar *archive) (*ui.Server, error) {
 		Engine: ar.engine, Budget: ar.cfg.Context.TokenBudget,
 		Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, ar.db.File(), above)
+			return stats.Activity(ctx, ar.db.SQL(), above)
 		},
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, ar) },
 		Branches: func(ctx context.Context, id store.ConversationID) ([]ui.Branch, error) {
-			found, err := stats.Branches(ctx, ar.db.File(), id)
+			found, err := stats.Branches(ctx, ar.db.SQL(), id)
 			all := make([]ui.Branch, len(found))
 			for i, b := range found {
 				all[i] = ui.Branch(b)
@@ -84,13 +84,13 @@ func (p *program) newUIServer(ar *archive) (*ui.Server, error) {
 			found, err := doctor.Examine(ctx, patient)
 			return found.Findings, err
 		},
-		Space: func(ctx context.Context) (ui.Space, error) { return measure(ctx, ar.db.File()) },
+		Space: func(ctx context.Context) (ui.Space, error) { return measure(ctx, ar.db.SQL()) },
 	})
 }
 
 // measure returns the use of a database's file, and the size of its tables.
-func measure(ctx context.Context, f *dbfile.File) (ui.Space, error) {
-	used, err := stats.MeasureSpace(ctx, f)
+func measure(ctx context.Context, db sqldb.DB) (ui.Space, error) {
+	used, err := stats.MeasureSpace(ctx, db)
 	if err != nil {
 		return ui.Space{}, err
 	}
@@ -101,7 +101,7 @@ func measure(ctx context.Context, f *dbfile.File) (ui.Space, error) {
 	for _, part := range s.Parts {
 		s.File += part.Bytes
 	}
-	tables, err := stats.Tables(ctx, f)
+	tables, err := stats.Tables(ctx, db)
 	for _, t := range tables {
 		s.Tables = append(s.Tables, ui.Size{Name: t.Name, Rows: t.Rows, Bytes: t.Bytes})
 	}

@@ -206,9 +206,11 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 			} else if d != doc {
 				break
 			}
-			mask |= s.mask[passage]
 			near.see(passage, s.mask[passage])
-			f.score = max(f.score, float64(s.score[passage]))
+			if terms := uint64(withoutParts(termSet(s.mask[passage]), p.unseen, p.names)); terms != 0 {
+				mask |= terms
+				f.score = max(f.score, float64(s.score[passage]))
+			}
 			i++
 		}
 		if doc >= end || mask&must != must || mask&not != 0 || mask&^not == 0 || !near.all() {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
@@ -54,17 +54,17 @@ func newSite(t *testing.T) *site {
 	s, err := ui.New(ui.Config{
 		Engine: engine, Budget: 16_000,
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, db.File(), above)
+			return stats.Activity(ctx, db.File().DB(), above)
 		},
 		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
-			found, err := stats.Branches(ctx, db.File(), id)
+			found, err := stats.Branches(ctx, db.SQL(), id)
 			for _, b := range found {
 				all = append(all, ui.Branch(b))
 			}
 			return all, err
 		},
 		Space: func(ctx context.Context) (space ui.Space, err error) {
-			found, err := stats.Tables(ctx, db.File())
+			found, err := stats.Tables(ctx, db.SQL())
 			for _, table := range found {
 				space.Tables = append(space.Tables, ui.Size{Name: table.Name, Rows: table.Rows, Bytes: table.Bytes})
 				space.File += table.Bytes

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/lossless-context/lcm/internal/sqldb"
 )
 
 // Idle connections are closed when memory is released, and readers go on with
@@ -15,7 +17,7 @@ func TestReleaseMemory(t *testing.T) {
 	}
 	defer f.Close()
 	read := func() {
-		n, err := Read(t.Context(), f, func(c *Conn) (int, error) { return Value[int](c, `SELECT count(*) FROM messages`) })
+		n, err := sqldb.Read(t.Context(), f.DB(), func(c sqldb.Conn) (int, error) { return sqldb.Value[int](c, `SELECT count(*) FROM messages`) })
 		if err != nil || n != 0 {
 			t.Errorf("%d messages: %v", n, err)
 		}
