@@ -136,7 +136,7 @@ func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
 	if r.Length > 0 && r.Length < w.to-w.from {
 		w.to = w.from + r.Length
 	}
-	digest := question("content", a.ID, w.from, w.to, r.ConversationID, r.AllConversations, r.Current)
+	digest := question(s.store, "content", a.ID, w.from, w.to, r.ConversationID, r.AllConversations, r.Current)
 	at, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func (s *Service) longSummary(ctx context.Context, r DescribeRequest, sum store.
 
 // manifest lists a page of the nodes beneath a summary.
 func (s *Service) manifest(ctx context.Context, r DescribeRequest, id store.SummaryID, a *DescribeAnswer) error {
-	digest := question("manifest", id, r.IncludeMessages, r.ConversationID, r.AllConversations, r.Current)
+	digest := question(s.store, "manifest", id, r.IncludeMessages, r.ConversationID, r.AllConversations, r.Current)
 	from, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return err

@@ -136,7 +136,7 @@ func (s *Service) Expand(ctx context.Context, r ExpandRequest) (ExpandAnswer, er
 		return a, err
 	}
 	messages := r.IncludeMessages == nil || *r.IncludeMessages
-	digest := question("expand", roots, r.Depth, messages, r.Raw, r.ConversationID, r.AllConversations, r.Current)
+	digest := question(s.store, "expand", roots, r.Depth, messages, r.Raw, r.ConversationID, r.AllConversations, r.Current)
 	from, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return a, err
