@@ -266,5 +266,35 @@ func (r *Request) TextOf(i int, t Text) string {
 	return string(text)
 }
 
+// Output returns the result of a call in message i if it is one text.
+func (r *Request) Output(i int, call Key) (t Text, ok bool) {
+	b := r.Raw(i)
+	plain := func(at int) bool {
+		if t = (Text{Key: call, from: at, to: valueEnd(b, at)}); b[at] == '"' && t.to > at {
+			_, ok = unquote(b[at:t.to])
+		}
+		return ok
+	}
+	name := "content"
+	if r.Form == Responses {
+		name = "output"
+	}
+	v, err := readMembers(b, name)
+	switch {
+	case err != nil || v[0].end <= v[0].at:
+		return t, false
+	case r.Form != Messages:
+		return t, plain(v[0].at)
+	}
+	_, err = eachElement(b, v[0].at, func(at int) (int, error) {
+		block, end, err := readBlock(b, at)
+		if err == nil && block.kind == "tool_result" && CallKey(block.call) == call && block.content > 0 {
+			plain(block.content)
+		}
+		return end, err
+	})
+	return t, ok && err == nil
+}
+
 // Forget drops the body, so that the request can be kept for the next Parse.
 func (r *Request) Forget() { r.Body = nil }

@@ -35,7 +35,7 @@
 //   - The newest prompt, the last message and messages with parts of an unknown kind
 //     stay, and so does an answer with a part that the record lacks.
 //   - Texts of a dropped user message that the record lacks (a host's reminders) are
-//     said again in its place.
+//     said again in its place, and so is the result of a call that has none in the record.
 //   - Messages of the role system stay, or are said again as reminders where the
 //     messages after them are dropped.
 //   - A message that stays is not changed.

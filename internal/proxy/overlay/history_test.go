@@ -59,8 +59,14 @@ func (h *history) result(id string) {
 	h.store(llms.RoleTool, 0, llms.Part{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: id}})
 }
 
-// draw makes a history: prompts, answers with parallel calls, thinking, reminders,
-// system messages, and texts that repeat.
+// madeUp adds a result that the record does not have.
+func (h *history) madeUp(id string) {
+	last := &h.turns[len(h.turns)-1]
+	last.blocks = append(last.blocks, map[string]any{"type": "tool_result", "tool_use_id": id, "content": "no result of " + id})
+}
+
+// draw makes a history: prompts, answers with parallel calls, some of them without a
+// stored result, thinking, reminders, system messages, and texts that repeat.
 func draw(t *rapid.T, rounds int) *history {
 	h := &history{}
 	calls := 0
@@ -98,7 +104,11 @@ func draw(t *rapid.T, rounds int) *history {
 		}
 		h.begin("user")
 		for _, i := range rapid.Permutation(ids).Draw(t, "order") {
-			h.result(i)
+			if rapid.IntRange(0, 7).Draw(t, "interrupted") == 0 {
+				h.madeUp(i)
+			} else {
+				h.result(i)
+			}
 		}
 		switch rapid.IntRange(0, 5).Draw(t, "beside") {
 		case 0:

@@ -33,7 +33,8 @@ type kind byte
 const (
 	// absent messages may be missing from a request: bookkeeping of a host, a
 	// record without text, a call without a result. When a host is killed while a
-	// command runs, it leaves the call out of all later requests.
+	// command runs, it leaves the call out of all later requests, or sends a result
+	// that it has made up.
 	absent kind = iota
 	// present messages must be in it.
 	present

@@ -62,7 +62,7 @@ func (l *layer) link() {
 			room = l.linkTo(i, room, l.ix.calls, k)
 		}
 		for _, k := range ms[i].Results {
-			room = l.linkTo(i, room, l.ix.results, k)
+			room = l.linkResult(i, room, k)
 		}
 		l.links[i] = room[from:len(room):len(room)]
 	}
@@ -92,6 +92,20 @@ func (l *layer) linkTo(i int, room []int32, in map[apiform.Key]int32, k apiform.
 	}
 	l.place[n] = int32(i)
 	return append(room, n)
+}
+
+// linkResult finds the stored message of a result. When a host was killed while a command
+// ran, it sends a result that it has made up and not stored. That result belongs to the
+// stored call, and its text is said again.
+func (l *layer) linkResult(i int, room []int32, k apiform.Key) []int32 {
+	if _, stored := l.ix.results[k]; !stored {
+		call, ok := l.ix.calls[k]
+		if text, plain := l.req.Output(i, k); ok && plain {
+			l.carried[i] = append(l.carried[i], text)
+			return append(room, call)
+		}
+	}
+	return l.linkTo(i, room, l.ix.results, k)
 }
 
 // linkTexts finds the texts of message i among the stored messages after last and

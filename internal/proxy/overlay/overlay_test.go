@@ -167,6 +167,9 @@ func checkBody(t *rapid.T, h *history, r *apiform.Request, gone []bool, laid ove
 			t.Fatalf("message %d has changed", i)
 		}
 		for _, b := range h.turns[i].blocks {
+			if result, _ := b["content"].(string); strings.HasPrefix(result, "no result of ") && !bytes.Contains(out, []byte(result)) {
+				t.Fatalf("%q is lost", result)
+			}
 			text, ok := b["text"].(string)
 			known := len(h.turns[i].stored) > 0 && text != "a text that the record lacks" && !strings.HasPrefix(text, "<system-reminder>")
 			quoted, err := json.Marshal(text)

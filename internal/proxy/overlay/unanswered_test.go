@@ -1,10 +1,12 @@
 package overlay_test
 
 import (
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
@@ -39,4 +41,40 @@ func TestCallWithoutResult(t *testing.T) {
 			t.Fatalf("%d messages are dropped, want the first call and its result", laid.Dropped)
 		}
 	})
+}
+
+// TestResultMadeUp: a call that never got a result is in the request with one that the
+// host has made up. The summary of the call is used, and the result is said again.
+func TestResultMadeUp(t *testing.T) {
+	stored := &history{}
+	stored.begin("user")
+	stored.text(llms.RoleUser, "start")
+	stored.begin("assistant")
+	stored.text(llms.RoleAssistant, "I look.")
+	stored.call("call_1")
+	stored.begin("user")
+	stored.text(llms.RoleUser, "go on")
+	ix := stored.index()
+	p := overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_1", Text: "a summary", Messages: []store.MessageID{1, 2, 3}}})
+	for form, body := range map[apiform.Form]string{
+		apiform.Messages: `{"messages":[{"role":"user","content":"start"},
+			{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"call_1","name":"bash","input":{}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":"interrupted"}]},{"role":"user","content":"go on"}]}`,
+		apiform.Responses: `{"input":[{"role":"user","content":"start"},{"role":"assistant","content":"I look."},
+			{"type":"function_call","call_id":"call_1"},{"type":"function_call_output","call_id":"call_1","output":"interrupted"},{"role":"user","content":"go on"}]}`,
+		apiform.Chat: `{"messages":[{"role":"user","content":"start"},{"role":"assistant","content":"I look.","tool_calls":[{"id":"call_1"}]},
+			{"role":"tool","tool_call_id":"call_1","content":"interrupted"},{"role":"user","content":"go on"}]}`,
+	} {
+		r, err := apiform.Parse(form, []byte(body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		laid, err := p.Lay(r, ix, overlay.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []apiform.Edit{{From: 1, To: 3, Say: []string{"a summary", "interrupted"}}}; !reflect.DeepEqual(laid.Edits, want) {
+			t.Errorf("form %d: the edits are %v, want %v", form, laid.Edits, want)
+		}
+	}
 }
