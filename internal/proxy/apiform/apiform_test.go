@@ -258,6 +258,11 @@ func FuzzParse(f *testing.F) {
 			for _, text := range r.Messages[i].Texts {
 				r.TextOf(i, text)
 			}
+			for _, call := range r.Messages[i].Results {
+				if text, ok := r.Output(i, call); ok {
+					r.TextOf(i, text)
+				}
+			}
 		}
 	})
 }
