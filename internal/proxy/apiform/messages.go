@@ -59,6 +59,9 @@ func (m *Message) addText(b []byte, from, to int) error {
 	if !ok {
 		return shapeError("a text that is not valid")
 	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil // opencode sends an empty text beside calls
+	}
 	t := Text{Key: TextKey(text), from: from, to: to}
 	if m.Role == User {
 		t.Reminder = bytes.HasPrefix(bytes.TrimSpace(text), []byte("<system-reminder>"))

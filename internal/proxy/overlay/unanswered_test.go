@@ -78,3 +78,24 @@ func TestResultMadeUp(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyText: opencode sends an empty text beside a call, which it has not stored. The
+// summary of the call is used.
+func TestEmptyText(t *testing.T) {
+	stored := &history{}
+	stored.begin("user")
+	stored.text(llms.RoleUser, "start")
+	stored.begin("assistant")
+	stored.call("call_1")
+	stored.result("call_1")
+	ix := stored.index()
+	p := overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_1", Text: "a summary", Messages: []store.MessageID{1, 2, 3}}})
+	r, err := apiform.Parse(apiform.Chat, []byte(`{"messages":[{"role":"user","content":"start"},{"role":"assistant","content":"","tool_calls":[{"id":"call_1"}]},
+		{"role":"tool","tool_call_id":"call_1","content":"output"},{"role":"user","content":"go on"}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if laid, err := p.Lay(r, ix, overlay.Options{}); err != nil || laid.Dropped != 2 {
+		t.Fatalf("%d messages are dropped (%v), want the call and its result", laid.Dropped, err)
+	}
+}
