@@ -56,16 +56,15 @@ func (c *calibration) learn(model string, r float64) {
 	c.known[model], c.fresh[model] = r, true
 }
 
-// save keeps the ratios for the next run. An error costs accuracy only.
+// save keeps the ratios for the next run. An error costs accuracy only, and the next save
+// tries again.
 func (c *calibration) save(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for model := range c.fresh {
 		data, err := json.Marshal(c.known[model])
-		if err != nil {
-			continue
+		if err == nil && put(ctx, c.store, calibrationSpace, model, data, time.Time{}) == nil {
+			delete(c.fresh, model)
 		}
-		delete(c.fresh, model)
-		_ = put(ctx, c.store, calibrationSpace, model, data, time.Time{})
 	}
 }
