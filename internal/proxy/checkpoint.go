@@ -64,6 +64,9 @@ func (s *session) over(r *apiform.Request) int {
 	return len(r.Body) - fixed(r) - s.server.CheckpointBytes
 }
 
+// madeToCompact is the note of a request that was refused because it was too large.
+const madeToCompact = "the host was made to compact"
+
 // refuse reports whether a request is so large that the host has to compact. After a
 // refusal the proxy refuses nothing until the host has asked for a summary and has sent a
 // smaller request.
@@ -72,7 +75,7 @@ func (s *session) refuse(c *call, r *apiform.Request) bool {
 		return false
 	}
 	s.refused, s.asked = true, false
-	c.made.Note = "the host was made to compact"
+	c.made.Note = madeToCompact
 	message := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.made.FullTokens, s.maximum(c, r))
 	c.answer = jsonAnswer(http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": message}})
 	return true

@@ -24,8 +24,11 @@ const (
 // would have had without the proxy.
 type costs struct {
 	plain, folded growing
-	offset        int  // tokens that the simulated host has thrown away
-	billed        bool // the provider charges for writes to its cache; OpenAI does not
+	// offset is how many tokens the simulated host has thrown away. It is negative if the
+	// proxy has made the real one throw away more.
+	offset int
+	forced bool // the proxy has made the host compact
+	billed bool // the provider charges for writes to its cache; OpenAI does not
 }
 
 // growing simulates the provider's cache for a history that grows.
@@ -48,7 +51,8 @@ func (g *growing) add(tokens int, exchanged bool, price float64) float64 {
 // add returns the price of a request, and its price without the proxy. In observe mode
 // the first is simulated too.
 func (c *costs) add(m Composition, observe bool) (cost, plain float64) {
-	if m.Checkpoint || m.Status != 0 && m.Status != http.StatusOK || m.FullTokens == 0 {
+	c.forced = c.forced || m.Note == madeToCompact
+	if m.Checkpoint && c.forced || m.Status != 0 && m.Status != http.StatusOK || m.FullTokens == 0 {
 		return inputCost(m.Usage), 0
 	}
 	c.billed = c.billed || m.Usage.CacheWrite > 0
@@ -56,7 +60,15 @@ func (c *costs) add(m Composition, observe bool) (cost, plain float64) {
 	if c.billed {
 		price = writePrice
 	}
+	if c.forced {
+		c.offset, c.forced = m.FullTokens-c.plain.last, false
+	}
 	full := m.FullTokens - c.offset
+	if m.Checkpoint { // the user has typed /compact
+		plain = c.plain.add(full, false, price)
+		c.plain, c.offset = growing{}, 0
+		return inputCost(m.Usage), plain
+	}
 	if full > m.Window-hostReserve {
 		plain = c.plain.add(full, false, price) // the request for a summary
 		c.offset = m.FullTokens - afterCompacted

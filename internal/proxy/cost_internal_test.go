@@ -36,3 +36,27 @@ func TestCostWithoutWrites(t *testing.T) {
 		t.Errorf("the second request costs %.0f, without lcm %.0f", cost, plain)
 	}
 }
+
+// Without the proxy the history goes on where the proxy has made the host compact. Where
+// the user has typed /compact, the host pays for the summary and begins anew.
+func TestCostAfterCheckpoint(t *testing.T) {
+	c := costs{billed: true}
+	for i, r := range []struct {
+		made Composition
+		want float64
+	}{
+		{Composition{FullTokens: 700_000}, 875_000},
+		{Composition{FullTokens: 701_000, Status: 400, Note: madeToCompact}, 0},
+		{Composition{FullTokens: 701_000, Status: 200, Checkpoint: true}, 0},
+		{Composition{FullTokens: 50_000}, 70_000},
+		{Composition{FullTokens: 60_000}, 70_000 + 12_500},
+		{Composition{FullTokens: 61_000, Status: 200, Checkpoint: true}, 71_000 + 1_250},
+		{Composition{FullTokens: 40_000}, 50_000},
+		{Composition{FullTokens: 50_000}, 4_000 + 12_500},
+	} {
+		r.made.Window = 1_000_000
+		if _, plain := c.add(r.made, false); plain != r.want {
+			t.Errorf("request %d costs %.0f without lcm, want %.0f", i, plain, r.want)
+		}
+	}
+}
