@@ -179,7 +179,7 @@ func (cmd *runCommand) wait(child launch.Child) error {
 	c.Env = append(os.Environ(), child.Env...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Notify(signals, notIgnored(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)...)
 	defer signal.Stop(signals)
 	if err := c.Start(); err != nil {
 		return failed(exitFailure, "see that it can be started", "start %s: %w", child.Path, err)
