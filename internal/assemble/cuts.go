@@ -178,10 +178,11 @@ func newestRound(v store.View, cuts []bool, room int) int {
 
 // whole returns the nearest legal cut at or before item i that leaves a reply
 // in one piece: it may be recorded as several messages, a call in each, whose
-// results are still to come.
+// results are still to come. A message that has its own results, as in opencode, is
+// complete.
 func whole(v store.View, cuts []bool, i int) int {
 	from := oldest(v)
-	for i > from && len(v.Items[i].Calls) > 0 && v.Items[i-1].Role == llms.RoleAssistant {
+	for i > from && len(v.Items[i].Calls) > 0 && v.Items[i-1].Role == llms.RoleAssistant && len(v.Items[i-1].Results) == 0 {
 		i--
 	}
 	for i > from && !cuts[i] {

@@ -11,7 +11,7 @@ import (
 )
 
 // items reads a compact notation: "u" user, "a" assistant, "s" summary, "(x"
-// a call x, ")x" its result.
+// a call x, ")x" its result, "=x" both in one message.
 func items(notation ...string) store.View {
 	var v store.View
 	for i, n := range notation {
@@ -26,6 +26,8 @@ func items(notation ...string) store.View {
 			it.Node = store.Node{Summary: store.SummaryID("sum_" + n)}
 		case '(':
 			it.Role, it.Calls = llms.RoleAssistant, []string{n[1:]}
+		case '=':
+			it.Role, it.Calls, it.Results = llms.RoleAssistant, []string{n[1:]}, []string{n[1:]}
 		case ')':
 			it.Role, it.Results = llms.RoleTool, []string{n[1:]}
 		}
@@ -88,6 +90,7 @@ func TestTail(t *testing.T) {
 		{"room for the pinned message", items("u", "(1", ")1", "(2", ")2", "(3", ")3"), assemble.Policy{FreshTailTokens: 1000}, 70, 3},
 		{"not inside a pair", items("u", "a", "(1", ")1", "a", "u"), assemble.Policy{FreshTail: 3}, 1000, 4},
 		{"the newest round at least", items("u", "a", "(1", "(2", ")1", ")2"), assemble.Policy{FreshTail: 1}, 1000, 1},
+		{"only the last of the calls with their results", items("u", "=1", "=2", "=3"), assemble.Policy{FreshTail: 1}, 1000, 3},
 		{"ends at a summary", items("u", "s", "a", "u"), assemble.Policy{}, 1000, 2},
 		{"only a summary", items("s"), assemble.Policy{}, 1000, 0},
 		{"nothing", items(), assemble.Policy{}, 1000, 0},
