@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 const kills = 20
 
 // TestRunKilled kills lcm again and again in the middle of a session's turns, and goes
-// on with the session. Every request is valid, the record has what a fresh import of
+// on with the session. Every request is valid, the record has all that a fresh import of
 // the transcript has, and the first turn's fact is found in the end.
 func TestRunKilled(t *testing.T) {
 	if !withoutNetwork(t) {
@@ -37,8 +38,12 @@ func TestRunKilled(t *testing.T) {
 			// killed between the two they send the reasoning alone from then on, which the
 			// API refuses, with lcm and without.
 			b.unreasoned = h.name() != "claude"
+			// opencode stores a text before its first word arrives, and sends the empty text
+			// from then on.
+			b.unspoken = h.name() == "opencode"
 			random := rand.New(rand.NewPCG(1, 2))
-			if o := b.ask("Print logs. play:read4first"); o.Code != 0 {
+			// This turn alone fills the budget, however far the turns that are killed get.
+			if o := b.ask("Print logs. play:read9first"); o.Code != 0 {
 				t.Fatal(tail(o.log))
 			}
 			for i := range kills {
@@ -49,6 +54,13 @@ func TestRunKilled(t *testing.T) {
 				t.Errorf("the last turn ends with %d %q\n%s", o.Code, o.Answer, tail(o.log))
 			}
 			b.totals()
+			// The first request after a resume passes unchanged if the machine is too busy
+			// to read the record in time.
+			large := slices.DeleteFunc(b.api.Records(), func(r strictapi.Record) bool { return r.Tokens <= sceneBudget })
+			if len(large) > kills/10 {
+				t.Errorf("%d requests are above the budget", len(large))
+			}
+			t.Logf("%d requests are above the budget", len(large))
 			b.valid()
 			b.sameDigest()
 		})

@@ -61,6 +61,9 @@ func (b *runBed) perform(s strictapi.Step) llmtest.Reply {
 	if b.unreasoned {
 		reply.Reasoning = ""
 	}
+	if b.unspoken && len(reply.Calls) > 0 {
+		reply.Text = ""
+	}
 	return reply
 }
 

@@ -29,8 +29,8 @@ type runBed struct {
 	*bed
 	agent agent
 	api   *strictapi.API
-	// unreasoned leaves out the model's reasoning.
-	unreasoned bool
+	// unreasoned leaves out the model's reasoning, unspoken the texts beside its calls.
+	unreasoned, unspoken bool
 
 	mu      sync.Mutex
 	results map[string]string // the outputs that the API was given, by play and step
