@@ -318,8 +318,8 @@ func newBenchRecall(p *program) *cobra.Command {
 first 5, 10 and 20 messages found, and how often a session that holds evidence
 comes first: by the index alone, by two plain full-text searches, and by lcm grep
 on a database with the whole data set in it. Where ` + "`embeddings.model`" + ` is set, lcm
-grep is measured with it too. The bundled set has 2,211 messages and 342
-questions; --data takes LoCoMo's JSON, or the evidence format that the package
+grep is measured with it too, and again after all messages were embedded. The
+bundled set has 2,211 messages and 342 questions; --data takes LoCoMo's JSON, or the evidence format that the package
 internal/bench/recall documents.
 
 --typos puts one typing mistake into each question, the same one in every run.

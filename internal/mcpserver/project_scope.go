@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -228,3 +229,51 @@ func (f *projectStore) PutVectors(ctx context.Context, model string, vectors []s
 	}
 	return cache.PutVectors(ctx, model, vectors)
 }
+
+// vectorIndex is the index of a store that has one.
+func (f *projectStore) vectorIndex() (store.VectorIndex, error) {
+	index, ok := f.Store.(store.VectorIndex)
+	if !ok {
+		return nil, errors.New("the store has no index of vectors")
+	}
+	return index, nil
+}
+
+// VectorStatus implements [store.VectorIndex]; a store without an index has an empty one.
+func (f *projectStore) VectorStatus(ctx context.Context, model string) (store.VectorStatus, error) {
+	index, err := f.vectorIndex()
+	if err != nil {
+		return store.VectorStatus{}, nil
+	}
+	return index.VectorStatus(ctx, model)
+}
+
+// Nearest implements [store.VectorIndex]: it compares the vectors of the project.
+func (f *projectStore) Nearest(ctx context.Context, q store.NearestQuery) (store.Nearest, error) {
+	index, err := f.vectorIndex()
+	if err == nil {
+		q.Conversations, err = f.within(ctx, q.Conversations)
+	}
+	if err != nil || len(q.Conversations) == 0 {
+		return store.Nearest{}, err
+	}
+	return index.Nearest(ctx, q)
+}
+
+// PendingBlocks implements [store.VectorIndex].
+func (f *projectStore) PendingBlocks(context.Context, string) ([]store.VectorBlock, error) {
+	return nil, errBlocks
+}
+
+// BlockMessages implements [store.VectorIndex]. A block has messages of all
+// projects, so that nobody makes one here.
+func (f *projectStore) BlockMessages(context.Context, store.VectorBlock) ([]store.MessageID, error) {
+	return nil, errBlocks
+}
+
+// PutBlock implements [store.VectorIndex].
+func (f *projectStore) PutBlock(context.Context, string, store.VectorBlock, []store.MessageVector) error {
+	return errBlocks
+}
+
+var errBlocks = errors.New("the vectors of one project alone cannot be indexed")

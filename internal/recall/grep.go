@@ -112,6 +112,9 @@ type Match struct {
 	// Instruction says that the match has none of the words but is a standing
 	// instruction of the user, which the work that is asked for may have to follow.
 	Instruction bool `json:"instruction,omitempty"`
+	// Meaning says that the match was found by the vector of its text and not by
+	// words.
+	Meaning bool `json:"meaning,omitempty"`
 	// Damaged says that the snippet may not be what was said: what is stored is
 	// not what arrived.
 	Damaged bool     `json:"damaged,omitempty"`
