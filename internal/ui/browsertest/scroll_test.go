@@ -57,8 +57,8 @@ func TestScroll(t *testing.T) {
 	b.until(`frames.length === 600`)
 	wheel := frames(b)
 	t.Logf("frames in ms with a wheel: %v", wheel)
-	if wheel[1] > 200 {
-		t.Errorf("one frame of twenty takes %.0f ms or more", wheel[1])
+	if wheel[0] > 100 { // the slowest frames are those of other programs on a busy machine
+		t.Errorf("every other frame takes %.0f ms or more", wheel[0])
 	}
 	// Upwards, the messages before the first one of the page are loaded.
 	b.visit(fmt.Sprintf("/session/1?at=%d", length))
